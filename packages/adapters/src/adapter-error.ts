@@ -1,4 +1,4 @@
-/** What an adapter answers with where a request cannot be served, or where nothing ran. */
+/** The answer of an adapter if a request cannot be served, or if no program ran. */
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
 
 interface AdapterErrorOptions extends ErrorOptions {

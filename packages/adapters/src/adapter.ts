@@ -1,4 +1,4 @@
-/** What an adapter is: the routes of another system's interface, and the form of its errors. */
+/** An adapter: the routes of another system's interface, and the form of its errors. */
 import type { ServiceClient } from '@vouchbox/client';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AdapterError } from './adapter-error.ts';

@@ -35,7 +35,7 @@ export type Runtimes = Readonly<Partial<Record<Language, string>>>;
 /** How long the answer of a service about itself is used again. A pack that is new is seen after this time. */
 const freshMilliseconds = 5000;
 
-/** What the service offers now. Remembers the versions until it offers other languages or packs. */
+/** The present offer of the service. Remembers the versions until it offers other languages or packs. */
 export class Languages {
   readonly #client: ServiceClient;
   readonly #runtimes: Runtimes;

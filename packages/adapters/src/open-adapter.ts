@@ -23,11 +23,11 @@ export interface AdapterOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** What callers must send; null lets every caller of this host in, and is for loopback alone. */
+  /** The credential that callers must send; null lets every caller of this host in, and is only for loopback. */
   readonly key: string | null;
   /** The packs that programs run in, by language; the service chooses for the others. */
   readonly runtimes?: Runtimes;
-  /** What may wait here at once. */
+  /** The most requests that may wait here at once. */
   readonly openMax?: OpenRequestsMax;
   /** Told each answer that the caller is not to blame for, in one line. */
   readonly onFailure?: (line: string) => void;

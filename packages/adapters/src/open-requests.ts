@@ -1,11 +1,11 @@
 /**
  * The requests that an adapter has taken and not answered. They wait for their turn in its client, and each holds its body, so
- * their number and their bytes are bounded. One beyond that is told so at once.
+ * their number and their bytes are bounded. One more is refused at once.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AdapterError } from './adapter-error.ts';
 
-/** What all open requests of an adapter may be together. */
+/** The total size of all open requests of an adapter. */
 export interface OpenRequestsMax {
   readonly requests: number;
   readonly bytes: number;

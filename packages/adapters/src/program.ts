@@ -25,7 +25,7 @@ export interface Program {
   /** Paths in the working directory of files to bring back. */
   readonly wanted: readonly string[];
   readonly limits: Limits;
-  /** What its compiler is given, if its language has one. */
+  /** The options of its compiler, if its language has one. */
   readonly compiler: { readonly options: readonly string[]; readonly limits: Limits };
 }
 

@@ -30,7 +30,7 @@ export interface Ended {
   readonly stdout: string;
   readonly stderr: string;
   readonly truncated: boolean;
-  /** What the service says of limits that were broken; empty if none were. */
+  /** The service's texts about exceeded limits; empty if there are none. */
   readonly remarks: readonly string[];
   readonly wallMilliseconds: number | null;
   readonly cpuMilliseconds: number | null;
@@ -43,8 +43,8 @@ export interface Ended {
 type Asked = JobSubmission & { readonly language: Language };
 
 /**
- * What came of a program: a run, which had no build where nothing is compiled; or a build that failed. `job` is the submission
- * of the one that stands for the program.
+ * The outcome of a program: a run, without a build if nothing is compiled; or a failed build. `job` is the submission of the one
+ * that stands for the program.
  */
 export type Ran =
   | { readonly job: Asked; readonly build: RunResult | null; readonly run: RunResult }
@@ -141,7 +141,7 @@ export function endOf(end: End): Ended {
   };
 }
 
-/** What an answer says beside the outcome: limits that were broken, and output that was cut. Empty if there is nothing. */
+/** The parts of an answer beside the outcome: exceeded limits, and truncated output. Empty if there is nothing. */
 export function messageOf({ remarks, truncated }: Ended): string {
   const cut = truncated ? ['the output is cut: the program wrote more than is recorded'] : [];
   return [...remarks, ...cut].join('; ');

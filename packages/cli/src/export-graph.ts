@@ -1,11 +1,11 @@
-/** `vouchbox export --with-inputs`: a job and all jobs that it stands on, for `service-verify graph`. */
+/** `vouchbox export --with-inputs`: a job and all jobs that it depends on, for `service-verify graph`. */
 import { GRAPH_FILE, graphDepthMax, graphFile, graphJobsMax, isDirectoryOfJob } from '@vouchbox/evidence';
 import { inputsOf, type StoredSpec } from '@vouchbox/protocol';
 import { CommandFailure, WrongAnswer } from './failures/command-failure.ts';
 import { type ExportOrigin, writeExport } from './files/export-origin.ts';
 import type { NewDirectory } from './files/new-directory.ts';
 
-/** Reads a job; null if it is not kept any more. What is read is gone when `use` has ended. */
+/** Reads a job; null if it is not kept any more. The data is removed when `use` has ended. */
 export type ReadJob = <Result>(
   job_id: string,
   use: (origin: ExportOrigin) => Promise<Result>,

@@ -25,7 +25,7 @@ export interface ExportOptions extends AccessOptions, JsonOption {
   /** PEM of the key that signed, if the service has replaced it since; of a graph, of all such keys. */
   readonly publicKey?: readonly string[];
   readonly evidenceOnly?: true;
-  /** Exports every job that the job stands on, too. */
+  /** Also exports every job that the job depends on. */
   readonly withInputs?: true;
   /** A new file for the proof of the log: beside the directory, because older verifiers refuse a file that they do not know. */
   readonly logProof?: string;
@@ -133,7 +133,7 @@ function tell(job_id: string, { target, tenant, missing, graph }: Written, optio
   return EXIT.ok;
 }
 
-/** Whoever passes a graph on passes on every job in it. */
+/** A graph that is passed on includes every job in it. */
 function tellDisclosed(jobs: readonly WrittenJob[]): void {
   note(`it discloses ${jobs.length} ${jobs.length === 1 ? 'job' : 'jobs'}, their output and events among them:`);
   for (const { job_id, files } of jobs) {

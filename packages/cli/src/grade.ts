@@ -107,7 +107,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
 
 type Judging = Pick<GradeOptions, 'tests' | 'checker' | 'interactor'>;
 
-/** The tests with what judges them: a program that was named takes the place of the package's own. */
+/** The tests with their judge: a program that was named replaces the package's own. */
 async function judgedBy(
   problem: Problem,
   named: Pick<GradeCommandOptions, 'checker' | 'interactor'>,
@@ -135,7 +135,7 @@ function noteOpenTests(tests: readonly GradeTest[]): void {
 
 const compilerLinesMax = 20;
 
-/** What the compiler says of a program that has an error. */
+/** The compiler's message about an error in the program. */
 async function noteCompiler({ verdict }: GradeResult, client: ServiceClient): Promise<void> {
   const { build } = verdict.program;
   if (build?.compiler !== 'error') return;

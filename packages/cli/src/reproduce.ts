@@ -1,6 +1,6 @@
 /**
- * `vouchbox reproduce`: gives another operator's service the program and the input of an exported job, exports what came of
- * it, and compares the two. What the first service answered is not sent; what its tools answered is.
+ * `vouchbox reproduce`: gives another operator's service the program and the input of an exported job, exports what came of it,
+ * and compares the two. The results of the first service are not sent; the answers of its tools are.
  */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -61,7 +61,7 @@ async function compared(directory: string, options: ReproduceOptions, asked: Abo
       { name: directory, exported: first },
       { name: target, exported: second },
     ],
-    // Whoever answers with what the first operator signed gives no second opinion.
+    // Results that the first operator signed are no second opinion.
     { publicKeys: pinned.length > 0 ? pinned : own, operatorsMin: 2 },
   );
   tell(report, { target, job_id, isPinned: pinned.length > 0 }, options);
@@ -120,7 +120,10 @@ interface Answering {
   readonly signal: AbortSignal;
 }
 
-/** Answers the calls of the job as those of the first were. What differs ends it, and is said; the comparison shows the rest. */
+/**
+ * Answers the calls of the job as those of the first were. The first difference ends it, and is reported; the comparison shows
+ * the rest.
+ */
 async function answered(job_id: string, { first, client, signal }: Answering): Promise<void> {
   try {
     await client.answerToolCalls(job_id, { replay: eventsOf(first) as readonly JobEvent[], signal });

@@ -15,7 +15,7 @@ const OWN: readonly (string | undefined)[] = [SESSION_FILES.kept, SESSION_FILES.
 
 const isNotOwn = ({ path }: { readonly path?: string }) => !OWN.includes(path);
 
-/** Whether an event says what is told as what became of the session. */
+/** Whether an event reports the outcome of the session. */
 export function isOfSession({ kind, data }: JobEvent): boolean {
   return kind === 'violation' && !isNotOwn(data as EventData<'violation'>);
 }
@@ -31,7 +31,7 @@ export function settled(result: FoldedResult, session: ProgramSession) {
   return { result: { ...result, artifacts, violations, large_outputs }, outcome };
 }
 
-/** What to say beside the output: what was not kept, or that nothing was. */
+/** The messages beside the output: what was not kept, or that nothing was. */
 export function sessionRemarks({ name, lastJob }: ProgramSession, { moved, kept, problem }: StepOutcome): string[] {
   if (!moved) {
     const place = lastJob === null ? 'at its beginning' : `at ${lastJob}`;

@@ -6,7 +6,7 @@ import { TOOL_LIMIT_CEILINGS } from '@vouchbox/protocol';
 import { UsageError } from './failures/usage-error.ts';
 import { endCommand, startCommand } from './service/foreign-command.ts';
 
-/** The most of what a command says about its failure; the client cuts it further. */
+/** The longest message of a command about its failure; the client cuts it further. */
 const stderrBytesMax = 16 * 1024;
 
 /** Functions that run the commands of `NAME=COMMAND`. @throws UsageError for another form, and for a name that is there twice */
@@ -21,7 +21,7 @@ export function commandTools(given: readonly string[]): RunTools {
   return Object.fromEntries(tools);
 }
 
-/** What the command prints, as JSON or else as text. @throws Error with what it says on stderr if it fails */
+/** The output of the command, as JSON or else as text. @throws Error with its stderr if it fails */
 async function answerOf(command: string, words: unknown, { signal }: ToolCall): Promise<unknown> {
   signal.throwIfAborted();
   const child = startCommand(command);

@@ -36,7 +36,7 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
   readonly promiseFile?: string;
   /** The name of the session whose next step the program is. */
   readonly session?: string;
-  /** A file, or the digest of what was uploaded. */
+  /** A file, or the digest of an upload. */
   readonly libraries?: string;
   /** `NAME=COMMAND` of what the program may call. */
   readonly tool: readonly string[];
@@ -107,7 +107,7 @@ async function promised(body: JobSubmission, client: ServiceClient, file: string
   }
 }
 
-/** What is piped to this command is the program's input, unless it is the program, or an option gives another. */
+/** Input that is piped to this command is the program's stdin, unless it is the program, or an option gives another. */
 function pipedInput(file: string, { interactor }: RunOptions): Pick<SubmissionOptions, 'stdin'> {
   return file !== '-' && interactor === undefined && isPiped() ? { stdin: '-' } : {};
 }

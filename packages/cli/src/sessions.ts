@@ -1,4 +1,4 @@
-/** `vouchbox sessions`: where the sessions of a principal stand, and how one is removed. */
+/** `vouchbox sessions`: lists the sessions of a principal and their last steps, and removes one. */
 import type { Session } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './failures/exit-code.ts';

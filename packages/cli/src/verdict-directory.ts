@@ -1,4 +1,4 @@
-/** The directory that `vouchbox grade` writes: the verdict, and the evidence of every job that it stands on. */
+/** The directory that `vouchbox grade` writes: the verdict, and the evidence of every job that it depends on. */
 import { lstat, readdir } from 'node:fs/promises';
 import type { GradeResult, ServiceClient } from '@vouchbox/client';
 import { VERDICT_DIRECTORY } from '@vouchbox/verifier';

@@ -1,6 +1,6 @@
 /**
- * What a service says is believed only in its form: each member that the contract names is there and has its type. What
- * the contract does not name is passed on, and nothing may rely on it.
+ * The form of a service's answer is checked: each member that the contract names is there and has its type. Members that the
+ * contract does not name are passed on, and nothing may rely on them.
  *
  * A form is written briefly, since every page that has a client loads all of them. A text is a type: `s` text, `n` a
  * number, `i` an integer that a double holds, `b` true or false, `z` null, `j` the id of a job; of several letters any
@@ -65,7 +65,7 @@ export function checkOlderDetail(detail: unknown, job_id: string): JobDetail {
 }
 
 /**
- * What capabilities say that calls depend on. Those of an older server name no features and no bounds.
+ * The capabilities on which calls depend. Those of an older server name no features and no bounds.
  * @throws TransportFailure `undecodable`
  */
 export function factsIn(capabilities: unknown): ServiceFacts {

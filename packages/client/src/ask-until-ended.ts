@@ -1,4 +1,4 @@
-/** Waiting for what ends at the service: a job or a grading. The service holds each request for a while. */
+/** Waits for the end of a job or a grading at the service. The service holds each request for a while. */
 import { isTerminal, waitSecondsMax } from '@vouchbox/protocol/vocabulary';
 import { delayMilliseconds } from './backoff.ts';
 import type { FoldedResult, GradingDetail } from './contract-types.ts';

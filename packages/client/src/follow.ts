@@ -19,8 +19,8 @@ import type { Session } from './session.ts';
 import { legacyStreamPath, streamAddress } from './stream-address.ts';
 
 /**
- * The state of following, for display: `connecting` until the first connection is open, `live` while events come as
- * they are recorded, `reconnecting` from a lost connection to the next, and `closed` once at the end.
+ * The state of following, for display: `connecting` until the first connection is open, `live` while events come as they are
+ * recorded, `reconnecting` from a lost connection to the next, and `closed` at the end.
  */
 export type FollowState = 'connecting' | 'live' | 'reconnecting' | 'closed';
 
@@ -33,7 +33,7 @@ export interface FollowOptions extends CallOptions {
   readonly onState?: ((state: FollowState) => void) | undefined;
 }
 
-/** What a run asks of following beside its events: to begin with a ticket that it has, and to hear what came of the job. */
+/** The requests of a run to following, beside its events: to begin with an existing ticket, and to get the outcome of the job. */
 export interface RunFollowing {
   readonly stream_url?: string | undefined;
   readonly onEnd?: ((frame: EndFrame) => void) | undefined;
@@ -41,7 +41,7 @@ export interface RunFollowing {
   readonly answers?: Answers | undefined;
 }
 
-/** Following as far as it has come. `last` is the sequence number of the last event that was yielded. */
+/** The progress of following. `last` is the sequence number of the last event that was yielded. */
 interface Following extends FollowOptions, RunFollowing {
   readonly session: Session;
   readonly job_id: string;
@@ -51,7 +51,7 @@ interface Following extends FollowOptions, RunFollowing {
   answers: Answers | undefined;
 }
 
-/** What the last frame, or the last page, is to have. */
+/** The members that the last frame, or the last page, must have. */
 const endParts = ['result', 'receipt'] as const;
 
 /** The close code of a connection that reached its absolute lifetime. */

@@ -1,6 +1,6 @@
 /**
- * What a grading is made of, and what of it is malformed or larger than a job can take. All of it
- * is checked before the first job is sent, so that no grading ends half-way by what its caller could have been told.
+ * The parts of a grading, and which of them are malformed or larger than a job can take. All of it is checked before the first
+ * job is sent, so that no grading ends half-way for a reason that its caller could have known.
  */
 import { planProblem } from '@vouchbox/protocol/grading-steps';
 import type { GradingSubmission, JobSubmission } from './contract-types.ts';
@@ -10,14 +10,14 @@ import type { ProgramOptions } from './submission.ts';
 export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'files' | 'env'> {
   /** A name that no other test of the grading has. */
   readonly name: string;
-  /** What the program should print; without it and without a checker, its end alone counts. */
+  /** The expected output of the program; without it and without a checker, only its end counts. */
   readonly expected?: string | undefined;
   /**
    * `lines` (the default) ignores white space at the ends of lines and of the whole, `words` all but the words, and `floats`
    * also what numbers differ by within a tolerance.
    */
   readonly compare?: GradingSubmission['tests'][number]['compare'] | undefined;
-  /** What an accepted test counts. Default 1. */
+  /** The points of an accepted test. Default 1. */
   readonly points?: number | undefined;
   /** The name of its group, if there are groups. */
   readonly group?: string | undefined;
@@ -40,7 +40,7 @@ export interface Checker
 /** Tests that count together: the contract says what its members mean. */
 export type GradeGroup = NonNullable<GradingSubmission['groups']>[number];
 
-/** What programs are graded by. */
+/** The tests and judges of a grading. */
 export interface GradeTests {
   readonly tests: readonly GradeTest[];
   readonly checker?: Checker | undefined;
@@ -112,7 +112,7 @@ function checkText(what: string, text: string, bytesMax: number): void {
   if (sizeOf(text) > bytesMax) throw new GradingRefusal(`${what} ${tooMany(sizeOf(text), bytesMax)} are allowed`);
 }
 
-/** What is wrong with what the program is given, or is to print. */
+/** The fault in a program's input or expected output. */
 function testProblem({ stdin = '', expected = '', args = [], files = {} }: GradeTest) {
   for (const [what, text] of Object.entries({ 'its input': stdin, 'what is expected': expected })) {
     const bytes = sizeOf(text);

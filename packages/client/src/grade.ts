@@ -55,7 +55,7 @@ export interface GradeResult {
 
 export type { Checker, Comparison, GradedTest, GradeGroup, GradeTest, Verdict };
 
-/** What a grading needs of a client. */
+/** The functions of a client that a grading needs. */
 export interface GradingClient {
   readonly submitGrading: (grading: GradingSubmission, options: SubmitGradingOptions) => Promise<SubmittedGrading>;
   readonly gradingEvents: (grading_id: string, options: CallOptions) => AsyncGenerator<GradingEvent, void>;

@@ -1,4 +1,4 @@
-/** What the calls about jobs take, and what a submission gives. */
+/** The parameters of the calls about jobs, and the members of a submission. */
 import type { JobStatus, Language, SubmissionAnswer, SubmissionInclude } from './contract-types.ts';
 import type { JobPromise, PromiseWish } from './job-promise.ts';
 import type { ProgramOptions } from './submission.ts';

@@ -1,4 +1,4 @@
-/** What can be asked of a service about jobs. Spec § Endpoints. */
+/** The requests about jobs. Spec § Endpoints. */
 import { askUntilEnded } from './ask-until-ended.ts';
 import type { EndingPage, FoldedResult, JobEvent, JobListItem, JobSubmission } from './contract-types.ts';
 import { randomKey } from './digest.ts';

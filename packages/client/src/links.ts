@@ -18,7 +18,7 @@ export interface LinkOptions extends CallOptions {
 }
 
 export interface CreatedLink extends NewLink {
-  /** What to hand on: the address of a page that shows the result, with the secret behind its `#`. */
+  /** The address to pass on: a page that shows the result, with the secret behind its `#`. */
   readonly address: string;
 }
 

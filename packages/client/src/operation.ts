@@ -17,7 +17,7 @@ type RouteOf<Id extends OperationId> = `${Table[Id]['method']} ${Table[Id]['path
 export type Route = RouteOf<OperationId>;
 type IdOf<R extends Route> = { [Id in OperationId]: RouteOf<Id> extends R ? Id : never }[OperationId];
 
-/** What an operation is called with: its job, its query and its body where it has them. */
+/** The arguments of an operation: its job, its query and its body, if it has them. */
 export type CallOf<R extends Route> = {
   readonly signal?: AbortSignal | undefined;
   /** A parameter that is undefined is not sent. A list is one parameter, its words between commas. */
@@ -110,7 +110,7 @@ export async function supports(session: Session, feature: string, signal?: Abort
   return (await factsOf(session, signal)).features.includes(feature);
 }
 
-/** What the service says of itself. It is asked once, whoever asks. One that may not be asked, or is older, says nothing. */
+/** The service's capabilities. They are requested once, whoever asks. One that may not be asked, or is older, says nothing. */
 export async function factsOf(session: Session, signal?: AbortSignal): Promise<ServiceFacts> {
   signal?.throwIfAborted();
   // Another call may need the answer that this one no longer waits for.
@@ -121,7 +121,7 @@ export async function factsOf(session: Session, signal?: AbortSignal): Promise<S
   return await unlessAborted(session.facts, signal);
 }
 
-/** What the service says of itself, as it came. It is sent again only if it is another than the one before. */
+/** The service's capabilities, as received. It is sent again only if it is another than the one before. */
 export async function saidOfItself(session: Session, signal?: AbortSignal): Promise<object> {
   const ifNoneMatch = session.said?.headers.get('etag') ?? undefined;
   const answer = await repeated(session, 'GET /v1/capabilities', { signal, ifNoneMatch, answerStatus: 304 });

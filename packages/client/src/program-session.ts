@@ -20,9 +20,9 @@ export interface Kept {
   readonly more_not_kept: number;
 }
 
-/** What became of a session. The program says what was kept, so nobody but its caller should rely on that. */
+/** The outcome for a session. The program says what was kept, so nobody but its caller should rely on that. */
 export interface StepOutcome {
-  /** Whether the session stands at this step now. It does not where the program failed, or its state was too large. */
+  /** Whether the session's last step is now this one. It does not where the program failed, or its state was too large. */
   readonly moved: boolean;
   readonly kept: Kept | null;
   /** Why no state was kept, where the program ended well. */
@@ -54,7 +54,7 @@ export interface ProgramSession {
   remove(options?: CallOptions): Promise<void>;
 }
 
-/** The session of this name as it stands, or a new one. Without a name it gets one of its own. */
+/** The existing session of this name, or a new one. Without a name it gets one of its own. */
 export async function openProgramSession(
   session: Session & { run(program: JobSubmission, options: RunOptions): Promise<RunResult> },
   name: string = `session-${randomKey()}`,

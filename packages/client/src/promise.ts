@@ -29,7 +29,7 @@ export async function signedPromise(
   return checkExactBytes(await repeated(session, route, { job_id, accept: '*/*', query, signal }), session.sha256);
 }
 
-/** What was submitted, and what came of it. */
+/** The submission, and its outcome. */
 export interface Accepted {
   readonly body: JobSubmission;
   readonly answer: SubmissionAnswer;
@@ -68,7 +68,7 @@ export async function promising(
   };
 }
 
-/** What was signed: the canonical form of the envelope. */
+/** The signed bytes: the canonical form of the envelope. */
 async function exactly({ sha256 }: Session, envelope: DsseEnvelope): Promise<ExactBytes> {
   try {
     const bytes = new TextEncoder().encode(canonicalJson(envelope));
@@ -102,7 +102,7 @@ async function fitting(
   return { ...exact, ...promise };
 }
 
-/** What the receipt, too, will say of a submission. What the service adds is not known here. */
+/** The members about a submission that the receipt will have too. Members that the service adds are not known here. */
 async function expectedOf(
   { language, runtime = null, code, stdin = null, args = [], env = {} }: JobSubmission,
   sha256: Sha256,
@@ -139,7 +139,7 @@ function same(what: string, promised: unknown, expected: unknown): void {
 
 type Stated = Omit<JobPromise, keyof ExactBytes> & { readonly submission: Readonly<Record<string, unknown>> };
 
-/** What the envelope says. Its signature is not looked at here. */
+/** The content of the envelope. Its signature is not looked at here. */
 function statedIn({ bytes }: ExactBytes): Stated {
   const { predicate, predicateType } = payloadOf(bytes);
   const {

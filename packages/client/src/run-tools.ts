@@ -30,14 +30,14 @@ export interface ToolCall {
 // biome-ignore lint/suspicious/noExplicitAny: what a program gives has the type that the caller's schema states
 export type ToolFunction = (given: any, call: ToolCall) => unknown;
 
-/** A function and what is told of it. */
+/** A function and its description. */
 export interface ToolDefinition {
   readonly description?: string | undefined;
   /** The service refuses other arguments before anybody is asked. */
   readonly arguments?: ToolSchema | undefined;
   /** A result that does not fit is an error of the tool. */
   readonly result?: ToolSchema | undefined;
-  /** How long it may take, before the program is told that it took too long. */
+  /** The time after which the program gets an error instead of a result. */
   readonly timeoutSeconds?: number | undefined;
   readonly execute: ToolFunction;
 }
@@ -61,7 +61,7 @@ export interface ToolOptions {
 const toolsAtOnceUsual = 16;
 const errorCharsMax = 4096;
 
-/** Refusals after which the program is told an error in place of the answer: the answer is not what the service takes. */
+/** Refusals after which the program gets an error in place of the answer, because the service does not accept the answer. */
 const unfit: ReadonlySet<string> = new Set([
   'tool_result_misfit',
   'payload_too_large',
@@ -226,7 +226,7 @@ class ToolRunner implements Answering {
     return signal === undefined ? this.#failed.signal : AbortSignal.any([signal, this.#failed.signal]);
   }
 
-  /** A call of a tool is answered beside whatever else goes on. */
+  /** A call of a tool is answered in parallel with everything else. */
   take({ kind, seq, data }: JobEvent): void {
     if (kind === 'tool_result') this.answers.taken(data.call_seq);
     if (kind !== 'tool_call' || data.refused !== undefined || !this.#knows(data.tool)) return;
@@ -284,7 +284,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** Nothing runs that nobody could decide about: an error of whoever approves ends the run. */
+  /** Nothing runs without a decision: an error in `approve` ends the run. */
   async #orFail<Found>(decide: () => Found | Promise<Found>): Promise<Found> {
     try {
       return await decide();

@@ -208,7 +208,7 @@ async function submissionOfRun(
 ): Promise<JobSubmission> {
   const given = await submissionOf(program, options);
   const submission = callable === undefined ? given : (await runTools()).withTools(given, callable);
-  // What a build brings back is its product.
+  // The output of a build is its product.
   const mayName = submission.build === undefined && (await supports(session, 'output_patterns', signal));
   if (mayName) submission.outputs ??= ['output/**'];
   // Whoever ends the job sends the same submission again.

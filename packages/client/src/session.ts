@@ -37,7 +37,7 @@ export interface Session extends Required<Omit<ClientOptions, 'retry'>> {
   readonly promised: Promised;
 }
 
-/** What promises are compared with. */
+/** The values with which promises are compared. */
 export interface Promised {
   /** Whose credential it is, once a promise was compared with it. */
   tenant: string | null;

@@ -41,7 +41,7 @@ export interface ProgramOptions {
   /** Limits that the host must hold, and not only watch. */
   readonly enforced?: NonNullable<JobSubmission['requirements']>['enforced'] | undefined;
   readonly limits?: LimitsInput | undefined;
-  /** What `upload` gave for an archive of packages, as `vouchbox libraries pack` writes it. */
+  /** The result of `upload` for an archive of packages, as `vouchbox libraries pack` writes it. */
   readonly libraries?: Libraries | undefined;
   /** By which the job is listed; at most 16 of 64 characters. */
   readonly labels?: readonly string[] | undefined;

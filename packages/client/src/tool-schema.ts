@@ -42,7 +42,7 @@ const VALUES: ReadonlySet<string> = new Set([
   'dependentRequired',
 ]);
 
-/** The JSON Schema to send; undefined if there is none, or the library tells none. */
+/** The JSON Schema to send; undefined if there is none, or the library gives none. */
 export function jsonSchemaOf(
   schema: ToolSchema | undefined,
   side: 'input' | 'output',

@@ -129,7 +129,7 @@ interface ErrorMember {
   readonly retryable: boolean;
 }
 
-/** What the error envelope says; null if the body is not one. Spec § Errors. */
+/** The content of the error envelope; null if the body is not one. Spec § Errors. */
 function envelopeOf(bytes: Uint8Array): ErrorMember | null {
   const error = (parseJson(bytes) as { error?: ErrorMember } | null | undefined)?.error;
   return typeof error?.code === 'string' && typeof error.message === 'string' ? error : null;

@@ -43,7 +43,7 @@ export interface GradingJobs {
   readonly ids: ReadonlySet<string>;
 }
 
-/** What is known of a grading of one program. `sent` has its texts, whatever was uploaded of them. */
+/** The known facts of a grading of one program. `sent` has its texts, whatever was uploaded of them. */
 export interface KnownGrading {
   readonly sent: GradingSubmission;
   readonly jobs: GradingJobs;

@@ -47,7 +47,7 @@ export interface Tools {
   readonly sha256: Sha256;
 }
 
-/** What a check of a job needs of a client. */
+/** The functions of a client that a check of a job needs. */
 export interface VerifyingClient extends Tools {
   readonly detail: (job_id: string, options: CallOptions) => Promise<JobDetail>;
   readonly events: (job_id: string, options: ReplayOptions) => AsyncIterable<JobEvent>;
@@ -77,9 +77,8 @@ export async function verifyJob(
 }
 
 /**
- * Recomputes a record, and compares everything that the receipt says of the events with them. What an older receipt does
- * not say is not checked.
- * @throws EvidenceFailure for the first thing that does not hold
+ * Recomputes a record, and compares everything that the receipt says of the events with them. Facts that an older receipt does
+ * not state are not checked. @throws EvidenceFailure for the first fault
  */
 export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools: Tools): Promise<Verified> {
   const { sha256 } = tools;

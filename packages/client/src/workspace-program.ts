@@ -1,4 +1,4 @@
-/** What makes a program a step of a workspace: it copies its input to its output and works there. */
+/** The wrapper that makes a program a step of a workspace: it copies its input to its output and works there. */
 
 /**
  * The given program, after a few lines that bring it to its files.

@@ -1,8 +1,8 @@
 /**
- * Files that stay between runs, kept by the caller. A step is a job that gets the files as its input, works in a
- * directory that holds them, and gives back what is then there. The service keeps no state: what one step left is what
- * the next one gets. The receipts say so, and every step checks it: the digest of its input is that of the output before
- * it. Loaded when it is first used.
+ * Files that stay between runs, kept by the caller. A step is a job that gets the files as its input, works in a directory that
+ * holds them, and gives back what is then there. The service keeps no state: the output of one step is the input of the next. The
+ * receipts say so, and every step checks it: the digest of its input is that of the output before it. Loaded when it is first
+ * used.
  */
 
 import type { ArtifactRecord, Receipt } from './contract-types.ts';
@@ -59,7 +59,7 @@ export interface Workspace {
   verify(options?: CallOptions): Promise<void>;
 }
 
-/** What a workspace needs of a client. */
+/** The functions of a client that a workspace needs. */
 export interface WorkspaceClient {
   readonly run: (program: string, options: RunOptions) => Promise<RunResult>;
   readonly verify: (job_id: string, options: CallOptions) => Promise<Verified>;
@@ -153,7 +153,7 @@ async function verifyStep(
   if (!edited) expectSame(inputDigest, kept, `${job_id} was not given what the step before it left`);
 }
 
-/** The digest of what the last kept step left; before the first step, that of no files. */
+/** The digest of the files of the last kept step; before the first step, that of no files. */
 async function keptDigest(steps: readonly Step[], sha256: Sha256): Promise<string> {
   return steps.findLast(({ wasKept }) => wasKept)?.outputDigest ?? filesDigest([], sha256);
 }

@@ -84,7 +84,7 @@ function leave(): void {
   void show();
 }
 
-/** What stands around the first term, with each term marked. */
+/** The text around the first term, with each term marked. */
 function excerptOf(text: string, terms: readonly string[]): (string | HTMLElement)[] {
   const pattern = new RegExp(`(${terms.map((term) => term.replaceAll(SPECIAL, '\\$&')).join('|')})`, 'iu');
   const near = Math.max(0, text.search(pattern) - EXCERPT_CHARACTERS / 4);

@@ -13,7 +13,7 @@ export const CANARY_TENANT = '.canary';
 /** How long after its end a canary may still be named. */
 export const canaryNamedMilliseconds = 60 * 60 * 1000;
 
-/** What every canary tries. One may try more: what its class cannot tell is left out. */
+/** The attempts of every canary. One may try more: what its class cannot tell is left out. */
 export const CANARY_TRIES = [
   'mount',
   'ptrace',
@@ -59,7 +59,7 @@ export function canaryNamedIn({ also }: Pick<ExecutionPredicate, 'also'>): Named
   return isNamed ? { sha256, jobId, finishedAt } : null;
 }
 
-/** What came of a try, in the words of the kernel. */
+/** The outcome of an attempt, in the words of the kernel. */
 export interface CanaryTry {
   readonly tried: string;
   readonly answer: string;

@@ -1,7 +1,7 @@
 /** A file of an export in memory: its bytes, or what was found while it was read. Uploaded files have up to 64 MiB. */
 import { runningSha256, sha256Hex } from '#sha256';
 
-/** What is known of a file that is not kept in memory. */
+/** The known facts of a file that is not kept in memory. */
 export interface FileDigest {
   readonly size_bytes: number;
   /** 64 lower-case hex digits. */

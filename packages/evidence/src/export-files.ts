@@ -13,7 +13,7 @@ export class ExportFailure extends Error {
   override readonly name = 'ExportFailure';
 }
 
-/** What an export is made of, whether it was read from a service or from its data. */
+/** The parts of an export, whether read from a service or from its data. */
 export interface ExportSource {
   readonly tenant: string;
   readonly job_id: string;
@@ -37,8 +37,8 @@ export interface ExportChoice {
 }
 
 /**
- * Every file of the export by its path, the manifest first. An uploaded file is what `blobs` has of it. What came from a
- * service is not trusted. Input must be below `input/` and output below `output/`, so that no file replaces another.
+ * Every file of the export by its path, the manifest first. An uploaded file is what `blobs` has of it. Data from a service is
+ * not trusted. Input must be below `input/` and output below `output/`, so that no file replaces another.
  *
  * @throws ExportFailure if the job has no receipt, or a file has a path that no job's file can have
  */

@@ -34,7 +34,7 @@ export interface JsonRules {
   readonly approximateIn?: string;
 }
 
-/** What is wrong with a text, and where. */
+/** The fault in a text, and its position. */
 export class JsonProblem extends Error {
   /** Goes on from "the text", as in "is not JSON". */
   readonly problem: string;
@@ -55,7 +55,7 @@ interface Frame {
   member: string | number;
 }
 
-/** What may come next, white space aside. */
+/** The tokens that may come next, apart from white space. */
 type Expectation =
   | 'value'
   | 'value or ]'

@@ -1,7 +1,7 @@
 /**
- * What a program wrote, made from its recorded `stdout` and `stderr` events: the text as it was written, and the
- * evidence of a receipt. The two differ on purpose: evidence joins records by one LF, whether or not a newline followed
- * them. Spec § Receipt, `output`.
+ * The output of a program, made from its recorded `stdout` and `stderr` events: the text as written, and the evidence of a
+ * receipt. The two differ on purpose: evidence joins records by one LF, whether or not a newline followed them. Spec § Receipt,
+ * `output`.
  */
 
 import type { EventKind, JobEvent, OutputEvidence, OutputRecord, StreamName, Violation } from '@vouchbox/protocol';

@@ -1,7 +1,7 @@
 /**
- * What an attestation says about a job: its outcome, the observed posture, and the whole receipt, unchanged. The
- * members beside the receipt repeat what policies ask for most. A predicate that contradicts its receipt is refused.
- * Nothing in it is drawn when it is signed, so that two signers give the same bytes.
+ * The content of an attestation about a job: its outcome, the observed posture, and the whole receipt, unchanged. The members
+ * beside the receipt repeat what policies ask for most. A predicate that contradicts its receipt is refused. Nothing in it is
+ * drawn when it is signed, so that two signers give the same bytes.
  */
 import type { TerminalStatus } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';
@@ -38,7 +38,7 @@ export interface ExecutionPredicate {
   readonly salt?: string;
   /** Which job of its tenant it is, from 1, in the order of acceptance. Absent in older ones, and where it is not told. */
   readonly tenantJobNumber?: number;
-  /** What this version does not know. A reader shows it, and decides nothing by it. */
+  /** Members that this version does not know. A reader shows it, and decides nothing by it. */
   readonly also?: Readonly<Record<string, unknown>>;
 }
 

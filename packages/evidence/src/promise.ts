@@ -16,7 +16,7 @@ import { isJsonObject, type Refused, refused } from './strict-json.ts';
 export const PROMISE_TYPE = 'urn:svc:predicate:job-accepted:v1';
 export const PENDING_TYPE = 'urn:svc:predicate:job-pending:v1';
 
-/** What both statements say. Member names are in lowerCamelCase, as in-toto asks. */
+/** The members of both statements. Member names are in lowerCamelCase, as in-toto asks. */
 interface PromisedJob {
   readonly tenant: string;
   readonly jobId: string;
@@ -31,7 +31,7 @@ interface PromisedJob {
 
 export interface PromisePredicate extends PromisedJob {
   readonly acceptedAt: string;
-  /** What the receipt will say of the submission, under the receipt's own names. */
+  /** The members of the receipt that describe the submission, under the receipt's own names. */
   readonly submission: Readonly<Record<string, unknown>>;
 }
 

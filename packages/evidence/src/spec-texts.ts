@@ -1,13 +1,13 @@
 /**
- * What a job was given and what it demanded, as texts that a receipt has the digests of: `policy_sha256`, `args_sha256` and
- * `env_sha256`. An auditor makes them again from `requested_spec` in the job's detail, or finds them in an export.
+ * The input and the demands of a job, as texts that a receipt digests: `policy_sha256`, `args_sha256` and `env_sha256`. An
+ * auditor makes them again from `requested_spec` in the job's detail, or finds them in an export.
  */
 import type { StoredSpec } from '@vouchbox/protocol';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
 import { canonicalJson } from './canonical-json.ts';
 
 /**
- * What the job demanded, in RFC 8785 form. `allow_network` is always false: nothing else can be requested. `inputs` is there
+ * The demands of the job, in RFC 8785 form. `allow_network` is always false: nothing else can be requested. `inputs` is there
  * where files or standard input are outputs of other jobs, and says of which; `large_outputs`, `build`, `product`,
  * `reproducible`, `session` and `tools` where they were asked for.
  */

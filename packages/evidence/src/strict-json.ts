@@ -1,6 +1,6 @@
 /**
- * Strict JSON for what decides something: an envelope, a statement, a receipt. Beside what `JsonScan` refuses, the bytes
- * must be UTF-8 without a byte order mark. RFC 8259 § 4, RFC 7493 § 2.
+ * Strict JSON for decisive documents: an envelope, a statement, a receipt. Beside what `JsonScan` refuses, the bytes must be
+ * UTF-8 without a byte order mark. RFC 8259 § 4, RFC 7493 § 2.
  */
 import { JsonProblem, type JsonRules, JsonScan } from './json-scan.ts';
 

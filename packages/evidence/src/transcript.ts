@@ -1,13 +1,13 @@
 /**
- * What a program asked its tools and was told, made from the events of its job alone. The digest of a transcript says nothing of
- * numbers, times and principals, so that two runs that asked and were told the same have the same.
+ * The calls of a program's tools and their answers, made only from the events of its job. The digest of a transcript says nothing
+ * of numbers, times and principals, so that two runs that asked and were told the same have the same.
  */
 
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 import { isJsonObject } from './strict-json.ts';
 
-/** What came of a call: null if nobody answered it, `refused` if the service did. */
+/** The outcome of a call: null if nobody answered it, `refused` if the service did. */
 export type CallOutcome =
   | { readonly result: unknown }
   | { readonly error: string }
@@ -24,7 +24,7 @@ export interface TranscriptCall {
   readonly principal: string | null;
 }
 
-/** What the statement of a job with tools says of them in `also.tools`. */
+/** The members about tools in the statement of a job, in `also.tools`. */
 export interface ToolEvidence {
   /** How many calls of each tool there were, without those that the service refused. */
   readonly calls: Readonly<Record<string, number>>;

@@ -5,7 +5,7 @@
 import type { JobEvent } from '@vouchbox/protocol';
 import { eventHash, GENESIS_HASH, HASH_VERSION, type LinkedEvent } from './chain.ts';
 
-/** What else is known about the history, from a receipt's `event_chain` or from the address it was fetched from. */
+/** Other known facts about the history, from a receipt's `event_chain` or from the address it was fetched from. */
 export interface ExpectedChain {
   readonly job_id?: string;
   /** Digest of the last event. */
@@ -32,7 +32,7 @@ export type ChainProblem =
   | 'digest'
   /** The history ends before the expected count. */
   | 'missing'
-  /** The history goes on after the expected count. */
+  /** The history continues after the expected count. */
   | 'surplus'
   /** The chain is whole, but its head is not the expected one: it was rewritten. */
   | 'head';

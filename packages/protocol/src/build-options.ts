@@ -1,6 +1,6 @@
 /**
- * What a build may ask of its compiler: options that choose a dialect, how well it optimises, what it warns of, and names that
- * it defines. None of them runs code, reads a file, or makes a program that only some processors can run.
+ * Options that a build may pass to its compiler: dialects, optimisation, warnings, and defined names. None of them runs code,
+ * reads a file, or makes a program that only some processors can run.
  */
 import type { Language } from './languages.ts';
 

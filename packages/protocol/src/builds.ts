@@ -5,7 +5,7 @@ import { type Static, Type } from './type.ts';
 
 const strict = { additionalProperties: false } as const;
 
-/** Compiles the program, and does not run it. What comes of it is a product, which other jobs start. */
+/** Compiles the program, and does not run it. The result is a product, which other jobs start. */
 export const Build = Type.Object(
   {
     options: Type.Optional(

@@ -7,7 +7,7 @@ interface ErrorRow {
   readonly status: number;
   /** Whether the same request may succeed later. */
   readonly retryable: boolean;
-  /** What the contract says about the code. The message of an answer says at least this. */
+  /** The contract's text about the code. The message of an answer says at least this. */
   readonly meaning: string;
 }
 

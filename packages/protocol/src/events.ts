@@ -92,7 +92,7 @@ export const ToolCallRecord = Type.Object({
 });
 export type ToolCallRecord = Static<typeof ToolCallRecord>;
 
-/** What a caller answered, which has exactly one of `result` and `error`. */
+/** A caller's answer, which has exactly one of `result` and `error`. */
 export const ToolResultRecord = Type.Object({
   /** The number of the event of the call. */
   call_seq: Type.Integer({ minimum: 1 }),

@@ -23,7 +23,7 @@ export const PendingStatement = Type.Object({
   stated_at: Timestamp,
   /** Until when the log answers again. */
   answer_by: Timestamp,
-  /** In the canonical form (RFC 8785) of this object, it is what was signed and logged. */
+  /** The canonical form (RFC 8785) of this object was signed and logged. */
   envelope: DsseEnvelope,
   log_proof: Nullable(Type.String({ description: 'As `log-proof` of a job has it; null until the log has it.' })),
 });

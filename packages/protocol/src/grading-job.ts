@@ -1,4 +1,4 @@
-/** The jobs of a grading: what each is given, and how it ended as far as the grading reads it. */
+/** The jobs of a grading: the input of each, and how it ended, as far as the grading reads it. */
 import { compilerProblem, type SaidViolation } from './grading.ts';
 import { CHECKED_FILES, COMPARER } from './grading-judge.ts';
 import {
@@ -13,7 +13,7 @@ import type { CheckRecord, Comparing, ExitCodes, JobRecord, RunRecord, SaidPoint
 import type { ProgramUsage, Receipt, ResourceUsage } from './receipt.ts';
 import type { JobSubmission, LimitsInput } from './submission.ts';
 
-/** A text of a job. What is expected is `secret`: no other principal may name it, and exports leave it out. */
+/** A text of a job. Expected output is `secret`: no other principal may name it, and exports leave it out. */
 export type JobText = (
   | { readonly text: string }
   | { readonly sha256: string; readonly size_bytes: number }
@@ -85,13 +85,13 @@ export function jobRecord({ job_id, receipt_sha256, terminal_reason, exit_code }
 
 const LIMITS: ReadonlySet<string | null> = new Set(['wall_limit', 'cpu_limit', 'memory_limit']);
 
-/** What became of a compiler in a job that compiles and runs. */
+/** The outcome of a compiler in a job that compiles and runs. */
 export function compilerOf(end: JobEnd): RunRecord['compiler'] {
   if (compilerProblem(end) !== null) return 'limit';
   return end.terminal_reason === 'compile_failed' ? 'error' : null;
 }
 
-/** What became of it in a job that only compiles. */
+/** The outcome of a compiler in a job that only compiles. */
 export function builderOf(end: JobEnd): RunRecord['compiler'] {
   return LIMITS.has(end.terminal_reason) ? 'limit' : compilerOf(end);
 }
@@ -152,7 +152,7 @@ export const GRADER_LIMITS: LimitsInput = {
   max_file_mb: 64,
 };
 
-/** What a program of the grader brings back: points in the Kattis format, and what an interactor keeps. */
+/** Outputs of a grader's program: points in the Kattis format, and notes of an interactor. */
 const outputsOf = ({ codes }: GraderProgram) => (codes === 'kattis' ? ['output/**'] : []);
 
 interface Checked {
@@ -243,7 +243,7 @@ export function buildSubmission(
   return { language, code, runtime, files: list, outputs: [], requirements, build: { options } };
 }
 
-/** What a service says of a job that ended, as far as a grading reads it. */
+/** A service's facts about a job that ended, as far as a grading reads them. */
 export interface EndedJob extends Pick<JobRecord, 'job_id' | 'terminal_reason' | 'exit_code'> {
   readonly stdout: string;
   readonly stderr: string;

@@ -1,6 +1,6 @@
 /**
- * What the judge of version 2 reads and writes. Everything in a verdict is of a signed record that it names, or follows
- * from such records by the rules of `grading-score.ts`. docs/GRADING.md.
+ * Input and output of the judge of version 2. Everything in a verdict is of a signed record that it names, or follows from such
+ * records by the rules of `grading-score.ts`. docs/GRADING.md.
  */
 import { type Comparison, TEST_VERDICTS } from './grading.ts';
 import type { ACCOUNTS } from './receipt.ts';
@@ -22,8 +22,8 @@ export const EXIT_CODES = ['testlib', 'kattis'] as const;
 export type ExitCodes = (typeof EXIT_CODES)[number];
 
 /**
- * Whose processor time and memory are meant: of the program's cell, in which a small process 1 runs beside it, or of the
- * program as the kernel of its gVisor guest counts it. Null where they are not the program's alone.
+ * Who measured processor time and memory: the host for the program's cell, in which a small process 1 runs too, or the kernel of
+ * its gVisor guest for the program alone. Null where they are not the program's alone.
  */
 export type Account = (typeof ACCOUNTS)[number] | null;
 
@@ -37,7 +37,7 @@ export interface JobRecord {
 
 /** A run of the program. Its times are null where a compiler worked in the same job, and its part is not known. */
 export interface RunRecord extends JobRecord {
-  /** What became of a compiler: an error in the program, a limit that it met, or null if it did its work elsewhere or well. */
+  /** The outcome of a compiler: an error in the program, a limit that it met, or null if it succeeded or ran elsewhere. */
   readonly compiler: 'error' | 'limit' | null;
   readonly cpu_ms: number | null;
   readonly wall_ms: number | null;
@@ -65,7 +65,7 @@ export interface BuildRecord extends JobRecord {
 export interface GroupRecord {
   readonly name: string;
   readonly score: 'sum' | 'minimum';
-  /** What a group counts whose smallest part counts. */
+  /** The points of a group that counts by its smallest part. */
   readonly points: number;
   readonly after: readonly string[];
   readonly stop: boolean;

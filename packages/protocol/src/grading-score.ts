@@ -18,7 +18,7 @@ export interface Won {
   readonly points: number;
 }
 
-/** What is known of a test before groups are asked. */
+/** The known facts of a test before groups are considered. */
 export interface Ran {
   readonly points: number;
   readonly run: RunRecord | null;
@@ -36,7 +36,7 @@ const ENDS: Readonly<Record<string, TestVerdict2>> = {
   signaled: 'runtime_error',
 };
 
-/** What a test won by itself. */
+/** The points of a test by itself. */
 export function wonAlone(test: Ran, { build }: Pick<JudgedProgram, 'build'>): Won {
   if (!test.validations.every(isValid)) return nothing('invalid_input');
   const compiler = build === null ? (test.run?.compiler ?? null) : build.compiler;
@@ -75,7 +75,9 @@ function wonByCheck(check: CheckRecord, points: number): Won {
 }
 
 const POINTS = /^[ \t\r\n]*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?[ \t\r\n]*$/;
-/** Points of a checker. What is no number, is negative or is more than the test has, is a mistake of the checker. */
+/**
+ * Points of a checker. A value that is not a number, is negative or exceeds the points of the test is a mistake of the checker.
+ */
 function part({ kind, text }: SaidPoints, most: number): Won {
   if (!POINTS.test(text)) return nothing('checker_failed');
   const points = kind === 'part' ? Number(text) * most : Number(text);
@@ -91,7 +93,7 @@ export interface Placed {
   readonly won: Won | null;
 }
 
-/** What becomes of a test in its group: it counts, it is skipped, or others must be known first. */
+/** The state of a test in its group: it counts, it is skipped, or other tests must end first. */
 export type Place = 'counts' | 'skipped' | 'waits';
 
 /** The place of each test, in their order. */
@@ -165,7 +167,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** What the repeat rule asks of a run. */
+/** The facts of a run that the repeat rule needs. */
 export interface Timed {
   readonly terminal_reason: string | null;
   readonly cpu_ms: number | null;

@@ -1,6 +1,6 @@
 /**
- * The steps of a grading: which jobs are due, given which have ended. It keeps nothing, so whoever drives it may stop and
- * go on where it was, with the ends that are recorded.
+ * The steps of a grading: which jobs are due, given which have ended. It keeps nothing, so its driver may stop and continue from
+ * the recorded ends.
  */
 import { isCompiled } from './build-options.ts';
 import { GRADING_FILE, VERDICT_FILE } from './grading.ts';
@@ -36,7 +36,7 @@ import type { BuildRecord, CheckRecord, Grading2, GroupRecord, JudgedTest } from
 import { isStarved, type Placed, placesOf, type Ran, type Won, wonAlone } from './grading-score.ts';
 import { inlineExpected, inlineRoom, isCut, isInline, outputOf } from './grading-texts.ts';
 
-/** What the service can do that the jobs go to. */
+/** The features of the service that runs the jobs. */
 export interface Abilities {
   readonly large_outputs: boolean;
   readonly build: boolean;
@@ -51,8 +51,8 @@ export interface Known {
 }
 
 /**
- * The jobs that can be made now and have not ended. Whoever drives the grading leaves out those that it has made. With
- * the end of `judge` the grading is over.
+ * The jobs that can be made now and have not ended. The driver of the grading leaves out the jobs that it has made. With the end
+ * of `judge` the grading is over.
  */
 export function nextJobs(known: Known): readonly PlannedJob[] {
   const due = new Map<string, PlannedJob>();
@@ -66,13 +66,13 @@ export function nextJobs(known: Known): readonly PlannedJob[] {
 
 export const JUDGE_JOB = 'judge';
 
-/** What the judge was given; null as long as a job is due. */
+/** The judge's input; null as long as a job is due. */
 export function gradingOf(known: Known): Grading2 | null {
   const steps = new Look(known, new Map()).steps();
   return steps.every(({ isOver }) => isOver) ? gradingWith(known, steps) : null;
 }
 
-/** A test as far as it has come. */
+/** The progress of a test. */
 interface Step {
   readonly isOver: boolean;
   readonly judged: JudgedTest;
@@ -249,7 +249,7 @@ class Look {
     return interactor === undefined ? null : this.#built('build interactor', interactor, true);
   }
 
-  /** What each validator says of the input; null as long as one has not ended. */
+  /** The verdict of each validator on the input; null as long as one has not ended. */
   #validations(at: number): readonly CheckRecord[] | null {
     const { plan } = this.#known;
     const said = (plan.validators ?? []).map((validator, index) => {
@@ -265,7 +265,7 @@ class Look {
     return said.some((record) => record === null) ? null : (said as readonly CheckRecord[]);
   }
 
-  /** What tests start: a product, or the source itself where nothing is built. Null: its build has not ended. */
+  /** The program that tests start: a product, or the source itself if nothing is built. Null: its build has not ended. */
   #built(name: string, program: PlannedProgram, shared: boolean): Built | 'failed' | null {
     if (!isCompiled(program)) return { product: undefined, isAlone: true };
     if (!this.#known.abilities.build) return { product: undefined, isAlone: false };
@@ -300,7 +300,7 @@ interface Built {
   readonly isAlone: boolean;
 }
 
-/** What was found of a test. */
+/** The results of a test. */
 interface Found {
   readonly validations: readonly CheckRecord[];
   readonly end?: JobEnd;
@@ -342,7 +342,7 @@ function gradingWith(known: Known, steps: readonly Step[]): Grading2 {
   };
 }
 
-/** What a large grading needs; a ceiling that is lower holds. */
+/** The limits that a large grading needs; a lower ceiling applies. */
 const JUDGE_LIMITS = { cpu_seconds: 60, wall_seconds: wallFor(60), mem_mb: 1024 };
 
 function judgeJob(grading: Grading2): PlannedJob {

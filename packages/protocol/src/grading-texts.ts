@@ -22,7 +22,7 @@ function bytesOf(of: PlannedTest | JobEnd, text: string): number {
   return bytes;
 }
 
-/** Whether the judge itself can compare: both texts are known here, and small. Bytes that are no text are not known. */
+/** Whether the judge itself can compare: both texts are known here, and small. Bytes that are not text are not known. */
 export function isInline(test: PlannedTest, end: JobEnd, room: number): boolean {
   const { expected } = test;
   if (expected === undefined || !('text' in expected)) return false;
@@ -31,7 +31,7 @@ export function isInline(test: PlannedTest, end: JobEnd, room: number): boolean 
   return !end.truncated && isExact;
 }
 
-/** What is expected, if the judge is given it as a text. */
+/** The expected output, if the judge gets it as a text. */
 export function inlineExpected(test: PlannedTest, room: number): string | null {
   const { expected } = test;
   return expected !== undefined && 'text' in expected && bytesOf(test, expected.text) <= room ? expected.text : null;

@@ -6,7 +6,7 @@
 
 export const VERDICT_SCHEMA = 'urn:svc:verdict:v1';
 
-/** What the judge reads, and what it writes. */
+/** Input and output of the judge. */
 export const GRADING_FILE = 'input/grading.json';
 export const VERDICT_FILE = 'output/verdict.json';
 
@@ -44,7 +44,7 @@ export interface GradedTest {
   readonly checker: CheckerRun | null;
 }
 
-/** What is recorded of how a test ended. */
+/** The recorded end of a test. */
 export interface TestEnd {
   readonly terminal_reason: string | null;
   readonly violations: readonly SaidViolation[];
@@ -87,7 +87,7 @@ export function compilerProblem({ terminal_reason, violations, stderr }: TestEnd
     : 'the compiler failed, and what is recorded of it names no error in the program';
 }
 
-/** The first line that it matches, cut to what a report can show. */
+/** The first matching line, cut to the length of a report. */
 function lineWith(pattern: RegExp, text: string): string | null {
   return (
     text

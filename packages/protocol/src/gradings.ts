@@ -150,7 +150,7 @@ export type ProgramStatus = (typeof PROGRAM_STATUSES)[number];
 
 const GradingId = Type.String({ description: 'The id of a grading: opaque, and no authorization by itself.' });
 
-/** What was said of a program, once its judge has ended. */
+/** The report on a program, once its judge has ended. */
 export const ProgramVerdict = Type.Object({
   accepted: Type.Boolean(),
   points: Type.Number(),
@@ -213,7 +213,7 @@ export type GradingAnswer = Static<typeof GradingAnswer>;
 
 export const GRADING_EVENT_KINDS = ['job', 'program', 'finished'] as const;
 
-/** What happened in a grading: a job ended, a program was judged, or all of it is over. */
+/** An event of a grading: a job ended, a program was judged, or all of it is over. */
 export const GradingEvent = Type.Object({
   seq: Type.Integer({ description: '1 for the first event of a grading.' }),
   timestamp: Timestamp,

@@ -1,6 +1,5 @@
 /**
- * What the owner of a job reads about it: detail, list item, folded result, attestation. Spec § Job detail, § Folded
- * result.
+ * The owner's views of a job: detail, list item, folded result, attestation. Spec § Job detail, § Folded result.
  */
 
 import { ArtifactRecord, EffectiveLimitsSchema, ReplayPage, Violation } from './events.ts';
@@ -153,7 +152,7 @@ export type StreamTicket = Static<typeof StreamTicket>;
 
 /**
  * The answer to a submission that may wait and may ask for more. `status` is that of the acceptance, also where there is a
- * result. What else the caller asked for is there with the result; the promise and the ticket, without one too.
+ * result. Other requested members come with the result; the promise and the ticket also come without one.
  */
 export const AwaitedSubmission = Type.Object({
   ...SubmissionAnswer.properties,
@@ -161,13 +160,13 @@ export const AwaitedSubmission = Type.Object({
   receipt: Type.Optional(AnyReceipt),
   detail: Type.Optional(JobDetail),
   history: Type.Optional(ReplayPage),
-  /** In the canonical form (RFC 8785) of this object, it is what was signed. */
+  /** The canonical form (RFC 8785) of this object was signed. */
   promise: Type.Optional(DsseEnvelope),
   stream_ticket: Type.Optional(StreamTicket),
 });
 export type AwaitedSubmission = Static<typeof AwaitedSubmission>;
 
-/** A page of events. The last one also has what came of the job, as far as it was asked for. */
+/** A page of events. The last page also has the requested members about the outcome of the job. */
 export const EndingPage = Type.Object({
   ...ReplayPage.properties,
   result: Type.Optional(FoldedResult),
@@ -175,6 +174,6 @@ export const EndingPage = Type.Object({
 });
 export type EndingPage = Static<typeof EndingPage>;
 
-/** The last frame of a stream that was asked for one: what came of the job, as far as it was asked for. */
+/** The last frame of a stream, if requested: the requested members about the outcome of the job. */
 export const EndFrame = Type.Object({ result: Type.Optional(FoldedResult), receipt: Type.Optional(AnyReceipt) });
 export type EndFrame = Static<typeof EndFrame>;

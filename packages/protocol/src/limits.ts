@@ -84,7 +84,7 @@ export const librariesBytesMax = 512 * MIB;
 export const librariesEntriesMax = 50_000;
 /** All large outputs of a job together, and so each. */
 export const largeOutputsBytesMax = 64 * MIB;
-/** What a build makes. */
+/** The products of builds. */
 export const productBytesMax = 16 * MIB;
 /** Below PATH_MAX, with room for the path at which the workspace is mounted. */
 export const pathBytesMax = 1024;
@@ -135,7 +135,7 @@ export const gradingPointsMax = 1e9;
 export const gradingRunsMax = 50_000;
 /** Tokens of its JSON. */
 export const gradingTokensMax = 400_000;
-/** What is expected of all its tests, together. */
+/** The expected outputs of all its tests, together. */
 export const gradingExpectedBytesMax = 64 * MIB;
 
 // Recorded output, per stream.

@@ -1,4 +1,4 @@
-/** What a link may show beside what every link does. */
+/** The parts that a link may show, beside those that every link shows. */
 import { SESSION_FILES } from './session-files.ts';
 import type { StoredSpec } from './submission.ts';
 
@@ -11,7 +11,7 @@ export const LINK_PARTS = {
 export type LinkPart = keyof typeof LINK_PARTS;
 export const LINK_PART_NAMES = Object.keys(LINK_PARTS) as LinkPart[];
 
-/** Whether a link may show a file of the input or one that the program left. What a session keeps it never shows. */
+/** Whether a link may show a file of the input or one that the program left. It never shows the contents of a session. */
 export function isForLinks({ path }: { readonly path: string }): boolean {
   return [SESSION_FILES.inputs, SESSION_FILES.outputs].every((own) => !path.startsWith(`${own}/`));
 }

@@ -1,6 +1,6 @@
 /**
- * Links: whoever is given one reads the result of a job without a credential, until it ends. Its secret is told once, to whoever
- * makes it.
+ * Links: whoever is given one reads the result of a job without a credential, until it ends. Its secret is returned once, to
+ * whoever makes it.
  */
 import { linkSecondsDefault, linkSecondsMax, linkSecondsMin } from './limits.ts';
 import { LINK_PART_NAMES } from './link-parts.ts';
@@ -43,7 +43,7 @@ export const Link = Type.Object({
 });
 export type Link = Static<typeof Link>;
 
-/** The one answer that has the secret: it stands behind the `#`, which no browser sends. */
+/** The only answer that has the secret: it is behind the `#`, which no browser sends. */
 export const NewLink = Type.Object({ ...Link.properties, link_url: RelativeUrl });
 export type NewLink = Static<typeof NewLink>;
 
@@ -53,7 +53,7 @@ export type LinkList = Static<typeof LinkList>;
 export const LinkRevocation = Type.Object({ link_id: Type.String(), revoked: Type.Literal(true) });
 export type LinkRevocation = Static<typeof LinkRevocation>;
 
-/** What a link shows of its job beside the result and the signed bytes. */
+/** A link's view of its job, beside the result and the signed bytes. */
 export const LinkedJob = Type.Object({
   job_id: JobId,
   tenant: Type.String(),

@@ -1,4 +1,4 @@
-/** What to say where a program imports a library that it has not: which packs of the service have it. */
+/** The message if a program imports a missing library: which packs of the service have it. */
 
 const MISSING: readonly { readonly language: string; readonly says: RegExp }[] = [
   { language: 'python', says: /ModuleNotFoundError: No module named '([\w.]{1,100})'/ },
@@ -22,7 +22,7 @@ export function missingModule(stderr: string): MissingModule | null {
   return null;
 }
 
-/** What a service tells of a pack. `libraries` is absent of a pack that was built before they were listed. */
+/** The service's facts about a pack. `libraries` is absent of a pack that was built before they were listed. */
 interface ListedPack {
   readonly name: string;
   readonly libraries?: readonly { readonly language: string; readonly modules: readonly string[] }[];

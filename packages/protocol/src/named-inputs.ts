@@ -1,7 +1,7 @@
 /** The bytes that a program is given by their names: files, and standard input that is not in the submission. */
 import type { StoredFile, StoredSpec } from './submission.ts';
 
-/** What standard input is called where it is listed with files, which are all under `input/`. */
+/** The name of standard input in a list with files, which are all under `input/`. */
 export const STDIN = 'stdin';
 
 /** Every file of a program, and its standard input as one if that is named. */

@@ -1,4 +1,4 @@
-/** What the table of operations says of each, as types: the query, body, answers, permits and refusals that it lists. */
+/** The table of operations as types: the query, body, answers, permits and refusals of each. */
 import type { OperationId } from './endpoints.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Capacity } from './operation.ts';

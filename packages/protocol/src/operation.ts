@@ -9,7 +9,7 @@ import type { TObject, TSchema } from './type.ts';
 export type Access = 'public' | 'credential' | 'metrics_token' | Scope;
 
 /**
- * What a request holds while it is in flight. Each is bounded for the service and, except `connection`, for each
+ * The permits that a request holds while it is in progress. Each is bounded for the service and, except `connection`, for each
  * tenant.
  */
 export type Capacity = 'connection' | 'body' | 'queue' | 'wait' | 'stream' | 'response';
@@ -64,7 +64,7 @@ export interface Operation extends OperationEndpoint {
   readonly closeCodes?: Readonly<Record<string, string>>;
   /** The last frame of a WebSocket that was asked for one. */
   readonly lastFrame?: TSchema;
-  /** What a client may send over a WebSocket, and the frame by which that is refused. */
+  /** The messages that a client may send over a WebSocket, and the frame that refuses one. */
   readonly clientMessage?: TSchema;
   readonly refusalFrame?: TSchema;
   /** Values after decoding. A list is one comma-separated parameter. */

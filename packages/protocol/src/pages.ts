@@ -1,7 +1,7 @@
 /**
- * What anyone may read beside the operations: the front page, the pages with their files, the log, if one is kept, and what
- * a link shows to whoever has its secret, if links are allowed. A service whose pages were not built, or that a command
- * starts for itself, does not have the pages. Spec § Pages, § Links.
+ * The public paths beside the operations: the front page, the pages with their files, the log, if one is kept, and the contents
+ * of a link for readers with its secret, if links are allowed. A service whose pages were not built, or that a command starts for
+ * itself, does not have the pages. Spec § Pages, § Links.
  */
 import type { ErrorCode } from './errors.ts';
 import { DsseEnvelope, ResultArtifact } from './evidence.ts';

@@ -4,10 +4,10 @@
  */
 import { pathBytesMax, pathComponentBytesMax } from './limits.ts';
 
-/** What a path is for. This is also the directory that it must be under. */
+/** The purpose of a path. This is also the directory that it must be under. */
 export type PathKind = 'input' | 'output';
 
-/** What is wrong with one path, as words that follow its name in a sentence; null if it is right. */
+/** The fault in one path, as words that follow its name in a sentence; null if there is none. */
 export function pathProblem(path: string, kind: PathKind): string | null {
   if (!path.isWellFormed()) return 'holds a lone surrogate, which has no UTF-8 form';
   if (/\p{Cc}/u.test(path)) return 'holds a control character';
@@ -26,7 +26,7 @@ export function directoryOfPattern(output: string): string | null {
   return output.endsWith(EVERYTHING_BELOW) ? output.slice(0, -EVERYTHING_BELOW.length) : null;
 }
 
-/** What is wrong with one entry of `outputs`, which is a path or a pattern; null if it is right. */
+/** The fault in one entry of `outputs`, which is a path or a pattern; null if there is none. */
 export function outputProblem(output: string): string | null {
   const directory = directoryOfPattern(output) ?? output;
   if (directory.split('/').includes('**'))

@@ -1,6 +1,6 @@
 /**
- * Untrusted text on a terminal: what a program wrote, what a service said, what evidence holds. Control, direction and
- * format characters could move the cursor, hide a bad verdict or fake a good one. Here they are escaped.
+ * Untrusted text on a terminal: output of programs, answers of services, contents of evidence. Control, direction and format
+ * characters could move the cursor, hide a bad verdict or fake a good one. Here they are escaped.
  */
 
 /** Control, format and surrogate characters, and the line and paragraph separators. */

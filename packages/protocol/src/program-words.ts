@@ -1,4 +1,4 @@
-/** What a program is told at its start beside its input: arguments and variables. */
+/** A program's parameters at its start beside its input: arguments and variables. */
 import { argsMax, envMax, variableNameCharsMax } from './limits.ts';
 import { Type } from './type.ts';
 import { REFUSED_VARIABLES } from './variables.ts';

@@ -31,7 +31,7 @@ type NamesWithDefault<T extends TObject> = {
   [Name in keyof T['properties']]: T['properties'][Name] extends { readonly default: unknown } ? Name : never;
 }[keyof T['properties']];
 
-/** What a query says once its defaults are filled in. */
+/** The values of a query with its defaults filled in. */
 export type Filled<T extends TObject> = Static<T> & Required<Pick<Static<T>, NamesWithDefault<T> & keyof Static<T>>>;
 
 /** `status` is one comma-separated parameter. */
@@ -71,7 +71,7 @@ function waitSeconds(whatFor: string, note = '') {
   );
 }
 
-/** What the answer to a submission may have beside the job: each word is the member that it asks for. */
+/** The optional members of the answer to a submission: each word names the member that it requests. */
 export const SUBMISSION_INCLUDES = ['receipt', 'detail', 'history', 'promise', 'stream_ticket'] as const;
 
 export const SubmissionQuery = Type.Object({
@@ -100,7 +100,7 @@ const after = withDefault(
   }),
 );
 
-/** What came of the job, where the reader has its last event. */
+/** The outcome of the job, for a reader that has its last event. */
 function lastParts(description: string) {
   return withDefault([], Type.Array(Type.Enum(['result', 'receipt']), { minItems: 1, description }));
 }

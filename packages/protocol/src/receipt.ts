@@ -31,7 +31,7 @@ export const OutputEvidence = Type.Object({
 });
 export type OutputEvidence = Static<typeof OutputEvidence>;
 
-/** What the executor saw of one stream before anything was stored. Never comparable with `output`. */
+/** The executor's counts of one stream before anything was stored. Never comparable with `output`. */
 export const StreamTelemetry = Type.Object({
   bytes_seen: Type.Integer(),
   bytes_offered_to_sink: Type.Integer(),
@@ -44,7 +44,7 @@ export type StreamTelemetry = Static<typeof StreamTelemetry>;
 export const ExecutorOutput = Type.Object({ stdout: StreamTelemetry, stderr: StreamTelemetry });
 export type ExecutorOutput = Static<typeof ExecutorOutput>;
 
-/** What another program's output was delivered to the standard input of this one: always its first bytes. */
+/** The part of another program's output that was delivered to the standard input of this one: always its first bytes. */
 export const DeliveredInput = Type.Object({ bytes_delivered: Type.Integer(), raw_sha256: Sha256 });
 export type DeliveredInput = Static<typeof DeliveredInput>;
 
@@ -54,7 +54,7 @@ export type DeliveredInput = Static<typeof DeliveredInput>;
  */
 export const INTERACTION_ENDS = ['first', 'second', 'deadlock'] as const;
 
-/** What was observed of an interaction; absent if the program did not run. */
+/** The observations of an interaction; absent if the program did not run. */
 export const ObservedInteraction = Type.Object({ stdin: DeliveredInput, end: Type.Enum([...INTERACTION_ENDS]) });
 export type ObservedInteraction = Static<typeof ObservedInteraction>;
 
@@ -76,7 +76,7 @@ export type ResourceUsage = Static<typeof ResourceUsage>;
 /** Who counted what a program took: the host's kernel for its cell, or the kernel of its gVisor guest for its processes. */
 export const ACCOUNTS = ['cell', 'guest'] as const;
 
-/** The same of the program alone, without what compiled it. Absent if it did not run or was not observed. */
+/** The same for the program alone, without its compiler. Absent if it did not run or was not observed. */
 export const ProgramUsage = Type.Object({ ...ResourceUsage.properties, account: Type.Enum([...ACCOUNTS]) });
 export type ProgramUsage = Static<typeof ProgramUsage>;
 
@@ -121,7 +121,7 @@ const outcomeMembers = {
   receipt_sha256: Sha256,
 };
 
-/** What was submitted and what was recorded of it; absent on a recovery receipt. */
+/** The submission and the record of the job; absent on a recovery receipt. */
 const recordMembers = {
   language: Type.String(),
   runtime: Nullable(Type.String()),
@@ -151,7 +151,7 @@ const recordMembers = {
   large_outputs: Type.Array(ArtifactRecord),
 };
 
-/** What an executor observed; omitted if executor provenance is unknown. */
+/** The observations of an executor; omitted if executor provenance is unknown. */
 export const executionMembers = {
   bootstrap_ready: Type.Boolean(),
   backend: Type.Enum([...BACKENDS]),
@@ -173,10 +173,10 @@ export const executionMembers = {
   executor_output: Type.Optional(ExecutorOutput),
 } satisfies Record<(typeof OBSERVED_MEMBERS)[number] | UsageMember, TSchema>;
 
-/** What is known of a program only once it has ended. */
+/** Facts of a program that are known only after its end. */
 export type UsageMember = 'resource_usage' | 'program_usage' | 'executor_output';
 
-/** What an executor observed of a cell, before the program's usage and output are known. */
+/** The observations of a cell before the program's usage and output are known. */
 export type ObservedMembers = Pick<Static<TObject<typeof executionMembers>>, (typeof OBSERVED_MEMBERS)[number]>;
 
 /**

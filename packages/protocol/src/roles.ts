@@ -1,4 +1,4 @@
-/** What a node of a service may do. A service that is alone does all of it. */
+/** The tasks of a node. A service that is alone does all of it. */
 
 /** `api` serves callers, `executor` runs programs, `signer` signs what was run. */
 export const NODE_ROLES = ['api', 'executor', 'signer'] as const;

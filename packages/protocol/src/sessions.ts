@@ -1,6 +1,6 @@
 /**
- * Sessions: steps that each begin with the files and values that the one before left. A step is a job like any other; what it
- * is given and what it leaves are inputs and outputs.
+ * Sessions: steps that each begin with the files and values that the one before left. A step is a job like any other; its state
+ * comes in as inputs and goes out as outputs.
  */
 import { LANGUAGES } from './languages.ts';
 import { JobId, Timestamp } from './spellings.ts';
@@ -11,7 +11,7 @@ export const SessionName = Type.String({
   description: 'Letters, digits, `.`, `_` and `-`; at most 64. A session belongs to the principal that began it.',
 });
 
-/** What makes a job a step of a session. */
+/** The member that makes a job a step of a session. */
 export const SessionStep = Type.Object(
   {
     name: SessionName,
@@ -35,7 +35,7 @@ export type SessionStep = Static<typeof SessionStep>;
 export const Session = Type.Object({
   name: Type.String(),
   language: Type.Enum([...LANGUAGES]),
-  /** Its state is what the next step begins with. */
+  /** Its state is the beginning of the next step. */
   last_job_id: Nullable(JobId),
   /** A step that is not over; until then no other is accepted. */
   running_job_id: Nullable(JobId),

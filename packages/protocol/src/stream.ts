@@ -22,7 +22,7 @@ export const STREAM_CLOSE_CODES = {
 } as const;
 export type StreamCloseReason = keyof typeof STREAM_CLOSE_CODES;
 
-/** What each close code says, as words after "when". */
+/** The meaning of each close code, as words after "when". */
 export const STREAM_CLOSE_MEANINGS = {
   [STREAM_CLOSE_CODES.finished]: 'all was sent',
   [STREAM_CLOSE_CODES.lifetimeReached]: 'the connection reached its lifetime',

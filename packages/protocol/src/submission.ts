@@ -89,7 +89,7 @@ export const ResolvedOutput = Type.Object(
 );
 export type ResolvedOutput = Static<typeof ResolvedOutput>;
 
-/** An input that the service keeps to itself: only its digest is told, and no submission can name it. */
+/** An input that the service keeps to itself: only its digest is shown, and no submission can name it. */
 export const HeldFile = Type.Object(
   {
     path: InputFile.properties.path,
@@ -279,8 +279,8 @@ export const Interactor = Type.Object(programMembers, {
 export type Interactor = Static<typeof Interactor>;
 
 /**
- * What a client sends. `language` is a free string here, so that an unknown one is answered `unsupported_language` and
- * not as a schema error. The server checks sizes after decoding, in bytes of UTF-8.
+ * The body of a submission. `language` is a free string here, so that an unknown one is answered `unsupported_language` and not
+ * as a schema error. The server checks sizes after decoding, in bytes of UTF-8.
  */
 export const JobSubmission = Type.Object(
   {

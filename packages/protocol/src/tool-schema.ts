@@ -15,7 +15,7 @@ interface SchemaProblem {
 
 type Form = (value: unknown, pointer: string, walk: Walk) => void;
 
-/** What is found in one schema. */
+/** The facts found in one schema. */
 interface Walk {
   /** Pointers of all schemas in it, and of all references. */
   readonly places: Set<string>;

@@ -18,7 +18,7 @@ const READ_AT_START = [
 /** Every name that a job may not set, or its beginning with `*`. */
 export const REFUSED_VARIABLES: readonly string[] = [...FIXED, ...READ_AT_START];
 
-/** What is wrong with a variable's name, as words that follow it in a sentence; null if a job may set it. */
+/** The fault in a variable's name, as words that follow it in a sentence; null if a job may set it. */
 export function variableProblem(name: string): string | null {
   if (FIXED.includes(name)) return 'is the same in every cell and cannot be set';
   if (READ_AT_START.some((refused) => isMeant(name, refused)))

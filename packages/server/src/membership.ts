@@ -40,7 +40,7 @@ export interface Membership {
   readonly others: () => readonly OtherExecutor[];
   /** Whose turn it is to sign. */
   readonly signingTurns: Pick<OpenSigningOptions, 'isOurTurn' | 'onProblemChange'>;
-  /** What the metrics show of the other nodes, and of the jobs that this one took over from nodes that were gone. */
+  /** The metrics of the other nodes, and of the jobs that this one took over from dead nodes. */
   readonly fleetFigures: TelemetryOptions['fleetFigures'];
   /** Whether this node is the oldest with a role, which does what only one should do. */
   isFirst(role: NodeRole): boolean;
@@ -50,7 +50,7 @@ export interface Membership {
   abilities(provider: Provider, memMbMax: number): Pick<DispatcherOptions, 'abilities'>;
   /** The part of the status that names the nodes. */
   nodes(): Pick<ServiceStatus, 'nodes'>;
-  /** What canaries found: those of this node, or those of all nodes. */
+  /** The results of canaries: those of this node, or those of all nodes. */
   canaries(own: readonly CanaryStatus[]): NonNullable<ServiceStatus['canaries']>;
   /**
    * Begins to work with the other nodes. `lost` resolves once another has taken over what this node runs, which is then

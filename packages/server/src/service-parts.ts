@@ -1,4 +1,4 @@
-/** Opens the parts of the service that stand on others: its cells, its jobs and HTTP. `service.ts` puts them together. */
+/** Opens the parts of the service that depend on others: its cells, its jobs and HTTP. `service.ts` puts them together. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';

@@ -31,7 +31,7 @@ export interface NamedExport {
 export interface AgreeExpectation {
   /** PEM texts of the pinned keys; null for one that was too large to read. */
   readonly publicKeys: readonly (string | null)[];
-  /** What each result must meet. */
+  /** The requirements on each result. */
   readonly policy?: Policy | null;
   /** By how many different keys the results must be signed. */
   readonly operatorsMin?: number;
@@ -82,13 +82,13 @@ export async function compareRuns(
   return compared(runs, checks, operatorsMin);
 }
 
-/** What a run was given, and what came of it, by the names of what can differ. */
+/** The input and the outcome of a run, by the names of what can differ. */
 interface Run extends ComparedRun {
   readonly given: Members;
   readonly ended: Members;
 }
 
-/** Texts to compare. Null is what the receipt does not state, which is like nothing. */
+/** Texts to compare. Null is a value that the receipt does not state, which equals nothing. */
 type Members = ReadonlyMap<string, string | null>;
 
 function compared(runs: readonly Run[], checks: readonly Check[], operatorsMin: number): AgreeReport {
@@ -173,7 +173,7 @@ function givenTo(exported: ExportedJob, receipt: StoredReceipt): Members {
 }
 
 /**
- * What the job demanded. Of which jobs its inputs are outputs, which build made its product, and who answers its tools, is each
+ * The demands of the job. Of which jobs its inputs are outputs, which build made its product, and who answers its tools, is each
  * service’s own; what they are is compared. Without the policy itself its digest is all that there is.
  */
 function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly (readonly [string, string | null])[] {

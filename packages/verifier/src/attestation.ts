@@ -39,18 +39,18 @@ export interface AttestationBytes {
 export interface AttestationVerdict {
   readonly exitCode: ExitCode;
   readonly checks: readonly Check[];
-  /** What was signed, and by which key; null if it was refused. */
+  /** The signed statement, and its key; null if it was refused. */
   readonly signed: Signed | null;
 }
 
 export interface Signed {
   readonly predicate: ExecutionPredicate;
   readonly key_id: string;
-  /** What a log is about. */
+  /** The subject of a log. */
   readonly statement: SignedStatement;
 }
 
-/** What a good verdict shows and what it does not. Spec § Authentication 10. */
+/** The meaning of a good verdict, and its limits. Spec § Authentication 10. */
 export const NOTICE =
   'This shows that a holder of the pinned key signed this result as it is here. It does not show that the program ' +
   'succeeded (read its status), that the hardware is trustworthy, that the program would do the same again, or that ' +
@@ -78,7 +78,7 @@ export async function verifyAttestation(
     : { exitCode: FAILURE_EXIT[result.failure], checks: [...checks, failed(result.step, result.reason)], signed: null };
 }
 
-/** What the signed statement says about the job, and what the log and its canary say, for a reader; nothing if it was refused. */
+/** The signed statement's facts about the job, and those of the log and its canary, for a reader; nothing if it was refused. */
 export function factsOf(signed: Signed | null, { log, canary }: Beside): Facts {
   if (signed === null) return {};
   const { predicate, key_id } = signed;
@@ -117,7 +117,7 @@ function statedSubjectName(envelope: Uint8Array): string {
   return resultSubjectName(typeof jobId === 'string' ? jobId : '');
 }
 
-/** What the envelope states, before anything is known about it. Null if it cannot be read. */
+/** The envelope's statements, before anything is known about it. Null if it cannot be read. */
 export function statedPredicate(envelope: Uint8Array): Readonly<Record<string, unknown>> | null {
   const decoded = decodeEnvelope(envelope);
   const statement = decoded.kind === 'refused' ? null : decodeStatement(decoded.envelope.payload);

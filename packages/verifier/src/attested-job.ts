@@ -1,4 +1,4 @@
-/** A job that a verdict stands on: its export, once every check of it is good, and what its signed records say. */
+/** A job that a verdict depends on: its export, once every check of it is good, and its signed records. */
 import {
   EXPORT_FILES,
   foldOutput,

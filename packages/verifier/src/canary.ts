@@ -1,6 +1,6 @@
 /**
- * What the canary of a job shows: that a cell of the same class and pack, of the same node, refused what it must, shortly
- * before the job ended. It shows the configuration, and nothing of the cell of the job. docs/VERIFYING.md, the canary.
+ * The meaning of a job's canary: a cell of the same class and pack, of the same node, refused what it must, shortly before the
+ * job ended. It shows the configuration, and nothing of the cell of the job. docs/VERIFYING.md, the canary.
  */
 import {
   canaryFindings,
@@ -15,7 +15,7 @@ import { type Check, failed, passed } from './report.ts';
 import { millisecondsOf, signedStatement, statedResult } from './signed-statement.ts';
 
 export interface CanaryStanding {
-  /** What is known of it, in one line. */
+  /** The known facts about it, in one line. */
   readonly word: string;
   /** How long before the job it ended, if it shows that everything was refused; else null. */
   readonly ageMilliseconds: number | null;

@@ -1,4 +1,6 @@
-/** A graph of jobs as a tree of text: under each job what it was given, and by which job. Uses nothing that only Node has. */
+/**
+ * A graph of jobs as a tree of text: under each job its inputs from other jobs, with those jobs. Uses nothing that only Node has.
+ */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { GraphEdge, GraphJob, GraphReport } from './verify-graph.ts';
 

@@ -72,7 +72,7 @@ export interface Examination {
   readonly record: readonly ExaminedCheck[];
   /** The program, its input and its output against the receipt. */
   readonly program: readonly ExaminedCheck[];
-  /** Where the signed statement stands in the log. Empty checks if there is nothing to check. */
+  /** The place of the signed statement in the log. Empty checks if there is nothing to check. */
   readonly log: { readonly word: string; readonly checks: readonly ExaminedCheck[] };
   readonly events: readonly JobEvent[];
   /** Index of the first event that does not follow; null if all do. */
@@ -83,7 +83,7 @@ export interface Examination {
   readonly isSigned: boolean;
   /** The key that signed, pinned or not; null if no known key did. */
   readonly key_id: string | null;
-  /** What the statement says beside its receipt: see `addedFacts`. Empty if no known key signed it. */
+  /** The statement's members beside its receipt: see `addedFacts`. Empty if no known key signed it. */
   readonly added: Facts;
   /** The result artifact; null if it could not be read. */
   readonly result: Readonly<Record<string, unknown>> | null;

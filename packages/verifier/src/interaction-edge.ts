@@ -13,7 +13,7 @@ import {
 import { outputText, STDIN } from '@vouchbox/protocol/vocabulary';
 import { type ExportFiles, type ExportProblem, isProblem, wholeFile } from './exported-job.ts';
 
-/** What a receipt says of the other job of a pair. */
+/** A receipt's facts about the other job of a pair. */
 export interface StatedInteraction {
   readonly peer: string;
   readonly role: string;
@@ -57,7 +57,7 @@ export interface InteractionEnd {
 }
 
 /**
- * Compares what a job was given with what the other wrote. Of a beginning, the digest is computed again from the recorded output,
+ * Compares a job's input with the output of the other. Of a beginning, the digest is computed again from the recorded output,
  * unless that has not all of the bytes: `readOther` reads the other export.
  */
 export async function compareInteraction(
@@ -80,7 +80,7 @@ export async function compareInteraction(
   return wrong(`${given.sha256} was given, and ${other.job_id} wrote ${digest}`);
 }
 
-/** What the executor saw of the standard output. */
+/** The executor's counts of the standard output. */
 function writtenBy(receipt: StoredReceipt | null): StatedInteraction['given'] {
   const output = receipt?.['executor_output'];
   const stdout = isJsonObject(output) ? output['stdout'] : null;

@@ -1,4 +1,4 @@
-/** The commands about the log that need no result: roots for other tools, and comparisons of what several people hold. */
+/** The commands about the log that need no result: roots for other tools, and comparisons of several people's files. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { type AgreeOptions, compareDirectories } from './agree-directories.ts';
 import { collect, type OutputOptions, once, type Stage, tell, tellMade, withKeys, withTrust } from './command-line.ts';

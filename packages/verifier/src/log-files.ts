@@ -1,4 +1,4 @@
-/** What the command line says of the log: pinned keys, proofs and the remembered head, read from files. */
+/** The command line's values about the log: pinned keys, proofs and the remembered head, read from files. */
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type LogKeys, logProofBytesMax, type NoteKey, noteBytesMax, parseNoteKey } from '@vouchbox/evidence';
 import { parseDuration } from './duration.ts';

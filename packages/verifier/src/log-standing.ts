@@ -21,7 +21,7 @@ import { relationOf, signedHead, signedProofs } from './log-heads.ts';
 import { type EarlierHead, logDelayDefault, timeChecks, timeText } from './log-time.ts';
 import { type Check, failed, passed } from './report.ts';
 
-/** What the reader of the log knows from elsewhere. */
+/** The reader's own knowledge of the log. */
 export interface LogExpectation {
   /** Null if no key of the log is pinned: then a proof is not checked. */
   readonly keys: LogKeys | null;
@@ -38,7 +38,7 @@ export interface LogExpectation {
 }
 
 export interface LogStanding {
-  /** What the log says, in one line that begins with `NOT LOGGED`, `UNWITNESSED` or `WITNESSED`. */
+  /** The log's verdict, in one line that begins with `NOT LOGGED`, `UNWITNESSED` or `WITNESSED`. */
   readonly word: string;
   readonly isLogged: boolean;
   readonly witnessed: readonly Witnessed[];

@@ -8,7 +8,7 @@ export interface Check {
   readonly detail: string;
 }
 
-/** What good evidence says, by name. The signer wrote the text in it; do not trust it as markup. */
+/** The facts of good evidence, by name. The signer wrote the text in it; do not trust it as markup. */
 export type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Report {
@@ -17,7 +17,7 @@ export interface Report {
   readonly checks: readonly Check[];
   /** Empty if the evidence was refused: nothing that it says is worth repeating. */
   readonly facts: Facts;
-  /** What a good verdict shows and what it does not; null for a bad one. */
+  /** The meaning of a good verdict, and its limits; null for a bad one. */
   readonly notice: string | null;
 }
 

@@ -22,7 +22,7 @@ import { UsageError } from './usage-error.ts';
 export interface Requirement {
   /** The requirement as it was written. */
   readonly text: string;
-  /** What the evidence says about it, and whether that is enough. */
+  /** The evidence's value for it, and whether that is enough. */
   readonly judge: (predicate: ExecutionPredicate, beside: Beside) => Judgement;
 }
 
@@ -35,7 +35,7 @@ type Operator = '=' | '>=' | '<=';
 
 /** One thing that can be required. */
 interface Subject {
-  /** What may follow the name, for a reader. */
+  /** The text that may follow the name, for a reader. */
   readonly form: string;
   readonly operators: readonly Operator[];
   /** The value that is wanted; null for a text that could mean none. */
@@ -145,7 +145,7 @@ const runtimePack: Subject = {
   isMet: (found, wanted) => found === wanted || (typeof found === 'string' && found.split('@')[0] === wanted),
 };
 
-/** Whether the log has it. What was found is what the log says. */
+/** Whether the log has it. The value comes from the log. */
 const logged: Subject = {
   form: '',
   operators: ['='],

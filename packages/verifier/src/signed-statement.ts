@@ -30,7 +30,7 @@ export async function signedStatement(
   return { bytes, envelope: decoded.envelope, ...found };
 }
 
-/** What a statement of the service's profile says of a job, with the digest of its result. */
+/** A statement's facts about a job, with the digest of its result. */
 export interface StatedResult {
   readonly predicate: ExecutionPredicate;
   readonly resultSha256: string;

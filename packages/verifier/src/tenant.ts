@@ -19,7 +19,7 @@ export interface TenantOptions {
   readonly promise?: readonly string[];
 }
 
-/** What one export states, once all of it was found good. */
+/** The facts of one export, once all of it was found good. */
 interface Counted {
   readonly directory: string;
   readonly job_id: string;
@@ -128,7 +128,7 @@ interface Gap {
   readonly last: number;
 }
 
-/** What is missing of 1 to `last`. */
+/** The missing numbers of 1 to `last`. */
 function gapsOf(numbers: readonly number[], last: number): readonly Gap[] {
   const present = [...new Set(numbers)].sort((low, high) => low - high);
   return [...present, last + 1].flatMap((number, at) => {

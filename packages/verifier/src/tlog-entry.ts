@@ -15,7 +15,7 @@ import {
 import { type Check, failed, passed } from './report.ts';
 import { statedEnd } from './signed-statement.ts';
 
-/** What was found of the proof, and the entry if all of it is good. */
+/** The result of the proof, and the entry if all of it is good. */
 export interface TlogEntry {
   readonly checks: readonly Check[];
   readonly entry: object | null;

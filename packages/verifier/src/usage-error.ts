@@ -1,4 +1,4 @@
-/** What is wrong with the command line, in one line. */
+/** The fault in the command line, in one line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

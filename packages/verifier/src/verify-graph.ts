@@ -1,6 +1,6 @@
 /**
- * Checks a job and every job that it stands on: each export, and each edge between two. An edge is in the policy of the job
- * that was given the file, and both receipts have its digest. Uses nothing that only Node has.
+ * Checks a job and every job that it depends on: each export, and each edge between two. An edge is in the policy of the job that
+ * was given the file, and both receipts have its digest. Uses nothing that only Node has.
  */
 import {
   EXPORT_FILES,
@@ -67,7 +67,7 @@ interface Node extends Omit<GraphJob, 'inputs'> {
   readonly inputs: readonly GraphInput[];
 }
 
-/** What a graph may have at most. */
+/** The limits of a graph. */
 export interface GraphBounds {
   readonly jobsMax: number;
   readonly depthMax: number;
@@ -247,8 +247,8 @@ function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport
 }
 
 /**
- * A job that stands on itself, apart from those whose programs talk to each other; null if none does. The search takes away
- * jobs on which nothing is left, until none is left at all.
+ * A job that depends on itself, apart from those whose programs talk to each other; null if none does. The search takes away jobs
+ * on which nothing is left, until none is left at all.
  */
 function jobOfCircle(jobs: ReadonlyMap<string, GraphJob>): string | null {
   const counts = new Map(Array.from(jobs.keys(), (id) => [id, 0]));

@@ -245,7 +245,7 @@ function ownFiles(given: unknown): unknown {
   return Array.isArray(given) ? given.filter((file) => !(isJsonObject(file) && checked.includes(file['path']))) : given;
 }
 
-/** What a run is given, by the members of its receipt. */
+/** The input of a run, by the members of its receipt. */
 const GIVEN = ['code_sha256', 'stdin_sha256', 'args_sha256', 'env_sha256', 'policy_sha256', 'input_artifacts'] as const;
 
 function starved(end: JobEnd): boolean {

@@ -21,7 +21,7 @@ import type { ExportFiles } from './exported-job.ts';
 import { type Check, checked, exitCodeOf, failed, passed, type Report, refusal } from './report.ts';
 import { isVerdict2, verdict2Checks } from './verify-verdict-2.ts';
 
-/** A verdict with the exports of all jobs that it stands on. */
+/** A verdict with the exports of all jobs that it depends on. */
 export interface VerdictFiles {
   /** The exact bytes of the verdict. */
   readonly verdict: Uint8Array<ArrayBuffer>;
@@ -32,7 +32,7 @@ export interface VerdictFiles {
 
 export type { VerdictExpectation };
 
-/** What a good report of a verdict shows and what it does not. */
+/** The meaning of a good report of a verdict, and its limits. */
 const NOTICE =
   'This shows that the program of this digest was run once for each test, in a job of its own, and that the verdict ' +
   'follows from what those jobs did and from the expected outputs of these digests. It does not show what the tests were.';

@@ -1,4 +1,4 @@
-/** What the page does: it takes files and a key, and shows what they prove. It sends nothing anywhere. */
+/** The page's work: it takes files and a key, and shows what they prove. It sends nothing anywhere. */
 import './page.css';
 import { EXPORT_FILES, type LogKeys } from '@vouchbox/evidence';
 import { canVerifySignatures } from '@vouchbox/verifier';

@@ -1,4 +1,4 @@
-/** What an answer of Judge0 has of one submission: its members by their names, of those that the caller asks for. */
+/** The members of Judge0's answer about one submission, by name, limited to those that the caller requests. */
 import type { JobDetail, JobSubmission } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import type { AdapterParts } from '../adapter.ts';
@@ -12,7 +12,7 @@ import { parseToken } from './token.ts';
 type Client = AdapterParts['client'];
 type Members = Readonly<Record<string, unknown>>;
 
-/** What an answer has if the caller names no fields. */
+/** The members of an answer if the caller names no fields. */
 const DEFAULT_FIELDS = ['stdout', 'time', 'memory', 'stderr', 'token', 'compile_output', 'message', 'status'];
 
 export interface Asked {
@@ -20,7 +20,7 @@ export interface Asked {
   readonly form: TextForm;
   /** As the query spells them; undefined for the usual ones. */
   readonly fields: string | undefined;
-  /** What came of the submission, if the caller has it already. */
+  /** The outcome of the submission, if the caller has it already. */
   readonly ran?: Ran;
 }
 
@@ -67,12 +67,12 @@ interface Problem {
   readonly problem: string;
 }
 
-/** What an answer has of the job itself, beside its outcome. */
+/** The members of an answer about the job itself, beside its outcome. */
 interface Job extends Pick<JobDetail, 'status' | 'language' | 'created_at' | 'finished_at'> {
   readonly requested_spec: Partial<Omit<JobSubmission, 'tools'>>;
 }
 
-/** A job of which the adapter knows the token alone. */
+/** A job of which the adapter knows only the token. */
 async function storedJob(client: Client, job_id: string): Promise<readonly [Job, Ended | Problem | null]> {
   const detail = await refusals(client.detail(job_id)).catch((error: AdapterError) => {
     throw error.status === 404 ? new AdapterError(404, 'there is no submission with this token') : error;
@@ -89,7 +89,7 @@ function jobOf(ran: Ran): Job {
   return { status, language: ran.job.language, created_at, finished_at, requested_spec: ran.job };
 }
 
-/** A job of which nothing ran is an internal error there, not a failed request. */
+/** In Judge0, a job that ran nothing is an internal error, not a failed request. */
 function endOrProblem(end: Parameters<typeof endOf>[0]): Ended | Problem {
   try {
     return endOf(end);
@@ -99,7 +99,7 @@ function endOrProblem(end: Parameters<typeof endOf>[0]): Ended | Problem {
   }
 }
 
-/** What the compiler wrote of a program that it compiled; null if that is nothing, or is kept no more. */
+/** The compiler's messages about a program that it compiled; null if there are none, or if they are no longer kept. */
 async function wordsOfBuild(client: Client, { requested_spec }: Job, ran: Ran | undefined) {
   const { product } = requested_spec;
   if (product === undefined) return null;
@@ -116,7 +116,7 @@ function numberOf(ended: Ended | Problem, expectedDigest: string | null): Status
   return 'problem' in ended ? 13 : statusOf(ended, expectedDigest);
 }
 
-/** All are null of what did not end, and of what did not compile. */
+/** All are null if the job did not end or did not compile. */
 const NO_OUTCOME = {
   stdout: null,
   stderr: null,

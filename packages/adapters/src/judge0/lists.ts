@@ -1,4 +1,4 @@
-/** What Judge0 says of itself: its languages, its statuses and its configuration. */
+/** Judge0's answers about itself: its languages, its statuses and its configuration. */
 import type { Capabilities } from '@vouchbox/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { AdapterParts } from '../adapter.ts';

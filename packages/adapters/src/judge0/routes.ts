@@ -1,4 +1,4 @@
-/** Judge0's interface: submissions with tokens, one by one and in batches. What it says of itself is in `lists.ts`. */
+/** Judge0's interface: submissions with tokens, one by one and in batches. The answers about itself are in `lists.ts`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
 import { AdapterError, adapterErrorOf, isServices } from '../adapter-error.ts';

@@ -1,4 +1,4 @@
-/** What a caller submits in Judge0's form, as a program of ours. */
+/** A submission in Judge0's form, as a program of ours. */
 import { isBuildOption, isCompiled, type Language } from '@vouchbox/protocol/vocabulary';
 import { type AdapterError, unsupported } from '../adapter-error.ts';
 import type { OfferedLanguage } from '../languages.ts';

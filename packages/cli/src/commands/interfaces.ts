@@ -6,7 +6,7 @@ import type { ConfiguredProgram } from '../mcp/client-configuration.ts';
 import type { McpOptions } from '../mcp/mcp.ts';
 import { collect, ending, port, withAccess, withJson } from './options.ts';
 
-/** The names stand here, because the code behind them is loaded with its command. */
+/** The names are here, because the code behind them is loaded with its command. */
 const ADAPTER_NAMES: AdapterName[] = ['piston', 'judge0', 'sandbox-fusion'];
 const CONFIGURED_PROGRAMS: ConfiguredProgram[] = ['claude', 'cursor', 'vscode'];
 

@@ -1,4 +1,4 @@
-/** What several commands have in common: their options, and how they end. */
+/** The options and the endings that several commands share. */
 import { ISOLATION_CLASSES, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 

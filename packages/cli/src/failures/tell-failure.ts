@@ -32,7 +32,7 @@ function messageOf(error: unknown): string | null {
   return isUsageError(error) || error instanceof CommandFailure ? error.message : null;
 }
 
-/** What a caller can do about a refusal, where the service's own message does not say it. */
+/** Advice to a caller about a refusal, if the service's own message has none. */
 const NEXT_STEPS: Readonly<Record<string, string>> = {
   unauthorized: '`vouchbox keys list`, on the host of the service, shows which keys are valid',
   insufficient_scope: '`vouchbox keys list`, on the host of the service, shows what the key may do',

@@ -1,4 +1,4 @@
-/** What the person at the command line did wrong, in one line. */
+/** A mistake of the person at the command line, in one line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

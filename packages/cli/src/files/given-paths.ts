@@ -37,7 +37,7 @@ interface Wrong {
   readonly given: string;
   readonly problem: string;
   readonly meant: string | undefined;
-  /** The rest of what was given, from its `=` on. */
+  /** The rest of the argument, from its `=` on. */
   readonly target: string;
 }
 

@@ -13,7 +13,7 @@ export interface WantedOutput {
   readonly target: string;
 }
 
-/** A file that was written here, and what it is in the job. */
+/** A file that was written here, and its path in the job. */
 export interface WrittenOutput {
   /** The path of the output in the job, below `output/`. */
   readonly path: string;

@@ -82,7 +82,7 @@ function checked(file: string, use: (text: string) => void): void {
   }
 }
 
-/** Runs pip or npm with the caller's own settings for them. What they say goes to stderr. */
+/** Runs pip or npm with the caller's own settings for them. Their messages go to stderr. */
 function run(program: string, words: readonly string[], cwd: string): void {
   const { status, signal, error } = spawnSync(program, words, { cwd, stdio: ['ignore', 2, 2] });
   if (error !== undefined) throw new CommandFailure(`${program} cannot be run: ${error.message}`, { cause: error });

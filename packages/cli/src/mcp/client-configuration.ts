@@ -1,4 +1,4 @@
-/** What to paste into the settings of a program that takes MCP servers. */
+/** The snippet to paste into the settings of a program that uses MCP servers. */
 import { printableJson } from '@vouchbox/protocol/vocabulary';
 
 export interface ServedBy {

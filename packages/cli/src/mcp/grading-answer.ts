@@ -1,4 +1,4 @@
-/** What the tool `grade` says about a grading: members for a program that reads it, and the same in short as text. */
+/** The answer of the tool `grade` about a grading: members for a program that reads it, and a short text of the same. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type GradingDetail, type ServiceClient, TransportFailure } from '@vouchbox/client';
 import { verdictBytes } from '@vouchbox/evidence';
@@ -49,7 +49,7 @@ const ToldProgram = Type.Object({
 });
 type ToldProgram = Static<typeof ToldProgram>;
 
-/** The structured answer about a grading. What nobody observed is null, as in the service's own answers. */
+/** The structured answer about a grading. A value that nobody observed is null, as in the service's own answers. */
 export const GradingAnswer = Type.Object({
   grading_id: Type.String(),
   status: Type.Enum([...GRADING_STATUSES]),
@@ -61,7 +61,7 @@ export type GradingAnswer = Static<typeof GradingAnswer>;
 const toldTestsMax = 100;
 const linesMax = 10;
 
-/** What is shown of each compiler: an answer may have many. */
+/** The part of each compiler's messages that is shown, because an answer may have many. */
 const compilerCharsMax = 4096;
 
 /** Describes a grading that has ended. One that judged no program is an error; a wrong answer is a result. */

@@ -1,4 +1,4 @@
-/** What a tool says about a job: members for a program that reads it, and the same as text for a model. */
+/** A tool's answer about a job: members for a program that reads it, and the same as text for a model. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type {
   Capabilities,
@@ -54,7 +54,7 @@ const PromiseSchema = Type.Object({
   envelope: Type.String({ description: 'Keep these characters as they are: `service-verify promise` checks them.' }),
 });
 
-/** The structured answer about a job. What nobody observed is null, as in the service's own answers. */
+/** The structured answer about a job. A value that nobody observed is null, as in the service's own answers. */
 export const JobAnswer = Type.Object({
   job_id: Type.String(),
   status: Type.Enum([...JOB_STATUSES]),
@@ -89,7 +89,7 @@ export interface ToldJob
   readonly promise?: RunResult['promise'];
 }
 
-/** What a run brought. */
+/** The outcome of a run. */
 export function jobOfRun({ files, receipt, ...ran }: RunResult): ToldJob {
   const artifacts = [...files].map(([path, bytes]) => ({
     path,

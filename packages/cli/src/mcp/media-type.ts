@@ -1,4 +1,4 @@
-/** What kind of file a program wrote: pictures by their first bytes, other files by the end of their name. */
+/** The media type of a program's file: pictures by their first bytes, other files by the end of their name. */
 
 const PICTURES: readonly (readonly [mediaType: string, starts: string])[] = [
   ['image/png', '\x89PNG\r\n\x1a\n'],

@@ -18,7 +18,7 @@ export function toldStream(name: string, text: string, leftOut: number): string 
   return toldBetween(`${name} of the program`, text, leftOut);
 }
 
-/** What a program wrote, under a title; empty if it wrote nothing. */
+/** The output of a program, under a title; empty if there is none. */
 export function toldBetween(title: string, text: string, leftOut: number): string {
   if (text === '') return '';
   const word = randomBytes(8).toString('hex');

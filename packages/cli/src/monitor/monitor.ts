@@ -74,7 +74,7 @@ async function rememberedIn(remembered: string, state: string, keys: LogKeys): P
 
 type Told = Look | { readonly kind: 'unanswered'; readonly text: string };
 
-/** A log that does not answer is seen, and goes on being asked. */
+/** A log that does not answer is reported, and is still asked. */
 function unansweredLook(error: unknown): Told {
   if (error instanceof CommandFailure) return { kind: 'unanswered', text: error.message };
   throw error;

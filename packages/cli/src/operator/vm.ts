@@ -24,7 +24,7 @@ export function vmCommand({ start, checkout = OWN_CHECKOUT }: VmOptions): number
     process.stdout.write(template);
     return 0;
   }
-  // A machine that was made before keeps what it has.
+  // An existing machine keeps its settings.
   return isMade() ? lima(['start', NAME]) : lima(['start', `--name=${NAME}`, '--tty=false', '-'], template);
 }
 

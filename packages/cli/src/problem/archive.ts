@@ -1,4 +1,7 @@
-/** The wanted files of a zip archive, in memory. What the archive says of itself is checked before and while it is unpacked. */
+/**
+ * The wanted files of a zip archive, in memory. The archive's statements about itself are checked before and while it is
+ * unpacked.
+ */
 import { buffer } from 'node:stream/consumers';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { UsageError } from '../failures/usage-error.ts';

@@ -81,7 +81,7 @@ function requireOneLevel(counts: Counts, directories: Directories): void {
   if (total > mostOf(SECRET, directories)) throw uncounted(SECRET, 'groups that count more than all');
 }
 
-/** What must be passed before a group, by itself and as a part of `secret`. A sample that is not there is passed. */
+/** The groups that must pass before a group, by itself and as a part of `secret`. A sample that is not there is passed. */
 function requiredBy(group: string, counts: Counts, directories: Directories): string[] {
   const names = [...counts.keys()];
   const said = [SECRET, group].flatMap((name) => directories.get(name)?.words('require_pass') ?? []);

@@ -11,7 +11,7 @@ export function settingsAbove(directory: string, directories: Directories): read
   return paths.flatMap((path) => directories.get(path) ?? []);
 }
 
-/** What the nearest says of those that say it. */
+/** The value of the nearest directory that has one. */
 export function settingOf<T>(
   directory: string,
   directories: Directories,

@@ -7,7 +7,7 @@ import type { ScoredData, ScoreRules } from './score-rules.ts';
 
 export interface GroupScores extends Pick<ScoreRules, 'groupOf'> {
   readonly groups: readonly GradeGroup[];
-  /** What each test of a group counts by itself. */
+  /** The points of each test of a group by itself. */
   pointsOf(group: string): number;
 }
 

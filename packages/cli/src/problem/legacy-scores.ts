@@ -29,7 +29,7 @@ export function legacyRules({ directories, isScoredByValidator }: ScoredData): S
   };
 }
 
-/** What the settings give to each accepted test. */
+/** The points that the settings give to each accepted test. */
 function testScore(directory: string, directories: Directories): Score {
   const mode = modeOf(directory, directories);
   if (isSample(directory) && ignoresSample(directories)) return { whole: null, each: 0 };
@@ -38,7 +38,7 @@ function testScore(directory: string, directories: Directories): Score {
   return mode === 'min' ? { whole: points, each: 0 } : { whole: null, each: points };
 }
 
-/** What the validator gives, up to the end of the range of the group. */
+/** The points of the validator, up to the end of the range of the group. */
 function saidScore(directory: string, counts: Counts, directories: Directories): Score {
   const mode = modeOf(directory, directories);
   const most = rangeOf(directory, directories);

@@ -29,7 +29,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   '2023-07': 'draft',
   '2025-09': '2025-09',
 };
-/** What no grading here can be, with what it lacks. */
+/** Types of problem that no grading here can be, with the missing feature. */
 const OTHER_TYPES: Readonly<Record<string, string>> = {
   'multi-pass': 'a program that runs in several passes',
   'submit-answer': 'answers without a program',
@@ -88,7 +88,7 @@ function laterJudging(tree: ProblemTree, types: readonly string[]): Judging {
   return { isCustom, isInteractive, isScoredByValidator: false };
 }
 
-/** What would change programs or points, and is not read. */
+/** Settings that would change programs or points, and are not supported. */
 function refuseUnread(tree: ProblemTree, settings: Settings): void {
   const included = tree.paths.find((path) => path.startsWith('include/'));
   if (included !== undefined) throw new UsageError(`${included}: files that go with every program are not read`);

@@ -48,7 +48,7 @@ export async function readPackageTests(tree: ProblemTree, settings: PackageSetti
     tests.push({
       name,
       ...(group !== undefined && { group }),
-      // What a program is told by its interactor is secret in samples too: a protocol is shown in their place.
+      // A program's input from its interactor is secret even in samples: a protocol is shown instead.
       isSample: isSample(directory) && !settings.isInteractive,
       stdin: await tree.text(path),
       expected: await tree.text(path.replace(/\.in$/, '.ans')),

@@ -9,14 +9,14 @@ export interface Problem {
   /** In their order, each with at least one test. Empty: nothing is counted by groups, and no test names one. */
   readonly groups: readonly GradeGroup[];
   readonly checker: Checker | null;
-  /** What each program talks with, and what judges it in place of a checker. */
+  /** The program that each submitted program talks with, and that judges it in place of a checker. */
   readonly interactor: Checker | null;
   readonly inputValidators: readonly PackageProgram[];
   /** The arguments that the validators get for each test, by the test's name. */
   readonly inputFlags: ReadonlyMap<string, readonly string[]>;
-  /** What it asks for each program; who grades may ask otherwise. */
+  /** The limits that the problem sets for each program; the grader may set others. */
   readonly limits: Readonly<Partial<Record<LimitName, number>>>;
-  /** What of it is not used, and why, each in one line. */
+  /** Unused parts of the package with the reason, each in one line. */
   readonly notes: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What the rules of each format say of the groups of a scoring problem. */
+/** The rules of each format about the groups of a scoring problem. */
 import { UsageError } from '../failures/usage-error.ts';
 import type { Directories } from './directories.ts';
 import type { PackageSettings } from './package-settings.ts';

@@ -1,4 +1,4 @@
-/** A grading with what a person wants to see of it: each test with its cost, each group with its points. */
+/** A grading as a person wants to see it: each test with its cost, each group with its points. */
 import type { GradeResult, RunResult } from '@vouchbox/client';
 import type { Problem } from '../problem/problem.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What the command line reads from the environment. A service's address and key are variables for clients. All other
- * `SERVICE_*` names are settings of a service that is started here.
+ * The variables that the command line reads from the environment. A service's address and key are variables for clients. All
+ * other `SERVICE_*` names are settings of a service that is started here.
  */
 
 import { homedir } from 'node:os';
@@ -45,7 +45,7 @@ export function serverEnvironment(environment: NodeJS.ProcessEnv = process.env):
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !CLIENT_NAMES.has(name)));
 }
 
-/** The environment for a command that is none of ours: without the keys and settings of services. */
+/** The environment for a foreign command: without the keys and settings of services. */
 export function foreignEnvironment(environment: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const isOurs = (name: string) => name.startsWith('SERVICE_') || name === 'ADAPTER_KEY';
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Commands of the user's that this one runs, each with whatever it starts. */
+/** Commands of the user that this one runs, each with all processes that it starts. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ export function startCommand(command: string): ChildProcessWithoutNullStreams {
   const env = { ...environment, [MARKS]: outer === undefined ? mark : `${outer} ${mark}` };
   const child = spawn('/bin/sh', ['-c', command], { env, detached: true });
   marks.set(child, mark);
-  // What goes on would hold its output open.
+  // A process that continues would hold its output open.
   child.once('exit', () => endCommand(child));
   return child;
 }
@@ -28,7 +28,7 @@ export function endCommand(child: ChildProcessWithoutNullStreams, signal: 'SIGTE
   if (signal === 'SIGKILL') endMarked(marks.get(child) ?? '');
 }
 
-/** What starts processes faster than they are found is not waited for. */
+/** If processes start faster than they are found, the command does not wait for them. */
 const roundsMax = 20;
 
 function endMarked(mark: string): void {

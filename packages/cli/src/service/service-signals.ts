@@ -1,4 +1,4 @@
-/** What signals mean to `vouchbox serve`. docs/operating/start.md lists them. */
+/** The meanings of signals for `vouchbox serve`. docs/operating/start.md lists them. */
 import process from 'node:process';
 
 export interface ServiceSignals {

@@ -22,7 +22,7 @@ interface Again {
   readonly product: string | undefined;
 }
 
-/** The idempotency key under which a job is submitted again. Nothing in it follows from what the job answered. */
+/** The idempotency key under which a job is submitted again. Nothing in it follows from the results of the job. */
 export function keyFor(
   { tenant, job_id }: Pick<ExportManifest, 'tenant' | 'job_id'>,
   { signer, product }: Again,
@@ -40,7 +40,7 @@ export interface Resubmission {
 }
 
 /**
- * What is submitted again. The service that gets it judges the values.
+ * The members that are submitted again. The service that gets it judges the values.
  * @throws CommandFailure naming what cannot be submitted again
  */
 export function submissionIn(

@@ -104,7 +104,7 @@ export async function readSubmission(file: string, options: SubmissionOptions): 
   };
 }
 
-/** What is demanded of the host; nothing where nothing is. */
+/** The demands on the host; undefined if there are none. */
 function requirementsOf({
   minimumIsolation,
   enforced,
@@ -175,7 +175,7 @@ async function readInputFile(text: string): Promise<SubmittedFile> {
 /** A file of this host that is named so is given as `./job:…`. */
 const OUTPUT_OF_JOB = /^job:([^/]+)\/(output\/.+)$/;
 
-/** What the program reads; null for nothing. An empty stdin counts as none: many callers leave an empty pipe. */
+/** The program's stdin; null for none. An empty stdin counts as none: many callers leave an empty pipe. */
 async function readStdin(given: string | undefined): Promise<string | null> {
   if (given === undefined) return null;
   if (given === '-') return decode(await readStandardInput(stdinBytesMax), 'stdin') || null;

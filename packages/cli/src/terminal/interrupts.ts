@@ -1,6 +1,6 @@
 /**
- * What an interrupt means to a command that must clean up: the first asks it to end in order, the second ends it at
- * once. A reader of stdout that goes away, as `head` does, interrupts like a person.
+ * The meaning of an interrupt for a command that must clean up: the first asks it to end in order, the second ends it at once. A
+ * reader of stdout that goes away, as `head` does, interrupts like a person.
  */
 import { EXIT } from '../failures/exit-code.ts';
 

@@ -1,4 +1,4 @@
-/** What a command prints: its result on stdout, as text, a table or JSON, and remarks beside it on stderr. */
+/** The output of a command: its result on stdout, as text, a table or JSON, and remarks on stderr. */
 import { printable, printableJson } from '@vouchbox/protocol/vocabulary';
 
 /** An option of every command: whether to print one JSON document instead of text for a person. */

@@ -1,4 +1,4 @@
-/** What `vouchbox run` says beside a program's own output: how it ended, and what it did not get. */
+/** The remarks of `vouchbox run` beside a program's own output: how it ended, and what it did not get. */
 import type { EffectiveLimits, LimitsInput, ServiceClient } from '@vouchbox/client';
 import type { EventData, EventKind, JobEvent } from '@vouchbox/protocol';
 import {
@@ -17,7 +17,7 @@ const LIMIT_OF_VIOLATION: Readonly<Record<string, { readonly name: LimitName; re
     memory: { name: 'mem_mb', what: 'the memory limit', unit: 'MiB' },
   };
 
-/** What resolvers, kernels and libraries say where there is no network. */
+/** Messages of resolvers, kernels and libraries on a host without a network. */
 const NO_NETWORK =
   /No route to host|Network is unreachable|Name or service not known|Temporary failure in name resolution|getaddrinfo|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|Could not resolve host|Address family not supported/;
 
@@ -25,7 +25,7 @@ const NO_NETWORK =
 const NAMES_SOCKET = /socket|\/dev\/(tcp|udp)\//;
 const REFUSED = /Operation not permitted|EPERM/;
 
-/** Reads the events of one job and collects what there is to say. */
+/** Reads the events of one job and collects the remarks. */
 export class Remarks {
   readonly #client: ServiceClient;
   /** The violation that ended the program, if it was a limit. */

@@ -19,7 +19,7 @@ export interface OutputTargets {
 /** `raw` passes output on unescaped, also to a terminal. */
 export type OutputForm = 'safe' | 'raw';
 
-/** Writes one event's output, waiting for a slow reader. What a reader that went away would get is dropped. */
+/** Writes one event's output, waiting for a slow reader. Output for a reader that has exited is dropped. */
 export async function showOutput({ kind, data }: JobEvent, targets: OutputTargets, form: OutputForm): Promise<void> {
   if (kind !== 'stdout' && kind !== 'stderr') return;
   const text = outputText(data as OutputRecord);

@@ -40,7 +40,7 @@ const treesMax = 100;
 
 const SIZE_TYPE = 'text/x.tlog.size';
 
-/** The answer to what was sent to `add-checkpoint`. A line is given only once the head is on disk. */
+/** The answer to a request to `add-checkpoint`. A line is given only once the head is on disk. */
 export async function addCheckpoint(body: Uint8Array, witness: Witness): Promise<WitnessAnswer> {
   const parsed = parseConsistency(body);
   if (parsed.kind === 'refused') return refused(400, parsed.reason);
@@ -72,7 +72,7 @@ function grewFrom(known: Checkpoint | null, head: Checkpoint, proof: readonly Ui
 function signed(head: Checkpoint, log: NoteKey, { state, key, privateKey, now }: Witness): string {
   const time = now();
   const signature = cosignatureOf(key, time, sign(null, cosignedMessage(head.note.text, time), privateKey));
-  // One line of the log, whose signature holds: what else came with the head, anybody may have added.
+  // One line of the log with a good signature: anybody may have added the rest.
   const ofLog = linesOf(head.note.signatures, log).slice(0, 1);
   state.keep({ ...head, note: { text: head.note.text, signatures: [...ofLog, signature] } });
   return signatureLine(signature);

@@ -79,7 +79,7 @@ async function bodyOf(request: IncomingMessage): Promise<Uint8Array | null> {
 }
 
 function send(response: ServerResponse, { status, body, mediaType = TEXT }: WitnessAnswer): void {
-  // What is left of a request that was refused is not read.
+  // The rest of a refused request is not read.
   if (status === 413) response.setHeader('connection', 'close');
   response.writeHead(status, { 'content-type': mediaType, 'content-length': Buffer.byteLength(body) }).end(body);
 }

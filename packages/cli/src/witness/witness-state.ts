@@ -1,6 +1,6 @@
 /**
- * What a witness knows: its name, and the last head of each log that it signed. All of it is one file, which one process
- * holds, and which is on disk before anybody is told of a head in it.
+ * The state of a witness: its name, and the last head of each log that it signed. All of it is one file, which one process holds,
+ * and which is on disk before anybody is told of a head in it.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Checkpoint, noteText, parseCheckpoint } from '@vouchbox/evidence';

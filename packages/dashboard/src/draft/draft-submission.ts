@@ -33,7 +33,7 @@ export interface Draft {
   /** Null: the default. */
   readonly limits: Readonly<Record<LimitName, number | null>>;
   readonly tools: readonly DraftTool[];
-  /** What another submission said of its tools, as long as there are some. */
+  /** Another submission's members about its tools, as long as there are some. */
   readonly toolTerms: Pick<JobSubmission, 'tool_limits' | 'tool_principals'>;
 }
 
@@ -95,7 +95,7 @@ export function draftOf(submission: JobSubmission): Draft {
   };
 }
 
-/** The body that the contract takes. What was not filled in is left out. */
+/** The body that the contract takes. Empty fields are left out. */
 export function submissionOf({
   language,
   code,

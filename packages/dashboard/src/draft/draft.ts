@@ -1,7 +1,7 @@
 /**
- * What is typed in the playground. It is kept in memory until the person signs out: another view, another key or a
- * service that is gone do not lose it. It is in no storage: programs, variables and input can hold secrets. The browser
- * asks before a reload loses it.
+ * The input of the playground. It is kept in memory until the person signs out: another view, another key or a service that is
+ * gone do not lose it. It is in no storage: programs, variables and input can hold secrets. The browser asks before a reload
+ * loses it.
  */
 import type { JobSubmission } from '@vouchbox/client';
 import { kept } from '../kept.ts';

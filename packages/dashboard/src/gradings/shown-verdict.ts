@@ -23,13 +23,13 @@ export interface ShownTest {
   readonly name: string;
   readonly group: string;
   readonly verdict: string;
-  /** What the verdict does not say by itself, such as why a test is `not_run`. */
+  /** Facts that the verdict itself does not state, such as why a test is `not_run`. */
   readonly why: string | null;
   readonly points: number;
   readonly points_max: number;
-  /** What the program alone took; null where the verdict does not say it. */
+  /** The usage of the program alone; null if the verdict does not state it. */
   readonly took: Pick<NonNullable<TestResult2['run']>, 'cpu_ms' | 'wall_ms' | 'memory_peak_bytes'> | null;
-  /** The jobs that were run for it, by what they did. */
+  /** The jobs that ran for it, by their role. */
   readonly jobs: readonly (readonly [did: string, job_id: string])[];
 }
 

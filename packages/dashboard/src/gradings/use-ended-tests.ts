@@ -23,7 +23,7 @@ export function useEndedTests(grading_id: string, isWanted: boolean): EndedTests
     if (!isLive || !isWanted) return;
     const abort = new AbortController();
     follow(client, grading_id, { signal: abort.signal, tell: setEnded }).catch((error: unknown) => {
-      // Leaving the view is no failure.
+      // Leaving the view is not a failure.
       if (!abort.signal.aborted) noticeRefusal(error);
     });
     return () => abort.abort();

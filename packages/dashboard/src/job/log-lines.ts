@@ -1,4 +1,4 @@
-/** What can be done with the lines of a log: seek in them, and fold those that are indented under another. */
+/** Operations on the lines of a log: search them, and fold those that are indented under another. */
 import type { OutputLine } from './job-history.ts';
 
 type Text = Pick<OutputLine, 'text'>;

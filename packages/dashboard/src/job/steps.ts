@@ -6,7 +6,7 @@ export type ToolResult = Extract<StepEvent, { readonly kind: 'tool_result' }>;
 
 export interface Step {
   readonly event: StepEvent;
-  /** Null: the event is no call, or nobody has answered it. */
+  /** Null: the event is not a call, or nobody has answered it. */
   readonly answer: ToolResult | null;
 }
 
@@ -34,7 +34,7 @@ export function callsOf(steps: readonly Step[]): readonly CallStep[] {
   return steps.filter((step): step is CallStep => step.event.kind === 'tool_call');
 }
 
-/** The calls that wait for an answer, as long as the job runs. What the service refused itself does not. */
+/** The calls that wait for an answer, as long as the job runs. A call that the service refused itself does not. */
 export function openCallsOf(steps: readonly Step[]): readonly ToolCall[] {
   return callsOf(steps).flatMap(({ event, answer }) =>
     answer === null && event.data.refused === undefined ? [event] : [],

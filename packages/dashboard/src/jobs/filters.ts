@@ -33,7 +33,7 @@ export function readFilters(search: URLSearchParams): Filters {
   };
 }
 
-/** The query of an address. What filters nothing is left out. */
+/** The query of an address. Empty filters are left out. */
 export function writeFilters({ status, language, label, since }: Filters): URLSearchParams {
   return new URLSearchParams({
     ...(status && { status: status.join(',') }),

@@ -1,4 +1,4 @@
-/** What the editor can do, and how it looks. */
+/** The features and the look of the editor. */
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import {
   bracketMatching,

@@ -1,4 +1,4 @@
-/** What the service can do, read once and then now and again. */
+/** The capabilities of the service, read once and then again from time to time. */
 import { queryOptions } from '@tanstack/react-query';
 import { useCaller } from './session.ts';
 

@@ -1,4 +1,4 @@
-/** The status of the service, asked for again and again while the view is seen, and what it was before. */
+/** The status of the service, requested repeatedly while the view is visible, and its history. */
 import { useQuery } from '@tanstack/react-query';
 import type { ServiceStatus } from '@vouchbox/client';
 import { useCaller } from '../session/session.ts';

@@ -1,4 +1,4 @@
-/** How a job stands, in one sentence. */
+/** The state of a job, in one sentence. */
 import type { JobDetail, TerminalReason } from '@vouchbox/client';
 import { durationOf } from './amounts.ts';
 

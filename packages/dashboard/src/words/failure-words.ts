@@ -1,4 +1,4 @@
-/** What an error means to the person who sees it. */
+/** The meaning of an error for the person who sees it. */
 import { ServiceFailure, TransportFailure, type TransportFailureReason } from '@vouchbox/client';
 import { ERRORS, printable } from '@vouchbox/protocol/vocabulary';
 

@@ -1,4 +1,4 @@
-/** What the members of a posture mean. */
+/** The meanings of the members of a posture. */
 import type { IsolationClass, JobDetail } from '@vouchbox/client';
 import { LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';
 
@@ -19,7 +19,7 @@ const CLASSES: Readonly<Record<IsolationClass, string>> = {
   'wasm-capability': 'The program ran as WebAssembly, with the capabilities that it was given.',
 };
 
-/** What separates the program from the host, in a few words. */
+/** The wall between the program and the host, in a few words. */
 const WALLS: Readonly<Record<IsolationClass, string>> = {
   none: 'nothing: it ran on the host',
   'linux-shared-kernel': 'namespaces on the kernel of the host',
@@ -35,7 +35,7 @@ export interface HeldWords {
   readonly tone: 'good' | 'bad' | 'quiet';
 }
 
-/** What held the program, in two short lines. */
+/** The limits on the program, in two short lines. */
 export function heldWords(job: JobDetail): HeldWords {
   if (job.backend === null) return { sentence: 'nothing ran', more: '', tone: 'quiet' };
   const isolation = isolationOf(job);

@@ -124,7 +124,7 @@ export interface Witnessed {
   readonly time: number;
 }
 
-/** What a proof was found to show: which check failed and why, or where the statement stands. */
+/** The result of a proof: which check failed and why, or the place of the statement. */
 export type LogProofVerdict =
   | { readonly kind: 'failed'; readonly check: 'log_head' | 'log_inclusion' | 'witness'; readonly reason: string }
   | {

@@ -9,7 +9,7 @@ import { type PinnedKey, pinnedKeyOf, verifySignature } from '../public-key.ts';
 import { type Refused, refused } from '../strict-json.ts';
 import { equalHashes } from './tree.ts';
 
-/** What a key signs: a note as it stands, or a checkpoint with the time at which a witness saw it. */
+/** The signed content of a key: a note as it is, or a checkpoint with the time at which a witness saw it. */
 export type NoteKeyType = 'note' | 'cosignature';
 
 const TYPE_BYTES: Readonly<Record<NoteKeyType, number>> = { note: 1, cosignature: 4 };
@@ -144,7 +144,7 @@ export function parseSignatureLines(text: string): readonly NoteSignature[] | nu
   return lines.length > signaturesMax || lines.includes(null) ? null : (lines as NoteSignature[]);
 }
 
-/** What a witness signs at a time, in seconds since the epoch. */
+/** The bytes that a witness signs at a time, in seconds since the epoch. */
 export function cosignedMessage(text: string, time: number): Uint8Array<ArrayBuffer> {
   return utf8(`cosignature/v1\ntime ${time}\n${text}`);
 }

@@ -19,7 +19,7 @@ export function bearerToken(authorization: string): string | null {
 
 /** One kind of credential. */
 export interface CredentialKind {
-  /** What whoami says about callers of this kind. */
+  /** The answers of whoami about callers of this kind. */
   readonly method: AuthMethod;
   /** Null if the token is not of this kind. Rejects only if the service itself failed. */
   resolve(token: string): Promise<Caller | ServiceError | null>;
@@ -40,7 +40,7 @@ export interface Access {
   authenticate(authorization: string | undefined): Promise<Caller | ServiceError>;
   /** Whether a caller's authority is still valid: not expired, revoked or rotated since. */
   stands(caller: Caller): Promise<boolean>;
-  /** What the store keeps of a caller beside a ticket's digest. It reveals no more than that caller's whoami. */
+  /** The store's facts about a caller, beside a ticket's digest. It reveals no more than that caller's whoami. */
   pledge(caller: Caller, ticket: string): Caller;
   /** The caller of a pledge, given with the same ticket; null if its authority has ended since. */
   redeem(pledge: Caller, ticket: string): Promise<Caller | null>;

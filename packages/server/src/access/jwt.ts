@@ -1,6 +1,6 @@
 /**
- * Access tokens of an issuer that the operator trusts: RFC 9068 with the rules of RFC 8725, and a tenant in a claim.
- * What a token does not state plainly is refused, not guessed.
+ * Access tokens of an issuer that the operator trusts: RFC 9068 with the rules of RFC 8725, and a tenant in a claim. Facts that a
+ * token does not state plainly lead to a refusal, never to a guess.
  */
 import { hash } from 'node:crypto';
 import { SCOPES } from '@vouchbox/protocol';

@@ -1,6 +1,6 @@
 /**
- * Links to results. A link has the authority of whoever made it, and nobody's else: it ends with the credential, as a stream
- * ticket does. Its secret is told once; the store keeps a digest of it.
+ * Links to results. A link has only the authority of its maker: it ends with the credential, as a stream ticket does. Its secret
+ * is returned once; the store keeps a digest of it.
  */
 import { randomBytes } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
@@ -33,7 +33,7 @@ export interface Links {
   /** Null if the tenant has no such job. */
   list(caller: Caller, job_id: string): Promise<readonly Link[] | null>;
   revoke(caller: Caller, job_id: string, link_id: string): Promise<boolean>;
-  /** Null alike for an unknown link, a wrong secret, and a link that has ended, by whatever. */
+  /** Null alike for an unknown link, a wrong secret, and a link that has ended for any reason. */
   open(link_id: string, secret: string): Promise<OpenLink | null>;
 }
 

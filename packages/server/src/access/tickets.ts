@@ -22,8 +22,8 @@ export interface Tickets {
   /** A new ticket for this caller and job, on disk when it resolves; null if the caller's tenant has no such job. */
   mint(caller: Caller, job_id: string): Promise<MintedTicket | null>;
   /**
-   * Spends a ticket, whatever the outcome, and returns its caller. A refusal is `unauthorized`, also if the authority
-   * that minted the ticket has ended since.
+   * Spends a ticket, even if it is refused, and returns its caller. A refusal is `unauthorized`, also if the authority that
+   * minted the ticket has ended since.
    */
   redeem(ticket: string, job_id: string): Promise<Caller | ServiceError>;
 }

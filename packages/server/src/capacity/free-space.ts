@@ -22,11 +22,11 @@ const retryAfterSeconds = 10;
 
 /** Bytes of a character that JSON escapes, for each byte of it. */
 const escapeFactor = 6;
-/** What the row of a record has beside its text: digests, keys, time. */
+/** The size of a record's row beside its text: digests, keys, time. */
 const recordBytes = 512;
 /**
- * What a job may still write from its start until its result is signed: the events of both streams, artifacts, large outputs,
- * result.
+ * The bytes that a job may still write from its start until its result is signed: the events of both streams, artifacts, large
+ * outputs, result.
  */
 const jobBytesMax =
   2 * (escapeFactor * streamBytesMax + recordBytes * streamRecordsMax) +

@@ -30,7 +30,7 @@ export class JobMemory {
     return held === 0 || own === 0 || held + own <= this.mbMax;
   }
 
-  /** What is wrong with a job that has more than all jobs may have together; null for any other. */
+  /** The refusal of a job that needs more memory than all jobs may have together; null for any other. */
   excess(mem_mb: number): Violation | null {
     if (mem_mb <= this.mbMax) return null;
     const message = `mem_mb ${mem_mb} is more than all jobs of this service may have together (${this.mbMax})`;

@@ -1,7 +1,7 @@
 /**
- * How many bodies, waits, streams and large responses may be in flight, for the service and for one tenant. A permit is
- * held for the whole life of what it admits and returned exactly once. Where all are held, whoever holds most gives way
- * to whoever holds less, so that no number of tenants keeps out another. Spec § Response transfer rules, § Errors.
+ * How many bodies, waits, streams and large responses may be in flight, for the service and for one tenant. A permit is held for
+ * the whole life of what it admits and returned exactly once. If all are held, the tenant that holds most loses one to a tenant
+ * that holds fewer, so that no number of tenants keeps out another. Spec § Response transfer rules, § Errors.
  */
 import { ServiceError } from '../ground/service-error.ts';
 

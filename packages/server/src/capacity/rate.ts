@@ -10,7 +10,7 @@ export interface RateBound {
   readonly burst: number;
 }
 
-/** What one request did to its tenant's bucket. */
+/** The effect of one request on its tenant's bucket. */
 export interface RateDecision {
   readonly allowed: boolean;
   /** The burst. */

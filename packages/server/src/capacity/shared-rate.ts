@@ -1,13 +1,13 @@
 /**
- * Request budgets of a service that has several nodes. Each node has a bucket for each tenant, and one of them, chosen by the
- * tenant's name, owns its budget: the others tell the owner several times a second what was spent at them, and once little
- * is left, the owner tells it to those at which the tenant spent. So a tenant keeps to its rate on average, whichever nodes
- * it asks, and can exceed its burst only in the moment before the others know. Nothing is told to all.
+ * Request budgets of a service that has several nodes. Each node has a bucket for each tenant, and one of the nodes, chosen by
+ * the tenant's name, owns the tenant's budget. The others report to the owner several times a second what was spent at them. Once
+ * little is left, the owner tells the nodes at which the tenant spent. So a tenant keeps to its rate on average, whichever nodes
+ * it asks, and can exceed its burst only in the moment before the others know. No message goes to all nodes.
  */
 import { createHash } from 'node:crypto';
 import type { RateBuckets, RateBudget } from './rate.ts';
 
-/** The other nodes. What is told may be lost: the tenant may then spend a little more. */
+/** The other nodes. Messages may be lost: the tenant may then spend a little more. */
 export interface Others {
   readonly node: number;
   /** The living nodes with budgets. */
@@ -46,7 +46,7 @@ class SharedBudget {
   readonly #budget: RateBuckets;
   readonly #others: Others;
   readonly #word: string;
-  /** What was spent here of budgets that others own, by tenant. */
+  /** The amounts spent here from budgets that others own, by tenant. */
   readonly #untold = new Map<string, number>();
   /** The other nodes at which tenants spent of budgets that this one owns, until the budget is full again. */
   readonly #spentAt = new Map<string, Set<number>>();

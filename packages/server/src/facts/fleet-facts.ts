@@ -1,4 +1,4 @@
-/** What a node says of itself to the other nodes of its service, and which of them does what only one should do. */
+/** A node's facts for the other nodes of its service, and which of them does the tasks of a single node. */
 import {
   type CanaryStatus,
   ISOLATION_CLASSES,
@@ -65,7 +65,7 @@ function executorOf({
   };
 }
 
-/** What canaries of all living nodes found. */
+/** The results of the canaries of all living nodes. */
 export function canariesOf(fleet: Pick<Fleet, 'nodes'>): NonNullable<ServiceStatus['canaries']> {
   return fleet
     .nodes()
@@ -101,7 +101,7 @@ function demandsMetBy(provider: Pick<Provider, 'enforced' | 'isolation_class'>):
   return classes.flatMap((name) => sets.map((set) => (set.length === 0 ? name : name + JSON.stringify(set))));
 }
 
-/** What a node can run. */
+/** The abilities of a node. */
 export function abilitiesOf(
   provider: Pick<Provider, 'enforced' | 'isolation_class' | 'languages' | 'runtime_packs'>,
   memMbMax: number,
@@ -155,7 +155,7 @@ export function signingProblemOf(fleet: Pick<Fleet, 'nodes'>): SigningProblem | 
   return signers.some(canSign) ? null : (signers[0]?.facts?.signing_problem ?? null);
 }
 
-/** What the node that signs says of the log; nothing if there is none. */
+/** The log's state as the signing node reports it; nothing if there is none. */
 export function logFactsOf(fleet: Pick<Fleet, 'nodes'>): LogFacts {
   const signing = signingNode(fleet);
   const facts = fleet.nodes().find(({ node }) => node === signing)?.facts;

@@ -1,6 +1,6 @@
 /**
- * What a node knows of the signing in its service: which keys, and what prevents signatures. A node without the role
- * `signer` has no private key, and learns the public halves from the store.
+ * A node's knowledge about the signing in its service: the keys, and what prevents signatures. A node without the role `signer`
+ * has no private key, and learns the public halves from the store.
  */
 import { RegisteredKeys } from '../job/sign/keys/shared-keys.ts';
 import type { Config } from '../settings/config.ts';

@@ -1,6 +1,6 @@
 /**
- * What the service says about itself: what it can do, its state, whether it would accept a job now. Made from what was
- * observed at the start and from what the store says, never from secrets. Spec § Other bodies.
+ * The service's answers about itself: its abilities, its state, whether it accepts jobs now. Made from observations at the start
+ * and from the store, never from secrets. Spec § Other bodies.
  */
 import {
   blobBytesMax,
@@ -40,7 +40,7 @@ import type { OtherExecutor } from './fleet-facts.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import { logStatus, publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
 
-/** What this version does beyond running jobs, for clients that use several versions. */
+/** Features of this version beyond running jobs, for clients that use several versions. */
 const FEATURES = [
   'idempotency_keys',
   'submission_wait',
@@ -160,7 +160,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
   };
 }
 
-/** What jobs can ask for. Each gets the class of the node that runs it: the weakest is what every job gets at least. */
+/** The demands that jobs can make. Each gets the class of the node that runs it: the weakest is what every job gets at least. */
 function offered([first, ...more]: readonly ProviderFacts[]): Pick<
   Capabilities,
   'languages' | 'runtime_packs' | 'isolation_class' | 'enforced'
@@ -175,8 +175,8 @@ function offered([first, ...more]: readonly ProviderFacts[]): Pick<
 }
 
 /**
- * Whether programs can be run for what this node does. A node that runs none itself, but takes submissions, needs an
- * executor. One that does neither needs no cells.
+ * Whether programs can be run for the tasks of this node. A node that runs none itself, but takes submissions, needs an executor.
+ * One that does neither needs no cells.
  */
 function hasCells({ config, cells, others }: FactsOptions): boolean {
   if (cells !== null) return cells.health.isWhole();
@@ -212,7 +212,7 @@ function parkedStatus({ cells, bytes, bytesMax }: ParkingFacts): ServiceStatus['
   return { cells: sum, mem_mb: Math.ceil(bytes / 2 ** 20), mem_mb_max: bytesMax / 2 ** 20 };
 }
 
-/** What this service offers with its settings. */
+/** The offer of this service with its settings. */
 function featuresOf({ jwt, links, logHost, promises }: Config, { cells, others, signing }: FactsOptions): string[] {
   const executors = [...(cells === null ? [] : [cells.provider]), ...others()];
   const haveLoopback = executors.length > 0 && executors.every(({ hasLoopback }) => hasLoopback);

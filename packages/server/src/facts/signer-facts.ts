@@ -1,4 +1,4 @@
-/** What the service says about its signing: which key, and what prevents signatures. Never a path of the host. */
+/** The service's answers about its signing: the key, and what prevents signatures. Never a path of the host. */
 import { originOfLog } from '@vouchbox/evidence';
 import type { Capabilities, PublicKey, ServiceStatus } from '@vouchbox/protocol';
 import type { Attestor, SigningProblem } from '../job/sign/attestor.ts';
@@ -14,7 +14,7 @@ export interface Signing {
   readonly logKeeper: LogFacts | null;
 }
 
-/** What prevents that statements are logged, and how the witnesses answered last. */
+/** The problem that prevents logging, and the last answers of the witnesses. */
 export interface LogFacts {
   readonly problem: SigningProblem | null;
   readonly witnesses: readonly { readonly name: string; readonly state: string }[];

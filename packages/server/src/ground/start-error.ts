@@ -1,7 +1,7 @@
 /** Why the service did not start, for the person who starts it. */
 
 export interface StartErrorOptions {
-  /** What to do about it, in one sentence without its full stop. */
+  /** The advice, in one sentence without its full stop. */
   readonly hint?: string;
   readonly cause?: unknown;
 }

@@ -180,7 +180,7 @@ function boundsOf({ connectionsOfPeer, bounds }: AppOptions): TransportBounds {
   return { ...TRANSPORT_BOUNDS, connectionsOfPeer, ...bounds };
 }
 
-/** What this node serves beside the operations. */
+/** The routes of this node beside the operations. */
 function besideOf({ isEmbedded, servesApi, pages, publicLog = null, readsLinks }: AppOptions): Beside {
   if (!servesApi) return { pages: [], log: null, readsLinks: false };
   const built = pages ?? (isEmbedded ? [] : readBuiltPages());

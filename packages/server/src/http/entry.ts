@@ -1,5 +1,5 @@
 /**
- * What every request passes before its handler: who the caller is, whether the tenant's budget allows it, whether the
+ * The checks of every request before its handler: who the caller is, whether the tenant's budget allows it, whether the
  * credential may do it. In this order, and before a byte of a body is read.
  */
 import { hash, timingSafeEqual } from 'node:crypto';

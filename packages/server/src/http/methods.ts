@@ -1,4 +1,4 @@
-/** The answer if no route fits: which methods the path takes, or that there is no such path. RFC 9110 § 15.5.6. */
+/** The answer if no route fits: the methods that the path takes, or that there is no such path. RFC 9110 § 15.5.6. */
 import { OPERATIONS, type Operation, PAGES } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../ground/service-error.ts';
@@ -23,7 +23,7 @@ function matching(path: string, parameter: string): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{[a-z0-9]+\}/g, parameter)}$`);
 }
 
-/** What is served beside the operations. */
+/** The routes beside the operations. */
 export interface Beside {
   readonly pages: readonly Page[];
   /** Null if none is kept. */

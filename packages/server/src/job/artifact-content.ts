@@ -10,7 +10,7 @@ export interface ArtifactSources {
   readonly objects: Pick<ObjectContents, 'read'>;
 }
 
-/** What is copied of an output, read as it is stored. */
+/** The bytes copied from an output, as stored. */
 export interface CopiedOutput {
   readonly sha256: string;
   readonly bytesMax: number;

@@ -35,7 +35,7 @@ export interface Submission {
   readonly checkAuthority?: () => Promise<void>;
 }
 
-/** What a link says of itself. */
+/** A link's facts about itself. */
 export interface LinkView {
   readonly shows: readonly LinkPart[];
   readonly expires_at: string;

@@ -5,12 +5,11 @@
 import type { RequestedSpec } from '@vouchbox/protocol';
 
 /**
- * What can change: the queue or the outbox as a whole, the events of one job, the end of one job or one grading, or a request to
- * cancel a job. `gradings` comes once there is more to do in one, and `grading …` once something happened in it.
- * `answers …` comes once a call of a tool of that job was answered.
- * `promises` comes once a job was accepted with a promise, and `promise …` once that is signed.
- * `log` comes once a signed statement waits for its place in the log.
- * `contents` comes once a row has a content that can be moved to the object store, and `objects` once that answers again.
+ * The topics that can change: the queue or the outbox as a whole, the events of one job, the end of one job or one grading, or a
+ * request to cancel a job. `gradings` comes once there is more to do in one, and `grading …` once something happened in it.
+ * `answers …` comes once a call of a tool of that job was answered. `promises` comes once a job was accepted with a promise, and
+ * `promise …` once that is signed. `log` comes once a signed statement waits for its place in the log. `contents` comes once a
+ * row has a content that can be moved to the object store, and `objects` once that answers again.
  */
 export type Topic =
   | 'queue'
@@ -27,7 +26,7 @@ export type Topic =
   | `stop ${string}`
   | `answers ${string}`;
 
-/** What decides which of several nodes is woken, too. */
+/** The fact that also decides which of several nodes is woken. */
 export interface About {
   /** What was queued: a node is woken that can run it. */
   readonly spec?: RequestedSpec;

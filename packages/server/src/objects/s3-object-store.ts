@@ -78,7 +78,7 @@ function isOverloaded({ status }: S3Answer): boolean {
   return status >= 500 || status === 429;
 }
 
-/** What the store says about a request that it did not carry out. */
+/** The store's message about a request that it did not carry out. */
 function refusalOf(answer: S3Answer): ObjectError {
   const { status } = answer;
   const code = codeOf(answer);

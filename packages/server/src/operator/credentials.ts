@@ -1,7 +1,6 @@
 /**
- * What an operator does with indexed credentials: issue, list, rotate, revoke. A secret is made here, shown once and
- * kept only as a digest. Only operators reach this code, through the command line; nothing of it is reachable over
- * HTTP.
+ * An operator's actions on indexed credentials: issue, list, rotate, revoke. A secret is made here, shown once and kept only as a
+ * digest. Only operators reach this code, through the command line; nothing of it is reachable over HTTP.
  */
 import { SCOPES, type Scope } from '@vouchbox/protocol/vocabulary';
 import type { CredentialRows } from '../access/credential-rows.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { databasePath, type OpenStoreOptions } from '../store/open-store.ts';
 import { OperatorError } from './operator-error.ts';
 
-/** What the first start of a service makes, in any version. */
+/** The files that the first start of a service makes, in any version. */
 const MADE_BY_A_SERVICE = ['svc.db', 'instance-id', 'attestation-keys'];
 
 /** Whether a service has ever stored anything in this directory. */

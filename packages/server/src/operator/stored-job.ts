@@ -56,8 +56,8 @@ export interface OpenStoredJob {
 }
 
 /**
- * Reads a job, and keeps the store open for as long as it is used. What lies in an object store is read from there, if one
- * is set.
+ * Reads a job, and keeps the store open for as long as it is used. Contents in an object store are read from there, if one is
+ * set.
  *
  * @throws OperatorError in one clear line if the store cannot be read, or has no such job or no attestation of it
  */
@@ -86,7 +86,7 @@ export async function withStoredJob<Result>(
   }
 }
 
-/** What the service would answer, or why it would not. */
+/** The answer that the service would give, or its refusal. */
 async function answeredOf({ job_id }: JobKey, ask: () => Promise<ExactBytes>): Promise<Uint8Array> {
   try {
     return (await ask()).bytes;

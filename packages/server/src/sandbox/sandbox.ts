@@ -63,7 +63,7 @@ export interface Program {
   readonly limits: RequestedLimits;
   /** Words that its compiler gets. Only of a cell for a build, whose program itself gets none. */
   readonly compilerOptions?: readonly string[];
-  /** What a cell for a product starts. Large content comes in pieces, once. */
+  /** The product that a cell starts. Large content comes in pieces, once. */
   readonly product?: InputContent['content'];
   /** Given if it may call tools. Only of a cell that was made for tools. */
   readonly tools?: ProgramTools;
@@ -79,10 +79,10 @@ export interface ToolCall {
   readonly arguments: unknown;
 }
 
-/** What a program is told of one of its calls. */
+/** A program's answer to one of its calls. */
 export type ToolOutcome = { readonly result: unknown } | { readonly error: string };
 
-/** What is done with a program's calls of tools. */
+/** The handler of a program's calls of tools. */
 export interface ProgramTools {
   readonly limits: ToolLimits;
   /** The program is released. `answer` hands it an answer, which is dropped once it has ended. */
@@ -176,7 +176,7 @@ export interface Collection {
 /** A cell that waits. Disposing it, at any step, kills everything inside and leaves nothing behind. */
 export interface PreparedCell extends AsyncDisposable {
   readonly language: Language;
-  /** What was observed at the workload-ready boundary, before anything of a job was in the cell. */
+  /** The observations at the workload-ready boundary, before anything of a job was in the cell. */
   readonly posture: Posture;
   /** Resolves once process 1 of the cell has ended, whoever ended it. Never rejects. */
   readonly ended: Promise<void>;
@@ -238,7 +238,7 @@ export interface CellRequest extends CellKind {
   readonly aheadUntil?: AbortSignal;
 }
 
-/** What a cell of a kind would be made of now. */
+/** The parts of which a cell of a kind would be made now. */
 export interface CellOrigin {
   /** One kind serves every request of it, whether the request names its pack or not. */
   readonly kind: string;

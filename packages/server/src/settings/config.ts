@@ -64,7 +64,7 @@ export interface Config extends LoadBounds {
   readonly logHost: string | null;
   /** A file; null if the log has no witnesses. */
   readonly logWitnesses: string | null;
-  /** What is promised of jobs, and by when the log answers; null if nothing is. */
+  /** The promise of jobs, and the time by which the log answers; null if nothing is promised. */
   readonly promises: { readonly forAll: boolean; readonly seconds: number } | null;
   readonly links: SettingValues['SERVICE_LINKS'];
   /** Null if jobs are kept forever. */
@@ -81,7 +81,7 @@ export interface Config extends LoadBounds {
   readonly peerConnections: number;
   /** MiB; null means the larger of 1 GiB and 5 %. */
   readonly freeSpaceReserveMb: number | null;
-  /** What one tenant may have uploaded, and how long a blob that no job names is kept. */
+  /** A tenant's limits of uploads, and how long a blob that no job names is kept. */
   readonly blobs: { readonly perTenant: number; readonly bytesPerTenant: number; readonly keepSeconds: number };
   /** Null if all contents are in the store. */
   readonly objectStore: ObjectStoreConfig | null;

@@ -1,4 +1,4 @@
-/** The settings of the log of what is signed. `SERVICE_LOG_LEVEL` is about the lines that a process writes. */
+/** The settings of the log of signed statements. `SERVICE_LOG_LEVEL` is about the lines that a process writes. */
 
 /** A setting that is on, or off where the operator says so. */
 export const onUnless = (description: string) =>

@@ -39,7 +39,7 @@ async function keeps(objects: ObjectStore, key: string): Promise<boolean> {
     await objects.put(key, bytes);
     return bytes.equals(await objects.get(key, bytes.length));
   } catch (error) {
-    // The operator is told what went wrong first.
+    // The operator gets the first problem.
     await objects.remove(key).catch(() => {});
     throw error;
   }

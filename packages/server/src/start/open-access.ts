@@ -11,7 +11,7 @@ export interface OpenAccess {
   readonly access: Access;
   /** Whether any credential exists now. */
   readonly hasCallers: boolean;
-  /** Reads again what may have changed: the keys of the token issuer. Rejects if they cannot be read. */
+  /** Reads again the values that may have changed: the keys of the token issuer. Rejects if they cannot be read. */
   readonly reload: () => Promise<void>;
 }
 

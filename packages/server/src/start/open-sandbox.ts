@@ -98,8 +98,8 @@ function logFindings({ provider, rejections, packsLeftOut, runtimeDefects }: Ope
 }
 
 /**
- * What `vouchbox doctor --json` says about this host, for receipts. A development subprocess has none, because no
- * control of the host isolates it.
+ * The output of `vouchbox doctor --json` about this host, for receipts. A development subprocess has none, because no control of
+ * the host isolates it.
  */
 async function hostPostureDigest({ provider }: Config, instance: string): Promise<string | null> {
   return provider === 'subprocess' ? null : (await hostPosture(instance)).sha256;

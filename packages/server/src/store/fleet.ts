@@ -1,12 +1,12 @@
 /**
- * What several nodes on one store know of each other. A node is one process of a service. Messages only make them
+ * The knowledge of several nodes on one store about each other. A node is one process of a service. Messages only make them
  * quicker: each beat reads the store.
  */
 import type { CanaryStatus, IsolationClass, Language, LimitName, NodeRole, RuntimePack } from '@vouchbox/protocol';
 import type { Methods, Reads, Writes } from './commands.ts';
 import type { StoreError } from './store-error.ts';
 
-/** What a node says of itself, for the others and for its callers. */
+/** A node's facts about itself, for the others and for its callers. */
 export interface NodeFacts {
   readonly version: string;
   readonly roles: readonly NodeRole[];
@@ -54,7 +54,7 @@ export interface LiveNode {
   readonly beat_at: string | null;
 }
 
-/** What one beat found in the store. */
+/** The results of one beat. */
 export interface Beat {
   readonly nodes: readonly LiveNode[];
   /** Whether a job is queued. */
@@ -65,7 +65,7 @@ export interface Beat {
   readonly cancelled: readonly string[];
 }
 
-/** Called with what happens on other nodes. */
+/** Called with events of other nodes. */
 export interface FleetListener {
   /** Topics that another node told; null if any may have been. */
   heard(topics: readonly string[] | null): void;

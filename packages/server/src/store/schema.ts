@@ -82,7 +82,7 @@ export interface GradingTable extends GradingKeyColumns {
   runs_ended: number;
   /** The number of its last event. */
   last_seq: number;
-  /** What holds for all its runs: JSON. */
+  /** The members for all its runs: JSON. */
   common: string;
 }
 
@@ -95,7 +95,7 @@ export interface GradingProgramTable extends GradingKeyColumns {
   /** From 0, in the order in which they were sent. */
   position: number;
   status: ProgramStatus;
-  /** What its owner reads of it: JSON. */
+  /** Its owner's view: JSON. */
   state: string;
   /** The program: JSON. */
   content: string;
@@ -105,14 +105,14 @@ export interface GradingTestTable extends GradingKeyColumns {
   position: number;
   /** What every step asks of a test, without its texts: JSON. */
   head: string;
-  /** Its texts, of which what is expected is told to nobody: JSON. */
+  /** The facts of a test that every step needs, without its texts: JSON. */
   content: string;
 }
 
 /** The jobs that were made of a grading. A job may be removed before its grading. */
 export interface GradingJobTable extends GradingKeyColumns, JobKeyColumns {
   program: number;
-  /** What it does for its program. */
+  /** Its role for its program. */
   name: string;
   /** From 1: a job that the service failed to run is made again. */
   attempt: number;
@@ -182,11 +182,11 @@ export interface QueueTable extends JobKeyColumns {
 }
 
 export interface JobSpecTable extends JobKeyColumns {
-  /** What an executor observed of the job; null before. */
+  /** An executor's observations of the job; null before. */
   execution: string | null;
   /**
-   * What a receipt will say about the submission, digested when it was accepted. Null if the row was migrated after its
-   * job had started.
+   * A receipt's later facts about the submission, digested when it was accepted. Null if the row was migrated after its job had
+   * started.
    */
   evidence: string | null;
   requested_spec: string;
@@ -232,7 +232,7 @@ export interface ReceiptTable extends JobKeyColumns {
   receipt_sha256: string;
   /** 16 random bytes in hex, for the statement that is signed. Null in older rows. */
   salt: string | null;
-  /** What that statement says beside the receipt, as JSON. Null if there is nothing. */
+  /** The members of that statement beside the receipt, as JSON. Null if there is nothing. */
   also: string | null;
 }
 
@@ -284,7 +284,7 @@ export interface LogEntryTable extends JobKeyColumns {
   position: number | null;
 }
 
-/** What was promised of a job when it was accepted. */
+/** The promise of a job, made when it was accepted. */
 export interface JobPromiseTable extends JobKeyColumns {
   answer_by: string;
   /** When a statement that the job waits is made, unless the log has its result. Null once it has. */
@@ -398,7 +398,7 @@ export interface BuildTable extends JobKeyColumns {
   build_sha256: string;
 }
 
-/** What lies in an object store, or did, or will: see `objects/objects.ts`. */
+/** Contents that are, were or will be in an object store: see `objects/objects.ts`. */
 export interface ObjectTable {
   tenant: string;
   object_id: string;

@@ -132,7 +132,7 @@ const endCharsMax = 2 ** 20;
 /** Less than the shortest retention. */
 const sharedResultMilliseconds = 20_000;
 
-/** What this thread knows about jobs that are under way or ended lately. */
+/** This thread's knowledge about jobs that are in progress or ended lately. */
 function runsOver(change: Change, sides: Sides): Runs {
   const { fleet, reads } = sides;
   // Another node may remove a job, but never sooner after its end than this.

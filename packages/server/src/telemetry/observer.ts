@@ -1,6 +1,6 @@
 /**
- * What the service reports to the operator's instruments while it works. The other folders know only this interface.
- * Metrics and traces implement it; if the operator asked for neither, nothing does.
+ * The service's reports to the operator's instruments while it works. The other folders know only this interface. Metrics and
+ * traces implement it; if the operator asked for neither, nothing does.
  */
 import type { Language, TerminalReason, TerminalStatus } from '@vouchbox/protocol';
 

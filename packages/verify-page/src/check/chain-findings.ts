@@ -1,4 +1,4 @@
-/** What is shown of a history: its chain, ring by ring. A long one is cut to its ends and its break. */
+/** The shown part of a history: its chain, ring by ring. A long one is cut to its ends and its break. */
 import type { JobEvent } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { Examination } from '@vouchbox/verifier';

@@ -31,7 +31,7 @@ export class Checker {
     return answer.files;
   }
 
-  /** Makes every check of what was taken. */
+  /** Makes every check of the dropped files. */
   async examine(options: ExaminationOptions): Promise<Findings> {
     const answer = await this.#ask({ kind: 'examine', options });
     if (answer.kind !== 'findings') throw problemOf(answer);

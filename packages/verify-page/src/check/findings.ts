@@ -1,4 +1,4 @@
-/** What the page shows of an examination: no more than is drawn, since all of it goes from one thread to another. */
+/** The page's view of an examination: no more than is drawn, because all of it goes from one thread to another. */
 import { callsIn, callText, type Examination, type ExaminationVerdict } from '@vouchbox/verifier';
 import { type ChainFindings, chainFindings } from './chain-findings.ts';
 import type { GraphFindings } from './graph-findings.ts';
@@ -14,7 +14,7 @@ export interface Findings extends Omit<Examination, 'events' | 'brokenAt' | 'res
   /** Null for an export of one job. */
   readonly graph: GraphFindings | null;
   readonly chain: ChainFindings;
-  /** What the result says that the program printed; null if there is no result that can be read. */
+  /** The program's output according to the result; null if no result can be read. */
   readonly output: { readonly stdout: string; readonly stderr: string } | null;
   /** The calls of tools, a line each, and how many more there are. */
   readonly calls: { readonly lines: readonly string[]; readonly more: number };

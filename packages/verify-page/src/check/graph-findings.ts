@@ -1,4 +1,4 @@
-/** What the page shows of a graph: the drawing, and what is wrong or missing. */
+/** The page's view of a graph: the drawing, and what is wrong or missing. */
 import { EXPORT_FILES, readGraphFile } from '@vouchbox/evidence';
 import { type Check, drawGraph, EXIT, type ExaminationOptions, verifyGraph } from '@vouchbox/verifier';
 import type { Files, GivenGraph } from '../intake/export-files.ts';

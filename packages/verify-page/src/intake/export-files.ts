@@ -24,7 +24,7 @@ export interface DroppedFile {
   readonly file: File;
 }
 
-/** A job with all jobs that it stands on. */
+/** A job with all jobs that it depends on. */
 export interface GivenGraph {
   /** `graph.json`. */
   readonly list: Uint8Array<ArrayBuffer>;

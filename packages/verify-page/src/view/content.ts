@@ -14,7 +14,7 @@ export function outputView(output: Findings['output']): HTMLElement | null {
   return section('output', 'What it printed', stream('stdout', output.stdout), stream('stderr', output.stderr));
 }
 
-/** What the program asked its tools and was told; null if it called none. */
+/** The program's calls of tools and their answers; null if it called none. */
 export function callsView({ lines, more }: Findings['calls']): HTMLElement | null {
   if (lines.length === 0) return null;
   const rest = more > 0 ? `\n… and ${more} more` : '';
@@ -49,7 +49,7 @@ function block(name: string, content: string): HTMLElement {
   return element('pre', { tabindex: '0', role: 'region', 'aria-label': name }, text);
 }
 
-/** What the program was, and every file that came with it. */
+/** The program, and every file that came with it. */
 export function filesView(files: Files, findings: Findings): HTMLElement {
   const code = files.get('code');
   const paths = [...files.keys()].sort((one, other) => rankOf(one) - rankOf(other) || (one < other ? -1 : 1));

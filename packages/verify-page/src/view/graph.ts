@@ -1,4 +1,4 @@
-/** The jobs that a job stands on, as a tree of text. */
+/** The jobs that a job depends on, as a tree of text. */
 import type { GraphFindings } from '../check/graph-findings.ts';
 import { element, section } from './element.ts';
 

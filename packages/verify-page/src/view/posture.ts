@@ -1,4 +1,4 @@
-/** What held the program, as it was observed: the receipt's posture in a person's words. docs/VERIFYING.md. */
+/** The limits on the program, as observed: the receipt's posture in a person's words. docs/VERIFYING.md. */
 import { isJsonObject, type StoredReceipt } from '@vouchbox/evidence';
 import { LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';
 import { element, type Mark, mark, section } from './element.ts';

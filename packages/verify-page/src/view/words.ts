@@ -1,7 +1,7 @@
-/** What each check means, in a person's words. The names are those of the verifier. */
+/** The meaning of each check, in a person's words. The names are those of the verifier. */
 
 interface CheckWords {
-  /** What holds if the check passed. */
+  /** The facts that hold if the check passed. */
   readonly title: string;
   /** Why that matters. */
   readonly meaning: string;

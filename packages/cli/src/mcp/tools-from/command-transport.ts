@@ -1,6 +1,6 @@
 /**
- * A command of a shell that serves MCP over stdio. Whatever it has started ends with it: else that would go on, and hold our
- * pipes open. The library's own transport ends one process.
+ * A command of a shell that serves MCP over stdio. Every process that it started ends with it; otherwise such a process would
+ * continue and hold our pipes open. The library's own transport ends one process.
  */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
@@ -39,7 +39,7 @@ export class CommandTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#child === null) throw new Error('the command has ended');
-    // Few calls are under way at once, so that what waits here is bounded. Of a command that has ended the end is told.
+    // Few calls are under way at once, so that what waits here is bounded. A command that has ended reports its end.
     this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 

@@ -20,7 +20,7 @@ export interface ToolsFromOptions {
 export interface OfferedTools extends AsyncDisposable {
   /** Empty where no server was named. */
   readonly tools: RunTools;
-  /** What a model is told of them; empty if there are none. */
+  /** The text about them for a model; empty if there are none. */
   readonly description: string;
 }
 
@@ -128,7 +128,7 @@ function definitionsOf(offered: readonly Found[]): RunTools {
   return Object.fromEntries(tools) as RunTools;
 }
 
-/** The most that a model is told of all tools: it is in its context at each of its turns. */
+/** The largest text about all tools for a model: it is in its context at each of its turns. */
 const toldCharsMax = 16 * 1024;
 
 const HOW = `Programs may call tools. Nothing has to be imported: tools.NAME(argument=value) in Python (in a coroutine with

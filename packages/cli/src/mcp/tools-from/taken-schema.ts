@@ -1,4 +1,4 @@
-/** Schemas of other servers, as far as a service takes them. */
+/** Schemas of other servers, reduced to what a service accepts. */
 import { canonicalJson } from '@vouchbox/evidence';
 import { schemaProblem, toolSchemaBytesMax } from '@vouchbox/protocol';
 

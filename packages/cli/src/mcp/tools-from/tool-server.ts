@@ -37,7 +37,10 @@ export class ToolServer implements AsyncDisposable {
     return (await client.listTools(undefined, { signal, timeout: this.#options.millisecondsMax })).tools;
   }
 
-  /** What a tool answers: its structured content, else its text, else what it has. @throws Error of the tool or of the server */
+  /**
+   * A tool's answer: its structured content, or else its text, or else its other content. @throws Error of the tool or of the
+   * server
+   */
   async call(name: string, given: unknown, signal: AbortSignal): Promise<unknown> {
     if (typeof given !== 'object' || given === null || Array.isArray(given))
       throw new TypeError('the arguments of this tool must have names');

@@ -112,7 +112,7 @@ function bodyOf(asked: Grade): GradingSubmission {
   } as GradingSubmission;
 }
 
-/** What happened, in a few words. */
+/** The outcome, in a few words. */
 function messageOf({ kind, data }: GradingEvent): string {
   const { name, test, terminal_reason, status, verdict } = data;
   if (kind === 'job') return told(`${test ?? name ?? 'a job'}: ${terminal_reason ?? 'ended'}`);

@@ -69,13 +69,13 @@ enum, namespace or parameter property. Libraries come in packs: list_runtimes na
 /** The most that a description says of libraries: it is in a model's context at each of its turns. */
 const librariesCharsMax = 4096;
 
-/** Tools that programs may call, and what a model is told of them. */
+/** Tools that programs may call, and their text for a model. */
 export interface CallableTools {
   readonly tools: RunTools;
   readonly description: string;
 }
 
-/** What the tool is told to be, with the libraries of these packs, and tools that programs may call. */
+/** The description of the tool, with the libraries of these packs, and tools that programs may call. */
 export function runCodeDescription(packs: Packs, tools = ''): string {
   const libraries = cutText(packs.flatMap(libraryLine).join('\n'), librariesCharsMax).text;
   return [DESCRIPTION, libraries, tools].filter((part) => part !== '').join('\n');

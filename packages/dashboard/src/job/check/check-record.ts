@@ -1,5 +1,5 @@
 /**
- * What the check of a job finds. With pinned keys it is that of `service-verify directory`: the same files are put together
+ * The results of the check of a job. With pinned keys it is that of `service-verify directory`: the same files are put together
  * from the service's answers, and none of them is trusted. Without, it is whether the record is whole.
  */
 import { canonicalJson, decodeBase64, type ExportSource, exportFiles, type StoredReceipt } from '@vouchbox/evidence';
@@ -21,7 +21,7 @@ interface PinnedPems {
   readonly publicKeys: readonly string[];
 }
 
-/** What an export has beside the receipt and the events. */
+/** The parts of an export beside the receipt and the events. */
 export interface SignedRecord
   extends Pick<ExportSource, 'envelope' | 'result_artifact' | 'public_key_pem' | 'requested_spec'> {
   readonly artifacts: readonly { readonly path: string; readonly content_base64: string }[];
@@ -67,7 +67,7 @@ function signedReport(
   return verifyExport(parseExport(files), { publicKeys, tenant, job: job_id });
 }
 
-/** What an export is made of, from what a thread is given. */
+/** The parts of an export, from the data that a thread gets. */
 export function exportSource(
   events: readonly JobEvent[],
   { artifacts, receipt, ...others }: SignedRecord & Omit<RecordToCheck, 'signed'>,

@@ -8,7 +8,7 @@ import type { JobEvent } from '@vouchbox/protocol';
 import { zipSync } from 'fflate';
 import { exportSource, type RecordToCheck, type SignedRecord } from './check-record.ts';
 
-/** What the thread is given beside the events. */
+/** The data that the thread gets beside the events. */
 export interface RecordToExport extends SignedRecord, Omit<RecordToCheck, 'signed'>, ExportChoice {
   /** Files that are known by their digests, as far as they are still stored, by their `sha256:…`. */
   readonly blobs: ReadonlyMap<string, Uint8Array>;

@@ -1,9 +1,8 @@
 /**
- * Chooses the connection that gives way when too many are open. A *stranger* is a connection on which no live
- * credential was shown. Strangers of one peer have a bound, and all strangers together leave a reserve for callers. A
- * few places are kept free, so that the next connection is accepted and can show its credential. Where callers have taken
- * the rest, the tenant with the most connections gives way. Spec § Limits, row on
- * concurrent connections.
+ * Chooses the connection that is closed when too many are open. A *stranger* is a connection on which no live credential was
+ * shown. Strangers of one peer have a bound, and all strangers together leave a reserve for callers. A few places are kept free,
+ * so that the next connection is accepted and can show its credential. If callers have taken the rest, the tenant with the most
+ * connections loses one. Spec § Limits, row on concurrent connections.
  */
 import type { Connection } from './connection.ts';
 import type { TransportBounds } from './transport.ts';
@@ -77,9 +76,9 @@ interface Surroundings {
 }
 
 /**
- * The largest crowd gives way first. Within it the order is: strangers without a request for long, stalled readers,
- * strangers whose refused body is being discarded, those with the most requests, and last the newest, which may be
- * about to send one. Any other stranger with an answer under way, or that is being closed, has no place.
+ * The address with the most strangers loses one first. Within it the order is: strangers without a request for long, stalled
+ * readers, strangers whose refused body is being discarded, those with the most requests, and last the newest, which may be about
+ * to send one. Any other stranger with an answer under way, or that is being closed, has no place.
  */
 function strangerPlace(connection: Connection, { crowds, now }: Surroundings): Placed[] {
   const { answers, quietSince, progressAt, requests, socket } = connection;

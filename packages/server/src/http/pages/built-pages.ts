@@ -1,6 +1,6 @@
 /**
- * The pages that the set-up built, read once when the service starts. No path of a request reaches the file system: what
- * is served is what was found here.
+ * The pages that the set-up built, read once when the service starts. No path of a request reaches the file system: only files
+ * that were found here are served.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -18,7 +18,7 @@ export interface PageFile {
   readonly gzip: Form | null;
 }
 
-/** What is sent of a file, as it is or compressed. Both are kept, so that no request makes one of the other. */
+/** The bytes of a file to send, plain or compressed. Both are kept, so that no request makes one of the other. */
 interface Form {
   readonly bytes: Buffer;
   /** A strong entity tag of these bytes, in quotes. RFC 9110 § 8.8.3.3. */
@@ -32,7 +32,7 @@ export interface Page {
   /** Whether it shows a view of its own for each path below. */
   readonly hasViews: boolean;
   readonly html: PageFile;
-  /** All files below its path, by theirs. The names of those below `assets/` hold a digest of what is in them. */
+  /** All files below its path, by theirs. The names of those below `assets/` have a digest of the content. */
   readonly files: ReadonlyMap<string, PageFile>;
   /** The Content-Security-Policy of the HTML, and of that below it. */
   readonly policy: string;

@@ -1,7 +1,7 @@
 /**
- * What a request head must be before anything acts on it. Node's parser accepts heads that a proxy in front may read
- * differently: two hosts, versions that do not exist, codings under `chunked`. Each of those is refused, and the
- * connection closed, so that the two can never disagree about where a request ends. RFC 9112 § 3.2, § 6.1, § 11.2.
+ * The checks of a request head before anything acts on it. Node's parser accepts heads that a proxy in front may read
+ * differently: two hosts, versions that do not exist, codings under `chunked`. Each of those is refused, and the connection
+ * closed, so that the two can never disagree about where a request ends. RFC 9112 § 3.2, § 6.1, § 11.2.
  */
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../ground/service-error.ts';

@@ -1,7 +1,7 @@
 /**
- * What to do with a body that nobody will read. Closing a socket with unread bytes makes the kernel reset the
- * connection, which can destroy the answer before the client has read it. So the answer is sent, the rest of the body
- * is discarded for a short while, and then the connection is closed. RFC 9112 § 9.6.
+ * The handling of a body that nobody will read. Closing a socket with unread bytes makes the kernel reset the connection, which
+ * can destroy the answer before the client has read it. So the answer is sent, the rest of the body is discarded for a short
+ * while, and then the connection is closed. RFC 9112 § 9.6.
  */
 import type { IncomingMessage } from 'node:http';
 import { bodyBytesMax } from '@vouchbox/protocol';

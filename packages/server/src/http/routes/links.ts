@@ -1,6 +1,6 @@
 /**
- * Links to results: the operations of whoever makes them, and what a link shows to whoever has its secret. That is read
- * outside of `/v1`, where no credential opens anything, and nothing of it can become a page of the service. Spec § Links.
+ * Links to results: the operations of their makers, and the view for readers with the secret. That is read outside of `/v1`,
+ * where no credential opens anything, and nothing of it can become a page of the service. Spec § Links.
  */
 import {
   BLOB_MEDIA_TYPE,

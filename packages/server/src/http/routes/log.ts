@@ -1,6 +1,6 @@
 /**
- * The log, for anyone: its head, its tiles of hashes and its proofs, beside the operations of the contract. Leaves are hashes
- * alone, so nothing here tells of a job more than that it was. https://c2sp.org/tlog-tiles; docs/LOG.md.
+ * The log, for anyone: its head, its tiles of hashes and its proofs, beside the operations of the contract. Leaves are only
+ * hashes, so answers here show no more about a job than that it exists. https://c2sp.org/tlog-tiles; docs/LOG.md.
  */
 import { tileHashes } from '@vouchbox/evidence';
 import { BLOB_MEDIA_TYPE, LOG_MEDIA_TYPE } from '@vouchbox/protocol';
@@ -15,7 +15,7 @@ import { noSuchRoute } from '../request/target.ts';
 /** All readers of the log share it, so that they leave room for callers. */
 const RATE: RateBound = { perSecond: 100, burst: 400 };
 
-/** What is full never changes in its tree, and another tree may be opened under the same paths: so it is asked for again. */
+/** A full tile never changes in its tree, but another tree may be opened under the same paths, so clients ask again. */
 const REVALIDATED = 'public, no-cache';
 
 export function addLog(app: FastifyInstance, log: PublicLog, bound = RATE): void {

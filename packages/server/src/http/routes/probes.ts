@@ -1,4 +1,4 @@
-/** What a node without the role `api` answers: probes, and its metrics with their token. It refuses the rest. */
+/** The answers of a node without the role `api`: probes, and its metrics with their token. It refuses the rest. */
 import type { OperationId } from '@vouchbox/protocol';
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../ground/service-error.ts';

@@ -24,7 +24,7 @@ import { mintedTicket } from './stream.ts';
 import { Waiting } from './waiting.ts';
 
 type Include = FilledQueryOf<'submitJob'>['include'];
-/** What the answer has of the job: all but the promise once the job ended. */
+/** The members about the job in the answer: all except the promise once the job ended. */
 type EndMembers = Pick<AwaitedSubmission, 'result' | 'receipt' | 'detail' | 'history' | 'promise'>;
 type LongMembers = { readonly [Name in keyof EndMembers]: LongJson<EndMembers[Name]> };
 
@@ -40,7 +40,7 @@ export function submitHandler(context: RouteContext): Handler<'submitJob'> {
     const atOnce = { waitSeconds: 0, signal: call.context.stopping };
     const told = await (waiting ? orNull(endInTime(asked, waiting)) : promiseInTime(asked, atOnce));
     const isOrphan = waiting?.isOrphan ?? false;
-    // The id of a job that is stored is told, and nothing more. Spec § Authentication 8.
+    // Only the id of a stored job is returned. Spec § Authentication 8.
     if (isOrphan) call.reply.header('connection', 'close');
     const asksTicket = include.includes('stream_ticket') && !isOrphan;
     const stream_ticket = asksTicket ? await orNull(mintedTicket(context.tickets, call.caller, job_id)) : null;
@@ -82,7 +82,7 @@ interface Asked {
 const promiseSecondsMax = 5;
 
 /**
- * What is told after the wait: of a job that did not end in time, its promise alone.
+ * The answer after the wait: only the promise, if the job did not end in time.
  *
  * @throws ServiceError if the service stops, the authority ends, or no permit for a long answer is free
  */

@@ -94,7 +94,7 @@ export class Waiting {
     return signal.aborted ? (signal.reason as ServiceError) : new ClientGone();
   }
 
-  /** Ends the wait. What is being sent when it is over is cut off. */
+  /** Ends the wait. An answer in progress at that moment is cut off. */
   readonly #giveWay = (refusal: ServiceError): void => {
     if (this.#isOver) resetConnection(this.#call.request.raw.socket);
     else this.#gaveWay.abort(refusal);

@@ -1,7 +1,7 @@
 /**
- * Answers to calls of tools that come as messages of a stream. Some are taken at a time, so that they share a commit, and
- * while many wait nothing more is read from the client. A message that is no answer ends the stream, and so do too many that
- * change nothing.
+ * Answers to calls of tools that come as messages of a stream. Some are taken at a time, so that they share a commit, and while
+ * many wait nothing more is read from the client. A message that is not an answer ends the stream, and so do too many that change
+ * nothing.
  */
 import { type AnswerRefused, fits, idleAnswersMax, StreamedToolAnswer, toolTokensMax } from '@vouchbox/protocol';
 import type { WebSocket } from 'ws';
@@ -19,7 +19,7 @@ export interface AnswersOptions {
   readonly jobs: Pick<Jobs, 'answerToolCall'>;
   readonly caller: Caller;
   readonly job_id: string;
-  /** Ends the stream: the client sent what it may not send. */
+  /** Ends the stream: the client sent a forbidden message. */
   readonly end: () => void;
   /** Ends the stream: an answer could not be stored. */
   readonly failed: (error: unknown) => void;

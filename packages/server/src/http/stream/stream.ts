@@ -1,7 +1,7 @@
 /**
- * One job's history over one WebSocket: the stored events after the cursor, then new ones, one frame an event, closed
- * after the terminal event, or after one more frame with what came of the job. The next page is read only when the reader
- * has taken the last, so a slow reader holds one page and no more. Spec § WebSocket stream.
+ * One job's history over one WebSocket: the stored events after the cursor, then new ones, one frame an event. The stream is
+ * closed after the terminal event, or after one more frame with the outcome of the job. The next page is read only when the
+ * reader has taken the last, so a slow reader holds one page and no more. Spec § WebSocket stream.
  */
 import { type EndFrame, type FilledQueryOf, STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import type { WebSocket } from 'ws';
@@ -20,7 +20,7 @@ export interface StreamOptions extends StreamLifeOptions {
   readonly job_id: string;
   /** Exclusive. */
   readonly after: number;
-  /** What the last frame has; none if it is to have nothing. */
+  /** The members of the last frame; empty if there is no such frame. */
   readonly include: FilledQueryOf<'streamEvents'>['include'];
   readonly log: Log;
   readonly requestId: string;

@@ -44,7 +44,7 @@ export interface AdmitOptions extends CopyOptions {
   readonly store: CopyOptions['store'] & Pick<Store, 'findByIdempotencyKey' | 'specDigest' | 'inputs' | 'productOf'>;
   /** Stores a submission, and starts its job at once if it can. */
   readonly dispatcher: Pick<Dispatcher, 'admit'>;
-  /** What this node can run, and whether it can make cells now; null if it runs no programs. */
+  /** This node's abilities, and whether it can make cells now; null if it runs no programs. */
   readonly own: {
     readonly provider: ProviderFacts;
     readonly health: Pick<Cells, 'isReady'>;
@@ -54,7 +54,7 @@ export interface AdmitOptions extends CopyOptions {
   readonly others: () => readonly Executor[];
   readonly ceilings: RequestedLimits;
   readonly queue: { readonly total: number; readonly perTenant: number };
-  /** What all blobs of a tenant may have together. */
+  /** The limit for all blobs of a tenant together. */
   readonly blobBytesMax: number;
   /** Whether statements tell which job of its tenant each is. */
   readonly isNumbered: boolean;
@@ -206,7 +206,10 @@ function stdinOf(file: StoredFile): StoredStdin {
   return named as StoredStdin;
 }
 
-/** What equal builds share: the program, its options, and the runtime packs that may build it. Limits make no difference. */
+/**
+ * The values that equal builds share: the program, its options, and the runtime packs that may build it. Limits make no
+ * difference.
+ */
 async function buildDigest(
   tenant: string,
   spec: RequestedSpec,
@@ -262,7 +265,7 @@ function executorOf(own: AdmitOptions['own'], { mem_mb: memMbMax }: RequestedLim
   return [{ ...facts, memMbMax, slots, concurrentMemMbMax, isReady }];
 }
 
-/** What is stored of one job or of two. Those of two name each other first of all: the store finds a peer by that. */
+/** The stored part of one job or of two. Those of two name each other first of all: the store finds a peer by that. */
 function jobsOf({ program, interactor }: Specs, [one, other]: readonly [ListPlace, ListPlace]) {
   if (interactor === null) return { requested_spec: program };
   return {
@@ -280,7 +283,7 @@ async function copyAll({ tenant, program, interactor }: Keyed, options: AdmitOpt
 
 type Earlier = NonNullable<Awaited<ReturnType<Store['findByIdempotencyKey']>>>;
 
-/** What the digest of a submission is made of. */
+/** The values that the digest of a submission covers. */
 function digested({ tenant, program, interactor }: Keyed) {
   return { tenant, spec: program.spec, ...(interactor !== null && { interactor: interactor.spec }) };
 }

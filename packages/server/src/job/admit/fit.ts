@@ -21,7 +21,7 @@ export interface Executor extends ProviderFacts {
   readonly isReady: boolean;
 }
 
-/** What is known of the nodes that can run a specification. */
+/** The known facts of the nodes that can run a specification. */
 export interface Fit {
   /** Whether one of them can make cells now. */
   readonly isReady: boolean;
@@ -67,7 +67,7 @@ function fitAmong(fitting: readonly Executor[]): Fit {
   };
 }
 
-/** What nodes offer together: what any of them has, and the strongest class. */
+/** The nodes' common offer: everything that any of them has, and the strongest class. */
 export function togetherOf(executors: readonly [ProviderFacts, ...ProviderFacts[]]): ProviderFacts {
   const [first] = executors;
   const packs = new Map(executors.flatMap(({ runtime_packs }) => runtime_packs.map((pack) => [pack.name, pack])));

@@ -33,14 +33,14 @@ export interface Submitted {
   readonly pointer?: string;
 }
 
-/** A file, and how many bytes it stands for. */
+/** A file, and the number of bytes that it names. */
 export interface Resolved {
   readonly file: StoredFile;
   readonly size_bytes: number;
 }
 
 /**
- * Every file with what it stands for.
+ * Every file with the bytes that it names.
  *
  * @throws ServiceError `insufficient_scope`, `blob_unavailable`, `input_unavailable`, `payload_too_large`
  */

@@ -1,4 +1,4 @@
-/** What makes a submission a step of a session: two inputs and two outputs, which the service adds. */
+/** The parts that make a submission a step of a session: two inputs and two outputs, which the service adds. */
 import {
   hasSessions,
   type Language,

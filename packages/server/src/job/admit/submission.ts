@@ -158,7 +158,7 @@ function parsedProgram(submission: Interactor, at: string): ParsedProgram {
   };
 }
 
-/** What a person can read on one line. A label that is there twice is one. */
+/** Text that a person can read on one line. A label that is there twice is one. */
 function checkedLabels(
   labels: readonly string[] = [],
   isSigned: boolean,

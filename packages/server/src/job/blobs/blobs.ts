@@ -1,7 +1,7 @@
 /**
- * Files that callers upload before the jobs that name them. An upload is stored piece by piece while it arrives, and
- * becomes a blob once all of it is there and has the stated digest. One that ends earlier leaves nothing. An output that a
- * job names is copied in the same way, so that the job has its bytes whatever becomes of the job that made them.
+ * Files that callers upload before the jobs that name them. An upload is stored piece by piece while it arrives, and becomes a
+ * blob once all of it is there and has the stated digest. One that ends earlier leaves nothing. An output that a job names is
+ * copied in the same way, so that the job keeps its bytes if the job that made them is removed.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -38,7 +38,7 @@ export interface Blobs {
   /** @throws ServiceError `rate_limited` if the tenant has sent more than its budget of bytes, whatever became of them */
   checkBudget(caller: Caller): void;
   /**
-   * Stores an upload; durable when it resolves. What arrives of it spends the tenant's budget.
+   * Stores an upload; durable when it resolves. Arriving bytes spend the tenant's budget.
    *
    * @throws ServiceError `digest_mismatch`, `tenant_capacity_exhausted`, `insufficient_storage`, and what `chunks` throws
    */
@@ -187,7 +187,7 @@ async function receiveNew(tenant: string, upload: Upload, options: Receiving, na
   try {
     return await receiveBegun(key, upload, options);
   } catch (error) {
-    // What cannot be removed now is removed later, with all that was never completed.
+    // Blobs that cannot be removed now are removed later, with all incomplete ones.
     await dropped(key, options).catch(() => {});
     throw error;
   }
@@ -197,7 +197,7 @@ async function dropped(key: UploadKey, { store, pieces }: Receiving): Promise<vo
   while (!(await inTurn(pieces, () => store.dropUpload(key))));
 }
 
-/** Uploads take no more than half of the store's time: after each change, whoever else waits has as long as it took. */
+/** Uploads take no more than half of the store's time: after each change, other waiters get as long as it took. */
 function inTurn<Answer>(pieces: Turns, change: () => Promise<Answer>): Promise<Answer> {
   return pieces.take(async () => {
     const startedAt = performance.now();

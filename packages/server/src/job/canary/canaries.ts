@@ -1,7 +1,7 @@
 /**
  * Sends a canary into a cell of each class and pack that jobs of this node use: at the first use, and then every four minutes
- * while it was used in the last ten. A canary is an ordinary job, signed as any other, that tries what its cell must refuse.
- * What is signed of later jobs names the newest one of cells like theirs.
+ * while it was used in the last ten. A canary is an ordinary job, signed as any other, that tries what its cell must refuse. The
+ * signed statements of later jobs name the newest canary of cells like theirs.
  *
  * It shows that cells of this configuration refused, minutes ago. It shows nothing of the cell of another job.
  */
@@ -76,7 +76,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     this.#used = options.usedMilliseconds ?? usedDefault;
   }
 
-  /** Begins to send them. What was used before is tried now. */
+  /** Begins to send them. Kinds that were used before are tried now. */
   start(run: RunBeside): void {
     this.#loop ??= new StandingLoop((signal) => this.#round(run, signal));
     this.#loop.start();

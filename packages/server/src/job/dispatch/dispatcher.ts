@@ -48,7 +48,7 @@ export interface DispatcherOptions {
   readonly memory: JobMemory;
   /** Jobs of gradings that may run at once: more of them than processors would slow each other down. */
   readonly testsMax: number;
-  /** What this node can run, for a store that several nodes share. */
+  /** This node's abilities, for a store that several nodes share. */
   readonly abilities?: () => Abilities;
   /** How long started jobs may go on after the dispatcher was told to stop. */
   readonly drainSeconds: number;
@@ -180,7 +180,7 @@ export class Dispatcher implements AsyncDisposable {
       false,
     );
     if (!hasArrived) this.#queue.doubt();
-    // What else happens in this turn is looked at together. A job that was queued in it is known to be by then.
+    // Other jobs of this turn are considered together. A job that was queued in it is known to be by then.
     await setImmediate();
   }
 

@@ -1,7 +1,6 @@
 /**
- * What a node does because of the others on its store: it wakes whoever waits for what another node changed, stops jobs
- * that were cancelled elsewhere, and ends the jobs of nodes that are gone. Messages only make it quicker: each
- * beat reads the store.
+ * A node's work because of the others on its store: it wakes those that wait for another node's changes, stops jobs that were
+ * cancelled elsewhere, and ends the jobs of dead nodes. Messages only make it quicker: each beat reads the store.
  */
 import type { Fleet } from '../../store/fleet.ts';
 import type { Store } from '../../store/store.ts';

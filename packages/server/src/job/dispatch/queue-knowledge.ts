@@ -1,7 +1,7 @@
 /**
- * What is known about the queue without reading it: whether a job may wait in it, and whether there was ever more than
- * one tenant. Every job enters the queue through this process, so once the queue was found empty, it stays empty until
- * the next job enters. If nothing is known, jobs are assumed to wait.
+ * The known facts about the queue without reading it: whether a job may wait in it, and whether there was ever more than one
+ * tenant. Every job enters the queue through this process, so once the queue was found empty, it stays empty until the next job
+ * enters. If nothing is known, jobs are assumed to wait.
  */
 import { fairShare } from '../../store/jobs/fair-share.ts';
 import type { QueueAnswer } from '../../store/records/answers.ts';

@@ -1,8 +1,8 @@
-/** What a node that runs no programs does with submissions: it stores them, and executors of the fleet take them. */
+/** The handling of submissions by a node that runs no programs: it stores them, and executors of the fleet take them. */
 import type { History } from '../history.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
-/** What others ask of the part that runs jobs. */
+/** The functions of the part that runs jobs that others use. */
 export interface Dispatching
   extends Pick<Dispatcher, 'admit' | 'stop' | 'lookAgain' | 'abandon' | 'inFlight' | 'isFull'>,
     AsyncDisposable {

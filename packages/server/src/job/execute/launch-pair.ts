@@ -29,7 +29,7 @@ export function launchPair(job: ChosenPair, dependencies: JobDependencies): read
   return launched;
 }
 
-/** What is known of one of the jobs on its way to its start. */
+/** The known facts of one of the jobs before its start. */
 interface Part {
   readonly context: Omit<JobContext, 'spec'>;
   readonly side: InteractionSide;

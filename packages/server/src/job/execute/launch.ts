@@ -43,7 +43,7 @@ export function launch(job: ChosenJob, dependencies: JobDependencies): LaunchedJ
   });
 }
 
-/** What the steps of a job share, before its specification is known. */
+/** The data that the steps of a job share, before its specification is known. */
 export function contextOf({ tenant, job_id, created_at }: QueuedJob, control: Control, dependencies: JobDependencies) {
   return { ...dependencies, key: { tenant, job_id }, clock: startClock(created_at), control };
 }
@@ -77,7 +77,7 @@ async function runInNewCell(context: JobContext): Promise<FailureBeforeRun | nul
 
 type Start = Pick<StartInput, 'started_at' | 'execution'>;
 
-/** What differs between a queued job and a submission that starts at once. */
+/** The differences between a queued job and a submission that starts at once. */
 interface Way {
   /** Waits for the cell to take the program. */
   taken(loading: Promise<LoadedCell>): Promise<LoadedCell>;

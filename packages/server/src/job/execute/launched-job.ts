@@ -20,7 +20,7 @@ export interface LaunchedJob {
   readonly over: Promise<void>;
 }
 
-/** What a launched job shares with the code that may stop it. */
+/** The parts of a launched job that the code for stopping it uses. */
 export interface Control {
   cause: StopCause | null;
   started: boolean;

@@ -69,7 +69,7 @@ class Gathering {
     if (signal.aborted && !this.#isOver) this.#hurried = new AbortController();
   }
 
-  /** What waits is to be stored at once. */
+  /** Waiting events must be stored at once. */
   hurry(): void {
     this.#hurried.abort('it is to be stored at once');
   }
@@ -89,7 +89,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let writing: Promise<void> | null = null;
   let outcome: Recorded = { kind: 'whole' };
   const gathering = new Gathering();
-  /** What to do once an event is stored. */
+  /** The action once an event is stored. */
   const afterwards = new Map<EventBody, () => void>();
   const isPending = () => waiting.length > (gathering.isOver ? appendEventsMax : 0);
 

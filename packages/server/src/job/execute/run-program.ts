@@ -1,6 +1,6 @@
 /**
- * What every job goes through once its row says `running`: release, execute, end. The cell is taken down while
- * the end is stored, so that its slot waits for no disk.
+ * The steps of every job once its row says `running`: release, execute, end. The cell is taken down while the end is stored, so
+ * that its slot waits for no disk.
  */
 
 import { PRODUCT_FILES, type RequestedSpec, STDIN, type StoredFile } from '@vouchbox/protocol';
@@ -41,7 +41,7 @@ export interface JobDependencies {
   readonly history: History;
   readonly cells: Cells;
   readonly schemas: Pick<SchemaChecks, 'misfit'>;
-  /** What is signed of a job beside its receipt. Absent where nothing is. */
+  /** The signed members about a job beside its receipt. Absent where nothing is. */
   readonly beside?: Beside;
   readonly log: Log;
   readonly memory: JobMemory;
@@ -51,7 +51,7 @@ export interface JobDependencies {
   readonly giveUp: AbortSignal;
 }
 
-/** What the steps of one job share. */
+/** The data that the steps of one job share. */
 export interface JobContext extends JobDependencies {
   readonly key: JobKey;
   readonly spec: RequestedSpec;

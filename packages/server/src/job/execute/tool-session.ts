@@ -42,7 +42,7 @@ export class ToolSession implements ProgramTools {
     this.#options = options;
   }
 
-  /** What records calls, before the program is released. */
+  /** The recorder of calls, set before the program is released. */
   recordBy(record: Recorder['record']): void {
     this.#record = record;
   }

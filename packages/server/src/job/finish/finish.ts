@@ -19,7 +19,7 @@ export interface Ended {
   readonly duration_ms: number | null;
   readonly execution: ExecutionRecord | null;
   readonly collection: Collection | null;
-  /** What is signed beside the receipt. */
+  /** The signed members beside the receipt. */
   readonly also?: NonNullable<FinishInput['also']>;
   /** Events that were not stored during the run. They are stored first. */
   readonly unstored?: readonly EventBody[];

@@ -1,6 +1,5 @@
 /**
- * The jobs of a grading: what each is given, and what its end says. Whatever is expected of a program is an input that only
- * the service can name.
+ * The jobs of a grading: the input of each, and its end. Expected output of a program is an input that only the service can name.
  */
 import { createHash } from 'node:crypto';
 import type { FoldedResult, GradingText, ProgramVerdict, RequestedSpec, StoredFile } from '@vouchbox/protocol';
@@ -37,9 +36,9 @@ export interface GradingParts extends GradingKey {
   readonly heads: readonly TestHead[];
   /** The tests that have files of their own, where verdicts have version 2. */
   readonly withFiles: ReadonlySet<number>;
-  /** What every test of a program is given, by its place: it never changes, and is read once if it is short. */
+  /** The input of every test of a program, by its place: it never changes, and is read once if it is short. */
   readonly programs: Map<number, StoredProgram>;
-  /** What its builds made, by their jobs. */
+  /** The products of its builds, by their jobs. */
   readonly products: Map<string, BuiltProduct>;
 }
 
@@ -48,10 +47,10 @@ export class GradingProblem extends Error {}
 
 const PLAIN = { stdin: null, args: [], env: {}, files: [], outputs: [], runtime: null } as const;
 const NO_DEMANDS = { requirements: { minimum_isolation: 'none' }, limits: LIMIT_DEFAULTS } as const;
-/** What a job may have of each limit that a large grading needs. */
+/** A job's maximum of each limit that a large grading needs. */
 const LARGE = { ...LIMIT_DEFAULTS, cpu_seconds: 60, wall_seconds: 120, mem_mb: 1024 };
 
-/** What the job is to run. @throws GradingProblem */
+/** The specification of the job. @throws GradingProblem */
 export async function specOf(
   grading: GradingParts,
   planned: PlannedJob,
@@ -235,7 +234,7 @@ export async function resultOf(key: JobKey, options: GradedJobsOptions): Promise
   return JSON.parse(Buffer.concat(pieces).toString()) as FoldedResult;
 }
 
-/** What the judge wrote; null if it wrote no verdict. */
+/** The output of the judge; null if it wrote no verdict. */
 export async function verdictOf(
   key: JobKey,
   receipt_sha256: string,

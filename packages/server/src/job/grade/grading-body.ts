@@ -39,7 +39,7 @@ export interface StoredProgram extends Pick<ParsedSubmission, 'language' | 'runt
   readonly code: GradingText;
 }
 
-/** What every step asks of a test. */
+/** The facts of a test that every step needs. */
 export interface TestHead {
   readonly name: string;
   readonly points: number;
@@ -54,7 +54,7 @@ export interface TestContent extends Pick<ParsedSubmission, 'args' | 'files' | '
   readonly expected: GradingText | null;
 }
 
-/** What holds for all runs. */
+/** The members for all runs. */
 export interface GradingCommon extends Pick<RequestedSpec, 'limits' | 'requirements'> {
   readonly checker: StoredGrader | null;
   /** Absent where verdicts have version 1. */
@@ -79,12 +79,12 @@ export interface ParsedGrading {
   readonly tests: readonly ParsedTest[];
 }
 
-/** A blob that a grading names, and what it may have at most. */
+/** A blob that a grading names, and its maximum size. */
 export interface NamedText {
   readonly sha256: string;
   readonly pointer: string;
   readonly bytesMax: number;
-  /** Whether it is what a program is expected to print, so that it is kept from others. */
+  /** Whether it is a program's expected output, so that it is kept from others. */
   readonly isHeld: boolean;
 }
 
@@ -154,7 +154,7 @@ function programOf(pointer: string, { code, ...program }: Program): StoredProgra
   return { language, runtime, env, files, code };
 }
 
-/** What only verdicts of version 2 know. */
+/** Members that only verdicts of version 2 have. */
 const NEWER = {
   whole: ['groups', 'stop', 'validators', 'interactor'],
   test: ['group', 'env', 'checker_args'],

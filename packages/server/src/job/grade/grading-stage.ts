@@ -79,7 +79,7 @@ export class GradingStage implements AsyncDisposable {
 
   async #lookWhenNudged(signal: AbortSignal): Promise<void> {
     const { nudges, ownNudges, store, isOurTurn, log } = this.#options;
-    // What other nodes send arrives among the nudges of this process.
+    // Messages of other nodes arrive among the nudges of this process.
     using nudge = ownNudges.next('gradings', signal);
     try {
       if (isOurTurn()) await this.#look();

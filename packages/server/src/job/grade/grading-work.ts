@@ -36,7 +36,7 @@ export class GradingWork implements GradingParts {
   readonly underWay = new Map<PlannedJob, string | null>();
   /** Those whose ends are known and being stored: the next may be made meanwhile. */
   readonly storing = new Set<PlannedJob>();
-  /** The names of what is held for the judge of a program. */
+  /** The names of the contents held for the judge of a program. */
   readonly held = new Map<number, readonly string[]>();
   /** When it last got a job; grows with each. */
   lastTurn = 0;

@@ -22,7 +22,7 @@ export interface StepJob extends PlannedJob {
 /** The text that stands in a plan for the program, which is read when it is needed. */
 export const PROGRAM = 'program';
 
-/** What this version of the service does for gradings: programs are built once, and outputs come back whole. */
+/** The features of this version for gradings: programs are built once, and outputs come back whole. */
 const ABILITIES = { large_outputs: true, build: true };
 
 export class PlanRun {
@@ -32,7 +32,7 @@ export class PlanRun {
   readonly #ends = new Map<string, StepEnd>();
   readonly #attempts = new Map<string, number>();
   readonly #made = new Set<string>();
-  /** What is due and not made, as of the last look. */
+  /** The due jobs that are not made yet, as of the last look. */
   #due: Step[] = [];
   /** Whether a job ended since. */
   #isOld = true;

@@ -5,7 +5,7 @@
 
 import type { JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';
 
-/** What a job does for its program. In a plan, what builds or validates is a `check` too: neither is a run of a test. */
+/** A job's role for its program. In a plan, what builds or validates is a `check` too: neither is a run of a test. */
 export type Purpose = 'test' | 'check' | 'judge';
 
 /** A job that is to be made. */
@@ -19,7 +19,7 @@ export interface PlannedJob {
   readonly test: number | null;
 }
 
-/** How a job ended, as far as its grading asks. */
+/** The end of a job, as far as its grading asks. */
 export interface JobEnd {
   readonly job_id: string;
   readonly receipt_sha256: string;

@@ -40,13 +40,13 @@ export interface StepOptions extends GradedJobsOptions {
   readonly blobBytesMax: number;
 }
 
-/** What a job is to run, and the program that its own talks to, if there is one. */
+/** The specification of a job, and of the program that its own talks to, if there is one. */
 export interface StepSpecs {
   readonly spec: RequestedSpec;
   readonly interactor?: RequestedSpec;
 }
 
-/** What the job is to run. @throws GradingProblem */
+/** The specification of the job. @throws GradingProblem */
 export async function stepSpecs(
   grading: GradingParts,
   { program, step, test }: StepJob,
@@ -94,7 +94,7 @@ async function specOf(
   };
 }
 
-/** What a build of the program made. @throws GradingProblem if it is not there any more */
+/** The product of the program's build. @throws GradingProblem if it does not exist any more */
 async function startedOf(
   { tenant, products }: GradingParts,
   { product: { job_id }, language, runtime, code }: ParsedProgram & { readonly product: Product },
@@ -158,7 +158,7 @@ async function stdinOf(
   return 'text' in output ? { stdin: output.text } : { stdin: null, named_stdin: output };
 }
 
-/** What a job wrote: by its digest where its events lack a byte of it. */
+/** The output of a job: by its digest if its events lack a byte of it. */
 async function outputOf(
   { tenant }: GradingParts,
   from: OutputName,

@@ -54,7 +54,7 @@ interface OpenedBy {
   readonly previous?: string | null;
 }
 
-/** What opens a log: the key that signs results states which key signs heads, and since when. */
+/** The opening statement of a log: the key that signs results states which key signs heads, and since when. */
 export function logOpening(name: LogName, { signer, log, opened_at, previous = null }: OpenedBy): LogOpening {
   const log_key = noteKeyText(logNoteKey(name, log));
   const origin = originOfLog(name);

@@ -1,5 +1,5 @@
 /**
- * What the log answers: proofs of a job, of a leaf and between two heads, tiles of hashes, and its keys. Everything is of the
+ * The log's answers: proofs of a job, of a leaf and between two heads, tiles of hashes, and its keys. Everything is of the
  * largest head that was signed: what has a position and no head yet is not told.
  */
 
@@ -72,7 +72,7 @@ function exact(text: string): ExactBytes {
   return { bytes, sha256: sha256Hex(bytes) };
 }
 
-/** What anyone may read of the log. Each answer is null if there is nothing to tell. */
+/** The public answers of the log. Each answer is null if there is nothing to tell. */
 export interface PublicLog {
   /** The signed head, as https://c2sp.org/tlog-checkpoint. */
   checkpoint(): Promise<string | null>;

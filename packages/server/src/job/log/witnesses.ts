@@ -1,7 +1,7 @@
 /**
  * Asks the witnesses of the log to sign a head: all at once, for a bounded time, and each only with what its own key proves.
- * What they answer is hostile. A witness that knows a head which the key of the log signed, and which our tree does not begin
- * with, shows that our store was taken back. Whatever else it says is its own opinion. https://c2sp.org/tlog-witness.
+ * Their answers are hostile. A witness that knows a head which the key of the log signed, and which our tree does not begin with,
+ * shows that our store was taken back. Any other answer is only its opinion. https://c2sp.org/tlog-witness.
  */
 import { readFileSync } from 'node:fs';
 import {
@@ -53,7 +53,7 @@ export function readWitnesses(path: string): readonly WitnessAddress[] {
   });
 }
 
-/** What is asked about our own log. */
+/** The questions about our own log. */
 export interface OwnLog {
   readonly key: NoteKey;
   /** The hashes by which a tree of `size` is proven to begin with one of `old`. */
@@ -71,7 +71,7 @@ export interface Witnessing {
   readonly hasAnswered: boolean;
 }
 
-/** What a witness said last. `silent`: it could not be reached, or failed. */
+/** The last answer of a witness. `silent`: it could not be reached, or failed. */
 export interface WitnessStanding {
   readonly name: string;
   readonly state: 'signs' | 'disagrees' | 'silent' | 'not_asked';

@@ -14,7 +14,7 @@ import type { StoredAttestation } from '../../store/records/answers.ts';
 import type { AttestationRow, JobKey } from '../../store/records/rows.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
 
-/** What is wrong with an attestation that is stored for a job; null if it may be served. */
+/** The fault in an attestation that is stored for a job; null if it may be served. */
 export async function attestationProblem(
   { row, envelope, isIntact }: StoredAttestation,
   key: JobKey,

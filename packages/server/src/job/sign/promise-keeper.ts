@@ -1,6 +1,6 @@
 /**
- * Signs promises of jobs that were accepted, and states that a job waits where its promise is due, on the node whose turn it
- * is to sign. What is signed was drawn by the store, so two that sign make the same bytes, and a crash leaves what is to be
+ * Signs promises of jobs that were accepted, and states that a job waits where its promise is due, on the node whose turn it is
+ * to sign. The store drew the signed values, so two nodes that sign make the same bytes, and a crash keeps the values to be
  * signed. No job is ended for a promise. docs/decisions/0066.
  */
 import { originOfLog, pendingStatement, promiseStatement, sha256Hex, type Unsigned } from '@vouchbox/evidence';

@@ -1,4 +1,4 @@
-/** What callers do about a program's calls of tools: read those that are open, and answer each once. */
+/** The callers' side of a program's calls of tools: read the open ones, and answer each once. */
 import type { OpenToolCall, ToolAnswerTaken, ToolCalls } from '@vouchbox/protocol';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { ServiceError } from '../../ground/service-error.ts';

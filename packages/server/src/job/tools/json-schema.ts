@@ -9,7 +9,7 @@ import { printable } from '@vouchbox/protocol/vocabulary';
 const keptMax = 256;
 const kept = new Map<string, Validator>();
 
-/** What is wrong with a value, as words that may follow its name; null if it fits. Both are JSON texts. */
+/** The fault in a value, as words that may follow its name; null if it fits. Both are JSON texts. */
 export function misfitOfJson(schema: string, value: string): string | null {
   const { valid, errors } = validatorOf(schema).validate(JSON.parse(value));
   if (valid) return null;

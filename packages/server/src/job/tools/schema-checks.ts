@@ -16,7 +16,7 @@ export interface SchemaQuestion {
 }
 
 export interface SchemaAnswer {
-  /** What is wrong; null if the value fits. */
+  /** The fault; null if the value fits. */
   readonly misfit: string | null;
   readonly failed: boolean;
 }
@@ -42,7 +42,7 @@ export class SchemaChecks implements AsyncDisposable {
     this.#deadlineMilliseconds = deadlineMilliseconds;
   }
 
-  /** What is wrong with a value, or `UNCHECKED`; null if it fits. */
+  /** The fault in a value, or `UNCHECKED`; null if it fits. */
   misfit(tenant: string, question: SchemaQuestion): Promise<string | null> {
     return new Promise((resolve) => {
       const others = this.#waiting.get(tenant) ?? [];

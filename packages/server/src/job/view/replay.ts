@@ -23,7 +23,7 @@ export interface ReplayOptions {
 export interface PageAsked {
   readonly after: number;
   readonly limit: number;
-  /** What the page with the last event has beside it. */
+  /** The members beside the last event of the page. */
   readonly include?: EndInclude;
   readonly wait?: { readonly waitSeconds: number; readonly signal: AbortSignal };
 }

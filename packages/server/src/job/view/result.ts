@@ -43,7 +43,7 @@ export interface ResultWait {
   readonly waitSeconds: number;
   /** Aborts when the client is gone; the promise then rejects with its reason. */
   readonly signal: AbortSignal;
-  /** What a link shows; without it, all is answered. */
+  /** The parts that a link shows; without it, all are answered. */
   readonly shows?: readonly LinkPart[];
 }
 

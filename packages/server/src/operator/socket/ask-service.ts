@@ -13,8 +13,7 @@ export async function isServed(dataDir: string): Promise<boolean> {
 }
 
 /**
- * What the service answers to a request.
- * @throws OperatorError if it refuses, or gives no answer in time
+ * The service's answer to a request. @throws OperatorError if it refuses, or gives no answer in time
  */
 export async function askService(dataDir: string, request: OperatorRequest): Promise<unknown> {
   const answer = await exchange(dataDir, request);

@@ -28,7 +28,7 @@ const connectionsMax = 8;
 /** The socket's file is made with no permission for anybody but its owner. */
 const OWNER_ONLY = 0o177;
 
-/** What an operator may have the service do. */
+/** The requests of an operator to the service. */
 interface Operated {
   readonly credentials: Credentials;
   readonly sandbox: {

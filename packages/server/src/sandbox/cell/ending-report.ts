@@ -16,9 +16,9 @@ export interface EndingReport {
   readonly status: WaitStatus | null;
   /** Whether the compiler was running; the status is then the compiler's. */
   readonly isCompiling: boolean;
-  /** What compiling took before the program ran, nothing if there is no compiler; null if it was not reported. */
+  /** The usage of the compiler before the program ran, nothing if there is no compiler; null if it was not reported. */
   readonly compiled: Taken | null;
-  /** What the program took with all its descendants, and the most memory that one of them had; null if it was not reported. */
+  /** The usage of the program with all its descendants, and the most memory that one of them had; null if it was not reported. */
   readonly took: (Taken & { readonly memoryPeakBytes: number | null }) | null;
 }
 

@@ -11,7 +11,7 @@ import { limitRows, type ProcessLimits, parseLimitRows } from './process-limits.
 
 const DIAGNOSTICS_CHARS_MAX = 4096;
 const REPORT_BYTES_MAX = 256 * 1024;
-/** What a program is released with. */
+/** The data with which a program is released. */
 type Released = Pick<Program, 'args' | 'env' | 'stdin' | 'interaction' | 'compilerOptions'>;
 
 /** The length of a line to process 1: `ORDER_BYTES` in `launcher.h`. */
@@ -36,7 +36,7 @@ export class GuestChannel {
     streams.stderr.on('data', this.#diagnose).on('error', this.#fail);
   }
 
-  /** What the runtime or process 1 printed before the release, for the operator. */
+  /** The output of the runtime or process 1 before the release, for the operator. */
   get diagnostics(): string {
     return this.#diagnostics.trim();
   }

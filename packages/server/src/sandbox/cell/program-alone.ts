@@ -1,7 +1,7 @@
 /**
- * What a program took without what compiled it, by one of two accounts. The host's kernel counts all of a cell that uses
- * it, from the hand-over on: process 1 only tells what of that compiling took. The kernel of a gVisor cell counts the
- * program itself; the host's sees that kernel with everything that runs on it.
+ * A program's usage without its compiler, by one of two accounts. The host's kernel counts all of a cell that uses it, from the
+ * hand-over on: process 1 only tells what of that compiling took. The kernel of a gVisor cell counts the program itself; the
+ * host's sees that kernel with everything that runs on it.
  */
 import type { ProgramAlone, RunEnd } from '../program/program-run.ts';
 import type { EndingReport } from './ending-report.ts';
@@ -11,7 +11,7 @@ interface Ended {
   /** Whether a compiler waited in the cell beside the program. */
   readonly hasCompiler: boolean;
   readonly sharesHostKernel: boolean;
-  /** What the host's kernel counted since the hand-over. */
+  /** The count of the host's kernel since the hand-over. */
   readonly counted: { readonly cpuMilliseconds: number } & Pick<RunEnd, 'memoryPeakBytes'>;
 }
 

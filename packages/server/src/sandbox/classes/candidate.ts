@@ -1,6 +1,5 @@
 /**
- * What the preflight tries: an opened provider that is not yet proven, and the options that all providers are opened
- * with.
+ * The object of the preflight: an opened provider that is not yet proven, and the options with which all providers are opened.
  */
 import type { Backend } from '@vouchbox/protocol';
 import type { LoadedPacks, PackLeftOut } from '../packs/load-packs.ts';
@@ -12,11 +11,10 @@ export type LoopbackChoice = 'auto' | 'on' | 'off';
 
 export interface PreflightOptions {
   readonly choice: ProviderChoice;
-  /** What builds namespace cells. Default `auto`: the launcher if it was built, else crun. */
+  /** The builder of namespace cells. Default `auto`: the launcher if it was built, else crun. */
   readonly namespaceLauncher?: 'auto' | 'fork' | 'crun';
   /**
-   * What starts gVisor cells. Default `auto`: our own program if it was built and supports this runsc, else `runsc
-   * run`.
+   * The starter of gVisor cells. Default `auto`: our own program if it was built and supports this runsc, else `runsc run`.
    */
   readonly gvisorStarter?: 'auto' | 'direct' | 'runsc';
   /**

@@ -24,11 +24,11 @@ export interface EndingFacts {
   readonly hasToolBreach: boolean;
   /** Whether all processes together have used their CPU time. If not, the program caused every signal itself. */
   readonly isCpuTimeUsedUp: boolean;
-  /** What the operator should read if the runtime failed. */
+  /** The operator's message if the runtime failed. */
   readonly diagnostics: string;
 }
 
-/** What was counted while the program ran, and found when it had ended. */
+/** The counts while the program ran, and the facts found after its end. */
 export interface Counters {
   readonly wallMilliseconds: number;
   readonly cpuMilliseconds: number;

@@ -37,7 +37,7 @@ interface Reading {
   readonly cpu: readonly (number | null)[];
 }
 
-/** What both sides share. */
+/** The data that both sides share. */
 class Shared {
   readonly sides: Side[] = [];
   first: Side | null = null;

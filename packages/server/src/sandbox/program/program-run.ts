@@ -18,7 +18,7 @@ import { Watch, type WatchOptions } from './watch/watch.ts';
 
 const MIB = 1024 * 1024;
 
-/** What a cell knows about its program once no process of it is alive. */
+/** A cell's facts about its program once no process of it is alive. */
 export interface RunEnd {
   /** Null if it was not reported. */
   readonly status: WaitStatus | null;
@@ -29,9 +29,9 @@ export interface RunEnd {
   /** Null if nothing counts them. */
   readonly cpuMilliseconds: number | null;
   readonly memoryPeakBytes: number | null;
-  /** What the program took alone; null if nobody observed that. */
+  /** The usage of the program alone; null if nobody observed it. */
   readonly alone: ProgramAlone | null;
-  /** What the operator should read if the status is null. */
+  /** The operator's message if the status is null. */
   readonly diagnostics: string;
 }
 

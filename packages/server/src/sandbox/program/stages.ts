@@ -1,5 +1,5 @@
 /**
- * What runs in a cell of a compiled language. Usually one cell compiles the program and runs it. A build only compiles, and
+ * The stages in a cell of a compiled language. Usually one cell compiles the program and runs it. A build only compiles, and
  * hands its product over as an output; a job with a product only starts it, so its cell has no compiler that waits.
  */
 import type { Language } from '@vouchbox/protocol';

@@ -1,4 +1,4 @@
-/** Links to results: stored as hashes of their secrets, with the authority of whoever made them. */
+/** Links to results: stored as hashes of their secrets, with the authority of their makers. */
 import { type LinkPart, linksOfJobMax, linksOfTenantMax } from '@vouchbox/protocol/vocabulary';
 import { prepared } from '../prepared.ts';
 import type { LinkRow } from '../records/rows.ts';

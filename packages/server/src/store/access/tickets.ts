@@ -68,7 +68,7 @@ export async function storeTicket(db: StoreDatabase, input: StreamTicketInput): 
   return true;
 }
 
-/** Uses up a ticket, whatever the result. Null if it is unknown, used, expired or for another job. */
+/** Uses up a ticket, even if it is refused. Null if it is unknown, used, expired or for another job. */
 export async function consumeTicket(
   db: StoreDatabase,
   { ticket_sha256, job_id, now }: TicketUse,

@@ -13,7 +13,7 @@ import { HELD } from './blobs-named.ts';
 /** One blob of one tenant. */
 export interface BlobKey {
   readonly tenant: string;
-  /** What it is found by: its digest, or for a copy of an output what `copyNameOf` makes of it. */
+  /** Its key: its digest, or for a copy of an output the result of `copyNameOf`. */
   readonly sha256: string;
 }
 

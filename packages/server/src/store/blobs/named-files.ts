@@ -1,6 +1,6 @@
 /**
- * The files of a submission by what is in them, however they were sent. A file that names a blob has the size and the
- * digest that it would have inline, so receipts and idempotency keys do not tell the two apart.
+ * The files of a submission by their content, however they were sent. A file that names a blob has the size and the digest that
+ * it would have inline, so receipts and idempotency keys do not tell the two apart.
  */
 import { Buffer, isUtf8 } from 'node:buffer';
 import { sha256Hex } from '@vouchbox/evidence';
@@ -11,7 +11,7 @@ import type { StoreDatabase } from '../schema.ts';
 import { blob, blobPiece, useBlob } from './blobs.ts';
 import { blobNameOf, blobsNamed, digestOf, isNamed, type NamedFile } from './blobs-named.ts';
 
-/** The blobs that a submission names, by what they are found by. */
+/** The blobs that a submission names, by their keys. */
 export type NamedBlobs = ReadonlyMap<string, StoredBlobRow>;
 
 /** The blobs that a submission names, from now on used; null if the tenant lacks one of them. */
@@ -28,7 +28,7 @@ export async function usedBlobs(
   return blobs;
 }
 
-/** What a receipt says of an input file. */
+/** A receipt's facts about an input file. */
 export function inputArtifact(file: StoredFile, blobs: NamedBlobs): ArtifactRecord {
   const { path } = file;
   if (!isNamed(file)) {

@@ -24,7 +24,7 @@ export interface CopyOptions extends Pick<OpenStoreOptions, 'dataDir' | 'databas
   readonly onProgress?: (progress: CopyProgress) => void;
 }
 
-/** What the copy holds of a table. Both sides have these rows, with this digest. */
+/** The copy's content of a table. Both sides have these rows, with this digest. */
 export interface CopiedSum extends TableSum {
   readonly table: string;
 }

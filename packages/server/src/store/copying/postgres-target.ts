@@ -116,7 +116,7 @@ export class PostgresTarget implements AsyncDisposable {
     await this.#session.commit();
   }
 
-  /** What was not committed is undone by the database. */
+  /** The database undoes uncommitted changes. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writing[Symbol.asyncDispose]();
   }

@@ -1,4 +1,4 @@
-/** What becomes of a grading: the ends of its jobs and of its programs, its own end, and a request for it. */
+/** The progress of a grading: the ends of its jobs and of its programs, its own end, and a request for it. */
 import { sql } from 'kysely';
 import { dropUploads } from '../blobs/blobs.ts';
 import { prepared } from '../prepared.ts';

@@ -1,4 +1,4 @@
-/** Gradings as their owner reads them, and as the service goes on with them. */
+/** Gradings as their owner reads them, and as the service continues them. */
 import type { GradingEvent, ProgramState, ProgramStatus } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
@@ -176,7 +176,7 @@ export async function runningGradings(db: StoreDatabase): Promise<readonly Gradi
   return (await selectRunning.all(db, {})).map(rowOf);
 }
 
-/** What is needed to go on with a grading; null if there is no such grading. */
+/** The data for continuing a grading; null if there is no such grading. */
 export async function gradingWork(db: StoreDatabase, key: GradingKey): Promise<GradingWork | null> {
   const found = await selectGrading.first(db, key);
   if (found === null) return null;

@@ -8,7 +8,7 @@ const soughtMax = 4096;
 /** The first line that says something: not the interpreter's, nor one of signs alone, such as those that open a comment. */
 const LINE = /^(?!#!).*[\p{L}\p{N}].*$/mu;
 
-/** What can be printed of the first line that says something, cut at 120 characters; null if there is none. */
+/** The printable part of the first meaningful line, cut at 120 characters; null if there is none. */
 export function firstLineOf(code: string): string | null {
   const line = LINE.exec(code.slice(0, soughtMax))?.[0].trim().replaceAll('\t', ' ');
   return line === undefined ? null : printable(line, charactersMax);

@@ -32,7 +32,7 @@ export interface Input {
   readonly from: OutputName | null;
 }
 
-/** What a job left: inline with its result, or by digest. */
+/** A job's output: inline with its result, or by digest. */
 type OutputTable = 'artifacts' | 'large_outputs';
 const OUTPUT = ['job_id', 'path', 'size_bytes', 'sha256'] as const;
 
@@ -120,7 +120,7 @@ interface EarlierOutput extends ResolvedOutput {
   readonly size_bytes: number;
 }
 
-/** What was submitted with a key; null if nothing was. */
+/** The submission of a key; null if there was none. */
 export async function submissionOfKey(db: StoreDatabase, key: { tenant: string; key: string }) {
   return await selectEarlier.first(db, key);
 }

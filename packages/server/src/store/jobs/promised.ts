@@ -1,4 +1,4 @@
-/** What is promised of a job, written when it is accepted. It is signed later: see `log/promises.ts`. */
+/** The promise of a job, written when it is accepted. It is signed later: see `log/promises.ts`. */
 import { prepared } from '../prepared.ts';
 import type { PromiseTimes } from '../records/inputs.ts';
 import type { JobKey } from '../records/rows.ts';

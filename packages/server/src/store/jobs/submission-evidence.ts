@@ -1,6 +1,6 @@
 /**
- * What a receipt says about a submission. The digests are computed in the transaction that accepts it, so that the
- * terminal transaction need not read the submission again.
+ * A receipt's facts about a submission. The digests are computed in the transaction that accepts it, so that the terminal
+ * transaction need not read the submission again.
  */
 import { argumentsText, policyText, sha256Hex, variablesText } from '@vouchbox/evidence';
 import type { Receipt, RequestedSpec } from '@vouchbox/protocol';

@@ -195,7 +195,7 @@ export async function storePromises(
   signPromise.sendEach(db, promises);
 }
 
-/** What was promised of a job; null if nothing was, or the tenant has no such job. */
+/** The promise of a job; null if there is none, or the tenant has no such job. */
 export function jobPromise(db: StoreDatabase, key: JobKey): Promise<PromiseRow | null> {
   return selectPromise.first(db, key);
 }

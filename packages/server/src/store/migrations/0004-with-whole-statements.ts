@@ -1,4 +1,4 @@
-/** What is kept for the statement about a job alone. Jobs of earlier versions have neither a salt nor a number. */
+/** Values that are kept only for the statement about a job. Jobs of earlier versions have neither a salt nor a number. */
 import type { Spelling } from './0004-tables.ts';
 
 export function statementsIn({ text, long }: Pick<Spelling, 'text' | 'long'>): string {

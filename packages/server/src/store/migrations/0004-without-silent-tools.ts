@@ -1,4 +1,4 @@
-/** Jobs whose programs may call tools, and their calls. What was asked and answered is in the events alone. */
+/** Jobs whose programs may call tools, and their calls. Calls and answers are only in the events. */
 import type { Spelling } from './0004-tables.ts';
 
 export function toolTablesIn({ text, long, small }: Spelling): string {

@@ -1,4 +1,4 @@
-/** What the signed statement about a job says beside its receipt. Older rows say nothing. */
+/** The members of the signed statement about a job beside its receipt. Older rows say nothing. */
 import type { Spelling } from './0004-tables.ts';
 
 export function writtenBesideIn({ text }: Pick<Spelling, 'text'>): string {

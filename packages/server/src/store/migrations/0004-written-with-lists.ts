@@ -1,5 +1,5 @@
 /**
- * What lists show and find quickly: the first line of each program, and beside each label how its job ended. Both are null in
+ * Columns that lists show and search: the first line of each program, and beside each label how its job ended. Both are null in
  * rows that older code wrote. The status is null until the job has ended, too.
  *
  * The index by job has all that the removal of a label needs. Otherwise SQLite reads all labels of the tenant when a job goes.

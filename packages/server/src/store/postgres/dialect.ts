@@ -3,7 +3,7 @@ import { type Dialect, PostgresAdapter, PostgresQueryCompiler, type QueryResult 
 import { directDialect } from '../direct-dialect.ts';
 import type { BoundQuery, StoreAdapter } from '../prepared.ts';
 
-/** What a session does for the query builder. `command` is the tag of PostgreSQL's answer. */
+/** The functions of a session for the query builder. `command` is the tag of PostgreSQL's answer. */
 export interface Queries {
   /** The number of the node that the session belongs to; null if it only reads. */
   readonly node: number | null;

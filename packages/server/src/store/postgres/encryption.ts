@@ -1,7 +1,6 @@
 /**
- * What the parameters of a database URL say about encryption. They mean what they mean to libpq, or are refused: a
- * connection is never less protected than its URL says.
- * https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION
+ * The parameters of a database URL about encryption. They mean what they mean to libpq, or are refused: a connection is never
+ * less protected than its URL says. https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION
  */
 import type { ConnectionOptions } from 'node:tls';
 import { StoreError } from '../store-error.ts';
@@ -63,7 +62,7 @@ function modeOf(given: URLSearchParams): Mode {
   return known;
 }
 
-/** What is checked of the server. With a file of authorities, `require` is `verify-ca`, as in libpq. */
+/** The checks of the server. With a file of authorities, `require` is `verify-ca`, as in libpq. */
 function verifying(mode: Mode, rootFile: string | null): ConnectionOptions {
   if (mode === 'require' && rootFile === null) return { rejectUnauthorized: false };
   if (mode === 'verify-ca' && (rootFile === null || rootFile === SYSTEM))

@@ -1,7 +1,7 @@
 /**
- * What one node knows of the others. A beat reads what changed since the last one, a few nodes in turn, and the leases of
- * the next few in the order of their numbers: as many rows however many nodes there are. What is read in turn shows what no
- * change said: the work of each node, and nodes of earlier code that came or went.
+ * One node's knowledge about the others. A beat reads what changed since the last one, a few nodes in turn, and the leases of the
+ * next few in the order of their numbers: as many rows however many nodes there are. What is read in turn shows what no change
+ * said: the work of each node, and nodes of earlier code that came or went.
  */
 import type { ExecutorFacts, LiveNode, NodeFacts } from '../fleet.ts';
 import { leaseSeconds } from './lease.ts';
@@ -21,7 +21,7 @@ export const thisTransaction = 'pg_current_xact_id()::text::bigint';
 
 const columns = `node, facts, slots_used, taken, lease_until >= now() as is_alive,
     to_char((lease_until - make_interval(secs => ${leaseSeconds})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as beat_at`;
-/** What changed since a number, and the nodes in turn after one. */
+/** The changes since a number, and the nodes in turn after one. */
 export const selectChanges = `(select ${columns}, false as in_turn from nodes where changed >= $1)
   union all select node, null, 0, 0, false, '', false from gone_nodes where changed >= $1
   union all (select ${columns}, true from nodes where node > $2 order by node limit $3)`;
@@ -74,7 +74,7 @@ export class KnownNodes {
     return this.#sorted;
   }
 
-  /** What to ask `selectChanges`. */
+  /** The arguments of `selectChanges`. */
   asked(): readonly unknown[] {
     return this.#seen === null ? [0, 0, all] : [this.#seen, this.#turn, inTurn];
   }

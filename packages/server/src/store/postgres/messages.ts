@@ -1,6 +1,6 @@
 /**
- * What nodes tell each other. PostgreSQL passes a message on to the sessions that listen to its channel: each node has one,
- * and so has each topic that a node follows. All nodes listen to the one that nodes of earlier code tell everything in.
+ * The messages between nodes. PostgreSQL passes a message on to the sessions that listen to its channel: each node has one, and
+ * so has each topic that a node follows. All nodes listen to the one that nodes of earlier code tell everything in.
  */
 import { createHash } from 'node:crypto';
 import type { Session } from './connection.ts';

@@ -22,7 +22,7 @@ export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProb
    * for a command of an operator.
    */
   readonly instance?: string | null;
-  /** What leads to the schema of this program. Tests of upgrades have more. */
+  /** The steps to the schema of this program. Tests of upgrades have more. */
   readonly steps?: readonly PostgresStep[];
   /** Runs the two sides of the store. Default: threads of this process. */
   readonly threads?: Threads;

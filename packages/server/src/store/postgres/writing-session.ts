@@ -50,13 +50,13 @@ const enter = `with alive as (select node from nodes where node = $1 for key sha
  */
 const lastChange = 'select number from node_changes where node = $1 for share nowait';
 
-/** What became of a change. */
+/** The outcome of a change. */
 type Outcome = 'committed' | 'aborted' | 'in progress';
 
 export interface WritingOptions {
   /** Names the data directory of the service; null for a command of an operator beside it. */
   readonly instance?: string | null;
-  /** What leads to the schema of this program. Tests of upgrades have more. */
+  /** The steps to the schema of this program. Tests of upgrades have more. */
   readonly steps?: readonly PostgresStep[];
 }
 
@@ -77,7 +77,7 @@ export class WritingSession implements AsyncDisposable {
   }
 
   /**
-   * Brings the schema to what this program needs, and registers the node.
+   * Brings the schema to the version of this program, and registers the node.
    *
    * @throws StoreError `locked` if a service of an earlier version would not survive the upgrade
    */

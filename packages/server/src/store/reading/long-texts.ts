@@ -202,7 +202,7 @@ async function readPiece(
   return builder.end(until).pieces[0] ?? null;
 }
 
-/** What one part of the history adds to a text. */
+/** The text of one part of the history. */
 function textsOfKind(part: StoredPart, kind: LongTextKind, range: HistoryRange): { text: string; seq: number }[] {
   if (kind === 'events') return [...eventTexts(part, range)];
   const texts: { text: string; seq: number }[] = [];

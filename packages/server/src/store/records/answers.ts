@@ -1,4 +1,4 @@
-/** What the store answers: the results of its operations. They cross threads, so they are plain data. */
+/** The store's answers: the results of its operations. They cross threads, so they are plain data. */
 import type {
   FoldedResult,
   JobEvent,
@@ -53,7 +53,7 @@ export interface QueueAnswer {
   readonly tenants: readonly string[];
 }
 
-/** How a job ended, as far as its grading asks. */
+/** The end of a job, as far as its grading asks. */
 export interface GradedJobEnd {
   readonly terminal_reason: string | null;
   readonly exit_code: number | null;

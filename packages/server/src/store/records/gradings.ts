@@ -1,4 +1,4 @@
-/** What the store is given and answers of gradings. It crosses threads, so it is plain data. */
+/** The store's inputs and answers about gradings. It crosses threads, so it is plain data. */
 import type { GradingStatus, ProgramStatus } from '@vouchbox/protocol';
 import type { GradedJob } from './inputs.ts';
 
@@ -16,7 +16,7 @@ export interface GradingPart {
 export interface GradingAdmission extends GradingKey {
   readonly principal: string;
   readonly created_at: string;
-  /** What holds for all runs: JSON. */
+  /** The members for all runs: JSON. */
   readonly common: string;
   /** The head of a program is what its owner reads of it. */
   readonly programs: readonly GradingPart[];
@@ -42,7 +42,7 @@ export interface GradingRow extends GradingKey {
   readonly runs_ended: number;
 }
 
-/** What is needed to go on with a grading. */
+/** The data for continuing a grading. */
 export interface GradingWork extends GradingRow {
   readonly common: string;
   /** The heads of its tests, in their order. */

@@ -1,4 +1,4 @@
-/** What the store is given: the inputs of its operations. They cross threads, so they are plain data. */
+/** The store's inputs: the arguments of its operations. They cross threads, so they are plain data. */
 import type {
   ArtifactRecord,
   EventBody,
@@ -27,7 +27,7 @@ export interface AdmitInput extends JobKey {
     /** SHA-256 of the canonical spec as submitted. */
     readonly spec_sha256: string;
   } | null;
-  /** What equal builds share. One that has succeeded is answered in place of another, and the key is not used up. */
+  /** The values that equal builds share. One that has succeeded is answered in place of another, and the key is not used up. */
   readonly build_sha256?: string;
   readonly queueMax: number;
   readonly tenantQueueMax: number;
@@ -67,7 +67,7 @@ export interface StartInput extends JobKey {
   readonly interactor?: Pick<StartInput, 'job_id' | 'execution'>;
 }
 
-/** What a node can run. A job that needs more is left to another. */
+/** A node's abilities. A job that needs more is left to another. */
 export interface Abilities {
   readonly languages: readonly string[];
   /** The names of its runtime packs. */
@@ -78,7 +78,7 @@ export interface Abilities {
   readonly memMbMax: number;
 }
 
-/** What bounds a tenant's share. */
+/** The limits of a tenant's share. */
 export interface Shares {
   /** How many jobs may be in flight at once. */
   readonly slots: number;
@@ -96,7 +96,7 @@ export interface QueueChoice extends Shares {
   readonly limit: number;
   /** How many of them may be of gradings. */
   readonly tests: number;
-  /** What this node can run. Only a store that several nodes share looks at it. */
+  /** This node's abilities. Only a store that several nodes share looks at it. */
   readonly abilities?: Abilities;
 }
 
@@ -118,7 +118,7 @@ export type OutputGroup = readonly [stream: StreamName, timestamp: string, lengt
 /** A part of a history that is to be stored. */
 export type HistoryPart = EventBody | OutputRun;
 
-/** What a finishing stage knows; the store adds what only the terminal transaction can know. */
+/** A finishing stage's facts; the store adds what only the terminal transaction can know. */
 export interface FinishInput extends JobKey {
   readonly status: TerminalStatus;
   readonly terminal_reason: TerminalReason;
@@ -131,7 +131,7 @@ export interface FinishInput extends JobKey {
   readonly artifacts: readonly (ArtifactRecord & { readonly content: Uint8Array })[];
   /** Those that were kept, by their places in the request; left out if there are none. */
   readonly largeOutputs?: readonly KeptOutput[];
-  /** What the executor observed. Null if no executor took the job: the receipt then has no execution members. */
+  /** The observations of the executor. Null if no executor took the job: the receipt then has no execution members. */
   readonly execution: ExecutionRecord | null;
   readonly usage: ResourceUsage | null;
   /** Left out if the program did not run, or its part was not observed. */

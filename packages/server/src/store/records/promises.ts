@@ -7,7 +7,7 @@ export interface UnsignedPromise extends JobKey {
   readonly answer_by: string;
   /** Null if it is not told. */
   readonly tenant_number: number | null;
-  /** What a receipt will say about the submission: JSON. */
+  /** A receipt's later facts about the submission: JSON. */
   readonly evidence: string;
 }
 

@@ -1,4 +1,4 @@
-/** What the store keeps, row by row: jobs, events, attestations, credentials. Rows cross threads, so they are plain data. */
+/** The rows of the store: jobs, events, attestations, credentials. Rows cross threads, so they are plain data. */
 import type {
   ArtifactRecord,
   executionMembers,
@@ -26,7 +26,7 @@ export function nameOfJob({ tenant, job_id }: JobKey): string {
   return `${tenant} ${job_id}`;
 }
 
-/** What an executor observed, as JSON members of job detail; null until then. */
+/** An executor's observations, as JSON members of job detail; null until then. */
 export interface ExecutionRecord extends Pick<Required<Receipt>, Exclude<keyof typeof executionMembers, UsageMember>> {}
 
 /** A job's row. Times are RFC 3339 UTC with milliseconds. */
@@ -67,7 +67,7 @@ export type JobSummary = Omit<
 /** The place of a job among those of its tenant: by time of acceptance, then by id. */
 export type ListPlace = Pick<JobRow, 'created_at' | 'job_id'>;
 
-/** What the dispatcher must know about a job to choose. */
+/** The facts that the dispatcher needs to choose a job. */
 export interface QueuedJob extends JobKey {
   readonly language: Language;
   readonly runtime: string | null;
@@ -93,7 +93,7 @@ export interface TakenJob extends JobKey {
   readonly started_at: string;
 }
 
-/** What a detail says about a stored attestation. The bytes are read separately. */
+/** A detail's facts about a stored attestation. The bytes are read separately. */
 export interface AttestationRow {
   readonly tenant: string;
   readonly key_id: string;

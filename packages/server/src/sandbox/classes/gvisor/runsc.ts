@@ -35,7 +35,7 @@ const GVISOR_MEMORY_BYTES = 36 * MIB;
 const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 16);
 
 /**
- * What starts the two processes of a gVisor cell: `direct` is our own program, which saves processor time; `runsc` is
+ * The starter of the two processes of a gVisor cell: `direct` is our own program, which saves processor time; `runsc` is
  * `runsc run`.
  */
 export type GvisorStarter = 'direct' | 'runsc';

@@ -44,7 +44,7 @@ export interface StartedRuntime extends Runtime {
   readonly observe: Observe;
 }
 
-/** What the runtimes that are started for each cell do not have in common. */
+/** The differences between the runtimes that are started for each cell. */
 export type StartedRuntimeParts = Omit<StartedRuntime, 'start' | 'templateOf' | typeof Symbol.asyncDispose>;
 
 export function startedRuntime(parts: StartedRuntimeParts): StartedRuntime {

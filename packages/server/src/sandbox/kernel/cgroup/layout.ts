@@ -14,7 +14,7 @@ export interface CgroupLayout {
   readonly usable: { readonly v1: V1Controllers } | { readonly v2: string } | null;
   /** The v2 mount of a hybrid layout. */
   readonly hybridMount: string | null;
-  /** What is missing and how to provide it, if no layout is usable; else null. */
+  /** The missing part and how to provide it, if no layout is usable; otherwise null. */
   readonly problem: string | null;
 }
 

@@ -12,7 +12,7 @@ const WORK = '$sum += $_ for 1 .. 1_000_000';
 /** An idle machine needs a fifth of it. */
 const USUAL_MILLISECONDS = 200;
 const PATIENCE_MAX = 12;
-/** How much more time is given to what was late once. */
+/** The factor of time for a second try after one was late. */
 export const SECOND_TRY_TIMES = 2;
 
 /**

@@ -83,7 +83,7 @@ export class LiveInput {
     return !this.#isClosed && this.#waiting.length > 0;
   }
 
-  /** What was delivered until now. */
+  /** The bytes delivered until now. */
   delivered(): DeliveredInput {
     return { bytes_delivered: this.#bytes, raw_sha256: this.#hash.copy().digest('hex') };
   }

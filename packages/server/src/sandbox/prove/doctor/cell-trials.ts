@@ -104,7 +104,7 @@ function toolsTrial(provider: string, cells: Candidate | undefined): Trial {
   };
 }
 
-/** What a small bash program printed, on both streams, and how it ended. */
+/** The output of a small bash program on both streams, and how it ended. */
 export interface BashRun {
   readonly said: string;
   readonly ending: Ending;

@@ -1,4 +1,4 @@
-/** What the doctor found, as data: `vouchbox doctor` prints it, and `vouchbox doctor --json` is exactly this. */
+/** The findings of the doctor, as data: `vouchbox doctor` prints them, and `vouchbox doctor --json` is exactly this. */
 import type { Language } from '@vouchbox/protocol';
 import type { ProviderChoice } from '../../classes/candidate.ts';
 import type { Check } from './finding.ts';

@@ -12,9 +12,9 @@ export interface Trial {
   readonly title: string;
   /** Ids of checks that must have passed, with or without a warning. */
   readonly needs?: readonly string[];
-  /** What to do if the trial throws or does not end. */
+  /** The advice if the trial throws or does not end. */
   readonly fix: string;
-  /** Rejects with what was seen if the control does not work. */
+  /** Rejects with its observation if the control does not work. */
   attempt(): Promise<Finding> | Finding;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What lets a node read only those nodes that changed: the number of the transaction that changed a row last, and the nodes
- * that are gone. Nodes of earlier code write neither.
+ * Columns that let a node read only changed nodes: the number of the transaction that changed a row last, and the dead nodes.
+ * Nodes of earlier code write neither.
  */
 export const wideFleets = `alter table nodes add column changed bigint;
 alter table nodes add column slots_used integer;

@@ -1,5 +1,5 @@
 /**
- * How far the schema of a store has come, which code may use it, and which nodes do.
+ * The version of a store's schema, the code that may use it, and the nodes that do.
  *
  * Code that is too old is shut out before the rows that it could write are looked at for the last time. Every node
  * registers under a shared lock, and the version of the oldest code is raised under the same lock alone. So no older

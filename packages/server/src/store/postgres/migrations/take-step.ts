@@ -23,7 +23,7 @@ const beginLastPass = 'update backfills set position = null, is_last_pass = 1 wh
 const endBackfill = 'delete from backfills where name = $1';
 
 /**
- * What came of a try: the step is taken, a backfill came further, or nodes of earlier code prevent it.
+ * The outcome of a try: the step is taken, a backfill advanced, or nodes of earlier code prevent it.
  */
 export type Try =
   | { readonly kind: 'taken' }

@@ -3,6 +3,6 @@ import type { ThreadData } from '../../threads/messages.ts';
 import type { PostgresStep } from '../migrations/steps.ts';
 
 export interface PostgresThreadData extends ThreadData {
-  /** What leads to the schema of this program, as plain data. */
+  /** The steps to the schema of this program, as plain data. */
   readonly steps?: readonly PostgresStep[];
 }
