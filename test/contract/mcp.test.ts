@@ -214,7 +214,7 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
 
   test('learns which limit ended a program, which was lowered, and what to pass', async () => {
     const late = await run('while True: pass', { timeout_seconds: 0.5 });
-    expect(late.content[0].text).toMatch(/^wall_time: .*0\.5.*; give timeout_seconds to change the limit/m);
+    expect(late.content[0].text).toMatch(/^wall_time: .*0\.5.*; pass timeout_seconds to change the limit/m);
     const large = await run('print(1)', { memory_mb: 99_999, files: [{ path: 'a.txt', text: 'x' }] });
     expect(large.structuredContent).toMatchObject({ status: 'succeeded', effective_limits: { mem_mb: 1024 } });
     expect(large.content[0].text).toContain('mem_mb: 99999 became 1024');

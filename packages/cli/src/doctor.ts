@@ -46,7 +46,7 @@ function summaryOf({ makes_cells, usable, providers, checks, host_posture }: Doc
     '',
     `${count('pass')} passed, ${count('warn') === 1 ? '1 warning' : `${count('warn')} warnings`}, ${count('fail')} failed, ${count('not_tried')} not tried`,
     classes.join('; '),
-    makes_cells ? isolationOf(usable) : 'this node runs no programs, and nothing that cells need was tried',
+    makes_cells ? isolationOf(usable) : 'this node runs no programs, so the needs of cells were not tried',
     `host posture sha256 ${host_posture.sha256}`,
     '',
   ].join('\n');

@@ -43,10 +43,10 @@ export async function writeGraph(
   let level = [job_id];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > graphDepthMax)
-      throw new CommandFailure(`${job_id} stands on jobs over more than ${graphDepthMax} others`);
+      throw new CommandFailure(`${job_id} depends on jobs over more than ${graphDepthMax} others`);
     const next: string[] = [];
     for (const id of level) {
-      if (!isDirectoryOfJob(id)) throw new WrongAnswer(`the service names a job ${id}, which no job is called`);
+      if (!isDirectoryOfJob(id)) throw new WrongAnswer(`the service names a job ${id}, which is not the id of a job`);
       const written = await read(id, async (origin) => {
         const { missing, files } = await writeExport(directory, origin, { program, policy: 'kept', prefix: `${id}/` });
         jobs.push({ job_id: id, files, missing });
@@ -59,7 +59,7 @@ export async function writeGraph(
       if (written === null) gone.push(id);
       tenant ??= written;
     }
-    if (seen.size > graphJobsMax) throw new CommandFailure(`${job_id} stands on more than ${graphJobsMax} jobs`);
+    if (seen.size > graphJobsMax) throw new CommandFailure(`${job_id} depends on more than ${graphJobsMax} jobs`);
     level = next;
   }
   if (tenant === null) throw new CommandFailure(`there is no job ${job_id}`);

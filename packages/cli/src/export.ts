@@ -22,7 +22,7 @@ import { shellWord } from './terminal/shell-word.ts';
 
 export interface ExportOptions extends AccessOptions, JsonOption {
   readonly output?: string;
-  /** PEM of the key that signed, if the service has replaced it since; of a graph, of all such keys. */
+  /** PEM of the key that signed the job, if the service has replaced it since; of a graph, of all such keys. */
   readonly publicKey?: readonly string[];
   readonly evidenceOnly?: true;
   /** Also exports every job that the job depends on. */

@@ -116,7 +116,9 @@ async function judgedBy(
   if (named.checker === undefined && named.interactor === undefined)
     return { tests, checker: problem.checker ?? undefined, interactor: problem.interactor ?? undefined };
   if (named.checker !== undefined && problem.interactor !== null)
-    throw new UsageError('the problem is interactive: what its programs talk with judges them, and no checker does');
+    throw new UsageError(
+      'the problem is interactive: the program that its programs talk with judges them, and no checker does',
+    );
   const [checker, interactor] = await Promise.all([named.checker, named.interactor].map(readGrader));
   return { tests: tests.map((test) => ({ ...test, checkerArgs: [] })), checker, interactor };
 }

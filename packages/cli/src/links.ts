@@ -20,7 +20,7 @@ export async function makeLink(job_id: string, options: LinkOptions): Promise<nu
   const { link_id, expires_at, shows } = link;
   printResult(options, `${printable(link.address)}\n`, link);
   const parts = ['the output and the receipt', ...shows].join(', ');
-  note(`whoever has it sees ${parts} until ${expires_at}; \`vouchbox links revoke ${job_id} ${link_id}\` ends it`);
+  note(`anyone who has it sees ${parts} until ${expires_at}; \`vouchbox links revoke ${job_id} ${link_id}\` ends it`);
   return EXIT.ok;
 }
 

@@ -463,7 +463,7 @@ export interface ToolLimits {
 
 export interface GradingSubmission {
   programs: Array<GradingProgram>;
-  /** Each with a name that no other has. Every program runs against every test. */
+  /** Programs with unique names. Every program runs against every test. */
   tests: Array<GradingTest>;
   checker?: {
     language: string;
@@ -747,7 +747,7 @@ export interface ProgramState {
   language: Language;
   status: 'waiting' | 'judged' | 'failed' | 'cancelled';
   verdict: ProgramVerdict | null;
-  /** Why there is no verdict. */
+  /** The reason if there is no verdict. */
   problem: string | null;
 }
 

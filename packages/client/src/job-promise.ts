@@ -11,7 +11,7 @@ export interface JobPromise {
   /** Which job of its tenant it is; null where the service does not tell. */
   readonly tenant_job_number: number | null;
   readonly accepted_at: string;
-  /** By when the log has the result, or a statement that the job waits. */
+  /** The time by which the log has the result, or a statement that the job waits. */
   readonly answer_by: string;
   readonly log_origin: string;
   readonly log_key: string;

@@ -22,7 +22,7 @@ interface PromisedJob {
   readonly jobId: string;
   /** Which job of its tenant it is, from 1, in the order of acceptance. Absent where it is not told. */
   readonly tenantJobNumber?: number;
-  /** By when the log has the result, or a statement that the job waits. */
+  /** The time by which the log has the result, or a statement that the job waits. */
   readonly answerBy: string;
   /** The log that answers, as its heads name it, and its key as `NAME+HINT+BASE64`. */
   readonly logOrigin: string;

@@ -111,7 +111,7 @@ export const ERRORS = {
   internal: { status: 500, retryable: true, meaning: 'The service failed; the request id finds it in the log.' },
   queue_full: { status: 503, retryable: true, meaning: 'The queue is full.' },
   capacity_exhausted: { status: 503, retryable: true, meaning: 'The service has no capacity for this at present.' },
-  store_unavailable: { status: 503, retryable: true, meaning: 'What the service stores cannot be reached at present.' },
+  store_unavailable: { status: 503, retryable: true, meaning: 'The service cannot reach its stored data at present.' },
   issuer_unavailable: { status: 503, retryable: true, meaning: 'The keys of the token issuer cannot be read.' },
   worker_unavailable: { status: 503, retryable: true, meaning: 'No cell can be made at present.' },
   shutting_down: { status: 503, retryable: true, meaning: 'The service is stopping.' },

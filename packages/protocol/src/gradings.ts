@@ -123,7 +123,7 @@ export const GradingSubmission = Type.Object(
     tests: Type.Array(GradingTest, {
       minItems: 1,
       maxItems: gradingTestsMax,
-      description: 'Each with a name that no other has. Every program runs against every test.',
+      description: 'Programs with unique names. Every program runs against every test.',
     }),
     checker: Type.Optional(GraderProgram),
     verdict: Type.Optional(
@@ -167,7 +167,7 @@ export const ProgramState = Type.Object({
   language: LanguageName,
   status: Type.Enum([...PROGRAM_STATUSES]),
   verdict: Nullable(ProgramVerdict),
-  problem: Nullable(Type.String({ description: 'Why there is no verdict.' })),
+  problem: Nullable(Type.String({ description: 'The reason if there is no verdict.' })),
 });
 export type ProgramState = Static<typeof ProgramState>;
 

@@ -41,7 +41,7 @@ export const LINK_OPERATIONS = {
     ...ENDPOINTS.revokeLink,
     tag: 'jobs',
     summary: 'End a link now.',
-    description: 'Whoever may read the job may end its links.',
+    description: 'Any caller who may read the job may end its links.',
     access: 'jobs:read',
     answers: { 200: json('It is ended.', LinkRevocation) },
     errors: [...JOB_ERRORS, 'link_not_found', 'insufficient_storage'],

@@ -94,7 +94,7 @@ function addPromise(program: Command, stage: Stage): void {
     .description('was this promise of an accepted job signed by a pinned key, and was it kept?')
     .argument('<file>', 'the promise, as served');
   withTrust(command)
-    .option('--job <job_id>', 'the job you expect; without it, whichever was promised', once)
+    .option('--job <job_id>', 'the job you expect; without it, any promised job', once)
     .option('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64', once)
     .option('--witness <file>', 'the key of a witness of the log, as NAME+HINT+BASE64; may be repeated', collect, [])
     .option('--envelope <file>', 'the DSSE envelope of the result, as served', once)

@@ -106,7 +106,7 @@ function addPolicy(program: Command, stage: Stage): void {
     .command('policy')
     .description('verify, and then compare the signed receipt with your requirements');
   withPolicy(withAttestation(command))
-    .option('--subject-name <name>', 'the result you expect; without it, whichever was signed', once)
+    .option('--subject-name <name>', 'the result you expect; without it, any signed result', once)
     .action(async (options: AttestationOptions & PolicyOptions) => {
       tell(stage, options, await verifyPolicy(options, expectationOf(options), options));
     });
@@ -129,7 +129,7 @@ function addDirectory(program: Command, stage: Stage): void {
     .command('directory')
     .description('check everything in the directory of an exported job')
     .argument('<directory>')
-    .option('--job <job_id>', 'the job you expect; without it, whichever was exported', once);
+    .option('--job <job_id>', 'the job you expect; without it, any exported job', once);
   withPolicy(withCanary(withLog(withTrust(command)))).action(
     async (directory: string, options: DirectoryOptions & OutputOptions) => {
       tell(stage, options, await verifyDirectory(directory, options));
@@ -151,10 +151,10 @@ function addGraph(program: Command, stage: Stage): void {
   const command = program
     .command('graph')
     .description(
-      'check a job and all jobs that it stands on, as `vouchbox export --with-inputs` wrote them, and draw them',
+      'check a job and all jobs that it depends on, as `vouchbox export --with-inputs` wrote them, and draw them',
     )
     .argument('<directory>')
-    .option('--job <job_id>', 'the job you expect; without it, whichever the graph is about', once);
+    .option('--job <job_id>', 'the job you expect; without it, the job of the graph', once);
   withTrust(command).action(async (directory: string, options: GraphOptions & OutputOptions) => {
     const report = await verifyGraphDirectory(directory, options);
     const { exitCode } = report;
@@ -197,7 +197,10 @@ function withLog(command: Command): Command {
     .option('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64', once)
     .option('--witness <file>', 'the key of a witness of the log, as NAME+HINT+BASE64; may be repeated', collect, [])
     .option('--log-state <file>', 'remember the largest head of the log here, and demand that the log only grows', once)
-    .option('--accept-reopened', 'take a later tree of the log, though what the earlier one had is no longer provable')
+    .option(
+      '--accept-reopened',
+      'accept a later tree of the log, although entries of the earlier one are no longer provable',
+    )
     .option('--log-consistency <file>', 'a proof that it does; may be repeated', collect, [])
     .option(
       '--after-head <file>',

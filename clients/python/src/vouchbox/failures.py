@@ -236,7 +236,7 @@ class CapacityExhausted(ServiceFailure):
 
 
 class StoreUnavailable(ServiceFailure):
-    """What the service stores cannot be reached at present."""
+    """The service cannot reach its stored data at present."""
 
 
 class IssuerUnavailable(ServiceFailure):

@@ -41,7 +41,7 @@ class JobPromise:
     """Which job of its tenant it is; None where the service does not tell."""
     accepted_at: str
     answer_by: str
-    """By when the log has the result, or a statement that the job waits."""
+    """The time by which the log has the result, or a statement that the job waits."""
     log_origin: str
     log_key: str
 

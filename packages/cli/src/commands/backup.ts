@@ -19,8 +19,8 @@ export function addBackup(program: Command): void {
 export function addRestore(program: Command): void {
   const command = program
     .command('restore')
-    .description('make a data directory from a backup: every check is made first, and nothing is written over')
-    .argument('<file>', 'what `vouchbox backup` made')
+    .description('make a data directory from a backup, after every check; nothing is overwritten')
+    .argument('<file>', 'the file that `vouchbox backup` made')
     .option('--attestation-keys <directory>', 'a copy of the signing keys; without it the first start makes a new key')
     .option('--data-dir <directory>', 'the directory to make (or SERVICE_DATA_DIR)')
     .action(async (file: string, options: RestoreCommandOptions) =>
@@ -34,7 +34,7 @@ export function addCopyStore(program: Command): void {
   const command = program
     .command('copy-store')
     .description('copy the SQLite store of a stopped service to PostgreSQL: all of it, compared at the end, or nothing')
-    .argument('<url>', 'postgres://…, an empty schema; without a password in it, PGPASSWORD or ~/.pgpass has it')
+    .argument('<url>', 'postgres://…, an empty schema; the password may be in it, in PGPASSWORD or in ~/.pgpass')
     .action(async (url: string, options: CopyStoreOptions) =>
       ending((await import('../operator/store-copies.ts')).copyStoreTo(url, options)),
     );

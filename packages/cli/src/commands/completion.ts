@@ -6,7 +6,7 @@ import type { Shell } from '../completion/completion-script.ts';
 export function addCompletion(program: Command): void {
   program
     .command('completion')
-    .description('print what a shell needs to complete the words of this command')
+    .description('print the completion script of this command for a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish'] satisfies Shell[]))
     .addHelpText('after', COMPLETION_HELP)
     .action(async (shell: Shell) => {

@@ -12,7 +12,7 @@ export function addSetUp(program: Command): void {
   const command = program
     .command('setup')
     .description('install and compile what this host lacks for isolating programs; as root on Debian and Ubuntu')
-    .option('--apparmor', 'as root: let ordinary users make cells where AppArmor refuses them user namespaces')
+    .option('--apparmor', 'as root: let ordinary users make cells although AppArmor refuses them user namespaces')
     .action(async (options: SetUpOptions) => ending((await import('../operator/setup.ts')).setUp(options)));
   withJson(command);
 }
@@ -23,7 +23,7 @@ export function addVm(program: Command): void {
     .command('vm')
     .description('print a Linux machine for Lima, in which a Mac has cells')
     .option('--start', 'start it with limactl instead, and make it the first time')
-    .option('--checkout <directory>', 'the checkout that it gets a copy of (default: the one of this command)')
+    .option('--checkout <directory>', 'the checkout to copy into it (default: the one of this command)')
     .action(async (options: VmOptions) =>
       ending(import('../operator/vm.ts').then(({ vmCommand }) => vmCommand(options))),
     );
@@ -34,7 +34,7 @@ export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
     .description('try every control of this host, and say how to fix those that fail')
-    .option('--json', 'everything that was found, as JSON')
+    .option('--json', 'all findings, as JSON')
     .option('--runtime-packs-dir <directory>', 'where packs are (or SERVICE_RUNTIME_PACKS_DIR)')
     .addHelpText('after', `\nExit codes: ${EXIT.ok} programs can be isolated here, ${EXIT.failed} they cannot.`)
     .action(async (options: DoctorCommandOptions) => ending((await import('../doctor.ts')).doctorCommand(options)));
@@ -53,7 +53,7 @@ export function addPacks(program: Command): void {
     );
   const list = packs
     .command('list')
-    .description('every pack that is built')
+    .description('list every built pack')
     .action(async (options: PacksOptions) => ending((await import('../operator/packs.ts')).listPacksOf(options)));
   const verify = packs
     .command('verify')

@@ -30,7 +30,7 @@ export function addMcp(program: Command, version: string): void {
     });
   const config = command
     .command('config')
-    .description('print what to paste into the settings of claude, cursor or vscode')
+    .description('print a snippet for the settings of claude, cursor or vscode')
     .addArgument(new Argument('<program>', 'whose settings').choices(CONFIGURED_PROGRAMS))
     .action(async (asked: ConfiguredProgram, _options: object, own: Command) => {
       const { mcpConfiguration } = await import('../mcp/mcp.ts');
@@ -45,11 +45,11 @@ export function addMcp(program: Command, version: string): void {
 export function addAdapter(program: Command): void {
   const command = program
     .command('adapter')
-    .description('the interface of another system in front of a service: only the URL of its callers changes')
+    .description('serve the interface of another system in front of a service: callers change only their URL')
     .addArgument(new Argument('<system>', 'whose interface').choices(ADAPTER_NAMES))
     .option('--port <port>', 'where to listen; 0 takes any free port', port, 2000)
     .option('--host <host>', 'the address to listen on; others than loopback need --caller-key', '127.0.0.1')
-    .option('--caller-key <key>', 'what callers must send as Authorization: Bearer KEY (or ADAPTER_KEY)')
+    .option('--caller-key <key>', 'the key that callers must send as Authorization: Bearer KEY (or ADAPTER_KEY)')
     .option(
       '--runtime <language=pack>',
       'the pack that programs in a language run in, such as python=python-data; may be given several times',

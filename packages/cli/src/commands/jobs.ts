@@ -11,7 +11,9 @@ import { collect, duration, ending, seconds, withAccess, withJson } from './opti
 
 /** `vouchbox jobs`, which lists, and its verbs. */
 export function addJobs(program: Command): void {
-  const jobs = program.command('jobs').description('list, show and cancel the jobs of a service; alone it lists');
+  const jobs = program
+    .command('jobs')
+    .description('list, show and cancel the jobs of a service; without a subcommand, list');
   const list = jobs
     .command('list', { isDefault: true })
     .description('the newest jobs first')
@@ -22,7 +24,7 @@ export function addJobs(program: Command): void {
     .action(async (options: ListOptions) => ending((await import('../jobs.ts')).listJobs(options)));
   const show = jobs
     .command('show')
-    .description('everything the service says about one job, as JSON')
+    .description('show everything about one job, as JSON')
     .argument('<job>')
     .action(async (job: string, options: JobOptions) => ending((await import('../jobs.ts')).showJob(job, options)));
   const cancel = jobs
@@ -42,16 +44,16 @@ export function addLibraries(program: Command): void {
     .command('pack')
     .description('write the archive of locked packages, and print its digest; nothing of a package is run')
     .option('--python <file>', 'a requirements.txt with hashes: pip installs its wheels')
-    .option('--python-version <version>', 'that of the cell, such as 3.11 (default: that of this host)')
+    .option('--python-version <version>', 'the Python version of the cell, such as 3.11 (default: that of this host)')
     .option('--node <file>', 'a package-lock.json: npm ci installs its packages')
-    .option('--directory <directory>', 'packages that are put together already')
+    .option('--directory <directory>', 'a directory of packages that are already installed')
     .requiredOption('--output <file>', 'the new archive, such as libraries.tar.gz')
     .action(async (options: PackLibrariesOptions) =>
       ending((await import('../libraries/pack-libraries.ts')).packLibraries(options)),
     );
   const upload = libraries
     .command('upload')
-    .description('have a service keep an archive, and print the digest that a run names it by')
+    .description('upload an archive to a service, and print the digest that names it in a run')
     .argument('<file>')
     .action(async (file: string, options: JobOptions) =>
       ending((await import('../libraries/upload-libraries.ts')).uploadLibraries(file, options)),
@@ -62,14 +64,16 @@ export function addLibraries(program: Command): void {
 
 /** `vouchbox sessions`, which lists, and its verb. */
 export function addSessions(program: Command): void {
-  const sessions = program.command('sessions').description('list and remove the sessions of a service; alone it lists');
+  const sessions = program
+    .command('sessions')
+    .description('list and remove the sessions of a service; without a subcommand, list');
   const list = sessions
     .command('list', { isDefault: true })
-    .description('where each of them stands, by name')
+    .description('list the sessions by name, with the last step of each')
     .action(async (options: JobOptions) => ending((await import('../sessions.ts')).listSessions(options)));
   const remove = sessions
     .command('remove')
-    .description('forget a session; its jobs stay as long as others do')
+    .description('remove a session; its jobs stay as long as others')
     .argument('<name>')
     .action(async (name: string, options: JobOptions) =>
       ending((await import('../sessions.ts')).removeSession(name, options)),
@@ -81,15 +85,15 @@ export function addSessions(program: Command): void {
 export function addLinks(program: Command): void {
   const link = program
     .command('link')
-    .description('let whoever is given a link read the result of a job without a key, and print its address once')
+    .description('make a link by which anyone can read the result of a job without a key, and print its address once')
     .argument('<job>')
-    .option('--show <parts>', 'also the code, the input and the files that it left, separated by commas')
-    .option('--expires-in <duration>', 'how long it lasts: 30m, 12h, 7d (default: 1d)', duration)
+    .option('--show <parts>', 'also show these, separated by commas: code, input, files (its outputs)')
+    .option('--expires-in <duration>', 'how long the link lasts: 30m, 12h, 7d (default: 1d)', duration)
     .action(async (job: string, options: LinkOptions) => ending((await import('../links.ts')).makeLink(job, options)));
-  const links = program.command('links').description('list and revoke the links to a job; alone it lists');
+  const links = program.command('links').description('list and revoke the links to a job; without a subcommand, list');
   const list = links
     .command('list', { isDefault: true })
-    .description('those that have not ended, the oldest first')
+    .description('list the links that have not ended, the oldest first')
     .argument('<job>')
     .action(async (job: string, options: JobOptions) => ending((await import('../links.ts')).listLinks(job, options)));
   const revoke = links
@@ -107,12 +111,12 @@ export function addLinks(program: Command): void {
 export function addExport(program: Command): void {
   const command = program
     .command('export')
-    .description('write everything an auditor needs of one job into a directory for service-verify')
+    .description('write everything that an auditor needs about one job into a directory for service-verify')
     .argument('<job>')
     .option('--output <directory>', 'where to write it; default: a directory named after the job')
-    .option('--public-key <file>', 'the key that signed, if the service has replaced it since', collect, [])
+    .option('--public-key <file>', 'the key that signed the job, if the service has replaced it since', collect, [])
     .option('--evidence-only', 'leave out the program, its input and its output files')
-    .option('--with-inputs', 'also every job that it stands on: whose outputs it was given, and theirs')
+    .option('--with-inputs', 'also every job whose outputs it got as inputs, and so on')
     .option(
       '--log-proof <file>',
       'also the proof that the log of the service has it, in a new file beside the directory',
@@ -133,10 +137,10 @@ export function addReproduce(program: Command): void {
   const command = program
     .command('reproduce')
     .description('run an exported job again at another operator’s service, export its answer and compare the two')
-    .argument('<directory>', 'the export of a job; what the job answered is not sent')
+    .argument('<directory>', 'the export of a job; its results are not sent')
     .option('--output <directory>', 'where the answer goes; default: beside the export, with -reproduced')
     .option('--public-key <file>', 'a pinned key as PEM; give those of both operators', collect, [])
-    .option('--product <job>', 'the build at that service whose product it starts there, if it started one')
+    .option('--product <job>', 'the build at that service whose product the job starts, if it started one')
     .option('--timeout <seconds>', 'how long that service may take in all', seconds, 600)
     .action(async (directory: string, options: ReproduceOptions) =>
       ending((await import('../reproduce.ts')).reproduce(directory, options)),

@@ -21,7 +21,7 @@ export function addKeys(program: Command): void {
     .action(async (options: KeysOptions) => ending((await import('../operator/keys.ts')).listKeys(options)));
   const rotate = keys
     .command('rotate')
-    .description('issue a key that replaces another, which ends, with everything that it holds open')
+    .description('issue a key that replaces another; the old key ends, with everything that it holds open')
     .argument('<credential>', 'the identifier of the old key, as the list shows it')
     .option('--overlap <duration>', 'keep the old key valid for this long: 30m, 12h, 7d', duration)
     .action(async (id: string, options: KeysOptions) =>

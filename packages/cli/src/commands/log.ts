@@ -10,8 +10,8 @@ import { collect, ending, port, seconds, withDataDirectory, withJson } from './o
 export function addMonitor(program: Command): void {
   program
     .command('monitor')
-    .description('follow a log, and end with the first head that did not grow from the one before; needs no credential')
-    .argument('<url...>', 'addresses of the service that keeps it: what each shows is compared')
+    .description('follow a log, and exit at the first head that did not grow from the one before; needs no credential')
+    .argument('<url...>', 'addresses of the service that keeps it, whose heads are compared')
     .requiredOption('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64')
     .requiredOption('--state <file>', 'remembers the largest head that was seen')
     .option('--witness <file>', 'the key of a witness of the log; may be given several times', collect, [])
@@ -33,11 +33,14 @@ export function addMonitor(program: Command): void {
 export function addWitness(program: Command): void {
   const command = program
     .command('witness')
-    .description('sign the heads of a log, each only if it grew from the one before, so that it cannot show two')
-    .requiredOption('--state <file>', 'what this witness has signed; made by the first start, and never to be copied')
+    .description('sign the heads of a log, each only if it grew from the one before, so that the log cannot fork')
+    .requiredOption(
+      '--state <file>',
+      "the file of this witness's signed heads; the first start makes it; never copy it",
+    )
     .option('--log-key <file>', 'the key of a log to watch; may be given several times', collect, [])
     .option('--key <file>', 'the private key of this witness (default: the state’s file with .key)')
-    .option('--name <name>', 'the name of this witness, which its key keeps (default: that of this host)')
+    .option('--name <name>', 'the name of this witness, which its key has (default: the name of this host)')
     .option('--port <port>', 'where to listen; 0 takes any free port', port, 8787)
     .option('--host <host>', 'the address to listen on', '127.0.0.1')
     .action(async (options: WitnessOptions) => ending((await import('../witness/witness.ts')).witness(options)));
@@ -49,8 +52,8 @@ export function addLog(program: Command): void {
   const log = program.command('log').description('open the next tree of a log of signed results');
   const reopen = log
     .command('reopen')
-    .description('open the next tree in the service that runs here, after its store was taken back, restored or copied')
-    .option('--yes', 'the present tree is given up')
+    .description('open the next tree in the running service, after its store was rolled back, restored or copied')
+    .option('--yes', 'confirm that the present tree is abandoned')
     .action(async (options: ReopenLogOptions) => ending((await import('../operator/reopen-log.ts')).reopen(options)));
   withJson(withDataDirectory(reopen));
 }

@@ -47,7 +47,7 @@ export function withDemands(command: Command): Command {
       new Option('--minimum-isolation <class>', 'refuse to run in anything weaker').choices([...ISOLATION_CLASSES]),
     )
     .addOption(
-      new Option('--enforced <limit...>', 'refuse to run where a limit is not held').choices([...LIMIT_NAMES]),
+      new Option('--enforced <limit...>', 'refuse to run if a limit is not enforced').choices([...LIMIT_NAMES]),
     );
 }
 

@@ -15,10 +15,10 @@ export function addRun(program: Command): void {
     .option('--language <language>', `${LANGUAGES.join(', ')}; default: by the name of the file`)
     .option('--stdin <text>', 'what the program reads on stdin: the text, @FILE, or - for this command’s own stdin')
     .option('--interactor <file>', 'a second program, with the same limits: each reads what the other writes')
-    .option('--env <NAME=VALUE>', 'a variable of the program; NAME alone takes the value that it has here', collect, [])
+    .option('--env <NAME=VALUE>', 'a variable of the program; NAME alone takes its value here', collect, [])
     .option(
       '--file <input/name=path>',
-      'an input file, or job:ID/output/name; alone it goes to input/ under its own name',
+      'an input file, or job:ID/output/name; without a path it goes to input/ under its own name',
       collect,
       [],
     )
@@ -30,17 +30,17 @@ export function addRun(program: Command): void {
     )
     .option(
       '--large-output <output/name=path>',
-      'an output file of up to 64 MiB to fetch; all of them together have at most so much',
+      'an output file to fetch; all of them together have at most 64 MiB',
       collect,
       [],
     )
     .option('--reproducible', 'fix the hash seeds of Python and Perl, so that a set has one order at every run')
     .option('--label <text>', 'a word by which `vouchbox jobs --label` finds the job; up to 16', collect, [])
-    .option('--sign-labels', 'have the labels in the receipt, which is signed')
-    .option('--whole-stdout <path>', 'a file for all of stdout, as bytes, also beyond what a result has of it')
+    .option('--sign-labels', 'put the labels into the signed receipt')
+    .option('--whole-stdout <path>', 'a file for the whole stdout, as bytes, even if the result has only its beginning')
     .option(
       '--session <name>',
-      'begin with the variables and files that the last run of this name left, and keep them again',
+      'begin with the variables and files of the last run in this session, and keep them again',
     )
     .option(
       '--libraries <file>',
@@ -48,16 +48,16 @@ export function addRun(program: Command): void {
     )
     .option(
       '--tool <NAME=command>',
-      'a command that answers what the program calls by this name: arguments on stdin and the result on stdout, in JSON',
+      "a command that answers the program's calls of this name: arguments on stdin and the result on stdout, in JSON",
       collect,
       [],
     )
-    .option('--promise', 'only where the service signs a promise that its log answers for the job in time')
-    .option('--promise-file <file>', 'the same, and keeps the promise in a new file, for service-verify promise')
-    .option('--allow-missing', 'a requested output that is missing, too large or no file is not a failure')
+    .option('--promise', 'run only if the service signs a promise that its log answers for the job in time')
+    .option('--promise-file <file>', 'like --promise, and write the promise to a new file, for service-verify promise')
+    .option('--allow-missing', 'do not fail if a requested output is missing, too large or not a file')
     .option('--raw', "pass the program's output to a terminal unescaped, control characters included")
-    .option('--local', 'start a service for this run, even where another is named')
-    .option('--verbose', 'say on stderr what happens, also where stderr is not a terminal')
+    .option('--local', 'start a service for this run, even if another is named')
+    .option('--verbose', 'report progress on stderr, even if stderr is not a terminal')
     .addHelpText('after', RUN_HELP)
     .action(async (file: string, args: readonly string[], options: RunOptions) => {
       const { run } = await import('../run.ts');

@@ -41,7 +41,7 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
   link_not_found: '`vouchbox links JOB` lists those there are',
   session_not_found: '`vouchbox sessions` lists those there are',
   session_conflict:
-    'run it again once no step runs, or with another name; `vouchbox sessions` shows where each stands, and its `remove` lets one begin anew',
+    'run it again once no step runs, or with another name; `vouchbox sessions` shows the last step of each, and its `remove` lets one begin anew',
 };
 
 function refusalLine({ message, code, requestId }: ServiceFailure): string {

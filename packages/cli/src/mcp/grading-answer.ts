@@ -8,9 +8,9 @@ import { cutText, told, toldBetween } from './told-text.ts';
 
 const ToldBuild = Type.Object({
   job_id: Type.String(),
-  compiler: Nullable(Type.Enum(['error', 'limit'], { description: 'Null if the compiler did its work.' })),
+  compiler: Nullable(Type.Enum(['error', 'limit'], { description: 'Null if the compiler succeeded.' })),
   terminal_reason: Nullable(Type.String()),
-  stderr: Type.String({ description: 'What the compiler wrote, if it did not do its work.' }),
+  stderr: Type.String({ description: "The compiler's messages, if it failed." }),
   stderr_left_out: Type.Integer({ description: 'Characters that this answer leaves out.' }),
 });
 type ToldBuild = Static<typeof ToldBuild>;
@@ -35,7 +35,7 @@ const ToldProgram = Type.Object({
   name: Nullable(Type.String()),
   language: Type.String(),
   status: Type.Enum([...PROGRAM_STATUSES]),
-  problem: Nullable(Type.String({ description: 'Why there is no verdict.' })),
+  problem: Nullable(Type.String({ description: 'The reason if there is no verdict.' })),
   accepted: Nullable(Type.Boolean()),
   points: Nullable(Type.Number()),
   points_max: Nullable(Type.Number()),

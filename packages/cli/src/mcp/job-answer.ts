@@ -43,13 +43,15 @@ const ViolationSchema = Type.Object({
 
 const StepSchema = Type.Object({
   name: Type.String(),
-  moved: Type.Boolean({ description: 'Whether the next run of this name begins with what this one left.' }),
+  moved: Type.Boolean({ description: 'Whether the next run in this session begins with the state of this one.' }),
   globals: Nullable(Type.Integer({ description: 'How many were kept. Remarks name those that were not.' })),
   files: Nullable(Type.Integer()),
 });
 
 const PromiseSchema = Type.Object({
-  answer_by: Type.String({ description: 'By when the log has the result, or a statement that the job waits.' }),
+  answer_by: Type.String({
+    description: 'The time by which the log has the result, or a statement that the job waits.',
+  }),
   log_origin: Type.String(),
   envelope: Type.String({ description: 'Keep these characters as they are: `service-verify promise` checks them.' }),
 });
@@ -67,7 +69,7 @@ export const JobAnswer = Type.Object({
   stderr_left_out: Type.Integer({ description: 'Characters that this answer leaves out.' }),
   truncated: Type.Boolean({ description: 'Whether the service itself recorded only the beginning of the output.' }),
   violations: Type.Array(ViolationSchema),
-  remarks: Type.Array(Type.String({ description: 'What else to know, such as a limit that was lowered.' })),
+  remarks: Type.Array(Type.String({ description: 'Other remarks, such as a limit that was lowered.' })),
   effective_limits: Nullable(EffectiveLimitsSchema),
   files: Type.Array(ListedFileSchema),
   isolation_class: Nullable(Type.String({ description: 'As observed of the cell that ran the program.' })),
@@ -205,7 +207,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = { wall_time: 'timeout_second
 function violationLine({ type, message, limit, phase }: JobAnswer['violations'][number]): string {
   const argument = phase === undefined ? ARGUMENTS[type] : undefined;
   const bound = limit === undefined || message.includes(String(limit)) ? '' : ` (limit ${limit})`;
-  const advice = argument === undefined ? '' : `; give ${argument} to change the limit, as far as list_runtimes allows`;
+  const advice = argument === undefined ? '' : `; pass ${argument} to change the limit, as far as list_runtimes allows`;
   return `${told(type)}: ${told(message)}${bound}${advice}`;
 }
 

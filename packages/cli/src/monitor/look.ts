@@ -70,7 +70,7 @@ async function lookOnce(url: string, { keys, seen, acceptReopened, signal }: Loo
   if (before.origin !== head.origin) {
     const lost = `REOPENED: ${before.size} leaves up to the head of ${before.origin} are no longer provable`;
     if (acceptReopened) return await fine(head, keys, lost);
-    const how = 'if the operator told you why, go on with --accept-reopened';
+    const how = 'if the operator told you why, continue with --accept-reopened';
     return { kind: 'cheat', word: 'REOPENED', text: `${lost}: ${how}`, shown: noteText(head.note) };
   }
   if (seen === null) return await fine(head, keys, `${head.size} statements, seen for the first time`);

@@ -102,11 +102,11 @@ function keptEvidence(
   if (shown === null || seen === null) return MONITOR_EXIT.cheated;
   const file = `${state}.shown`;
   writeFileSync(file, shown, { mode: 0o600, flush: true });
-  note(`the head that was shown is in ${file}, and the one that was seen before stays in ${state}`);
+  note(`the new head is in ${file}, and the one that was seen before stays in ${state}`);
   note(
     word === 'FORKED'
       ? `show both to anyone: service-verify head ${state} ${file} --log-key ${logKey}`
-      : 'ask the operator why. This proves nothing to others: two heads of one size would',
+      : 'ask the operator why. Only two heads of one size would prove a fork to others',
   );
   return MONITOR_EXIT.cheated;
 }

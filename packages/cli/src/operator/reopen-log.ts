@@ -13,7 +13,7 @@ export async function reopen(options: ReopenLogOptions): Promise<number> {
   const { dataDir } = await administeredService(options);
   requireData(dataDir);
   if (options.yes !== true)
-    throw new OperatorError('proofs of the present tree are then given no more, and this cannot be undone', {
+    throw new OperatorError('the service then gives no more proofs of the present tree, and this cannot be undone', {
       hint: 'say --yes if the log is stopped or closed and its store cannot be brought back',
     });
   const reopened = await reopenLog(dataDir);

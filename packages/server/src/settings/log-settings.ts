@@ -6,11 +6,11 @@ export const onUnless = (description: string) =>
 
 export const LOG_SHAPES = {
   SERVICE_LOG_COUNTER: onUnless(
-    'Whether a signed statement says which job of its tenant it is. Whoever reads one then knows how many jobs the tenant had.',
+    'Whether a signed statement has the number of the job in its tenant. Its readers then know how many jobs the tenant had.',
   ),
   SERVICE_LOG_HOST: {
     ...({ type: 'string', pattern: '^[A-Za-z0-9.-]{1,200}$' } as const),
-    description: 'Keeps a public log of what is signed, under this host. How many jobs there are is then public.',
+    description: 'The host name of a public log of signed statements. With a log, the number of jobs is public.',
   },
   SERVICE_LOG_PROMISES: {
     type: 'string',

@@ -23,7 +23,8 @@ const number = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
 const count = (fallback: number, description: string) => ({ ...number, default: fallback, description }) as const;
 const bound = (description: string) => ({ ...number, description }) as const;
 const text = (description: string) => ({ type: 'string', description }) as const;
-const clampNotice = (limit: LimitName) => `What a larger \`limits.${limit}\` of a job is clamped to.`;
+const clampNotice = (limit: LimitName) =>
+  `The ceiling of \`limits.${limit}\`: a larger limit of a job is clamped to it.`;
 const ceiling = (limit: LimitName) =>
   ({
     ...(FRACTIONAL_LIMITS.has(limit)
@@ -54,34 +55,34 @@ const SHAPES = {
     type: 'string',
     enum: ['off', 'quick', 'full'],
     default: 'off',
-    description: 'What is checked at the start: `quick` the file of the store, `full` also every chain and receipt.',
+    description: 'The check at the start: `quick` of the file of the store, `full` also of every chain and receipt.',
   },
   SERVICE_ROLES: {
     type: 'string',
     default: 'api,executor,signer',
     description:
-      'What this node does, separated by commas: `api` serves callers, `executor` runs programs, `signer` signs. Fewer than all need PostgreSQL.',
+      'The roles of this node, separated by commas: `api` serves callers, `executor` runs programs, `signer` signs. Fewer than all need PostgreSQL.',
   },
   SERVICE_PROVIDER: {
     type: 'string',
     enum: ['auto', ...BACKENDS.toReversed()],
     default: 'auto',
     description:
-      'What isolates jobs. `auto` takes the strongest provider that passes its preflight, and never the subprocess.',
+      'The provider that isolates jobs. `auto` takes the strongest one that passes its preflight, and never the subprocess.',
   },
   SERVICE_NAMESPACE_LAUNCHER: {
     type: 'string',
     enum: ['auto', 'fork', 'crun'],
     default: 'auto',
     description:
-      'What builds cells of the namespace class: `fork` the launcher of Vouchbox, `crun` a runtime that starts for each. `auto` forks if the set-up has built the launcher.',
+      'The builder of cells of the namespace class: `fork` is the launcher of Vouchbox, `crun` is a runtime that starts for each. `auto` forks if the set-up has built the launcher.',
   },
   SERVICE_GVISOR_STARTER: {
     type: 'string',
     enum: ['auto', 'direct', 'runsc'],
     default: 'auto',
     description:
-      'What starts cells of the gVisor class: `direct` a program of Vouchbox, `runsc` its own `run`. `auto` is `direct` if the set-up has built that program for this release of runsc.',
+      'The starter of cells of the gVisor class: `direct` is a program of Vouchbox, `runsc` is its own `run`. `auto` is `direct` if the set-up has built that program for this release of runsc.',
   },
   SERVICE_LOOPBACK: {
     type: 'string',
@@ -229,7 +230,7 @@ const SHAPES = {
     minimum: 0,
     maximum: 3600,
     default: 5,
-    description: 'Seconds that running jobs may go on after the service was told to stop.',
+    description: 'Seconds that running jobs may continue after the service was told to stop.',
   },
   SERVICE_LOG_LEVEL: {
     type: 'string',

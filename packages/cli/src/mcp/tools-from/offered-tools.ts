@@ -113,7 +113,7 @@ function definitionsOf(offered: readonly Found[]): RunTools {
   const given = offered.map(({ name, tool }) => {
     const schema = fitting(tool.inputSchema);
     if (schema === undefined)
-      note(`the service does not check the arguments of ${name}: their schema is not one that it takes`);
+      note(`the service does not check the arguments of ${name}, because it does not support their schema`);
     return schema;
   });
   const tools = offered.map(({ name, tool, server }, at) => [

@@ -39,7 +39,7 @@ const Grade = Type.Object(
     tests: Type.Array(Type.Object({ ...GradingTest.properties, stdin: text, expected: text, files }, strict), {
       minItems: 1,
       maxItems: gradingTestsMax,
-      description: 'Each with a name that no other has. Every program runs against every test.',
+      description: 'Programs with unique names. Every program runs against every test.',
     }),
     groups,
     stop,

@@ -22,7 +22,8 @@ const CancelJob = Type.Object({ job_id: Type.String() }, strict);
 export function addGetJob(server: McpServer, client: ServiceClient): void {
   addTool(server, 'get_job', {
     title: 'Read a job',
-    description: 'How a job of run_code stands or ended, with its output, its files and the digest of its receipt.',
+    description:
+      'The status or the end of a job of run_code, with its output, its files and the digest of its receipt.',
     input: GetJob,
     output: JobAnswer,
     annotations: { readOnlyHint: true, openWorldHint: false },
@@ -36,7 +37,7 @@ export function addGetJob(server: McpServer, client: ServiceClient): void {
 export function addCancelJob(server: McpServer, client: ServiceClient): void {
   addTool(server, 'cancel_job', {
     title: 'Cancel a job',
-    description: 'Asks a queued or running job to end. A job that has ended stays as it is.',
+    description: 'Cancels a queued or running job. A job that has ended does not change.',
     input: CancelJob,
     output: JobAnswer,
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },

@@ -31,9 +31,7 @@ const RunCode = Type.Object(
     stdin: Type.Optional(Type.String()),
     args: Type.Optional(ProgramArguments),
     env: Type.Optional(ProgramVariables),
-    files: Type.Optional(
-      Type.Array(InputFile, { description: 'Files for this run; nothing is left of those of earlier runs.' }),
-    ),
+    files: Type.Optional(Type.Array(InputFile, { description: 'Files for this run; files of earlier runs are gone.' })),
     outputs: Type.Optional(
       Type.Array(OutputPath, { description: 'Files to bring back; without it everything below output/.' }),
     ),
@@ -53,7 +51,10 @@ const RunCode = Type.Object(
       Type.Boolean({ description: 'Fix the hash seeds of Python and Perl, so that a set has one order at every run.' }),
     ),
     promise: Type.Optional(
-      Type.Boolean({ description: 'Run it only with a signed promise by when the public log answers for the job.' }),
+      Type.Boolean({
+        description:
+          'Run the program only with a signed promise of a time by which the public log answers for the job.',
+      }),
     ),
   },
   strict,

@@ -15,7 +15,8 @@ const Verdict = Type.Object({
   verdict: Type.Enum(['good', 'refused']),
   checks: Type.Array(Type.Object({ check: Type.String(), good: Type.Boolean(), detail: Type.String() })),
   key: Type.Enum(['pinned', 'of the service'], {
-    description: 'Whether the operator pinned the key, or the service named its own, which proves nothing against it.',
+    description:
+      'Whether the operator pinned the key; a key from the service itself proves nothing against the service.',
   }),
   notice: Nullable(Type.String()),
 });
