@@ -180,7 +180,7 @@ test('with the other files they have at most 64 MiB, as capabilities say', { tag
   expect(codeOf(answer)).toEqual([413, 'payload_too_large']);
 });
 
-test('an export has them, and is verified without the service', { tags: ['Libraries-2'] }, async () => {
+test('an export has libraries, and is verified without the service', { tags: ['Libraries-2'] }, async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-libraries-'));
   onTestFinished(() => rmSync(scratch, { recursive: true }));
   const { job_id } = await rig().run({ ...IMPORTS, libraries: await uploaded(PYTHON) });

@@ -43,7 +43,7 @@ describe.each(['namespace', 'gvisor'] as const)('in cells of %s', (provider) => 
     expect([result.status, types]).toEqual(['failed', [type]]);
   });
 
-  test('what two processes write at once is read as lines, or ends the program', async () => {
+  test('concurrent output of two processes is read as lines, or ends the program', async () => {
     const code = `
 for child in range(4):
     if os.fork() == 0:

@@ -771,7 +771,7 @@ export interface GradingEvent {
   data: {
     /** Its place in `programs`, from 0. */
     program?: number;
-    /** What the job did, such as `test 3`, or whose program it is. */
+    /** The role of the job, such as `test 3`, or the name of the program. */
     name?: string | null;
     /** The name of the test that the job ran. */
     test?: string | null;
@@ -952,8 +952,8 @@ export interface JobListItem {
   attestation_available: boolean;
   labels?: Array<string>;
   /**
-   * What can be printed of the first line of the code that has a letter or a digit and is no `#!`, cut
-   * at 120 characters. Absent where there is none, and in jobs of older versions.
+   * The first line of the code that has a letter or a digit and does not begin with `#!`: its printable
+   * part, cut at 120 characters. Absent if there is none, and in jobs of older versions.
    */
   first_line?: string;
 }

@@ -221,7 +221,7 @@ export const GradingEvent = Type.Object({
   data: Type.Object({
     program: Type.Optional(Type.Integer({ description: 'Its place in `programs`, from 0.' })),
     name: Type.Optional(
-      Nullable(Type.String({ description: 'What the job did, such as `test 3`, or whose program it is.' })),
+      Nullable(Type.String({ description: 'The role of the job, such as `test 3`, or the name of the program.' })),
     ),
     test: Type.Optional(Nullable(Type.String({ description: 'The name of the test that the job ran.' }))),
     job_id: Type.Optional(JobId),

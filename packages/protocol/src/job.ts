@@ -93,7 +93,7 @@ export const JobListItem = Type.Object({
   first_line: Type.Optional(
     Type.String({
       description:
-        'What can be printed of the first line of the code that has a letter or a digit and is no `#!`, cut at 120 characters. Absent where there is none, and in jobs of older versions.',
+        'The first line of the code that has a letter or a digit and does not begin with `#!`: its printable part, cut at 120 characters. Absent if there is none, and in jobs of older versions.',
     }),
   ),
 });

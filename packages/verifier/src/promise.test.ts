@@ -157,7 +157,7 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
     expect(await verify(promise, ...words)).toEqual(verdict);
   });
 
-  test('that is required to be kept, and is not yet, ends with 5', async () => {
+  test('that must be kept, and is not kept yet, ends with 5', async () => {
     expect(await verify(promise, ...pinned, '--require', 'kept')).toMatchObject({ exitCode: 5, failed: ['kept'] });
     expect(await verify(promise, ...pinned, ...result, ...proof, '--require', 'kept')).toEqual(good('KEPT'));
   });

@@ -178,7 +178,7 @@ class Examiner {
     this.#sameForAll(receipt, 'its checker was another program');
   }
 
-  /** The interactor talked to the run of this test, and knew its input and what is expected. */
+  /** The interactor talked to the run of this test, and had its input and its expected output. */
   #checkInteractor(test: TestResult2, receipt: Attested['receipt']): void {
     const { role, peer } = receipt['interaction'] as Readonly<Record<string, unknown>>;
     if (role !== 'interactor' || peer !== test.run?.job_id)

@@ -41,7 +41,8 @@ export const NOT_IN_THEIR_INTERFACE = {
   from_job: (name: string) => `${name} has no way to say that a file is an output of another request.`,
   by_digest: (name: string) => `An answer of ${name} brings no bytes by a digest.`,
   named_stdin: (name: string) => `A request of ${name} has its standard input in itself, which is a text.`,
-  built: (name: string) => `A request of ${name} brings its program, which its adapter builds, and no option of ours.`,
+  built: (name: string) =>
+    `A request of ${name} has a program, which the adapter builds, and cannot have options of builds.`,
   interactive: (name: string) => `A request of ${name} has no second program that judges.`,
   pair: (name: string) => `A request of ${name} has one program.`,
   upload: (name: string) =>

@@ -29,7 +29,7 @@ export function boundedRules({ directories, isCustom }: ScoredData): ScoreRules 
   };
 }
 
-/** Directories in a group, and in `secret` where there are no groups, are no groups of their own. */
+/** Directories in a group are not groups, and neither are directories in `secret` if the problem has no groups. */
 function groupOf(directory: string, directories: Directories): string {
   if (isSample(directory)) return SAMPLE;
   const [, below] = directory.split('/');

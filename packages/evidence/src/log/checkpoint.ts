@@ -75,7 +75,7 @@ export function treeKeyOf(pinned: NoteKey, origin: string): NoteKey | null {
   return made.kind === 'key' ? made.key : null;
 }
 
-/** The same log's key as the head in Rekor's form names it. */
+/** The key of the same log, under its name in the head in Rekor's form. */
 export function rekorKeyOf(log: NoteKey, { host }: LogName): NoteKey {
   return { name: host, type: 'note', hint: rekorIdOf(log).slice(0, 4), key: log.key };
 }

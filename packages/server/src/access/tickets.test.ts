@@ -65,7 +65,7 @@ test('a ticket gives its caller only once', { tags: ['Authentication-6'] }, asyn
   expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
 });
 
-test('of fifty concurrent uses of a ticket exactly one succeeds', async () => {
+test('exactly one of fifty concurrent uses of a ticket succeeds', async () => {
   const { tickets, ticket } = await minted();
   const redeemed = await Promise.all(Array.from({ length: 50 }, () => tickets.redeem(ticket, job)));
   expect(redeemed.filter((caller) => 'tenant' in caller)).toHaveLength(1);

@@ -67,7 +67,7 @@ export interface Beat {
 
 /** Called with events of other nodes. */
 export interface FleetListener {
-  /** Topics that another node told; null if any may have been. */
+  /** Topics that another node reported; null if every topic may have changed. */
   heard(topics: readonly string[] | null): void;
   beat(beat: Beat): void;
 }

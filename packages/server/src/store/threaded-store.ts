@@ -26,7 +26,7 @@ export interface ThreadedStoreOptions {
   readonly name: string;
   /** Called with problems that no caller sees: a checkpoint that failed, a thread that died. */
   readonly onProblem: (error: StoreError) => void;
-  /** Opens what a node knows of the others. Left out if the store is for one process. */
+  /** Opens a node's knowledge about the others. Left out if the store is for one process. */
   readonly openFleet?: (node: number) => Promise<OpenFleet>;
 }
 

@@ -64,7 +64,7 @@ export function createInstruments(registry: Registry) {
     objectsToRemove: gauge('svc_object_store_objects_to_remove', 'Objects that no job uses and that are still stored.'),
     objectProblems: counter(
       'svc_object_store_problems_total',
-      'Objects that were needed and were missing, or not what was put there.',
+      'Needed objects that were missing or changed.',
       'problem',
     ),
     sandboxPrepare: histogram(

@@ -38,7 +38,7 @@ test('a ticket is used once, and gives the authority that minted it', async () =
   expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(1) })).toBeNull();
 });
 
-test('of many concurrent uses exactly one succeeds', async () => {
+test('exactly one of many concurrent uses succeeds', async () => {
   const { store } = testStore;
   const minted = ticket();
   await store.storeTicket(minted);

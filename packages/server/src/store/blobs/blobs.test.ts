@@ -74,7 +74,7 @@ test('a piece that fills its buffer is moved to the store, and a view of a large
   expect([piece.length, more.length]).toEqual([0, 4]);
 });
 
-test('of two uploads of one content the second is dropped, and the blob counts as used again', async () => {
+test('the second of two uploads of one content is dropped, and the blob counts as used again', async () => {
   const content = newContent();
   const [first, second] = [await begun(content), await begun(content)];
   for (const key of [first, second]) await store.addPiece({ ...key, position: 0, content: content.slice() });

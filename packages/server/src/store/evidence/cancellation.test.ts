@@ -66,7 +66,7 @@ test('an unknown job and a foreign one are answered alike', async () => {
   expect((await store.job(key))?.status).toBe('queued');
 });
 
-test('of a concurrent start and cancellation exactly one finds the job queued', async () => {
+test('exactly one of a concurrent start and cancellation finds the job queued', async () => {
   const { store } = testStore;
   for (let round = 0; round < 20; round++) {
     const key = await admitJob(store);

@@ -139,7 +139,7 @@ export async function sequenceLog(
   return next;
 }
 
-/** Statements that wait for a place: that jobs wait, which are told until a time, and results. */
+/** Statements that wait for a place: results, and statements that jobs wait, which must be logged by a time. */
 async function waitingFor(db: StoreDatabase, most: number): Promise<readonly Waiting[]> {
   const pending = await selectPending.all(db, { most });
   const results = await selectWaiting.all(db, { most: most - pending.length });

@@ -182,7 +182,7 @@ export class Session implements Queries, AsyncDisposable {
     return this.#failure ?? new StoreError('internal', 'the transaction had failed');
   }
 
-  /** Calls `listener` with what others send to the channels that this session listens to. */
+  /** Calls `listener` with each message to the channels of this session. */
   onMessage(listener: (payload: string) => void): void {
     this.#client.on('notification', ({ payload }) => listener(payload ?? ''));
   }

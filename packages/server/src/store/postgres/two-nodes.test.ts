@@ -83,7 +83,7 @@ test('a job that another node has taken cannot be started, and one that it gave 
   expect(await other.start(startOf(key))).toBe(true);
 });
 
-test('a node of an earlier version leaves a job with tools alone, and another node finds what it asked for', {
+test('a node of an earlier version leaves a job with tools alone, and another node takes the job with its requested language', {
   tags: ['Tools-1'],
 }, async () => {
   await using store = await node();
@@ -183,7 +183,7 @@ test('an idempotency key that two nodes get at once makes one job', async () => 
   }
 });
 
-test('of first steps of a session that two nodes get at once one is accepted, even if they are the first of a tenant', {
+test("one of two first steps of a session at two nodes is accepted, even if they are the tenant's first", {
   tags: ['Sessions-9'],
 }, async () => {
   await using one = await node();

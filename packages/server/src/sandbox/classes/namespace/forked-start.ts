@@ -99,7 +99,7 @@ class ForkedCell implements WaitingCell {
   readonly pipes: Pipes;
   readonly work: string;
   readonly channel: GuestChannel;
-  /** The cell's own directory for what a control group would say: no program can write there. */
+  /** The cell's own directory for values that a control group would have: no program can write there. */
   readonly #groups: string;
   readonly #options: CellOptions;
   readonly #launched: LaunchedCell;

@@ -9,8 +9,9 @@ const managerOf = (user: number) => `/run/user/${user}/systemd/private`;
 const NAME = 'vouchbox-';
 
 /**
- * The words that start a command in a group with the memory and pids controllers, as the same process; null if it has groups,
- * or is in such a scope already, or if the manager is not there or gives none. Reading them starts nothing that stays.
+ * The command prefix that starts a command, as the same process, in a group with the memory and pids controllers. It is null if
+ * this process has groups or is in such a scope already, or if systemd is missing or refuses. Reading them starts nothing that
+ * stays.
  */
 export function scopeWords(
   user: number = process.geteuid?.() ?? 0,
