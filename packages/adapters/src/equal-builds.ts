@@ -2,14 +2,13 @@
 import { createHash } from 'node:crypto';
 import type { RunResult } from '@vouchbox/client';
 
-/** The builds that run now, of which equal ones wait for the first. */
+/** The builds that run now; equal ones wait for the first. */
 export class EqualBuilds {
   readonly #running = new Map<string, Promise<RunResult | null>>();
 
   /**
-   * Does the work, or returns what came of equal work that was running. A failure is not shared: each submission of a
-   * program that does not compile has a job of its own.
-   * @param build all that decides what comes of it
+   * Does the work, or returns the result of equal work that was running. A failure is not shared: each submission of a program
+   * that does not compile has its own job. @param build all values that determine the result
    */
   async once(build: object, work: () => Promise<RunResult>): Promise<RunResult> {
     const key = createHash('sha256').update(JSON.stringify(build)).digest('base64url');

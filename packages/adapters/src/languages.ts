@@ -29,7 +29,7 @@ const PROBES: Readonly<Record<Language, string>> = {
   cpp: `#include <cstdio>\nint main() { std::printf("${C_VERSION}); return 0; }`,
 };
 
-/** The packs that programs run in, by language. Of the others the service chooses. */
+/** The packs that programs run in, by language. The service chooses among the others. */
 export type Runtimes = Readonly<Partial<Record<Language, string>>>;
 
 /** How long the answer of a service about itself is used again. A pack that is new is seen after this time. */

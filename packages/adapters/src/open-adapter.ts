@@ -117,7 +117,7 @@ function isSame(given: string, key: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-/** What was asked, what was answered, and what the service or the adapter itself said of it. */
+/** The request, the answer, and the messages of the service or of the adapter itself about it. */
 function failureLine({ method, url }: FastifyRequest, { status, message, cause }: AdapterError): string {
   const why = cause instanceof Error && cause.message !== message ? `${message}: ${cause.message}` : message;
   return `${method} ${url.split('?')[0]} was answered with ${status}: ${why}`;

@@ -27,7 +27,7 @@ export function boundOpenRequests(app: FastifyInstance, most: OpenRequestsMax): 
       throw new AdapterError(503, 'queue is full', null, { retryAfterSeconds: 1 });
     open.set(request, size);
     bytes += size;
-    // Of a caller that hangs up, what was sent whole still runs.
+    // If a caller hangs up, a request that was sent whole still runs.
     reply.raw.once('close', () => {
       if (!request.raw.complete) close(request);
     });

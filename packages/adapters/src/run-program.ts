@@ -35,7 +35,7 @@ export interface Ended {
   readonly wallMilliseconds: number | null;
   readonly cpuMilliseconds: number | null;
   readonly memoryBytes: number | null;
-  /** Every event, where the program was run for its history. */
+  /** Every event, if the program was run for its history. */
   readonly history: readonly JobEvent[];
 }
 
@@ -43,14 +43,14 @@ export interface Ended {
 type Asked = JobSubmission & { readonly language: Language };
 
 /**
- * The outcome of a program: a run, without a build if nothing is compiled; or a failed build. `job` is the submission of the one
- * that stands for the program.
+ * The outcome of a program: a run, without a build if nothing is compiled; or a failed build. `job` is the submission of the job
+ * with the program's outcome.
  */
 export type Ran =
   | { readonly job: Asked; readonly build: RunResult | null; readonly run: RunResult }
   | { readonly job: Asked; readonly build: RunResult; readonly run: null };
 
-/** How the job ended that stands for the program. */
+/** The end of the job with the program's outcome. */
 export function ofProgram({ build, run }: Ran): RunResult {
   return run ?? build;
 }
@@ -61,7 +61,7 @@ type Prepared =
   | { readonly build: RunResult; readonly start: null; readonly job: Asked };
 
 /**
- * Runs the program when it is its turn: what the service has no room for waits in the client. With `history`, each job is asked
+ * Runs the program in its turn: while the service has no room for it, it waits in the client. With `history`, each job is asked
  * for its events in the same request.
  */
 export async function runProgram(parts: AdapterParts, program: Program, { history = false } = {}): Promise<Ran> {
@@ -103,9 +103,8 @@ async function prepared(
 }
 
 /**
- * How the compiler ended, if there was one, and the program, if it ran. Where the service has no builds, only a compiler that
- * failed is told from the program.
- * @throws AdapterError if one of them was cancelled, or if nothing ran
+ * How the compiler ended, if there was one, and the program, if it ran. If the service has no builds, a compiler is distinguished
+ * from the program only if it failed. @throws AdapterError if one of them was cancelled, or if nothing ran
  */
 export function stagesOf({ build, run }: Ran): { readonly compile: Ended | null; readonly run: Ended | null } {
   const compile = build === null ? null : endOf(build);
@@ -122,7 +121,7 @@ export function endOf(end: End): Ended {
   const { job_id, signal, stdout, stderr, truncated, violations, receipt, history = [] } = end;
   const { resource_usage: whole, program_usage, build } = receipt ?? {};
   const isCompiler = build !== undefined || violations.some(({ phase }) => phase === 'compile');
-  // What a build's cell starts in place of the program is no part of it.
+  // The starter of a build's product does not belong to it.
   const usage = isCompiler ? whole : (program_usage ?? whole);
   return {
     job_id,

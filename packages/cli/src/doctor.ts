@@ -1,4 +1,4 @@
-/** `vouchbox doctor`: tries every control of this host and says what passed, what did not, and what to do about it. */
+/** `vouchbox doctor`: tries every control of this host and reports the results, with advice. */
 import { styleText } from 'node:util';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { type Check, type CheckResult, type DoctorReport, doctor } from '@vouchbox/server';
@@ -13,7 +13,7 @@ export interface DoctorCommandOptions {
   readonly runtimePacksDir?: string;
 }
 
-/** Exits with 0 if this host can do what its service needs: for most, to isolate programs. */
+/** Exits with 0 if this host can meet the needs of its service: for most, to isolate programs. */
 export async function doctorCommand({ json, ...options }: DoctorCommandOptions): Promise<number> {
   const config = await administeredServiceIfAny(options);
   if (config.roles.includes('executor')) await enterOwnUsers();

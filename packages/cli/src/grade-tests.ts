@@ -1,4 +1,4 @@
-/** Reads the tests of a grading from a directory: `NAME.in`, what the program reads, and `NAME.out`, what it should print. */
+/** Reads the tests of a grading from a directory: the program's input in `NAME.in`, and the expected output in `NAME.out`. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { GradeTest } from '@vouchbox/client';

@@ -156,7 +156,7 @@ function clampNotes(asked: JobSubmission['limits'] = {}): (name: string, run: Ru
   };
 }
 
-/** The library says what is wrong with a grading; here it was typed, or is in a file. */
+/** The library reports the fault in a grading; here it was typed, or is in a file. */
 function rethrowInWords(error: unknown): never {
   if (error instanceof TypeError && error.name === 'GradingRefusal')
     throw new UsageError(error.message, { cause: error });

@@ -42,7 +42,7 @@ export async function login(options: LoginOptions): Promise<number> {
   return EXIT.ok;
 }
 
-/** Forgets one profile or all. The service is not told. */
+/** Forgets one profile or all. The service is not notified. */
 export async function logout(options: LogoutOptions): Promise<number> {
   const profiles = new Map(readProfiles());
   const names = options.all ? [...profiles.keys()] : [profileName(options)];
@@ -53,7 +53,7 @@ export async function logout(options: LogoutOptions): Promise<number> {
   return EXIT.ok;
 }
 
-/** Prints every profile, and which is used where no option names another. */
+/** Prints every profile, and the one that is used if no option names another. */
 export async function listProfiles(options: JsonOption): Promise<number> {
   const used = clientEnvironment().profile ?? DEFAULT_PROFILE;
   const views = [...readProfiles()].map(([profile, { url }]) => ({ profile, url, used: profile === used }));

@@ -1,6 +1,6 @@
 /**
- * `vouchbox reproduce`: gives another operator's service the program and the input of an exported job, exports what came of it,
- * and compares the two. The results of the first service are not sent; the answers of its tools are.
+ * `vouchbox reproduce`: gives another operator's service the program and the input of an exported job, exports its results, and
+ * compares the two. The results of the first service are not sent; the answers of its tools are.
  */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -121,8 +121,8 @@ interface Answering {
 }
 
 /**
- * Answers the calls of the job as those of the first were. The first difference ends it, and is reported; the comparison shows
- * the rest.
+ * Answers the calls of the job like those of the first. The first difference ends it, and is reported; the comparison shows the
+ * rest.
  */
 async function answered(job_id: string, { first, client, signal }: Answering): Promise<void> {
   try {

@@ -1,4 +1,4 @@
-/** `vouchbox run --session`: a program as the next step of a session, and what is said of its state. */
+/** `vouchbox run --session`: a program as the next step of a session, and the report on its state. */
 import type { JobSubmission, ProgramSession, StepOutcome } from '@vouchbox/client';
 import type { EventData, FoldedResult, JobEvent } from '@vouchbox/protocol';
 import { SESSION_FILES } from '@vouchbox/protocol/vocabulary';
@@ -20,7 +20,7 @@ export function isOfSession({ kind, data }: JobEvent): boolean {
   return kind === 'violation' && !isNotOwn(data as EventData<'violation'>);
 }
 
-/** The result without the files that the step has for the session, and what became of that. */
+/** The result without the step's files for the session, and the outcome for the session. */
 export function settled(result: FoldedResult, session: ProgramSession) {
   const files = result.artifacts.map(
     ({ path, content_base64 }) => [path, Uint8Array.fromBase64(content_base64)] as const,

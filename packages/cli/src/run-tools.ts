@@ -1,4 +1,4 @@
-/** `vouchbox run --tool`: commands that answer what the program calls. */
+/** `vouchbox run --tool`: commands that answer the program's calls. */
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { RunTools, ToolCall } from '@vouchbox/client';

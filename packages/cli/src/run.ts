@@ -38,9 +38,9 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
   readonly session?: string;
   /** A file, or the digest of an upload. */
   readonly libraries?: string;
-  /** `NAME=COMMAND` of what the program may call. */
+  /** `NAME=COMMAND` of the program's tools. */
   readonly tool: readonly string[];
-  /** Says what happens, also where stderr is not a terminal. */
+  /** Reports progress, even if stderr is not a terminal. */
   readonly verbose?: true;
 }
 

@@ -71,7 +71,7 @@ export async function readFromService(
   };
 }
 
-/** A service that tells more than an export can have is left before it fills the memory. */
+/** A service that sends more than an export can have is disconnected before it fills the memory. */
 async function wholeHistory(job_id: string, client: ServiceClient, call: CallOptions): Promise<readonly JobEvent[]> {
   const events: JobEvent[] = [];
   let characters = 0;

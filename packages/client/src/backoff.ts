@@ -13,8 +13,8 @@ export interface RetryPolicy {
   /** A `Retry-After` beyond this ends the tries: the caller gets the refusal at once. */
   readonly retryAfterSecondsMax: number;
   /**
-   * How long one request waits in all where the service says when to come back: its budget is spent, or it is full. That
-   * is waiting for a turn and no failure, so it spends no try.
+   * The total wait of one request when the service asks to come back later: its budget is spent, or it is full. That is waiting
+   * for a turn and no failure, so it spends no try.
    */
   readonly patienceSeconds: number;
 }

@@ -1,4 +1,4 @@
-/** Leaves out what is undefined. */
+/** Leaves out undefined members. */
 
 /** The members of an object that are not undefined. */
 export function definedEntries(members: object): [name: string, value: unknown][] {

@@ -6,15 +6,15 @@ import { planProblem } from '@vouchbox/protocol/grading-steps';
 import type { GradingSubmission, JobSubmission } from './contract-types.ts';
 import type { ProgramOptions } from './submission.ts';
 
-/** One test: what the program is given, and how its output is judged. */
+/** One test: the program's input, and how its output is judged. */
 export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'files' | 'env'> {
   /** A name that no other test of the grading has. */
   readonly name: string;
   /** The expected output of the program; without it and without a checker, only its end counts. */
   readonly expected?: string | undefined;
   /**
-   * `lines` (the default) ignores white space at the ends of lines and of the whole, `words` all but the words, and `floats`
-   * also what numbers differ by within a tolerance.
+   * `lines` (the default) ignores white space at the ends of lines and of the whole, `words` ignores all white space, and
+   * `floats` also ignores differences of numbers within a tolerance.
    */
   readonly compare?: GradingSubmission['tests'][number]['compare'] | undefined;
   /** The points of an accepted test. Default 1. */
@@ -37,7 +37,7 @@ export interface Checker
   readonly code: string;
 }
 
-/** Tests that count together: the contract says what its members mean. */
+/** Tests that count together: the contract defines the members. */
 export type GradeGroup = NonNullable<GradingSubmission['groups']>[number];
 
 /** The tests and judges of a grading. */
@@ -53,7 +53,7 @@ export interface GradeTests {
   readonly validators?: readonly Checker[] | undefined;
   /** Each has at least one test, and each test is in one. Without groups, the points of all tests are added up. */
   readonly groups?: readonly GradeGroup[] | undefined;
-  /** Whether the first test that wins nothing ends the grading, where there are no groups. */
+  /** Whether the first test without points ends the grading, if there are no groups. */
   readonly stop?: boolean | undefined;
 }
 

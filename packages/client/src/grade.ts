@@ -62,7 +62,7 @@ export interface GradingClient {
   readonly waitForGrading: (grading_id: string, options: CallOptions) => Promise<GradingDetail>;
   readonly cancelGrading: (grading_id: string) => Promise<unknown>;
   readonly upload: (content: string, options: CallOptions) => Promise<StoredBlob>;
-  /** A job that has ended, as `run` would have told it. */
+  /** A job that has ended, as `run` would have returned it. */
   readonly ended: (job_id: string, options: CallOptions & Pick<RunOptions, 'limits'>) => Promise<RunResult>;
   readonly submissionOf: typeof submissionOf;
   readonly sha256: Sha256;
@@ -91,7 +91,7 @@ export async function gradeProgram(
   } catch (error) {
     if (error instanceof ServiceFailure && grading_id === null)
       throw error.code === 'route_not_found' ? tooOld(error) : error;
-    // What was broken off may be the request itself: then its key names the grading. This error says more than another.
+    // The interrupted request may be the first one: then its key names the grading. This error says more than another.
     await abandon(client, { body, idempotencyKey, grading_id }).catch(() => {});
     throw error;
   }

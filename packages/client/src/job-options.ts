@@ -15,11 +15,11 @@ export interface SubmitOptions extends CallOptions, ProgramOptions {
   readonly idempotencyKey?: string | null | undefined;
   /** Seconds (0–300) to wait for the result, of services that name `submission_wait` in their features. */
   readonly waitSeconds?: number | undefined;
-  /** What else the answer is to have, of services that name `submission_include` in their features. */
+  /** The further members of the answer, from services that name `submission_include` in their features. */
   readonly include?: readonly Exclude<SubmissionInclude, 'promise'>[] | undefined;
   /**
-   * Whether a promise is asked for and kept, of services that name `job_promises` in their features. With `waitSeconds` it
-   * comes with the answer, and else it is fetched. Where it is `required`, a submission without one fails.
+   * Whether a promise is asked for and kept, of services that name `job_promises` in their features. With `waitSeconds` it comes
+   * with the answer, and else it is fetched. If it is `required`, a submission without one fails.
    */
   readonly promise?: PromiseWish | undefined;
 }
@@ -50,7 +50,7 @@ export interface ReplayOptions extends CallOptions {
   readonly limit?: number | undefined;
   /** Seconds (0–300) to wait for an event, of services that name `replay_wait` in their features. */
   readonly waitSeconds?: number | undefined;
-  /** What the last page is to have beside its events, of services that name `replay_include` in their features. */
+  /** The further members of the last page, from services that name `replay_include` in their features. */
   readonly include?: readonly ('result' | 'receipt')[] | undefined;
 }
 

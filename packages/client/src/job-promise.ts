@@ -1,6 +1,6 @@
 /** A promise as calls ask for it and give it. */
 
-/** A signed promise: the bytes of its envelope as they were served, and what it says. */
+/** A signed promise: the bytes of its envelope as they were served, and its content. */
 export interface JobPromise {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Lower-case hex: the checked digest of exactly these bytes. */
@@ -8,7 +8,7 @@ export interface JobPromise {
   readonly mediaType: string;
   readonly job_id: string;
   readonly tenant: string;
-  /** Which job of its tenant it is; null where the service does not tell. */
+  /** The number of the job in its tenant; null if the service does not state it. */
   readonly tenant_job_number: number | null;
   readonly accepted_at: string;
   /** The time by which the log has the result, or a statement that the job waits. */

@@ -13,7 +13,7 @@ const CREATE = 'POST /v1/jobs/{id}/links';
 export interface LinkOptions extends CallOptions {
   /** How long it stays, at most seven days. Default: one day. */
   readonly seconds?: number;
-  /** What it shows beside status, output, receipt and attestation. Default: nothing. */
+  /** The parts that it shows beside status, output, receipt and attestation. Default: nothing. */
   readonly shows?: NonNullable<NonNullable<CallOf<typeof CREATE>['body']>['shows']>;
 }
 
@@ -22,7 +22,7 @@ export interface CreatedLink extends NewLink {
   readonly address: string;
 }
 
-/** Whatever else a service says would lead a reader, and the secret, somewhere else. */
+/** Any other address from a service would lead a reader, and the secret, somewhere else. */
 const LINK_URL = /^\/links\/[\w-]+#[\w-]+$/;
 
 /** Sent once: a link whose answer is lost would stay, and nobody would have it. */

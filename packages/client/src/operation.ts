@@ -93,7 +93,7 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
   });
 }
 
-/** Sends the request until it succeeds, fails for good or has no tries left. Only for what may be done twice. */
+/** Sends the request until it succeeds, fails for good or has no tries left. Only for requests that may be repeated. */
 export function repeated<R extends Route>(session: Session, route: R, call: CallOf<R>): Promise<Answer> {
   const { signal, onRetry } = call;
   return retrying(() => once(session, route, call), { ...session, signal, onRetry });

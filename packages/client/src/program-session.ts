@@ -20,12 +20,12 @@ export interface Kept {
   readonly more_not_kept: number;
 }
 
-/** The outcome for a session. The program says what was kept, so nobody but its caller should rely on that. */
+/** The outcome for a session. The program reports what was kept, so only its caller should rely on that. */
 export interface StepOutcome {
-  /** Whether the session's last step is now this one. It does not where the program failed, or its state was too large. */
+  /** Whether the session's last step is now this one. It is not if the program failed, or its state was too large. */
   readonly moved: boolean;
   readonly kept: Kept | null;
-  /** Why no state was kept, where the program ended well. */
+  /** The reason why no state was kept, if the program ended well. */
   readonly problem: string | null;
 }
 
@@ -33,7 +33,7 @@ export interface StepOutcome {
 export interface StepResult extends RunResult, StepOutcome {}
 
 export interface SessionOptions extends CallOptions {
-  /** The language of all steps. Default: that of the session, or `python`. */
+  /** The language of all steps. Default: the language of the session, or `python`. */
   readonly language?: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The promise of a job: it comes with an answer that waits, or is fetched after it, and is compared with what was submitted.
- * It is kept as it was signed. Whether the pinned key signed it is for `service-verify promise`; here it must be of this very
+ * The promise of a job: it comes with an answer that waits, or is fetched after it, and is compared with the submission. It is
+ * kept as it was signed. Whether the pinned key signed it is for `service-verify promise`; here it must be of this very
  * submission, of this tenant, and with a number above those of earlier jobs. Loaded when it is first used.
  */
 import { canonicalJson } from './canonical-json.ts';
@@ -16,7 +16,7 @@ import type { Session } from './session.ts';
 const PROMISE_TYPE = 'urn:svc:predicate:job-accepted:v1';
 const ENVELOPE_MEDIA_TYPE = 'application/vnd.dsse.envelope.v1+json';
 const STATEMENT_MEDIA_TYPE = 'application/vnd.in-toto+json';
-/** Signing takes milliseconds, and longer only where the node that signs is away. */
+/** Signing takes milliseconds, and longer only if the node that signs is down. */
 const signingSecondsMax = 20;
 
 export async function signedPromise(
@@ -39,7 +39,7 @@ export interface Accepted {
 
 /**
  * Fetches the promise of the job that is submitted next, and compares it. Null if there is nothing to ask for: an older service
- * would refuse to be asked. What it fetches is null where a promise is not required and does not come.
+ * would refuse to be asked. The fetched value is null if a promise is not required and does not come.
  *
  * @throws EvidenceFailure `promise` if one is required of a service that makes none, or it is not that of the submission
  */

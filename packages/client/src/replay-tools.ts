@@ -1,6 +1,6 @@
 /**
- * Answers the calls of a run as those of an earlier run were answered, in their order. No tool runs. Calls that were open at once
- * may come in another order: threads and processes of a program make them as they get to run.
+ * Answers the calls of a run with the answers of an earlier run, in their order. No tool runs. Calls that were open at once may
+ * come in another order: threads and processes of a program make them as they get to run.
  */
 import { canonicalJson } from './canonical-json.ts';
 import type { EventData, JobEvent, ToolAnswer } from './contract-types.ts';
@@ -15,10 +15,10 @@ interface Recorded {
   readonly seq: number;
   /** Its place among all calls, from 1. */
   readonly place: number;
-  /** The number of the event of its answer. A call that the service refused has that of the next answer. */
+  /** The number of the event of its answer. A call that the service refused has the place of the next answer. */
   readonly closed: number;
   readonly tool: string;
-  /** What must be the same at every run: the tool, its arguments, and why the service refused the call if it did. */
+  /** The values that must be equal at every run: the tool, its arguments, and the service's refusal, if there was one. */
   readonly line: string;
   readonly isRefused: boolean;
 }
@@ -89,7 +89,7 @@ export class ToolReplay {
     refuse('transcript', `the program ended before call ${missing.place} of the transcript, ${shown(missing.line)}`);
   }
 
-  /** Gives the answers whose turn it is: none goes before those that went before it. */
+  /** Gives the due answers: each waits for all answers before it. */
   async #answer(): Promise<void> {
     for (; ; this.#answered++) {
       const { call_seq, result, error } = this.#answers[this.#answered] ?? { call_seq: 0 };

@@ -20,13 +20,13 @@ export interface ToolCall {
   /** The number of its event. */
   readonly seq: number;
   readonly tool: string;
-  /** What the program gave, after the schema where there is one. */
+  /** The result of the program, after the schema if there is one. */
   readonly arguments: unknown;
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
 }
 
-/** Answers a call. What it returns is sent as JSON, nothing as null, and what it throws as the error of the tool. */
+/** Answers a call. The function's result is sent as JSON, nothing as null, and an exception as the error of the tool. */
 // biome-ignore lint/suspicious/noExplicitAny: what a program gives has the type that the caller's schema states
 export type ToolFunction = (given: any, call: ToolCall) => unknown;
 
@@ -103,7 +103,7 @@ function definitionOf(tool: ToolFunction | ToolDefinition): ToolDefinition {
 export async function answerCalls(
   session: Session,
   job_id: string,
-  // Given by whoever has it loaded: with an import of it here the client would be two files.
+  // The caller that has it loaded passes it: with an import here the client would be two files.
   { signal, follow, ...options }: ToolOptions & CallOptions & { readonly follow: typeof followJob },
 ): Promise<void> {
   const answering = answeringFor(session, { job_id, replayed: true }, options);
@@ -145,8 +145,8 @@ const messageCharsMax = 64 * 1024;
 type Request = (call: ToolCall, answer: ToolAnswer) => Promise<void>;
 
 /**
- * Sends answers over the stream of their job while one is open that takes them, and else as requests. Where the stream does not
- * say that an answer was taken, it is sent again as a request, whose refusal says why. The same answer again is the same.
+ * Sends answers over the stream of their job while one is open that takes them, and else as requests. If the stream does not
+ * confirm an answer, it is sent again as a request, whose refusal gives the reason. The same answer again is the same.
  */
 class Sender implements Answers {
   readonly #apiKey: string | null;
@@ -193,7 +193,7 @@ class Sender implements Answers {
   }
 }
 
-/** Null where there is no credential, or the platform sends none with a WebSocket, such as a browser. */
+/** Null if there is no credential, or the platform sends none with a WebSocket, such as a browser. */
 function socketOf(url: string, apiKey: string | null): WebSocket | null {
   if (apiKey === null) return null;
   try {

@@ -40,15 +40,15 @@ export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pi
   /** Takes each event of the job, while it runs. */
   readonly onEvent?: ((event: JobEvent) => unknown) | undefined;
   /**
-   * Whether a promise is asked for, and kept with the result. Where it is `required`, a run counts as accepted only with one:
-   * without it, or if the service keeps no log, the job is cancelled and the run fails.
+   * Whether a promise is asked for, and kept with the result. If it is `required`, a run counts as accepted only with a promise:
+   * without one, or if the service keeps no log, the job is cancelled and the run fails.
    */
   readonly promise?: PromiseWish | undefined;
   /** Whether the result is to have every event of the job. */
   readonly history?: boolean | undefined;
   /**
-   * How long each request may be put off where the service asks for patience: its budget is spent, or it is full. Default:
-   * that of the client's `retry`. What waits in the client for its turn asks nothing of the service, and so is not counted.
+   * The longest delay of each request if the service asks to come back later: its budget is spent, or it is full. Default: that
+   * of the client's `retry`. A program that waits in the client for its turn asks nothing of the service, and so is not counted.
    */
   readonly patienceSeconds?: number | undefined;
 }
@@ -57,9 +57,9 @@ export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pi
 export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDetail, 'terminal_reason' | 'signal'> {
   /** The files it left, by their path such as `output/plot.png`. Each has the digest that the service recorded. */
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
-  /** What separated the program from the host, as observed while it ran. Null: nothing was observed. */
+  /** The wall between the program and the host, as observed while it ran. Null: nothing was observed. */
   readonly isolation_class: IsolationClass | null;
-  /** The limits that held, each null where nothing was observed. Null: no program ran. */
+  /** The limits in force, each null if it was not observed. Null: no program ran. */
   readonly effective_limits: EffectiveLimits | null;
   /** The limits that were asked for and hold otherwise, with the value that holds: the service has ceilings. */
   readonly clamped: Readonly<Partial<Record<keyof EffectiveLimits, number>>>;
@@ -70,7 +70,7 @@ export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDeta
   readonly receipt: Receipt;
   /** The signed promise of the job; null if none was asked for, or none came. */
   readonly promise: JobPromise | null;
-  /** Every event, where the call asked for them. */
+  /** Every event, if the call asked for them. */
   readonly history?: readonly JobEvent[];
 }
 
@@ -153,11 +153,11 @@ const runTools = () => import('./run-tools.ts');
 
 interface Hearing extends Pick<RunOptions, 'onEvent' | 'onStdout' | 'onStderr' | 'onState' | 'signal'> {
   readonly callable: ToolOptions | undefined;
-  /** Whether the stream, or the last page, says what came of the job. */
+  /** Whether the stream, or the last page, has the outcome of the job. */
   readonly tellsEnd: boolean;
 }
 
-/** Passes on the events of a job until it has ended, and says what was told of its end. */
+/** Passes on the events of a job until it has ended, and returns the received outcome. */
 async function hear(
   session: Session,
   submitted: Submitted,
@@ -211,12 +211,12 @@ async function submissionOfRun(
   // The output of a build is its product.
   const mayName = submission.build === undefined && (await supports(session, 'output_patterns', signal));
   if (mayName) submission.outputs ??= ['output/**'];
-  // Whoever ends the job sends the same submission again.
+  // The code that ends the job sends the same submission again.
   if (promise !== false && (await (await promises()).promising(session, promise, signal))) submission.promise = true;
   return submission;
 }
 
-/** What the submission is to bring, so that nothing has to be asked for after it, or after the stream. */
+/** The members that the submission must bring, so that no further request is needed, or none after the stream. */
 function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'history', boolean>>) {
   const words: Exclude<SubmissionInclude, 'promise'>[] = [];
   if (asked.streams) words.push('stream_ticket');
@@ -225,7 +225,7 @@ function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'h
   return words.length === 0 ? undefined : words;
 }
 
-/** Ends the job, in one try. What was broken off may be the submission itself: then its key names the job. */
+/** Ends the job, in one try. The interrupted request may be the submission itself: then its key names the job. */
 async function abandon(
   session: Session,
   body: JobSubmission,
@@ -237,7 +237,10 @@ async function abandon(
   await once(session, 'DELETE /v1/jobs/{id}', { job_id: named });
 }
 
-/** A terminal result, with its files as bytes, and what the receipt says of how the program ran. It is read if it is not told. */
+/**
+ * A terminal result, with its files as bytes, and what the receipt says of how the program ran. The outcome is fetched if it was
+ * not received.
+ */
 export async function runResultOf(
   session: Session,
   { artifacts, ...folded }: FoldedResult,

@@ -102,7 +102,7 @@ export interface ServiceClient {
   sessions(options?: CallOptions): Promise<SessionList>;
   removeSession(name: string, options?: CallOptions): Promise<SessionRemoval>;
   /**
-   * Makes a link by which anyone reads the result of the job without a credential. Its `address` is told once. Only the
+   * Makes a link by which anyone reads the result of the job without a credential. Its `address` is returned only once. Only the
    * principal that submitted the job may, and only where the operator allows links.
    */
   createLink(job_id: string, options?: LinkOptions): Promise<CreatedLink>;
@@ -134,7 +134,7 @@ export interface ServiceClient {
   resultArtifact(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The signed promise that the log answers for the job, once it is signed; after at most `waitSeconds` (0–300). */
   promise(job_id: string, options?: CallOptions & { readonly waitSeconds?: number }): Promise<ExactBytes>;
-  /** What the log says of a promised job that waited longer than was promised. */
+  /** The log's statements about a promised job that waited longer than was promised. */
   pending(job_id: string, options?: CallOptions): Promise<PendingStatements>;
   /** Calls of tools that this caller may answer; with `waitSeconds`, as soon as there is one. */
   toolCalls(job_id: string, options?: ToolCallsOptions): Promise<ToolCalls>;
@@ -173,7 +173,7 @@ export interface ServiceClient {
   /** A grading once it has ended. The service holds the wait. */
   waitForGrading(grading_id: string, options?: WaitOptions): Promise<GradingDetail>;
   cancelGrading(grading_id: string, options?: CallOptions): Promise<GradingCancellation>;
-  /** What happened in a grading, as it happens: each event once and in order, until it has ended. */
+  /** The events of a grading as they happen: each once and in order, until it has ended. */
   gradingEvents(grading_id: string, options?: ReplayOptions): AsyncGenerator<GradingEvent, void>;
   /** The signer's current key. It is not a trust anchor: pin a key that came another way. Spec § Authentication 10. */
   publicKey(options?: CallOptions): Promise<PublicKey>;

@@ -24,9 +24,9 @@ export interface ProgramOptions {
   /** `python` (the default), `node`, `typescript`, `bash`, or the language of a runtime pack. */
   readonly language?: string | undefined;
   /**
-   * The content of each input file; `data.csv` is `input/data.csv` in the cell. At most 32 files of 2 MiB each, 4 MiB in
-   * all. A larger file is uploaded before, and what `upload` gave stands for it. So does `{ from: { job_id, path } }` for an
-   * output of another job.
+   * The content of each input file; `data.csv` is `input/data.csv` in the cell. At most 32 files of 2 MiB each, 4 MiB in all. A
+   * larger file is uploaded first, and named by the result of `upload`. So does `{ from: { job_id, path } }` for an output of
+   * another job.
    */
   readonly files?: Readonly<Record<string, FileContent | NamedContent>> | undefined;
   /** Paths of the files to bring back, and patterns such as `output/**`. */

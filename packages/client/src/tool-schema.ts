@@ -1,6 +1,6 @@
 /**
  * Schemas of tools: JSON Schema as it is, or a schema of a library that keeps to Standard Schema, such as Zod, Valibot and
- * ArkType. The library checks arguments here, too, and may change them; the service gets what it says of itself in JSON.
+ * ArkType. The library checks arguments here, too, and may change them; the service gets the library's JSON Schema.
  */
 
 /** A schema by https://standardschema.dev, which may also tell its JSON Schema. */
@@ -23,7 +23,7 @@ interface Telling {
   readonly toJsonSchema?: () => object;
 }
 
-/** The keywords that a service takes. What a library writes beside them, such as `pattern`, it checks itself. */
+/** The keywords that a service takes. The library itself checks its other keywords, such as `pattern`. */
 const KEYWORDS: ReadonlySet<string> = new Set(
   `type enum const properties required additionalProperties items prefixItems contains minContains maxContains anyOf oneOf allOf not
    if then else dependentRequired dependentSchemas propertyNames minProperties maxProperties minItems maxItems uniqueItems minLength
@@ -56,7 +56,7 @@ export function jsonSchemaOf(
   return told === undefined ? undefined : (known(told) as Record<string, unknown>);
 }
 
-/** The value as the library understands it, or what it says is wrong. */
+/** The value as the library understands it, or its error. */
 export async function validated(
   schema: ToolSchema | undefined,
   value: unknown,

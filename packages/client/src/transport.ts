@@ -35,7 +35,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** What is still to be read of a streamed answer, which has no bytes yet. */
+  /** The unread rest of a streamed answer, which has no bytes yet. */
   readonly body?: Response['body'];
 }
 

@@ -1,7 +1,7 @@
 /**
- * A job's history and its receipt, compared with each other as an auditor does who trusts no stored digest: every link
- * and every digest is recomputed. This shows that the record is whole, and not who made it: that is what the attestation
- * is for. Loaded when it is first used. Spec § Events 7 and 8.
+ * A job's history and its receipt, compared with each other as an auditor does who trusts no stored digest: every link and every
+ * digest is recomputed. This shows that the record is whole, not who made it: the attestation shows that. Loaded when it is first
+ * used. Spec § Events 7 and 8.
  */
 import { canonicalJson } from './canonical-json.ts';
 import type {
@@ -17,7 +17,7 @@ import type { Sha256 } from './digest.ts';
 import { type EvidenceCheck, refuse } from './failure.ts';
 import type { CallOptions, ReplayOptions } from './job-options.ts';
 
-/** A history of which every link was recomputed. */
+/** A history whose links were all recomputed. */
 export interface Chain {
   /** The digest of the last event. */
   readonly head: string;
@@ -100,7 +100,7 @@ export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools
   }
   if (output !== undefined) same('output', output, await outputOf(events, sha256));
   if (output_artifacts !== undefined) same('artifacts', output_artifacts, dataOf(events, 'artifact'));
-  // Both are absent where the job did not ask for any.
+  // Both are absent if the job did not ask for any.
   same('artifacts', large_outputs ?? [], dataOf(events, 'large_output'));
   return { job_id, chain, receipt_sha256, receipt };
 }

@@ -1,8 +1,8 @@
 /**
- * Files that stay between runs, kept by the caller. A step is a job that gets the files as its input, works in a directory that
- * holds them, and gives back what is then there. The service keeps no state: the output of one step is the input of the next. The
- * receipts say so, and every step checks it: the digest of its input is that of the output before it. Loaded when it is first
- * used.
+ * Files that stay between runs, kept by the caller. A step is a job that gets the files as its input, works in a directory with
+ * them, and returns the files that are then there. The service keeps no state: the output of one step is the input of the next.
+ * The receipts say so, and every step checks it: the digest of its input equals the digest of the output before it. Loaded when
+ * it is first used.
  */
 
 import type { ArtifactRecord, Receipt } from './contract-types.ts';
@@ -22,8 +22,8 @@ export interface Step {
   /** The digest of the files that it left, from the receipt. */
   readonly outputDigest: string;
   /**
-   * Whether the workspace took over what it left. It does not where the program was ended by a limit or by a request,
-   * or where it left more or larger files than come back.
+   * Whether the workspace took over the step's files. It did not if the program was ended by a limit or by a request, or if it
+   * left more or larger files than can come back.
    */
   readonly wasKept: boolean;
   /** Whether the caller changed files since the last step that was kept. */
@@ -34,17 +34,17 @@ export type StepOptions = Omit<RunOptions, 'files' | 'outputs' | 'libraries'>;
 
 export interface Workspace {
   /**
-   * Runs code in `python` (the default), `node`, `typescript` or `bash`. Its working directory holds the files, and what
-   * it leaves there is kept: at most 32 files of 2 MiB, 4 MiB in all. Variables, empty directories and modes are not
-   * kept. Steps run one after the other. Change files between them: what a step leaves replaces all.
-   * @throws EvidenceFailure `workspace` where the receipt lists other files than this workspace sent or got back
+   * Runs code in `python` (the default), `node`, `typescript` or `bash`. Its working directory has the files, and its remaining
+   * files are kept: at most 32 files of 2 MiB, 4 MiB in all. Variables, empty directories and modes are not kept. Steps run one
+   * after the other. Change files between steps: the files of a step replace all. @throws EvidenceFailure `workspace` if the
+   * receipt lists other files than this workspace sent or got back
    */
   run(program: string, options?: StepOptions): Promise<RunResult>;
   /** Adds a file or replaces it. `path` is relative, such as `data/a.csv`. */
   write(path: string, content: string | Uint8Array): void;
-  /** The content of a file; undefined where there is none. */
+  /** The content of a file; undefined if there is none. */
   read(path: string): Uint8Array<ArrayBuffer> | undefined;
-  /** Removes a file. False where there is none. */
+  /** Removes a file. False if there is no such file. */
   remove(path: string): boolean;
   /** The paths of all files, sorted. */
   paths(): string[];

@@ -1,4 +1,4 @@
-/** What was read from the service, and for how long it is shown without reading it again. */
+/** The data read from the service, and for how long it is shown without reading it again. */
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { noticeRefusal } from './session/session.ts';
 

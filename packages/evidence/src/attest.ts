@@ -83,7 +83,7 @@ export function attest(record: TerminalRecord, signer: EnvelopeSigner): AttestRe
   if (envelope.length > envelopeBytesMax) return tooLarge('envelope', envelope.length, envelopeBytesMax);
   const { key_id, loggedKey: key } = signer;
   const [signature] = signed.signatures;
-  // Without a salt, whoever guesses the statement and has the key could find its leaf.
+  // Without a salt, anyone who guesses the statement and has the key could find its leaf.
   const isLogged = key != null && record.kept.salt !== null;
   const leaf_hash = isLogged ? logLeaf({ bytes: envelope, envelope: signed, signature, key }) : null;
   return {

@@ -1,6 +1,6 @@
 /**
- * A canary: an ordinary signed job of a service's own, whose program tries what its cell must refuse and says what came of
- * each try. Its statement has the lines that it wrote, so the envelope alone tells them, and the receipt has their digest.
+ * A canary: an ordinary signed job of a service itself, whose program tries what its cell must refuse and reports the outcome of
+ * each try. Its statement has the lines that it wrote, so the envelope alone shows them, and the receipt has their digest.
  */
 
 import { outputEvidenceOf } from './output.ts';
@@ -81,7 +81,7 @@ export function canaryLines(stdout: string): readonly string[] | null {
   return lines.length <= linesMax && lines.every((line) => LINE.test(line)) ? lines : null;
 }
 
-/** Reads what the statement of a canary says. Whoever asks has checked its signature, or trusts the store. */
+/** Reads the statement of a canary. The caller has checked its signature, or trusts the store. */
 export function canaryFindings({ tenant, also, receipt }: ExecutionPredicate): CanaryFindings {
   const nothing = (problem: string): CanaryFindings => ({ tries: [], problem });
   if (tenant !== CANARY_TENANT) return nothing('it is not a canary');

@@ -62,7 +62,7 @@ export function decodeEnvelope(bytes: Uint8Array): EnvelopeResult {
   return { kind: 'envelope', envelope: { payloadType, payload: payloadBytes, signatures: decoded } };
 }
 
-/** The signatures, or what is wrong with them. */
+/** The signatures, or the fault in them. */
 function decodeSignatures(signatures: unknown): EnvelopeSignature[] | string {
   if (!Array.isArray(signatures) || signatures.length === 0) return 'it has no signatures';
   if (signatures.length > SIGNATURES_MAX) return `it has more than ${SIGNATURES_MAX} signatures`;

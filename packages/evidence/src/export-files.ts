@@ -8,7 +8,7 @@ import type { ExportContent } from './export-content.ts';
 import { EXPORT_FILES, EXPORT_MANIFEST, EXPORT_OPTIONAL_FILES, exportManifest } from './job-export.ts';
 import { argumentsText, policyText, variablesText } from './spec-texts.ts';
 
-/** Why what came from a service cannot be exported. */
+/** The reason why the service's data cannot be exported. */
 export class ExportFailure extends Error {
   override readonly name = 'ExportFailure';
 }
@@ -37,8 +37,8 @@ export interface ExportChoice {
 }
 
 /**
- * Every file of the export by its path, the manifest first. An uploaded file is what `blobs` has of it. Data from a service is
- * not trusted. Input must be below `input/` and output below `output/`, so that no file replaces another.
+ * Every file of the export by its path, the manifest first. An uploaded file is in `blobs`. Data from a service is not trusted.
+ * Input must be below `input/` and output below `output/`, so that no file replaces another.
  *
  * @throws ExportFailure if the job has no receipt, or a file has a path that no job's file can have
  */

@@ -36,13 +36,13 @@ export interface ExecutionPredicate {
   readonly receipt: StoredReceipt;
   /** 16 random bytes in hex, so that nobody who guesses the rest can tell it from a digest. Absent in older ones. */
   readonly salt?: string;
-  /** Which job of its tenant it is, from 1, in the order of acceptance. Absent in older ones, and where it is not told. */
+  /** The number of the job in its tenant, from 1, in the order of acceptance. Absent in older ones, and if it is not stated. */
   readonly tenantJobNumber?: number;
   /** Members that this version does not know. A reader shows it, and decides nothing by it. */
   readonly also?: Readonly<Record<string, unknown>>;
 }
 
-/** What was kept with a job for its predicate alone; null for a job of an earlier version. */
+/** Values kept with a job only for its predicate; null for a job of an earlier version. */
 export interface KeptForPredicate {
   readonly salt: string | null;
   readonly tenant_number: number | null;
@@ -50,7 +50,7 @@ export interface KeptForPredicate {
   readonly also?: string | null;
 }
 
-/** Why what was kept cannot be stated; null if it can be. No digest covers it. */
+/** The reason why a kept value cannot be stated; null if it can be. No digest covers it. */
 export function keptProblem({ salt, tenant_number, also = null }: KeptForPredicate): string | null {
   if (salt !== null && !OPTIONAL_FORMS.salt(salt)) return 'the salt is malformed';
   if (also !== null && !isObjectText(also)) return 'what is said beside the receipt is malformed';

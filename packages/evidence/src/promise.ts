@@ -1,7 +1,7 @@
 /**
- * What a service that keeps a log promises when it accepts a job: which job of its tenant it is, what was submitted, and by
- * when the log answers. Where the job still waits then, the log has a statement that says so, with a new time. Both are
- * in-toto statements that the key of results signs. docs/decisions/0066.
+ * The content of a promise that a service with a log makes when it accepts a job: the number of the job in its tenant, the
+ * submission, and the time by which the log answers. If the job still waits then, the log has a statement that says so, with a
+ * new time. Both are in-toto statements that the key of results signs. docs/decisions/0066.
  */
 import { sha256Hex } from '#sha256';
 import { type EnvelopeSigner, signedEnvelope } from './attest.ts';
@@ -20,7 +20,7 @@ export const PENDING_TYPE = 'urn:svc:predicate:job-pending:v1';
 interface PromisedJob {
   readonly tenant: string;
   readonly jobId: string;
-  /** Which job of its tenant it is, from 1, in the order of acceptance. Absent where it is not told. */
+  /** The number of the job in its tenant, from 1, in the order of acceptance. Absent if it is not stated. */
   readonly tenantJobNumber?: number;
   /** The time by which the log has the result, or a statement that the job waits. */
   readonly answerBy: string;

@@ -11,7 +11,7 @@ import { bytesOfPieces } from './text-bytes.ts';
 export const RESULT_ARTIFACT_TYPE = 'urn:svc:execution-result:v1';
 export const RESULT_ARTIFACT_SCHEMA_VERSION = 1;
 
-/** A terminal job as stored. Its tenant is authoritative, whatever an old receipt says. */
+/** A terminal job as stored. Its tenant is authoritative, even if an old receipt has another. */
 export interface TerminalJob {
   readonly tenant: string;
   readonly job_id: string;

@@ -1,6 +1,6 @@
 /**
- * The calls of a program's tools and their answers, made only from the events of its job. The digest of a transcript says nothing
- * of numbers, times and principals, so that two runs that asked and were told the same have the same.
+ * The calls of a program's tools and their answers, made only from the events of its job. The digest of a transcript covers no
+ * numbers, times and principals, so that two runs with the same calls and answers have the same digest.
  */
 
 import { sha256Hex } from '#sha256';

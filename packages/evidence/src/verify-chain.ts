@@ -73,7 +73,7 @@ export function verifyChain(events: Iterable<JobEvent>, expected: ExpectedChain 
   return { kind: 'intact', head, count, unverifiable: seq - count };
 }
 
-/** The tail of the chain before an event: what that event must follow from. */
+/** The tail of the chain before an event, which the event must follow. */
 interface Position {
   readonly job_id: string;
   readonly seq: number;

@@ -41,7 +41,7 @@ export interface EnvelopeVerificationInput {
   readonly expected: { readonly tenant: string; readonly subjectName: string; readonly mediaType: string };
 }
 
-/** A check that passed, and what it found, for a reader. */
+/** A check that passed, and its findings, for a reader. */
 export interface PassedStep {
   readonly step: VerificationStep;
   readonly detail: string;

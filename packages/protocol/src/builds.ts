@@ -1,4 +1,4 @@
-/** A program that is compiled once, and what comes of it. Spec § Builds. */
+/** A program that is compiled once, and its product. Spec § Builds. */
 import { BUILD_OPTIONS } from './build-options.ts';
 import { buildOptionsMax, wordBytesMax } from './limits.ts';
 import { type Static, Type } from './type.ts';

@@ -1,5 +1,5 @@
 /**
- * Where each operation is: its method and its path, apart from `operations.ts` so that a client need not load the schemas.
+ * The address of each operation: its method and its path, apart from `operations.ts` so that a client need not load the schemas.
  * Spec § Endpoints.
  */
 

@@ -55,7 +55,7 @@ export type Violation = Static<typeof Violation>;
 /** Output as recorded: one line without its newline, or a piece of at most 16 KiB of a longer one. */
 export const OutputRecord = Type.Object({
   text: Type.String(),
-  /** Present where no newline followed this piece. */
+  /** Present if no newline followed this piece. */
   partial: Type.Optional(Type.Literal(true)),
 });
 export type OutputRecord = Static<typeof OutputRecord>;
@@ -87,7 +87,7 @@ export const ToolCallRecord = Type.Object({
   call: Type.Integer({ minimum: 0 }),
   tool: Type.String(),
   arguments: Type.Unknown(),
-  /** Why the service refused it, which the program was told. Nobody can answer it then. */
+  /** The reason why the service refused it, which the program got. Nobody can answer it then. */
   refused: Type.Optional(Type.String()),
 });
 export type ToolCallRecord = Static<typeof ToolCallRecord>;

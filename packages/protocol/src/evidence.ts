@@ -1,6 +1,6 @@
 /**
- * The two signed documents as JSON: the envelope and the result artifact. They are served as the exact bytes that were
- * stored. Nothing reads them by these schemas; they tell what is in the bytes. Spec § Result artifact.
+ * The two signed documents as JSON: the envelope and the result artifact. They are served as the exact bytes that were stored.
+ * Nothing reads them by these schemas; they describe the bytes. Spec § Result artifact.
  */
 import { Violation } from './events.ts';
 import { endMembers } from './receipt.ts';

@@ -76,7 +76,7 @@ export interface JobEnd extends JobRecord {
   readonly peer?: JobEnd | undefined;
 }
 
-/** Where a test sends what it prints. */
+/** The destination of a test's output. */
 export const STDOUT_FILE = 'output/stdout';
 
 export function jobRecord({ job_id, receipt_sha256, terminal_reason, exit_code }: JobEnd): JobRecord {

@@ -23,7 +23,7 @@ export type ExitCodes = (typeof EXIT_CODES)[number];
 
 /**
  * Who measured processor time and memory: the host for the program's cell, in which a small process 1 runs too, or the kernel of
- * its gVisor guest for the program alone. Null where they are not the program's alone.
+ * its gVisor guest for the program alone. Null if they are not the program's alone.
  */
 export type Account = (typeof ACCOUNTS)[number] | null;
 
@@ -35,7 +35,7 @@ export interface JobRecord {
   readonly exit_code: number | null;
 }
 
-/** A run of the program. Its times are null where a compiler worked in the same job, and its part is not known. */
+/** A run of the program. Its times are null if a compiler worked in the same job, and its part is not known. */
 export interface RunRecord extends JobRecord {
   /** The outcome of a compiler: an error in the program, a limit that it met, or null if it succeeded or ran elsewhere. */
   readonly compiler: 'error' | 'limit' | null;
@@ -89,10 +89,10 @@ export interface JudgedTest extends TestRecord {
   readonly points: number;
   /** Whether some of the output is unknown. */
   readonly is_cut: boolean;
-  /** The texts that the judge compares, or commits to; null where a job of its own compares them. */
+  /** The texts that the judge compares, or commits to; null if a separate job compares them. */
   readonly stdout: string | null;
   readonly expected: string | null;
-  /** Their digests, where the judge is not given the texts. */
+  /** Their digests, if the judge does not get the texts. */
   readonly stdout_sha256: string | null;
   readonly expected_sha256: string | null;
 }

@@ -25,7 +25,7 @@ export interface Ran {
   readonly is_cut: boolean;
   readonly check: CheckRecord | null;
   readonly validations: readonly CheckRecord[];
-  /** Whether its output is the expected one, where no other job says so. */
+  /** Whether its output is the expected one, if no other job decides that. */
   readonly isAlike: boolean;
 }
 

@@ -62,7 +62,7 @@ export interface SaidViolation {
 /** A compiler says so of the program: it names a line of it, or a symbol. */
 const ABOUT_PROGRAM =
   /^[^\s:]+:\d+(:\d+)?: (fatal )?error: |undefined reference to|multiple definition of|relocation truncated to fit/im;
-/** It says so where a limit stopped it or a part of it, even if it also names a line. */
+/** It says so if a limit stopped it or a part of it, even if it also names a line. */
 const ABOUT_LIMIT =
   /no space left on device|cannot allocate memory|file too large|resource temporarily unavailable|out of memory|out of resources|signal terminated program|terminated with signal/i;
 

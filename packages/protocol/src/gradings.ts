@@ -1,6 +1,6 @@
 /**
- * A grading: programs against tests in one request, which the service makes into jobs. Its body, and what its owner reads of
- * it. `grading.ts` has the judge. Spec § Gradings.
+ * A grading: programs against tests in one request, which the service makes into jobs. Its body, and its owner's view.
+ * `grading.ts` has the judge. Spec § Gradings.
  */
 import { BlobName } from './blob.ts';
 import { COMPARISONS, VERDICT_SCHEMA } from './grading.ts';
@@ -201,7 +201,7 @@ export type GradingDetail = Static<typeof GradingDetail>;
 export const GradingCancellation = Type.Object({ ...detailMembers, already_terminal: Type.Boolean() });
 export type GradingCancellation = Static<typeof GradingCancellation>;
 
-/** Answer of POST: where the new (or the earlier) grading is. URLs are relative. */
+/** Answer of POST: the address of the new (or the earlier) grading. URLs are relative. */
 export const GradingAnswer = Type.Object({
   grading_id: GradingId,
   status: Type.Literal('running'),

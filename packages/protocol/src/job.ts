@@ -88,7 +88,7 @@ export const JobListItem = Type.Object({
   ...lifecycle,
   truncated: Type.Boolean(),
   attestation_available: Type.Boolean(),
-  /** Only where it has some. */
+  /** Present only if the job has labels. */
   labels: Type.Optional(Type.Array(Type.String())),
   first_line: Type.Optional(
     Type.String({
@@ -128,16 +128,16 @@ export const FoldedResult = Type.Object({
 });
 export type FoldedResult = Static<typeof FoldedResult>;
 
-/** Answer of POST /v1/jobs: where the new (or the earlier) job is. URLs are relative. */
+/** Answer of POST /v1/jobs: the address of the new (or the earlier) job. URLs are relative. */
 export const SubmissionAnswer = Type.Object({
   job_id: JobId,
-  /** The status at acceptance, even where the key names a job that has ended since. */
+  /** The status at acceptance, even if the key names a job that has ended since. */
   status: Type.Literal('queued'),
   created_at: Timestamp,
   stream_url: RelativeUrl,
   history_url: RelativeUrl,
   result_url: RelativeUrl,
-  /** Where the submission has an interactor. */
+  /** Present if the submission has an interactor. */
   interaction: Type.Optional(Interaction),
 });
 export type SubmissionAnswer = Static<typeof SubmissionAnswer>;
@@ -151,8 +151,8 @@ export const StreamTicket = Type.Object({
 export type StreamTicket = Static<typeof StreamTicket>;
 
 /**
- * The answer to a submission that may wait and may ask for more. `status` is that of the acceptance, also where there is a
- * result. Other requested members come with the result; the promise and the ticket also come without one.
+ * The answer to a submission that may wait and may ask for more. `status` is the status at acceptance, even if there is a result.
+ * Other requested members come with the result; the promise and the ticket also come without one.
  */
 export const AwaitedSubmission = Type.Object({
   ...SubmissionAnswer.properties,

@@ -1,5 +1,5 @@
 /**
- * Links: whoever is given one reads the result of a job without a credential, until it ends. Its secret is returned once, to
+ * Links: anyone with a link reads the result of a job without a credential, until it ends. Its secret is returned once, to
  * whoever makes it.
  */
 import { linkSecondsDefault, linkSecondsMax, linkSecondsMin } from './limits.ts';
@@ -69,7 +69,7 @@ export const LinkedJob = Type.Object({
   terminal_reason: Nullable(Type.Enum([...TERMINAL_REASONS])),
   /** Whether the signed envelope and the result that it is about can be read. */
   attestation_available: Type.Boolean(),
-  /** Only what the link shows of it. */
+  /** Only the parts that the link shows. */
   requested_spec: StoredSpec,
   receipt: Type.Optional(AnyReceipt),
   receipt_sha256: Type.Optional(Sha256),

@@ -17,7 +17,7 @@ type JsonContent<A> = A extends { content: { 'application/json': infer S extends
 type ContentOf<A> = A extends { content: infer Content } ? keyof Content & string : never;
 type ListedHeaders<A> = A extends { headers: readonly (infer Name extends string)[] } ? Name : never;
 
-/** The JSON body that an operation succeeds with; `never` where it answers something else than JSON. */
+/** The JSON body of an operation's success; `never` if it answers something other than JSON. */
 export type AnswerBody<Id extends OperationId, Status = StatusOf<Id>> = JsonContent<AnswerOf<Id, Status>>;
 
 /** The media types that an operation answers in. */

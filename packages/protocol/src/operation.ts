@@ -1,4 +1,4 @@
-/** One operation as data: who may call it, what it takes and what it answers. The table is in `operations.ts`. */
+/** One operation as data: its callers, its input and its answers. The table is in `operations.ts`. */
 
 import type { OperationEndpoint } from './endpoints.ts';
 import type { ErrorCode } from './errors.ts';

@@ -1,8 +1,7 @@
 /**
- * Every operation of the service as data: who may call it, what it takes, what it answers and which refusals it knows.
- * Routes, clients and the OpenAPI document are made from this table, and what it says is typed: a route that holds, answers or
- * reads what its operation does not list does not compile.
- * Spec § Endpoints.
+ * Every operation of the service as data: its callers, its input, its answers and its refusals. Routes, clients and the OpenAPI
+ * document are made from this table, and what it says is typed: a route that holds, answers or reads what its operation does not
+ * list does not compile. Spec § Endpoints.
  */
 
 import { Bytes, json, metrics, NoMembers, OpenApiDocument, storedBytes } from './answers.ts';

@@ -1,4 +1,4 @@
-/** The receipt of a job: what was observed, digested. Spec § Receipt. */
+/** The receipt of a job: digested observations. Spec § Receipt. */
 
 import { StoredBuild, StoredProduct } from './builds.ts';
 import { ArtifactRecord, EffectiveLimitsSchema } from './events.ts';
@@ -73,7 +73,7 @@ export const ResourceUsage = Type.Object({
 });
 export type ResourceUsage = Static<typeof ResourceUsage>;
 
-/** Who counted what a program took: the host's kernel for its cell, or the kernel of its gVisor guest for its processes. */
+/** Who measured a program's usage: the host's kernel for its cell, or the kernel of its gVisor guest for its processes. */
 export const ACCOUNTS = ['cell', 'guest'] as const;
 
 /** The same for the program alone, without its compiler. Absent if it did not run or was not observed. */

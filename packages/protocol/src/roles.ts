@@ -1,5 +1,5 @@
 /** The tasks of a node. A service that is alone does all of it. */
 
-/** `api` serves callers, `executor` runs programs, `signer` signs what was run. */
+/** `api` serves callers, `executor` runs programs, `signer` signs results. */
 export const NODE_ROLES = ['api', 'executor', 'signer'] as const;
 export type NodeRole = (typeof NODE_ROLES)[number];

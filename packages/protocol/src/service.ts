@@ -67,12 +67,12 @@ export const Capabilities = Type.Object({
     /** How long a blob is kept after a job last named it. */
     keep_seconds: Type.Integer(),
   }),
-  /** Bounds of a job's own libraries: of their archive, and of what is unpacked of it. An earlier version lacks it. */
+  /** Limits of a job's own libraries: of their archive, and of its unpacked content. An earlier version lacks it. */
   libraries: Type.Optional(
     Type.Object({ max_packed_bytes: Type.Integer(), max_bytes: Type.Integer(), max_entries: Type.Integer() }),
   ),
   concurrent_mem_mb_max: Type.Integer(),
-  /** What one tenant may have: results waited for at once, jobs in the queue, and requests a second, in bursts of so many. */
+  /** A tenant's limits: results waited for at once, jobs in the queue, and requests a second, with the size of bursts. */
   per_tenant: Type.Object({
     waits_max: Type.Integer(),
     queue_max: Type.Integer(),
@@ -120,7 +120,7 @@ export const CanaryStatus = Type.Object({
   runtime_pack: Type.String(),
   job_id: JobId,
   finished_at: Timestamp,
-  /** What its cell did not refuse, or why it shows nothing; null if everything was refused. */
+  /** The attempts that its cell did not refuse, or why it shows nothing; null if everything was refused. */
   problem: Nullable(Type.String()),
 });
 export type CanaryStatus = Static<typeof CanaryStatus>;
@@ -142,7 +142,7 @@ export const ServiceStatus = Type.Object({
     last_error: Nullable(Type.String()),
     last_error_at: Nullable(Timestamp),
   }),
-  /** The log of what is signed: leaves with a place, those under the last head, statements that wait. Null without one. */
+  /** The log of signed statements: leaves with a place, those under the last head, statements that wait. Null without one. */
   log: Nullable(
     Type.Object({
       origin: Type.String(),
@@ -178,7 +178,7 @@ export const ServiceStatus = Type.Object({
       damaged: Type.Integer(),
     }),
   ),
-  /** What cells refused lately, of the packs that jobs use. An earlier version lacks it. */
+  /** The recent results of canaries, for the packs that jobs use. An earlier version lacks it. */
   canaries: Type.Optional(
     Type.Array(Type.Object({ ...CanaryStatus.properties, node: Type.Optional(Type.Integer()) }), {
       description: 'Empty if no canaries are sent, or none has ended yet.',

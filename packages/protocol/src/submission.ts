@@ -127,7 +127,7 @@ export const OutputPath = Type.String({
     'A file, relative and under `output/`; or `output/**` and `output/DIRECTORY/**` for every regular file below.',
 });
 
-/** Outputs that come back by their digests, because they may be larger than what an answer holds. */
+/** Outputs that come back by their digests, because they may be larger than an answer. */
 export const LargeOutputs = Type.Object(
   {
     paths: Type.Optional(
@@ -335,26 +335,26 @@ export const RequestedSpec = Type.Object({
   env: ProgramVariables,
   files: Type.Array(StoredFile),
   outputs: Type.Array(OutputPath),
-  /** Only where the submission asked for some. */
+  /** Present only if the submission asked for some. */
   large_outputs: Type.Optional(StoredLargeOutputs),
-  /** Only where nothing is to run but the compiler. */
+  /** Present only if nothing runs except the compiler. */
   build: Type.Optional(StoredBuild),
-  /** Only where the program was built before. Its product is among the files. */
+  /** Present only if the program was built before. Its product is among the files. */
   product: Type.Optional(StoredProduct),
   runtime: Nullable(Type.String()),
   requirements: StoredRequirements,
   limits: RequestedLimitsSchema,
   reproducible: Type.Optional(Type.Literal(true)),
   interaction: Type.Optional(Interaction),
-  /** Only where the submission asked for a promise. */
+  /** Present only if the submission asked for a promise. */
   promise: Type.Optional(Type.Literal(true)),
-  /** Only where it has some. */
+  /** Present only if there are some. */
   labels: Type.Optional(Type.Array(Type.String())),
-  /** Only where the receipt has them. */
+  /** Present only if the receipt has them. */
   sign_labels: Type.Optional(Type.Literal(true)),
   /** Only of a step of a session. */
   session: Type.Optional(SessionStep),
-  /** Only where the program may call tools. */
+  /** Present only if the program may call tools. */
   tools: Type.Optional(StoredTools),
 });
 export type RequestedSpec = Static<typeof RequestedSpec>;

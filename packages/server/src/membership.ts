@@ -1,6 +1,6 @@
 /**
- * The differences between a service that is alone with its store and one whose nodes share it: two values of one shape, of
- * which the start makes one. Stages of a job ask `store.fleet` only for what one node does for the others.
+ * The differences between a service that is alone with its store and one whose nodes share it: two values of one shape, of which
+ * the start makes one. Stages of a job use `store.fleet` only for the tasks that one node does for the others.
  */
 import type { CanaryStatus, NodeRole, ServiceStatus } from '@vouchbox/protocol';
 import { type CredentialRows, rememberedRows, sharedRows } from './access/credential-rows.ts';
@@ -34,7 +34,7 @@ export interface Membership {
   readonly rows: CredentialRows;
   /** The nudges that other nodes get, too. */
   readonly nudges: Nudges;
-  /** The nudges of this process alone: what it heard from others is not repeated to them. */
+  /** The nudges of this process alone: messages from others are not repeated to them. */
   readonly ownNudges: Nudges;
   /** The other living nodes that run jobs. */
   readonly others: () => readonly OtherExecutor[];
@@ -53,8 +53,8 @@ export interface Membership {
   /** The results of canaries: those of this node, or those of all nodes. */
   canaries(own: readonly CanaryStatus[]): NonNullable<ServiceStatus['canaries']>;
   /**
-   * Begins to work with the other nodes. `lost` resolves once another has taken over what this node runs, which is then
-   * ended. A promise in an object is not awaited with it.
+   * Begins to work with the other nodes. `lost` resolves once another node has taken over this node's jobs, which are then ended.
+   * A promise in an object is not awaited with it.
    */
   join(parts: NodeParts, work: Joining): Promise<{ lost: Promise<Error> }>;
 }
@@ -140,7 +140,7 @@ function signingTurns(fleet: Fleet, nudges: Nudges): Membership['signingTurns'] 
   return { isOurTurn, onProblemChange: () => fleet.look() };
 }
 
-/** Ends what this node runs once another has taken over its jobs. */
+/** Ends this node's jobs once another has taken them over. */
 async function lostBy(fleet: Fleet, { dispatcher, log }: Joining): Promise<Error> {
   const error = await fleet.lost;
   log.fatal({ err: error }, 'this node can change nothing more, and ends');

@@ -154,7 +154,7 @@ function seconds(milliseconds: number | null): string | null {
   return milliseconds === null ? null : (milliseconds / 1000).toFixed(3);
 }
 
-/** The members that are in base64 where a caller wants that: texts that programs, compilers and the sandbox wrote. */
+/** The members that are in base64 on request: texts of programs, compilers and the sandbox. */
 const TEXTS = ['stdout', 'stderr', 'compile_output', 'message'] as const;
 
 function inForm(outcome: Members, form: TextForm): Members {

@@ -39,7 +39,7 @@ function configInfo({ features, limits: { defaults, ceilings } }: Capabilities) 
     maintenance_mode: false,
     enable_wait_result: true,
     enable_compiler_options: features.includes('builds'),
-    // None that is named: all that have a compiler.
+    // No name: all languages with a compiler.
     allowed_languages_for_compile_options: [],
     enable_command_line_arguments: true,
     enable_submission_delete: false,

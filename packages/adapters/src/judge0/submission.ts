@@ -73,7 +73,7 @@ const OPTIONS = 'compiler_options';
 /** As long as there. */
 const optionsCharsMax = 512;
 
-/** Which options a compiler takes is the service's to say; the rest is refused as Judge0 refuses it. */
+/** The service decides which options a compiler takes; others are refused as Judge0 refuses them. */
 function compilerOptions(body: Body, language: Language, hasBuilds: boolean): readonly string[] {
   const text = optionalText(body, OPTIONS) ?? '';
   const options = wordsOf(text);

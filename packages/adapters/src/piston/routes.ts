@@ -1,6 +1,6 @@
 /**
- * Piston's interface, version 2: `/api/v2/runtimes` and `/api/v2/execute`, also under the prefix that its public
- * service had. A version is not selected: whatever is asked for, the one that is installed runs, and the answer names it.
+ * Piston's interface, version 2: `/api/v2/runtimes` and `/api/v2/execute`, also under the prefix that its public service had. A
+ * version is not selected: the installed one runs, whatever is requested, and the answer names it.
  */
 import type { Capabilities } from '@vouchbox/protocol';
 import type { Language } from '@vouchbox/protocol/vocabulary';

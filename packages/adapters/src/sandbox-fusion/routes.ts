@@ -38,7 +38,7 @@ export const sandboxFusion: Adapter = {
     });
   },
   statusOf: ({ status }) => (status === 400 ? 422 : status >= 500 ? 200 : status),
-  // What is wrong in the sandbox is an outcome there, and not a failed request.
+  // An error in the sandbox is an outcome there, not a failed request.
   errorBody: ({ status, message, member }) =>
     status >= 500
       ? { ...NOTHING, status: 'SandboxError', message }

@@ -1,4 +1,4 @@
-/** `vouchbox jobs`, `libraries`, `sessions`, `link`, `links` and what else is about jobs in the table of commands. */
+/** `vouchbox jobs`, `libraries`, `sessions`, `link`, `links` and the other commands about jobs in the table of commands. */
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { type Command, Option } from 'commander';
 import type { ExportOptions } from '../export.ts';

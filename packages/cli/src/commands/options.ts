@@ -2,7 +2,7 @@
 import { ISOLATION_CLASSES, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** A command returns its exit code, which becomes that of the process. */
+/** A command returns its exit code, which becomes the process's. */
 export function ending(work: Promise<number>): Promise<void> {
   return work.then((code) => {
     process.exitCode = code;
@@ -72,7 +72,7 @@ export function withStore(command: Command): Command {
   );
 }
 
-/** `--json`, which every command but `completion` has: what it prints on stdout is then one JSON document. */
+/** `--json`, which every command except `completion` has: its stdout is then one JSON document. */
 export function withJson(command: Command): Command {
   return command.option('--json', 'as JSON');
 }

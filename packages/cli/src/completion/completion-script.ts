@@ -1,6 +1,6 @@
 /**
- * The text that makes a shell complete the words of `vouchbox`, and of `svc`, its second name: a table of all words, read from
- * the table of commands, and a short function of that shell that looks up what fits. Nothing is started when Tab is pressed.
+ * The completion script of `vouchbox`, and of `svc`, its second name: a table of all words, read from the table of commands, and
+ * a short shell function that looks up the matching words. Nothing is started when Tab is pressed.
  */
 import { JOB_STATUSES, LANGUAGES, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import type { Command, Option } from 'commander';
@@ -12,8 +12,8 @@ export function completionScript(shell: Shell, program: Command): string {
 }
 
 /**
- * A line for each word: what was typed before it, the word, and what it means, as in `jobs |list|the newest jobs first`.
- * Before a value stands its option, as in `jobs list --status|queued|`, where a line without a word says that it takes one.
+ * A line for each word: the words before it, the word, and its meaning, as in `jobs |list|the newest jobs first`. Before a value
+ * comes its option, as in `jobs list --status|queued|`; a line without a word means that the option takes a value.
  */
 function linesOf(command: Command, typed: string): string[] {
   const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
@@ -59,7 +59,7 @@ _vouchbox_offers() {
   done <<< "$_vouchbox_table"
 }`;
 
-/** Each function takes the table. Where no word of it fits, the shell completes names of files. */
+/** Each function takes the table. If no word of it fits, the shell completes file names. */
 const SCRIPTS = {
   bash: (table: string) => `# Completion of vouchbox for bash, made by: vouchbox completion bash
 ${OFFERS(table)}

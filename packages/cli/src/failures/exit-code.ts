@@ -44,7 +44,7 @@ export const MONITOR_EXIT = {
   usage: 2,
   /** An address of the last round did not answer. */
   unanswered: 4,
-  /** The log contradicts what was seen of it: the number with which `service-verify` says so. */
+  /** The log contradicts its earlier heads: the exit code that `service-verify` uses too. */
   cheated: 6,
 } as const;
 

@@ -1,4 +1,4 @@
-/** Reports a failure of the command: in one line on stderr that says what to do, and by an exit code. */
+/** Reports a failure of the command: in one line on stderr with advice, and by an exit code. */
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { CommanderError } from 'commander';
@@ -63,7 +63,7 @@ function codeOf(error: Error): unknown {
   return 'code' in error ? error.code : undefined;
 }
 
-/** Recognised by name, as those below: that of the verifier is another class, which most commands do not load. */
+/** Recognised by name, as those below: the verifier has another class, which most commands do not load. */
 function isUsageError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'UsageError';
 }

@@ -1,4 +1,4 @@
-/** From where a job is exported, and its files in a directory. docs/VERIFYING.md. */
+/** The source of a job's export, and its files in a directory. docs/VERIFYING.md. */
 import {
   type ExportChoice,
   type ExportContent,
@@ -24,14 +24,14 @@ export interface ExportOrigin {
   readonly logProof: () => Promise<Uint8Array>;
   /** The signed promise of the job. Fails if it has none. */
   readonly promise: () => Promise<Uint8Array>;
-  /** The envelope of the canary that the job names. Fails if there is none. */
+  /** The envelope of the canary that the job names. Fails if the file does not exist. */
   readonly canary: () => Promise<Uint8Array>;
 }
 
-/** Takes a file in pieces, and says what it was. */
+/** Takes a file in pieces, and returns its size and digest. */
 export type BlobReader = (pieces: AsyncIterable<Uint8Array>) => Promise<FileDigest>;
 
-/** An export, and what it lacks. */
+/** An export, and its missing parts. */
 export interface Exported {
   /** Paths of uploaded files that are not stored any more, and so not in the directory. The receipt has their digests. */
   readonly missing: readonly string[];

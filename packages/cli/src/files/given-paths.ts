@@ -1,4 +1,4 @@
-/** Checks the paths of `--output` and `--file` before anything is started, and says what was probably meant. */
+/** Checks the paths of `--output` and `--file` before anything is started, and suggests what was probably meant. */
 import { outputProblem, pathProblem } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from '../failures/usage-error.ts';
 import { shellWord } from '../terminal/shell-word.ts';

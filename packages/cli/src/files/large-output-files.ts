@@ -30,7 +30,7 @@ export async function fetchOutputs(
   return { written, missing };
 }
 
-/** All of standard output: by its digest, or from the result where that has every byte of it. */
+/** All of standard output: by its digest, or from the result if that has every byte. */
 export async function fetchStdout(
   wanted: WantedOutput,
   { status, stdout, truncated, violations, large_outputs = [] }: FoldedResult,

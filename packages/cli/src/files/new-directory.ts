@@ -9,15 +9,15 @@ import { taken } from './new-file.ts';
 /** A directory that is not there yet under its own name. */
 export interface NewDirectory {
   /**
-   * Writes a file that comes at once or in pieces, and says what was written. A file that breaks off leaves nothing.
+   * Writes a file that arrives at once or in pieces, and returns its size and digest. A file that breaks off leaves nothing.
    * @throws what the pieces throw, and CommandFailure if it cannot be written here, or for a path that could lead out of it
    */
   write(path: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<FileDigest>;
 }
 
 /**
- * Makes a directory, which has a temporary name until `fill` has succeeded. Only what was made here is removed.
- * @throws UsageError if the directory exists or cannot be made
+ * Makes a directory, which has a temporary name until `fill` has succeeded. Removes only files that were made here. @throws
+ * UsageError if the directory exists or cannot be made
  */
 export async function writeDirectory<Result>(
   target: string,

@@ -17,7 +17,7 @@ export interface WantedOutput {
 export interface WrittenOutput {
   /** The path of the output in the job, below `output/`. */
   readonly path: string;
-  /** Where it was written. */
+  /** The path to which it was written. */
   readonly file: string;
   readonly size_bytes: number;
   readonly sha256: string;

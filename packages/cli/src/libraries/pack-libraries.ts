@@ -19,7 +19,7 @@ import { writeArchive } from './archive.ts';
 export interface PackLibrariesOptions extends JsonOption {
   /** A hashed `requirements.txt`. */
   readonly python?: string;
-  /** Of the interpreter in the cell; that of this host if left out. */
+  /** The version of the interpreter in the cell; this host's by default. */
   readonly pythonVersion?: string;
   /** A `package-lock.json`. */
   readonly node?: string;

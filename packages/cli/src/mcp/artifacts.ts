@@ -10,7 +10,7 @@ import type { Artifact, ArtifactRecord, FoldedResult } from '@vouchbox/protocol'
 import { isPicture, mediaTypeOf, textOf } from './media-type.ts';
 import { told } from './told-text.ts';
 
-/** The most that all files of one answer bring with them, in bytes; what does not fit is a link. */
+/** The most bytes of all files in one answer; a file that does not fit is a link. */
 const contentBytesMax = 1024 * 1024;
 /** A text of more bytes is a link. */
 const textBytesMax = 64 * 1024;

@@ -2,9 +2,9 @@
 import { printableJson } from '@vouchbox/protocol/vocabulary';
 
 export interface ServedBy {
-  /** The service to call; null where the command brings one. */
+  /** The service to call; null if the command starts one. */
   readonly url: string | null;
-  /** The profile of `vouchbox login` to call; null where none is named. */
+  /** The profile of `vouchbox login` to call; null if none is named. */
   readonly profile: string | null;
   /** The path of the command. It is absolute: a program starts its servers in any directory, with any PATH. */
   readonly command: string;
@@ -12,7 +12,7 @@ export interface ServedBy {
   readonly options: readonly string[];
 }
 
-/** Where each program keeps its servers, and under which name. */
+/** The place where each program keeps its servers, and under which name. */
 const PROGRAMS = {
   claude: { member: 'mcpServers', where: 'claude_desktop_config.json, or .mcp.json of a project' },
   cursor: { member: 'mcpServers', where: '.cursor/mcp.json' },

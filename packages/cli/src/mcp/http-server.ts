@@ -1,6 +1,6 @@
 /**
- * MCP over streamable HTTP, on loopback, at `/mcp`. Each request carries a key of the service as its bearer token, and
- * acts as the caller of that key: this server has no rights of its own.
+ * MCP over streamable HTTP, on loopback, at `/mcp`. Each request has a key of the service as its bearer token, and acts as the
+ * caller of that key: this server itself has no rights.
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -81,7 +81,7 @@ export const JobAnswer = Type.Object({
 });
 export type JobAnswer = Static<typeof JobAnswer>;
 
-/** A job as it stands or ended. */
+/** A job with its status or its end. */
 export interface ToldJob
   extends FoldedResult,
     Pick<JobDetail, 'terminal_reason' | 'signal' | 'networking'>,
@@ -141,7 +141,7 @@ function addStep(answer: JobAnswer, { session, outcome }: NonNullable<AnswerOpti
   answer.remarks.push(...sessionRemarks(session, outcome));
 }
 
-/** The packs of the service; none where it does not tell them to this caller. */
+/** The packs of the service; none if it does not list them for this caller. */
 export async function packsOf(client: ServiceClient, signal: AbortSignal): Promise<Capabilities['runtime_packs']> {
   return await client.capabilities({ signal }).then(
     ({ runtime_packs }) => runtime_packs,

@@ -33,7 +33,7 @@ const toolMillisecondsMax = 60_000;
 /** Serves until its client goes away or an interrupt ends it. */
 export async function mcp(options: McpOptions, version: string): Promise<number> {
   const pinned = options.publicKey.map((file) => readFileSync(file, 'utf8'));
-  // Over HTTP each caller has the rights of its key, and the tools would have those of whoever started this server.
+  // Over HTTP each caller has the rights of its key, but the tools would have those of the user who started this server.
   if (options.http !== undefined && options.toolsFrom.length > 0)
     throw new UsageError('--tools-from is for stdio, where one agent is served; leave out --http');
   using interrupts = takeInterrupts();
@@ -63,7 +63,7 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
   return EXIT.ok;
 }
 
-/** Prints what to paste into a program's settings; where it belongs goes to stderr. */
+/** Prints a snippet for a program's settings; its place goes to stderr. */
 export function mcpConfiguration(program: ConfiguredProgram, options: McpOptions): number {
   const command = join(dirname(process.argv[1] ?? ''), 'vouchbox');
   const { url, profile } = configured(options);
@@ -80,7 +80,7 @@ export function mcpConfiguration(program: ConfiguredProgram, options: McpOptions
   return EXIT.ok;
 }
 
-/** The options that say what it offers and trusts. It starts in any directory, so files are named from the root. */
+/** The options for its offer and its trusted keys. It starts in any directory, so files are named from the root. */
 function passedOn(options: McpOptions): readonly string[] {
   const { toolsFrom, allowTool, publicKey } = options;
   checkAllowed(options);

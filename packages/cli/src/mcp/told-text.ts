@@ -1,7 +1,7 @@
 /**
- * Text for a model, in which what a program wrote cannot pass for the tool's own words. It stands between two lines of a
- * random word, which no program can know, and what acts on a terminal is escaped. A long text is cut in its middle, so that
- * a model sees how it begins and how it ends.
+ * Text for a model, in which a program's output cannot pass for the tool's own words. The output is between two lines of a random
+ * word, which no program can know, and terminal sequences are escaped. A long text is cut in its middle, so that a model sees how
+ * it begins and how it ends.
  */
 import { randomBytes } from 'node:crypto';
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';

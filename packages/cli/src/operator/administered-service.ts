@@ -1,6 +1,6 @@
 /**
- * Finds the service whose data a command administers. Nobody needs to know where a running service keeps its data: the
- * command finds it. It prints the directory it used unless an option named it, and never makes a directory.
+ * Finds the service whose data a command administers. The command finds the data directory of a running service, so nobody needs
+ * to know it. It prints the directory it used unless an option named it, and never makes a directory.
  */
 import { realpathSync } from 'node:fs';
 import {
@@ -61,7 +61,7 @@ async function locate(options: DataOptions): Promise<Config> {
   return settingsOf(options, only);
 }
 
-/** The service whose data is in the default place, if it runs; else those that run, and that one. */
+/** The service whose data is in the default place, if it runs; otherwise those that run, and that one. */
 function candidates(given: Config, running: readonly FoundService[]): readonly FoundService[] {
   if (given.databaseUrl !== null) {
     const shown = withoutPassword(given.databaseUrl);

@@ -64,7 +64,7 @@ async function openKeys(options: KeysOptions): Promise<OpenCredentials> {
   return await openCredentials({ dataDir, databaseUrl });
 }
 
-/** The key alone is on stdout, so that a script can keep it; what belongs to it is on stderr. */
+/** Only the key is on stdout, so that a script can keep it; its description is on stderr. */
 function showIssued({ key, ...view }: IssuedCredential, options: KeysOptions): void {
   const { credential_id, tenant, principal, scopes, expires_at } = view;
   const end = expires_at === null ? 'without an end' : `until ${expires_at}`;

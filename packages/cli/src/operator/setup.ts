@@ -1,4 +1,4 @@
-/** `vouchbox setup`: installs and compiles what this host lacks. */
+/** `vouchbox setup`: installs and compiles missing parts on this host. */
 import { installProfile, nativeProblem, setUpHost, unusableNatives } from '@vouchbox/server/administration';
 import { type JsonOption, note, printResult } from '../terminal/print.ts';
 

@@ -43,7 +43,7 @@ export interface RestoreCommandOptions extends JsonOption {
 const LOG_CLOSED =
   'its log is closed: once it runs, `vouchbox log reopen` opens the next tree, and results wait until then';
 
-/** Restores a backup, and says on stderr where to and what is still to do. */
+/** Restores a backup, and reports on stderr the directory and the remaining steps. */
 export async function restoreFrom(file: string, options: RestoreCommandOptions): Promise<number> {
   const { dataDir, databaseUrl } = loadConfig(serverEnvironment(), { 'data-dir': options.dataDir });
   if (databaseUrl !== null) {
@@ -67,7 +67,7 @@ export async function restoreFrom(file: string, options: RestoreCommandOptions):
 
 export interface CopyStoreOptions extends DataOptions, JsonOption {}
 
-/** Copies and compares everything. Says on stderr how far it is, and what is still to do. */
+/** Copies and compares everything. Reports its progress and the remaining steps on stderr. */
 export async function copyStoreTo(target: string, options: CopyStoreOptions): Promise<number> {
   const { dataDir, databaseUrl } = await administeredService(options);
   const tables = await copyStore({ dataDir, databaseUrl, target, onProgress: tell }).catch(rethrowInWords);

@@ -37,9 +37,9 @@ function groupOf(directory: string, directories: Directories): string {
   return below !== undefined && directories.has(group) ? group : SECRET;
 }
 
-/** Samples count nothing. What a validator gives to one must fit, or it would look as if the validator had failed. */
+/** Samples count nothing. The validator's points for one must fit, or it would look as if the validator had failed. */
 function sampleEach(counts: Counts, { directories, isCustom }: Pick<ScoredData, 'directories' | 'isCustom'>): number {
-  // A part of the points would not pass, so what waits for samples goes by their acceptance alone.
+  // Partial points would not pass, so groups that wait for samples depend only on their acceptance.
   const others = [...counts.keys()].filter((name) => name !== SAMPLE);
   const isAwaited = others.some((name) => requiredBy(name, counts, directories).includes(SAMPLE));
   return isCustom && !isAwaited ? mostOf(SECRET, directories) : 0;

@@ -1,4 +1,4 @@
-/** Settings of the directories of tests: each says what it does not say itself as the nearest above it does. */
+/** Settings of the directories of tests: each directory inherits missing keys from the nearest directory above. */
 import type { Settings } from './yaml.ts';
 
 /** By the path below `data`, of those that have settings. */

@@ -21,7 +21,7 @@ export function legacyRules({ directories, isScoredByValidator }: ScoredData): S
     after(group, counts) {
       const before = groupsBefore(group, counts, directories);
       const [first] = before;
-      // Whoever wins a part goes on by these rules, and not by those of a grading.
+      // A program with partial points continues by these rules, and not by those of a grading.
       if (isScoredByValidator && first !== undefined)
         throw uncounted(isSample(first) ? '' : SECRET, 'on_reject: break between groups that a validator scores');
       return before;
@@ -91,7 +91,7 @@ function flagsOf(directory: string, directories: Directories): readonly string[]
   return settingOf(directory, directories, (one) => one.words('grader_flags')) ?? [];
 }
 
-/** Whether judging ends at the first that is not accepted of what is in a directory: tests and groups. */
+/** Whether judging ends at the first rejected test or group of a directory. */
 function breaks(directory: string, directories: Directories): boolean {
   const word = settingOf(directory, directories, (one) => one.text('on_reject')) ?? 'break';
   if (word === 'break' || word === 'continue') return word === 'break';

@@ -104,7 +104,7 @@ function refuseType(word: string, format: Format): void {
   if (!known.includes(word)) throw new UsageError(`problem.yaml: ${word} is no known type of problem`);
 }
 
-/** Bounds of the compiler and of validators are those of their own jobs. */
+/** Limits of the compiler and of validators are those of their own jobs. */
 async function readLimits(tree: ProblemTree, given: Settings) {
   const seconds = given.number('time_limit') ?? (await olderTimeLimit(tree));
   const memory = given.number('memory');
@@ -117,7 +117,7 @@ async function readLimits(tree: ProblemTree, given: Settings) {
   return { limits, notes: seconds === undefined ? [untimed] : [] };
 }
 
-/** Tools keep it in files of their own where the format has no key for it. */
+/** Tools keep it in separate files if the format has no key for it. */
 async function olderTimeLimit(tree: ProblemTree): Promise<number | undefined> {
   if (tree.paths.includes('.timelimit')) return secondsIn('.timelimit', await tree.text('.timelimit'));
   if (!tree.paths.includes('domjudge-problem.ini')) return undefined;

@@ -10,7 +10,7 @@ export interface ScoredData extends Pick<PackageSettings, 'format' | 'isCustom' 
 /** How many tests each group has, in the order of the groups. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** What a group counts by the smallest of its tests, or null where they are added up; and what each of them may win. */
+/** Whether a group counts by the smallest of its tests, or null if they are added up; and the most points of each test. */
 export interface Score {
   readonly whole: number | null;
   readonly each: number;

@@ -4,7 +4,7 @@ import { UsageError } from '../failures/usage-error.ts';
 
 const textMax = 64 * 1024;
 
-/** One mapping of a file. Each reader returns undefined where the key is missing or null. */
+/** One mapping of a file. Each reader returns undefined if the key is missing or null. */
 export class Settings {
   readonly #file: string;
   readonly #values: ReadonlyMap<unknown, unknown>;
@@ -60,7 +60,7 @@ export class Settings {
     return value instanceof Map ? new Settings(`${this.#file}: ${key}`, value) : this.#refuse(key, 'a mapping');
   }
 
-  /** The first text of it, where a text can be given in several languages. */
+  /** Its first text, if a text can be given in several languages. */
   named(key: string): string | undefined {
     if (!this.isMap(key)) return this.text(key);
     const values = this.#values.get(key) as ReadonlyMap<unknown, unknown>;

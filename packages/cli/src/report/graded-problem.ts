@@ -19,7 +19,7 @@ export interface GradedTest {
   readonly verdict: string;
   readonly points: number;
   readonly pointsMax: number;
-  /** What it took, as the verdict says; null where the program's own part is not known. */
+  /** Its usage, as the verdict states it; null if the program's own part is not known. */
   readonly cpuMs: number | null;
   readonly wallMs: number | null;
   readonly memoryBytes: number | null;
@@ -27,7 +27,7 @@ export interface GradedTest {
   readonly job: string | null;
   /** Why it was not run; null if it was. */
   readonly remark: string | null;
-  /** Of a sample alone: nobody should find out from a report what is secret. */
+  /** Only for a sample: a report must not reveal secret data. */
   readonly texts: {
     readonly input: string;
     readonly expected: string;
@@ -101,7 +101,7 @@ export function pointsText({ points, pointsMax }: Points, between: string): stri
   return [points, pointsMax].map((number) => Math.round(number * 100) / 100).join(between);
 }
 
-/** The same of a test or a group, of which some count nothing by themselves. */
+/** The same for a test or a group, some of which count nothing by themselves. */
 export function shareText(won: Points, between: string): string {
   return won.pointsMax === 0 ? '–' : pointsText(won, between);
 }

@@ -11,7 +11,7 @@ import {
   shareText,
 } from './graded-problem.ts';
 
-/** Of each text of a sample. A report is read, and not kept as evidence. */
+/** For each text of a sample. A report is read, and not kept as evidence. */
 const TEXT_MAX = 4000;
 
 /** Marked as markup: nothing else is put into a page as it is. */
@@ -41,7 +41,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-/** Controls, and marks that turn the direction of what follows: they would change what a reader takes for the page. */
+/** Controls, and marks that turn the direction of the following text: they would change how a reader sees the page. */
 const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 function escaped(text: string): string {

@@ -25,7 +25,7 @@ export function clientEnvironment(environment: NodeJS.ProcessEnv = process.env):
   };
 }
 
-/** Where this user's settings of Vouchbox are. XDG Base Directory Specification: a relative value is ignored. */
+/** The directory of this user's settings of Vouchbox. XDG Base Directory Specification: a relative value is ignored. */
 export function configDirectory(environment: NodeJS.ProcessEnv = process.env): string {
   const { XDG_CONFIG_HOME = '' } = environment;
   return join(isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homedir(), '.config'), 'vouchbox');

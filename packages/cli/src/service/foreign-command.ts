@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { foreignEnvironment } from './environment.ts';
 
-/** The variable by which what a command has started is found. Of a command within a command it has the marks of both. */
+/** The variable that marks the processes started by a command. A command within a command has the marks of both. */
 const MARKS = 'VOUCHBOX_COMMAND';
 
 const marks = new WeakMap<ChildProcessWithoutNullStreams, string>();
@@ -21,7 +21,7 @@ export function startCommand(command: string): ChildProcessWithoutNullStreams {
   return child;
 }
 
-/** Ends a command with its group, and, unless it is only asked to end, what has left the group as daemons do. */
+/** Ends a command with its group, and, unless it is only asked to end, processes that have left the group as daemons do. */
 export function endCommand(child: ChildProcessWithoutNullStreams, signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): void {
   if (child.pid === undefined) return;
   end(-child.pid, signal);

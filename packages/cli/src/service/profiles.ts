@@ -19,13 +19,13 @@ import { UsageError } from '../failures/usage-error.ts';
 import { configDirectory } from './environment.ts';
 
 export interface Profile {
-  /** Where the service is, such as `https://box.example`. */
+  /** The address of the service, such as `https://box.example`. */
   readonly url: string;
   /** Sent to that address only, and never printed. */
   readonly key: string;
 }
 
-/** The profile that is used where none is named. */
+/** The profile that is used if none is named. */
 export const DEFAULT_PROFILE = 'default';
 
 /** A profile's name: 1 to 64 letters, digits, dots, hyphens and underscores. */

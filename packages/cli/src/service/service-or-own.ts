@@ -10,7 +10,7 @@ export interface UsedService extends ServiceAccess {
   readonly ownKey: string | null;
 }
 
-/** Starts a service where none is named, and says so on stderr. */
+/** Starts a service if none is named, and says so on stderr. */
 export async function serviceOrOwn(options: AccessOptions, signing: 'on' | 'off'): Promise<UsedService> {
   const named = namedService(options);
   if (named !== null) {

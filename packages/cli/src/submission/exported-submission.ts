@@ -1,4 +1,4 @@
-/** The submission that an exported job was made of, from a directory of which every file was verified. */
+/** The submission from which an exported job was made, from a directory whose files were all verified. */
 import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -77,7 +77,7 @@ export function submissionIn(
     ...(isJsonObject(tools) && { tools: tools['tools'], tool_limits: tools['limits'] }),
     ...(isJsonObject(requirements) && isDemand(requirements) && { requirements }),
   };
-  // What a build brings back is the service's to say.
+  // The service decides the outputs of a build.
   if (build !== undefined)
     return { submission: { ...program, build } as unknown as JobSubmission, stdin: null, libraries };
   const given = (name: 'stdin' | 'args' | 'env') => typeof receipt[`${name}_sha256`] === 'string';

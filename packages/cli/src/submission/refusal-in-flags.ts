@@ -15,8 +15,7 @@ export interface Typed {
 }
 
 /**
- * The failure that reports a refusal: wrong usage if what was typed must be wrong, or the same failure if it concerns no
- * flag.
+ * The failure that reports a refusal: wrong usage if the typed values must be wrong, or the same failure if it concerns no flag.
  */
 export async function refusalInFlags(error: unknown, typed: Typed, client: ServiceClient): Promise<unknown> {
   if (!(error instanceof ServiceFailure)) return error;

@@ -130,7 +130,7 @@ async function readInteractor(
   };
 }
 
-/** Where each output goes: to the named file, or to its own path under the working directory. */
+/** The destination of each output: the named file, or its own path under the working directory. */
 export function wantedOutputs(given: readonly string[]): readonly WantedOutput[] {
   return given.map((text) => {
     const [path, target] = halves(text);

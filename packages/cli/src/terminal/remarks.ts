@@ -21,7 +21,7 @@ const LIMIT_OF_VIOLATION: Readonly<Record<string, { readonly name: LimitName; re
 const NO_NETWORK =
   /No route to host|Network is unreachable|Name or service not known|Temporary failure in name resolution|getaddrinfo|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|Could not resolve host|Address family not supported/;
 
-/** Where a cell allows no sockets at all, the call that makes one is refused. The lines before name it. */
+/** If a cell allows no sockets at all, the call that makes one is refused. The lines before name it. */
 const NAMES_SOCKET = /socket|\/dev\/(tcp|udp)\//;
 const REFUSED = /Operation not permitted|EPERM/;
 
@@ -59,7 +59,7 @@ export class Remarks {
     return this.#paths.has(path);
   }
 
-  /** The lines to say after an event, of which most have none. */
+  /** The lines to print after an event; most events have none. */
   async on(event: JobEvent): Promise<readonly string[]> {
     const { data } = event;
     const kind = event.kind as EventKind;
@@ -163,7 +163,7 @@ async function limitRemark({ type, limit }: EventData<'violation'>, client: Serv
     : `${ended}; --limit ${name}=N raises it, up to ${ceiling}`;
 }
 
-/** Names the cap that was reached: whoever wrote many short lines looks for lines, not for bytes. */
+/** Names the cap that was reached: the author of many short lines looks for lines, not for bytes. */
 function truncationRemark({ stream, records_stored, limit_records, bytes_stored }: EventData<'truncated'>): string {
   const kept = records_stored >= limit_records ? `${limit_records} lines` : `${bytes_stored} bytes`;
   return `${stream} is truncated: only its first ${kept} are recorded; write more to a file in output/`;

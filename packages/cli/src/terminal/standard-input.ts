@@ -23,8 +23,8 @@ export function isPiped(): boolean {
 const patienceMilliseconds = 2000;
 
 /**
- * All of stdin. Says on stderr that it waits where the writer takes long: some callers never close a pipe.
- * @throws UsageError if there are more bytes than the bound
+ * All of stdin. Says on stderr that it waits if the writer takes long: some callers never close a pipe. @throws UsageError if
+ * there are more bytes than the bound
  */
 export async function readStandardInput(bytesMax: number): Promise<Buffer> {
   const waiting = setTimeout(

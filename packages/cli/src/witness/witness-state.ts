@@ -1,6 +1,6 @@
 /**
- * The state of a witness: its name, and the last head of each log that it signed. All of it is one file, which one process holds,
- * and which is on disk before anybody is told of a head in it.
+ * The state of a witness: its name, and the last head of each log that it signed. All of it is one file, held by one process, and
+ * on disk before anybody gets a head in it.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Checkpoint, noteText, parseCheckpoint } from '@vouchbox/evidence';
@@ -71,7 +71,7 @@ function knownIn(path: string): Known {
     if (typeof name !== 'string') throw new Error('it has no name');
     return { name, heads: new Map(Object.entries(heads).map(([origin, text]) => [origin, headIn(origin, text)])) };
   } catch (cause) {
-    // Without its state a witness would sign what it must not.
+    // Without its state a witness would sign forbidden heads.
     throw new UsageError(`${path} is not the state of a witness: ${(cause as Error).message}`, { cause });
   }
 }

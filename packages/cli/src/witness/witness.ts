@@ -15,7 +15,7 @@ import { WitnessState } from './witness-state.ts';
 export interface WitnessOptions extends JsonOption {
   readonly state: string;
   readonly logKey: readonly string[];
-  /** Where its own key is; beside the state if left out. */
+  /** The file of its own key; beside the state by default. */
   readonly key?: string;
   readonly name?: string;
   readonly host: string;

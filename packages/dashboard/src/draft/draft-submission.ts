@@ -1,4 +1,4 @@
-/** A draft of the playground, and the submission that it stands for. */
+/** A draft of the playground, and its submission. */
 import type { InputFile, IsolationClass, JobSubmission, OutputFile, Tool, UploadedFile } from '@vouchbox/client';
 import { LIBRARIES_FILE, LIMIT_NAMES, type LimitName } from '@vouchbox/protocol/vocabulary';
 import { typedJson } from './typed-json.ts';

@@ -45,7 +45,7 @@ export function editDraft(edit: Partial<Draft>): void {
   draft.set({ ...draft.get(), ...edit });
 }
 
-/** Forgets what was typed and run, when somebody signs out. */
+/** Forgets inputs and runs when somebody signs out. */
 export function forgetDraft(): void {
   ran.set(null);
   draft.set(EMPTY);

@@ -1,4 +1,4 @@
-/** A verdict of either version, as a page shows it: what one of them does not have is null or empty. */
+/** A verdict of either version, as a page shows it: members that one of them lacks are null or empty. */
 import type { TerminalReason } from '@vouchbox/client';
 import type { Verdict } from '@vouchbox/protocol/grading';
 import type {

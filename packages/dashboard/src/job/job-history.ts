@@ -29,7 +29,7 @@ export interface OutputLine {
   readonly colour: string;
 }
 
-/** `offline` is what the browser says; the others are those of the stream. */
+/** `offline` comes from the browser; the others come from the stream. */
 export type HistoryState = FollowState | 'offline';
 
 export interface HistorySnapshot {
@@ -80,7 +80,7 @@ export class JobHistory {
 
   /**
    * Follows the job until its history is over or the signal aborts. A connection that is lost is made again for as long as it
-   * takes. What the service refuses ends it. The client returns only at the end of a history, which may be one without
+   * takes. A refusal of the service ends it. The client returns only at the end of a history, which may be one without
    * `finished`: asking for what comes after it would bring nothing, or the same again, as fast as the service answers.
    */
   async follow(client: ServiceClient, signal: AbortSignal): Promise<void> {
@@ -171,8 +171,8 @@ export class JobHistory {
 }
 
 /**
- * Tells when the browser goes offline, and when it is back. A connection may stay open and receive nothing, so
- * whoever was connected connects again.
+ * Tells when the browser goes offline, and when it is back. A connection may stay open and receive nothing, so a client that was
+ * connected connects again.
  */
 function watchConnectivity(onOffline: () => void): { readonly cameBack: AbortSignal; readonly stop: () => void } {
   const back = new AbortController();

@@ -5,7 +5,7 @@ const JPEG = [0xff, 0xd8, 0xff];
 const GIF = [0x47, 0x49, 0x46, 0x38];
 const RIFF = [0x52, 0x49, 0x46, 0x46];
 const WEBP = [0x57, 0x45, 0x42, 0x50];
-/** Where the kind of a RIFF file is named. */
+/** The offset of the kind in a RIFF file. */
 const riffKindBytes = 8;
 
 /** The media type; null if the bytes are not a picture that is shown. */

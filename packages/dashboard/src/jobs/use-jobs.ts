@@ -21,7 +21,7 @@ export interface LoadedJobs {
   readonly startAgain: () => void;
 }
 
-/** Jobs come newest first, so what is older than the chosen time is not asked for. */
+/** Jobs come newest first, so jobs older than the chosen time are not requested. */
 export function useJobs({ since, ...filters }: Filters): LoadedJobs {
   const { client, isLive } = useCaller();
   const isFresh = ({ created_at }: JobListItem) =>

@@ -57,7 +57,7 @@ function isolationOf({ receipt, effective_spec }: JobDetail): IsolationClass | n
   return receipt?.isolation_class ?? effective_spec?.isolation_class ?? null;
 }
 
-/** One sentence for each member. A member that is null was not observed; nothing is said for what is absent. */
+/** One sentence for each member. A member that is null was not observed; absent members have no text. */
 export function postureWords(job: JobDetail): readonly PostureWords[] {
   const { receipt } = job;
   const isolation = isolationOf(job);

@@ -53,7 +53,7 @@ function python(submission: JobSubmission, baseUrl: string): string {
   ].join('\n');
 }
 
-/** One word of a POSIX shell, whatever is in it. */
+/** One word of a POSIX shell, with any content. */
 function shellWord(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -58,7 +58,7 @@ export function rekorOriginOf({ host, tree }: LogName): string {
   return `${host} - ${tree}`;
 }
 
-/** What Sigstore's tools know a log by: the SHA-256 of its key as SPKI. */
+/** The name of a log for Sigstore's tools: the SHA-256 of its key as SPKI. */
 export function rekorIdOf({ key }: NoteKey): Hash {
   return sha256Bytes(spkiOf(key.raw));
 }

@@ -104,7 +104,7 @@ function signatureOf(line: string): NoteSignature | null {
 /** `wrong`: a line names the key, and is no signature of it. */
 export type NoteVerdict = 'signed' | 'unsigned' | 'wrong';
 
-/** The lines that name a key. Whoever passes a note on leaves the others out: anybody can add them. */
+/** The lines that name a key. A note that is passed on need not have the others: anybody can add them. */
 export function linesOf(signatures: readonly NoteSignature[], { name, hint }: NoteKey): readonly NoteSignature[] {
   return signatures.filter((each) => each.name === name && equalHashes(each.hint, hint));
 }

@@ -1,6 +1,6 @@
 /**
- * The public keys of the issuer of access tokens, from a file or an https address that the operator set. Nothing in a
- * token ever decides where keys come from. RFC 7517; RFC 8725 § 3.10.
+ * The public keys of the issuer of access tokens, from a file or an https address that the operator set. No part of a token ever
+ * decides where keys come from. RFC 7517; RFC 8725 § 3.10.
  */
 import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, type JWK, type JWTVerifyGetKey } from 'jose';
@@ -114,7 +114,7 @@ async function fetchSet(address: string): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** A secret or a key for another use never verifies anything, whatever the issuer put into its set. */
+/** A secret or a key for another use never verifies anything, even if the issuer put it into its set. */
 function isPublicSigningKey(key: JWK): boolean {
   const isPublic = (key.kty === 'OKP' || key.kty === 'EC' || key.kty === 'RSA') && key.d === undefined;
   return isPublic && (key.use === undefined || key.use === 'sig');

@@ -28,7 +28,7 @@ export interface OpenLink {
 }
 
 export interface Links {
-  /** A new link, on disk when it resolves, or why there is none. */
+  /** A new link, on disk when it resolves, or the reason why there is none. */
   make(caller: Caller, job_id: string, wish: LinkWish): Promise<NewLink | Exclude<LinkAdmission, 'created'>>;
   /** Null if the tenant has no such job. */
   list(caller: Caller, job_id: string): Promise<readonly Link[] | null>;

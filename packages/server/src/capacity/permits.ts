@@ -18,15 +18,15 @@ export interface PermitBound {
 export type Permit = Disposable;
 
 /**
- * Ends what a permit admits, because another tenant has the place from now on. Called at most once, while the other takes
- * it, with what the caller should be told. It must not throw.
+ * Ends the holder of a permit, because another tenant has the place from now on. Called at most once, while the other takes it,
+ * with what the caller should be told. It must not throw.
  */
 export type GiveWay = (refusal: ServiceError) => void;
 
 export interface Permits {
   /**
-   * Takes one permit at once or not at all. If the service holds its bound, the oldest permit of the tenant that holds
-   * most gives way, if that tenant still holds as many as this one afterwards.
+   * Takes one permit at once or not at all. If the service holds its bound, the tenant that holds most loses its oldest permit,
+   * if that tenant still holds as many as this one afterwards.
    *
    * @throws ServiceError `capacity_exhausted` if none gives way, `tenant_capacity_exhausted` if the tenant holds its bound
    */

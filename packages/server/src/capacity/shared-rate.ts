@@ -24,7 +24,7 @@ const tellMilliseconds = 200;
 const SPENT = /^(\S+) (\S+) (\d{1,12})(?: (\d{1,15}))?$/;
 const LEFT = /^(\S+)-left (\S+) (-?\d{1,12})$/;
 
-/** A budget that counts what the tenant spends at other nodes, too. `word` is its name among the budgets of a service. */
+/** A budget that also counts the tenant's requests at other nodes. `word` is its name among the budgets of a service. */
 export function sharedRate(budget: RateBuckets, others: Others, word = 'spent'): RateBudget {
   const shared = new SharedBudget(budget, others, word);
   return {

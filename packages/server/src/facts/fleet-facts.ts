@@ -149,7 +149,7 @@ export function signingNode(fleet: Pick<Fleet, 'nodes'>): number | null {
   return (signers.find(canSign) ?? signers[0])?.node ?? null;
 }
 
-/** Why nothing is signed: what the node that should sign says. Null if it can, or if there is none. */
+/** The reason why nothing is signed, as reported by the node that should sign. Null if it can, or if there is none. */
 export function signingProblemOf(fleet: Pick<Fleet, 'nodes'>): SigningProblem | null {
   const signers = signersOf(fleet);
   return signers.some(canSign) ? null : (signers[0]?.facts?.signing_problem ?? null);

@@ -1,4 +1,4 @@
-/** Work that is done at the first call. Every call gets what the first one got. */
+/** Work that is done at the first call. Every call gets the result of the first. */
 export function once<Result>(work: () => Result): () => Result {
   let done: { readonly result: Result } | null = null;
   return () => {

@@ -72,7 +72,7 @@ export interface AppOptions {
   readonly logRate?: RateBound;
   /** The exact text of the OpenAPI document. */
   readonly openapi: string;
-  /** Static pages beside the operations. Default: those that were built; none where a command starts the service for itself. */
+  /** Static pages beside the operations. Default: the built pages; none if a command starts the service for itself. */
   readonly pages?: readonly Page[];
   readonly log: Log;
   /** Null if the operator set none. */

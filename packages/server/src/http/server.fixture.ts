@@ -142,7 +142,7 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
   };
 }
 
-/** What the routes read and change, in memory, but for what a test gives. */
+/** The data of the routes, in memory, unless a test gives other data. */
 function storesOf({ jobs, gradings, sessions, blobs, publicLog }: TestServerOptions, submissions: Submission[]) {
   return {
     jobs: { ...memoryJobs(submissions), ...jobs },

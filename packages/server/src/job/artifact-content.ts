@@ -57,7 +57,7 @@ export class ArtifactGone extends Error {
 }
 
 /**
- * The bytes of an artifact. A content that leaves its row while it is read goes on from its object.
+ * The bytes of an artifact. A content that leaves its row while it is read is then read from its object.
  *
  * @throws ArtifactGone if its job was removed meanwhile
  */

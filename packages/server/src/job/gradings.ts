@@ -17,7 +17,7 @@ export interface Gradings {
   /** Checks and stores a grading; durable when it resolves. */
   submit(caller: Caller, submission: Submission): Promise<SubmittedGrading>;
   list(caller: Caller, query: FilledQueryOf<'listGradings'>): Promise<GradingList>;
-  /** May wait for its end; the signal ends the wait early with what there is. */
+  /** May wait for its end; the signal ends the wait early with the present state. */
   detail(caller: Caller, grading_id: string, wait: GradingWait): Promise<GradingDetail>;
   cancel(caller: Caller, grading_id: string): Promise<GradingCancellation>;
   /** May wait for an event after the cursor; the signal ends the wait early with an empty page. */

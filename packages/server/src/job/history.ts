@@ -127,7 +127,7 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
       yield events.map(eventText);
     }
     if (complete) return;
-    // What is written here nudges, so a page that is not full is the last for now. What another node writes may not.
+    // Writes here nudge, so a page that is not full is the last for now. Writes of another node may not nudge.
     const runsHere = store.isUnderWay(key);
     const isLast = last === undefined || (events.length < followLimit && runsHere);
     if (isLast) await arrival(store, nudge, runsHere ? null : topic);
@@ -174,7 +174,7 @@ async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<void>
 }
 
 /**
- * Waits for the nudge, but not for long if it may come from another node. What another node says of the topic arrives too,
+ * Waits for the nudge, but not for long if it may come from another node. Messages of another node about the topic arrive too,
  * unless that is null: the job then runs here.
  */
 export async function arrival({ fleet }: Pick<Store, 'fleet'>, { arrived }: Nudge, topic: Topic | null): Promise<void> {

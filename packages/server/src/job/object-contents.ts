@@ -31,7 +31,7 @@ export function createObjectContents(
 ): ObjectContents {
   const problems = { missing: 0, damaged: 0 };
   const turns = new Turns(readsMax);
-  /** Names what an operator must look at: the caller is told less. */
+  /** Names the problem for an operator: the caller gets less. */
   const named = async <T>(object: StoredObject, work: (store: NonNullable<typeof objects>) => Promise<T>) => {
     try {
       if (objects === null) throw new ObjectError('refused', 'no object store is set, and an object is needed');

@@ -1,4 +1,7 @@
-/** By when the log answers for a job, and when it is told that the job waits: early enough to be in a head by then. */
+/**
+ * The time by which the log answers for a job, and when a statement that the job waits is made: early enough to be in a head by
+ * then.
+ */
 import type { PromiseTimes } from '../store/records/inputs.ts';
 
 /** Signing, a place and a head take about two seconds; a failover of the node that signs takes longer. */

@@ -1,4 +1,4 @@
-/** A store for bytes outside of the database: what the service needs of it, and why it may fail. */
+/** A store for bytes outside of the database: the service's needs, and the reasons why it may fail. */
 
 export interface ObjectStore {
   /** Its name for operators: scheme, host, bucket and prefix, and no secret. */

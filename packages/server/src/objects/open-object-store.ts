@@ -1,4 +1,4 @@
-/** Opens the object store of the settings. What it is made of is loaded only if there is one. */
+/** Opens the object store of the settings. Its modules are loaded only if there is one. */
 import type { ObjectStore } from './object-store.ts';
 import type { S3Place } from './s3-requests.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Signed requests to one bucket of an S3-compatible store: AWS Signature Version 4 over the method, the path, the host
- * and the digest of the body. Nothing but the configured host is ever asked: a redirection is refused.
+ * Signed requests to one bucket of an S3-compatible store: AWS Signature Version 4 over the method, the path, the host and the
+ * digest of the body. Only the configured host is ever asked: a redirection is refused.
  */
 import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';

@@ -10,7 +10,7 @@ import type { Config } from '../settings/config.ts';
 import { readInstance } from './instance.ts';
 import { isServed } from './socket/ask-service.ts';
 
-/** Where a running service keeps its data. Paths are absolute, and the URL has no password. */
+/** The data directory of a running service. Paths are absolute, and the URL has no password. */
 export type RunningService = Pick<Config, 'dataDir' | 'databaseUrl' | 'runtimePacksDir'>;
 
 const ENTRY = /^(svc-[0-9a-f]{12})\.json$/;

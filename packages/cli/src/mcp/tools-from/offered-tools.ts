@@ -18,7 +18,7 @@ export interface ToolsFromOptions {
 }
 
 export interface OfferedTools extends AsyncDisposable {
-  /** Empty where no server was named. */
+  /** Empty if no server was named. */
   readonly tools: RunTools;
   /** The text about them for a model; empty if there are none. */
   readonly description: string;
@@ -100,7 +100,7 @@ function check(found: readonly Found[], offered: readonly Found[], names: readon
     throw new UsageError(`${offered.length} tools are allowed, and a job has at most ${toolsMax}: ${list}`);
 }
 
-/** Arguments come first: where there is no room for all schemas, results are not checked. */
+/** Arguments come first: if there is no room for all schemas, results are not checked. */
 function definitionsOf(offered: readonly Found[]): RunTools {
   let bytesLeft = toolSchemaBytesMax;
   const fitting = (schema: unknown) => {

@@ -7,7 +7,7 @@ type Schema = Record<string, unknown>;
 const charsMax = 4 * toolSchemaBytesMax;
 const removalsMax = 256;
 
-/** Beside these a schema with a keyword less can refuse what it took before. */
+/** Beside these, a schema with a keyword less could refuse values that it accepted before. */
 const TIGHTENED = /"(?:not|if|oneOf|contains|patternProperties)":/;
 
 /**

@@ -1,4 +1,4 @@
-/** Another MCP server, whose tools programs may call. What it says may be hostile, and it may be silent, or end at any time. */
+/** Another MCP server, whose tools programs may call. Its output may be hostile, and it may be silent, or exit at any time. */
 import {
   type CallToolResult,
   Client,

@@ -1,4 +1,4 @@
-/** The tool `list_runtimes`: what the service can run, and within which limits. */
+/** The tool `list_runtimes`: the languages and packs of the service, with their limits. */
 import type { McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
 import { type Capabilities, Capabilities as CapabilitiesSchema, type Static, Type } from '@vouchbox/protocol';
@@ -31,7 +31,7 @@ function runtimesOf({ languages, isolation_class, runtime_packs, limits, artifac
 /** The most libraries of a pack that are named in the text; `runtime_packs` has all. */
 const namedLibrariesMax = 120;
 
-/** One line, or none where a pack does not say what is in it. */
+/** One line, or none if a pack does not list its contents. */
 export function libraryLine({ name, libraries }: Packs[number]): string[] {
   if (libraries === undefined) return [];
   const words = libraries.map(({ name: library, version, modules }) => {

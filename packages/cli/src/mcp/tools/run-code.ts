@@ -104,7 +104,7 @@ export function addRunCode(
   });
 }
 
-/** A call that is cancelled cancels its job. What the call leaves out is left out of the submission. */
+/** A call that is cancelled cancels its job. Members that the call leaves out are left out of the submission. */
 async function runCode(
   client: ServiceClient,
   asked: RunCode,

@@ -52,7 +52,7 @@ async function verifyJob(
   return { structuredContent: { ...verdict }, content: [{ type: 'text', text: asText(verdict) }] };
 }
 
-/** What the verifier calls pinned is the key that it was given. Where nobody pinned one, nothing here says so. */
+/** The key that the verifier calls pinned is the given one. If nobody pinned a key, nothing here says so. */
 function verdictOf({ exitCode, checks, notice }: Report, key: Verdict['key']): Verdict {
   const isPinned = key === 'pinned';
   return {

@@ -1,4 +1,4 @@
-/** The page's side of the thread that checks: it reads what the service recorded of a job, and passes it on. */
+/** The page's side of the checking thread: it reads the service's record of a job, and passes it on. */
 import type { JobDetail, JobEvent, ServiceClient } from '@vouchbox/client';
 import type { StoredReceipt } from '@vouchbox/evidence';
 import type { PinnedKey } from '../../session/pinned-keys.ts';
@@ -10,12 +10,12 @@ interface Asked {
   readonly job_id: string;
   /** The caller's tenant. */
   readonly tenant: string;
-  /** None: it is checked whether the record is whole, and nothing about who made it. */
+  /** None: the check says whether the record is whole, and nothing about who made it. */
   readonly pinned: readonly PinnedKey[];
   readonly signal: AbortSignal;
 }
 
-/** What is read of a job, and the keys among which its signer's is looked for first. */
+/** The data that is read of a job, and the keys among which its signer's is looked up first. */
 type Read = Pick<Asked, 'client' | 'job_id' | 'pinned' | 'signal'>;
 
 type Give = (message: CheckMessage) => void;
@@ -66,7 +66,7 @@ async function giveRecord(asked: Asked, give: Give): Promise<void> {
   give({ kind: 'check', record: { job_id, tenant, receipt, signed: signed && { ...signed, publicKeys } } });
 }
 
-/** Each page goes on as soon as it is read: all of them at once would hold up the page. */
+/** Each page is passed on as soon as it is read: all of them at once would block the page. */
 export async function giveEvents({ client, job_id, signal }: Omit<Read, 'pinned'>, give: Give): Promise<void> {
   for (let after: number | null = 0; after !== null; ) {
     const { events, next_cursor }: Awaited<ReturnType<ServiceClient['replay']>> = await client.replay(job_id, {
@@ -79,7 +79,7 @@ export async function giveEvents({ client, job_id, signal }: Omit<Read, 'pinned'
   }
 }
 
-/** Reads what an export has beside the receipt and the events. */
+/** Reads the parts of an export beside the receipt and the events. */
 export async function readSigned(read: Read, detail: JobDetail): Promise<SignedRecord> {
   const { client, job_id, signal } = read;
   const [envelope, result, folded] = await Promise.all([

@@ -26,7 +26,7 @@ const FIRST_DAY = new Date(1980, 0, 1);
 export function evidenceFile(events: readonly JobEvent[], { page, program, blobs, ...record }: RecordToExport): Blob {
   const files: Record<string, Uint8Array> = {};
   for (const [path, content] of exportFiles({ ...exportSource(events, record), blobs }, { program })) {
-    // Every content is in memory here: what was not found was left out.
+    // Every content is in memory here: missing contents were left out.
     if (content instanceof Uint8Array) files[`${record.job_id}/${path}`] = content;
   }
   const archive = zipSync(files, { mtime: FIRST_DAY });

@@ -1,8 +1,7 @@
 /** Waiting for a promise with a bound. */
 
 /**
- * Settles as the promise does, or with `late` once the time is over. The promise goes on, and its failure is then
- * ignored.
+ * Settles as the promise does, or with `late` once the time is over. The promise continues, and its failure is then ignored.
  */
 export async function within<Value, Late>(
   promise: Value | Promise<Value>,

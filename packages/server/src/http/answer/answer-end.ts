@@ -1,4 +1,4 @@
-/** Ties what a request holds to the end of its answer: sent to the last byte, or the connection closed. */
+/** Ties the holdings of a request to the end of its answer: sent to the last byte, or the connection closed. */
 import type { ServerResponse } from 'node:http';
 
 /** Calls back once, in the order of the calls, when the answer was sent or can no longer be sent. */

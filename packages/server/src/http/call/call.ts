@@ -1,6 +1,6 @@
 /**
- * One request of an operation, in the contract's types: its query, the permits it may take, and its caller. A handler
- * that reads or takes what its operation does not list does not compile; `respond.ts` does the same for answers.
+ * One request of an operation, in the contract's types: its query, the permits it may take, and its caller. A handler that reads
+ * or takes parts that its operation does not list does not compile; `respond.ts` does the same for answers.
  */
 import {
   type CallerOperationId,

@@ -1,7 +1,7 @@
 /**
- * Passes what arrives on a connection to the HTTP parser one request at a time. The parser begins every request that it
- * gets, and one read can hold two thousand of them. So a request waits for its turn while an earlier one of its
- * connection is unanswered, and while too many are unanswered the connection is not read. RFC 9112 § 9.3.2.
+ * Passes the bytes of a connection to the HTTP parser one request at a time. The parser begins every request that it gets, and
+ * one read can hold two thousand of them. So a request waits for its turn while an earlier one of its connection is unanswered,
+ * and while too many are unanswered the connection is not read. RFC 9112 § 9.3.2.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -126,8 +126,8 @@ function answerConnect(listener: Listener, socket: Socket): void {
 }
 
 /**
- * Answers what the parser could not read, unless an earlier request of the connection is unanswered: the client would
- * take this answer for that one's.
+ * Answers bytes that the parser could not read, unless an earlier request of the connection is unanswered: the client would take
+ * this answer for that one's.
  */
 function answerParserError(listener: Listener, error: ParserError, socket: Socket): void {
   const { connections } = listener;

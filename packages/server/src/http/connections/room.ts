@@ -50,7 +50,7 @@ export function whoGivesWay(open: Iterable<Connection>, bounds: RoomBounds, now:
   if (!isFull && strangers.length <= placesOfStrangers(bounds)) return null;
   if (!isFull) return givesWay(strangers);
   const callers = callersInOrder(all, now);
-  // Where callers have nearly all places, the few strangers are the newcomers that need one.
+  // If callers have nearly all places, the few strangers are the newcomers that need one.
   const newcomers = strangers.length > placesFree ? [] : strangers.filter((one) => isFresh(one, now));
   const settled = strangers.filter((one) => !newcomers.includes(one));
   return givesWay(settled) ?? first(callers.crowded) ?? givesWay(newcomers) ?? first(callers.resting);

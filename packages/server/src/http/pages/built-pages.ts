@@ -25,7 +25,7 @@ interface Form {
   readonly etag: string;
 }
 
-/** A page: its HTML, what that loads, and other pages below it. */
+/** A page: its HTML, the files that it loads, and other pages below it. */
 export interface Page {
   /** The path of the HTML. */
   readonly path: string;

@@ -20,7 +20,10 @@ export function gradingIdOf(request: FastifyRequest): string {
   return idIn((request.params as { grading: string }).grading, gradingNotFound);
 }
 
-/** The number of an event. @throws ServiceError `tool_call_not_found` for what is none, as for one that is no call */
+/**
+ * The number of an event. @throws ServiceError `tool_call_not_found` for text that is not a number, as for an event that is not a
+ * call
+ */
 export function eventNumberOf(request: FastifyRequest): number {
   const { seq } = request.params as { seq: string };
   if (seq === '') throw noSuchRoute();

@@ -1,6 +1,7 @@
 /**
- * The answer to `GET /`: what this service is, and where its contract is. To a browser it is a page for people who open the
- * address, to every other client JSON. It says nothing of this service that the public operations do not say. Spec § Pages.
+ * The answer to `GET /`: a description of this service, and the address of its contract. To a browser it is a page for people who
+ * open the address, to every other client JSON. It says nothing of this service that the public operations do not say. Spec §
+ * Pages.
  */
 import { hash } from 'node:crypto';
 import { ENDPOINTS, PAGES } from '@vouchbox/protocol';
@@ -34,7 +35,7 @@ dd { margin: 0 }
 code { font-family: ui-monospace, monospace }
 `;
 
-/** What the page shows of what is there: the path of a page, its name and what it is for. */
+/** The pages that the front page lists: path, name and purpose of each. */
 const WAYS = [
   [
     PAGES.getDashboard.path,
@@ -94,7 +95,7 @@ export function addFrontPage(app: FastifyInstance, pages: readonly Page[]): void
   });
 }
 
-/** Whether the client prefers a page: a browser says so. Whoever takes anything gets JSON. RFC 9110 § 12.5.1. */
+/** Whether the client prefers a page: a browser says so. A client that accepts anything gets JSON. RFC 9110 § 12.5.1. */
 function wantsHtml({ headers }: FastifyRequest): boolean {
   return new Negotiator({ headers }).mediaType([JSON_TYPE, 'text/html']) === 'text/html';
 }

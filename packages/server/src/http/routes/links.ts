@@ -82,7 +82,7 @@ function full(message: string): ServiceError {
 /** The readers of one tenant's links share it, and leave the tenant's own budget alone. */
 const RATE: RateBound = { perSecond: 100, burst: 1000 };
 
-/** What is read is data. A browser that is led here anyway saves it, and runs nothing in it. */
+/** The answers are data. A browser that is led here anyway saves it, and runs nothing in it. */
 const DATA_HEADERS = {
   ...ALONE,
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
@@ -93,7 +93,7 @@ type ReadingContext = Pick<RouteContext, 'links' | 'jobs' | 'blobs' | 'permits' 
 
 type Send = (reply: FastifyReply) => FastifyReply;
 
-/** Adds what a link shows. Fastify answers HEAD as well. */
+/** Adds the contents of a link. Fastify answers HEAD as well. */
 export function addLinks(app: FastifyInstance, context: ReadingContext, bound = RATE): void {
   const { jobs, blobs } = context;
   const rate = createRateBudget(bound);

@@ -1,4 +1,4 @@
-/** Operations that anyone may call. None of them may ever show a secret. Spec § Endpoints. */
+/** Operations that anyone may call. None of these may ever show a secret. Spec § Endpoints. */
 import { answered } from '../../job/answered.ts';
 import type { Handlers } from '../call/call.ts';
 import { sendBytes, sendJson } from '../call/respond.ts';

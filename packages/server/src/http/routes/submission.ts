@@ -1,7 +1,7 @@
 /**
- * A submission, with an optional wait for the end of its job and what else is asked to come with the answer. The answer says
- * that the job is stored, whatever happens to the rest: what cannot be sent is left out, and each part can be read by an
- * operation of its own. Spec § POST /v1/jobs.
+ * A submission, with an optional wait for the end of its job and further members of the answer. The answer says that the job is
+ * stored, whatever happens to the rest: parts that cannot be sent are left out, and each part can be read by a separate
+ * operation. Spec § POST /v1/jobs.
  */
 import {
   type AnyReceipt,
@@ -61,7 +61,7 @@ async function submit(call: Call<'submitJob'>, { jobs, access }: RouteContext) {
   return { answer, headers };
 }
 
-/** Null where it is refused: the submission is not. */
+/** Null if the wait is refused: the submission is not. */
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;
@@ -116,7 +116,7 @@ function endInTime(asked: Asked, waiting: Waiting): Promise<LongMembers> {
   return waiting.ask(read, ({ result }) => result !== undefined);
 }
 
-/** The exact text of the promise, where one is asked for, was made and is signed in time. */
+/** The exact text of the promise, if one is requested, was made and is signed in time. */
 async function promiseInTime({ call: { caller }, context, job_id, include }: Asked, wait: ResultWait) {
   const promise = include.includes('promise') ? await orNull(context.jobs.promise(caller, job_id, wait)) : null;
   if (promise === null) return {};

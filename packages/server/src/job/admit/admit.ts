@@ -58,7 +58,7 @@ export interface AdmitOptions extends CopyOptions {
   readonly blobBytesMax: number;
   /** Whether statements tell which job of its tenant each is. */
   readonly isNumbered: boolean;
-  /** Of which jobs promises are made, and how long the log may take; null where no log is kept. */
+  /** The jobs that get promises, and how long the log may take; null if no log is kept. */
   readonly promises: PromiseSettings | null;
   /** Throws `insufficient_storage` while the free-space reserve is not free. */
   readonly checkFreeSpace: () => void;
@@ -73,7 +73,7 @@ export interface Admitted {
 
 /** When a full queue may have room again: jobs take seconds. */
 const queueRetrySeconds = 1;
-/** When the jobs of a tenant may have given back room: what they left is kept as long as they are. */
+/** The time at which the jobs of a tenant may free room: their outputs are kept as long as they are. */
 const roomRetrySeconds = 60;
 /** When cells may be made again: repairing a host takes a while, and a trial is made at most once a second. */
 const workerRetrySeconds = 5;
@@ -126,7 +126,7 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
   return admitted(result, 'interactor' in jobs ? jobs.interactor.job_id : null);
 }
 
-/** Whoever submits a job may answer its tools. */
+/** The principal that submits a job may answer its tools. */
 function answeredBy({ principal }: Caller, program: ParsedProgram): ParsedProgram {
   if (program.tools === undefined) return program;
   const answered_by = [...new Set([principal, ...program.tools.answered_by])];
@@ -181,7 +181,7 @@ export async function admitGraded(
   return result.kind === 'grading_over' ? null : admitted(result, null).answer.job_id;
 }
 
-/** A program of a submission, with what its files stand for, and its standard input if that is named. */
+/** A program of a submission, with the contents of its files, and its standard input if that is named. */
 interface ResolvedProgram {
   readonly spec: RequestedSpec;
   readonly files: readonly Resolved[];

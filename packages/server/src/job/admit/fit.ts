@@ -81,7 +81,7 @@ export function togetherOf(executors: readonly [ProviderFacts, ...ProviderFacts[
   };
 }
 
-/** Whether it has what the job demands. How much memory the job gets there is another question: its limits are clamped. */
+/** Whether it can meet the job's demands. How much memory the job gets there is another question: its limits are clamped. */
 export function canRun(spec: RequestedSpec, executor: Executor): boolean {
   try {
     checkPolicy(spec, executor);

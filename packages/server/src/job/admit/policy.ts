@@ -29,7 +29,7 @@ export function clampLimits(limits: RequestedLimits, ceilings: RequestedLimits):
 }
 
 /**
- * Refuses what the provider cannot run. `at` is the pointer of the program in the submission.
+ * Refuses a job that the provider cannot run. `at` is the pointer of the program in the submission.
  *
  * @throws ServiceError `runtime_unavailable`, `minimum_isolation_unsatisfied` or `enforcement_unsatisfied`.
  */

@@ -5,7 +5,7 @@
 import type { ErrorCode } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
-/** A refusal's message is at most this long, whatever the client sent. */
+/** A refusal's message is at most this long, however long the client's text is. */
 const messageCharsMax = 200;
 const pointerCharsMax = 100;
 const quotedCharsMax = 40;
@@ -19,7 +19,7 @@ export function refusal(code: ErrorCode, pointer: string, problem: string): Serv
   return new ServiceError(code, cut(`${subject} ${escaped(problem)}`, messageCharsMax));
 }
 
-/** A piece of the request in quotation marks, cut to what a reader needs to recognise it. */
+/** A piece of the request in quotation marks, cut to the length that a reader needs to recognise it. */
 export function quoted(text: string): string {
   return `"${cut(escaped(text), quotedCharsMax)}"`;
 }

@@ -150,7 +150,7 @@ async function receive(tenant: string, upload: Upload, options: Receiving): Prom
   return { isKnown: known !== null, stored: { blob: `sha256:${sha256}`, size_bytes, expires_at } };
 }
 
-/** Reads what is known already, so that a caller learns of other content. Returns its size. */
+/** Reads the known bytes, so that a caller is told of other content. Returns its size. */
 async function compare({ sha256, chunks }: Upload): Promise<number> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -166,7 +166,7 @@ async function copy(tenant: string, output: Upload, options: Receiving, name: st
   const known = await options.store.useBlob({ tenant, sha256: name, at: new Date().toISOString() });
   if (known !== null) return;
   await receiveNew(tenant, output, options, name).catch((cause: unknown) => {
-    // It is no fault of whoever named it.
+    // The submission that named it is not at fault.
     const isDamaged = cause instanceof ServiceError && cause.code === 'digest_mismatch';
     throw isDamaged ? new Error(`the output ${output.sha256} is damaged in the store`, { cause }) : cause;
   });

@@ -1,6 +1,6 @@
 /**
- * Cuts what arrives into pieces of one size, and stores each while the next arrives. So an upload takes two pieces of
- * memory, however large it is.
+ * Cuts arriving bytes into pieces of one size, and stores each while the next arrives. So an upload takes two pieces of memory,
+ * however large it is.
  */
 import { createHash } from 'node:crypto';
 

@@ -185,7 +185,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     const { log } = this.#options;
     const { isolation_class } = kind;
     const predicate = predicateIn(envelope);
-    // One that a stop or a full disk ended has tried nothing, and stands in for none before it.
+    // A canary that a stop or a full disk ended has tried nothing, and replaces no earlier one.
     if (predicate === null || !isWhole(predicate)) {
       log.warn({ isolation_class, runtime_pack, job_id: predicate?.jobId }, 'a canary did not come to its end');
       return;
@@ -200,7 +200,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
   }
 }
 
-/** Whether its program ran to its own end, or was ended for what it tried. */
+/** Whether its program ran to its own end, or was ended because of its tries. */
 function isWhole({ receipt }: ExecutionPredicate): boolean {
   return receipt['terminal_reason'] === 'exited' || receipt['terminal_reason'] === 'memory_limit';
 }

@@ -1,7 +1,7 @@
 /** Reads the statement in a stored envelope, whose signature the store's readers have checked. */
 import { decodeEnvelope, decodeStatement, type ExecutionPredicate, readPredicate } from '@vouchbox/evidence';
 
-/** Null for what is no statement about a job. */
+/** Null for a statement that is not about a job. */
 export function predicateIn(envelope: Uint8Array): ExecutionPredicate | null {
   const decoded = decodeEnvelope(envelope);
   const statement = decoded.kind === 'refused' ? null : decodeStatement(decoded.envelope.payload);

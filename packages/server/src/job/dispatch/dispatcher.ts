@@ -50,7 +50,7 @@ export interface DispatcherOptions {
   readonly testsMax: number;
   /** This node's abilities, for a store that several nodes share. */
   readonly abilities?: () => Abilities;
-  /** How long started jobs may go on after the dispatcher was told to stop. */
+  /** How long started jobs may continue after the dispatcher was told to stop. */
   readonly drainSeconds: number;
 }
 
@@ -227,8 +227,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * Waits for the slot of a job whose program is over, if it alone keeps a submission from a start at once: through the
-   * queue it would cost another commit. Whoever was answered sends the next job before the cell of the last one is gone.
+   * Waits for the slot of a job whose program is over, if it alone keeps a submission from a start at once: through the queue it
+   * would cost another commit. A caller that was answered sends the next job before the cell of the last one is gone.
    */
   async #slotWasFreed(): Promise<boolean> {
     const holding = this.#holding();

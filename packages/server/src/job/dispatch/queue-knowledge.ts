@@ -24,7 +24,7 @@ export class QueueKnowledge {
     return !this.#mayHold && this.#entering === 0;
   }
 
-  /** Forgets what is known: a job may have been queued, or the last look is long ago. */
+  /** Forgets the known facts: a job may have been queued, or the last look is long ago. */
   doubt(): void {
     this.#mayHold = true;
     this.#changes += 1;

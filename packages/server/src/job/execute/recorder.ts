@@ -1,8 +1,8 @@
 /**
- * Writes a running program's output into its history. Output waits a moment for more output, and one append is in
- * flight at a time, so many lines share one transaction. Output that still waits when the program ends is stored with
- * the end, so a short program needs no append. The recording caps, which the cell holds, bound what waits. While the
- * disk is full, output waits in memory.
+ * Writes a running program's output into its history. Output waits a moment for more output, and one append is in flight at a
+ * time, so many lines share one transaction. Output that still waits when the program ends is stored with the end, so a short
+ * program needs no append. The recording caps, which the cell enforces, bound the waiting data. While the disk is full, output
+ * waits in memory.
  *
  * When a stream exceeds a cap, the append that stores its last records also stores its `truncated` event. So even if
  * the process dies, the stored stream is complete or says that it is cut. Spec § Events 6.

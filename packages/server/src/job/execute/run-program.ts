@@ -61,7 +61,7 @@ export interface JobContext extends JobDependencies {
   readonly interaction?: InteractionSide;
 }
 
-/** A cell that holds the program of a job, and what the start of the job says of it. */
+/** A cell with the program of a job, and the job's data at its start. */
 interface Startable {
   readonly cell: PreparedCell;
   readonly loaded: LoadedCell;
@@ -200,7 +200,7 @@ export function keptProducts() {
   return new Kept<Uint8Array>({ sizeMax: productBytesMax, sizeOf: ({ length }) => length });
 }
 
-/** A job that names what the store no longer has is not accepted, and nothing of it runs. */
+/** A job that names missing contents is not accepted, and nothing of it runs. */
 function productContent(
   context: Pick<JobContext, 'store' | 'key' | 'products'>,
   file: NamedFile,

@@ -1,6 +1,6 @@
 /**
- * The ends of jobs whose programs are not run: the service failed, or what was observed of the cell is less than the job
- * demands. Nothing of them ran.
+ * The ends of jobs whose programs are not run: the service failed, or the cell was observed to have less than the job demands.
+ * Nothing of them ran.
  */
 import { satisfiesIsolation, type Violation } from '@vouchbox/protocol';
 import {

@@ -1,7 +1,7 @@
 /**
- * Makes jobs of the rows of gradings as slots free, and follows each to its end. All that it knows is in the store: a
- * restart, and another node that takes over, go on where the rows are. A tenant has at most as many jobs of gradings in the
- * queue or running as there are slots; its gradings take turns, and the queue decides between tenants.
+ * Makes jobs of the rows of gradings as slots free, and follows each to its end. All that it knows is in the store: after a
+ * restart, or on another node, it continues from the rows. A tenant has at most as many jobs of gradings in the queue or running
+ * as there are slots; its gradings take turns, and the queue decides between tenants.
  */
 import type { ProgramState } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
@@ -70,7 +70,7 @@ export class GradingStage implements AsyncDisposable {
     this.#loop.start();
   }
 
-  /** Makes no more jobs. Those that were made go on, and are followed at the next start. */
+  /** Makes no more jobs. Existing jobs continue, and are followed at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     await this.#loop[Symbol.asyncDispose]();
@@ -150,7 +150,7 @@ export class GradingStage implements AsyncDisposable {
     return first ?? null;
   }
 
-  /** What the store does not take now is begun again later from what it has: nothing of a grading is only here. */
+  /** A change that the store does not accept now is begun again later from the store: nothing of a grading is only here. */
   async #followOrForget(work: GradingWork, next: NextJob): Promise<void> {
     const { log, ownNudges } = this.#options;
     const { signal } = this.#stopping;
@@ -270,7 +270,7 @@ export class GradingStage implements AsyncDisposable {
     return this.#persistently(() => verdictOf(key, end.receipt_sha256, this.#options));
   }
 
-  /** A program that cannot be graded ends with the reason, and the others go on. */
+  /** A program that cannot be graded ends with the reason, and the others continue. */
   async #fail(work: GradingWork, program: number, error: unknown): Promise<void> {
     const { log } = this.#options;
     const isKnown = isFinal(error);

@@ -1,4 +1,4 @@
-/** One grading while the service goes on with it: which programs were begun, and which of its jobs are on their way. */
+/** One grading while the service works on it: the begun programs, and its jobs in progress. */
 
 import type { BuiltProduct } from '../../store/jobs/builds.ts';
 import type { GradingWork as StoredWork } from '../../store/records/gradings.ts';
@@ -61,7 +61,7 @@ export class GradingWork implements GradingParts {
     this.isCancelled = stored.cancellation_requested;
     this.#waiting = [...stored.statuses.entries()].flatMap(([at, status]) => (status === 'waiting' ? [at] : []));
     this.#jobs = stored.jobs.toSorted((one, other) => one.attempt - other.attempt);
-    // What was made before is followed first, so that it is neither made again nor forgotten.
+    // Existing jobs are followed first, so that they are neither made again nor forgotten.
     for (const program of new Set(this.#jobs.map((job) => job.program))) this.#begin(program);
   }
 

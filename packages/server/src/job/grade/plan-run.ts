@@ -14,7 +14,7 @@ import {
 import { keptEnd } from './kept-end.ts';
 import { attemptsMax, type JobEnd, type PlannedJob } from './program-run.ts';
 
-/** A job of the steps. What it is given is known unless it was made before a restart. */
+/** A job of the steps. Its input is known unless it was made before a restart. */
 export interface StepJob extends PlannedJob {
   readonly step: Step | null;
 }

@@ -1,6 +1,6 @@
 /**
- * Which jobs a program of a grading needs next, given which have ended: each test, then its checker where the program ended
- * well, then the judge. It knows neither the store nor time, so what it did before a restart is told to it again.
+ * Which jobs a program of a grading needs next, given which have ended: each test, then its checker where the program ended well,
+ * then the judge. It knows neither the store nor time, so its earlier work is reported to it after a restart.
  */
 
 import type { JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';

@@ -1,4 +1,4 @@
-/** The jobs that the steps of a grading plan: what each is given, and how it ended in the words of the steps. */
+/** The jobs that the steps of a grading plan: the input of each, and its end in the words of the steps. */
 import type {
   JobSubmission,
   OutputName,
@@ -120,7 +120,7 @@ function checked(
   return JSON.parse(JSON.stringify({ ...members, ...(build === undefined ? ofRun : { build }) })) as JobSubmission;
 }
 
-/** The program that the code of a plan stands for; null if it is the code. */
+/** The program of a plan's code; null if it is the code itself. */
 async function storedOf(
   grading: GradingParts,
   { program, code }: { readonly program: number; readonly code: string },

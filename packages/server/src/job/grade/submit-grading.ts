@@ -158,7 +158,7 @@ function submitted(admitted: GradingAdmitted): SubmittedGrading {
   }
 }
 
-/** Every request with one key gets this answer: what became of the grading since is for those who may read it. */
+/** Every request with one key gets this answer: the grading's later status is for those who may read it. */
 function answerOf({ grading_id, created_at }: AcceptedGrading): GradingAnswer {
   return {
     grading_id,

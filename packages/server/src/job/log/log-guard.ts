@@ -1,5 +1,5 @@
 /**
- * Keeps a log from being taken back: nothing is logged into a store that is older than what this node signed, or than what
+ * Keeps a log from being rolled back: nothing is logged into a store that is older than the heads that this node signed, or that
  * its witnesses know. Only a head that the key of the log signed stops the log. docs/decisions/0067.
  */
 import {

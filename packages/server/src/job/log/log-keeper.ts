@@ -83,7 +83,7 @@ export class LogKeeper implements AsyncDisposable {
     return this.#problem;
   }
 
-  /** What each witness said last. */
+  /** The last answer of each witness. */
   get witnesses(): readonly WitnessStanding[] {
     return this.#witnesses?.standings ?? [];
   }

@@ -1,6 +1,6 @@
 /**
- * The log's answers: proofs of a job, of a leaf and between two heads, tiles of hashes, and its keys. Everything is of the
- * largest head that was signed: what has a position and no head yet is not told.
+ * The log's answers: proofs of a job, of a leaf and between two heads, tiles of hashes, and its keys. Everything is about the
+ * largest signed head: leaves with a position but no head yet are not shown.
  */
 
 import {
@@ -24,10 +24,10 @@ export interface LogReaderOptions {
   readonly store: Pick<Store, 'logState' | 'logPlace' | 'logPosition' | 'logRanges' | 'logTile' | 'jobSummary'>;
 }
 
-/** What waits for a head has it within a second, or with the next one where witnesses are slow. */
+/** A statement that waits for a head gets it within a second, or with the next one if witnesses are slow. */
 const retryAfterSeconds = 1;
 
-/** A log of which a head was signed. */
+/** A log with a signed head. */
 type SignedLog = LogState & { readonly head: LogHead };
 
 /**

@@ -1,4 +1,4 @@
-/** The promise of a job, and what the log says of it while it waits, as they are served. docs/decisions/0066. */
+/** The promise of a job, and the log's statements about it while it waits, as they are served. docs/decisions/0066. */
 import { decodeEnvelope, decodeStatement, findSignature, readPromise, sha256Hex } from '@vouchbox/evidence';
 import type { PendingStatement, PendingStatements } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';

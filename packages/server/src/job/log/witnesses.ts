@@ -116,7 +116,7 @@ export class Witnesses {
     return this.#witnesses.map(({ standing }) => standing);
   }
 
-  /** Resolves within the time, with what was answered until then. One that failed lately is asked only where all are. */
+  /** Resolves within the time, with the answers until then. One that failed lately is asked only where all are. */
   async ask(head: Checkpoint, own: OwnLog, { all = false } = {}): Promise<Witnessing> {
     const asked = this.#witnesses.filter(({ restsUntil }) => all || restsUntil <= performance.now());
     const answers = await Promise.all(asked.map((witness) => this.#answerOf(witness, head, own)));

@@ -35,7 +35,7 @@ export async function moveContents(options: MoveOptions, signal: AbortSignal): P
       if (await moveContent(key, options)) ofStep++;
     }
     moved += ofStep;
-    // What could not be placed was removed or replaced meanwhile: it is looked at again later.
+    // A content that could not be placed was removed or replaced meanwhile: it is examined again later.
     if (ofStep === 0) return moved;
   }
 }

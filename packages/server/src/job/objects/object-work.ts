@@ -28,7 +28,7 @@ export function createObjectWork(options: ObjectWorkOptions): StandingLoop {
   const { recheckMilliseconds = fewSeconds } = options;
   let failures = 0;
   return new StandingLoop(async (signal) => {
-    // Registered before the store is read, so that what is stored meanwhile is not missed.
+    // Registered before the store is read, so that later changes are not missed.
     using stored = options.nudges.next('contents', signal);
     using answers = options.nudges.next('objects', signal);
     try {

@@ -20,7 +20,7 @@ export interface BatchOptions {
   /** The key to sign a batch with; throws if no key can be used. */
   readonly currentKey: () => SigningKey;
   readonly signer: Pick<Signer, 'attest'>;
-  /** Whether what is signed is to be logged. */
+  /** Whether the signed statements are to be logged. */
   readonly isLogged?: boolean;
   /** Told of stored results that can be moved to an object store. */
   readonly nudges: Pick<Nudges, 'send'>;

@@ -31,7 +31,7 @@ export async function attestationProblem(
   return brokenLink(statement.statement, row, key);
 }
 
-/** Whether each signature of an envelope names a key that is not known. False for what is no envelope. */
+/** Whether each signature of an envelope names a key that is not known. False for a text that is not an envelope. */
 export function isSignedByStrangers(envelope: Uint8Array, keys: Pick<SigningKeys, 'publicKey'>): boolean {
   const decoded = decodeEnvelope(envelope);
   if (decoded.kind === 'refused') return false;

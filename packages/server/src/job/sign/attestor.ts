@@ -23,7 +23,7 @@ export interface AttestorOptions {
   readonly signer?: Pick<Signer, 'attest'>;
   /** Whether this node is the one that signs. Absent if there are no other nodes. */
   readonly isOurTurn?: () => boolean;
-  /** Whether what is signed is to be logged. */
+  /** Whether the signed statements are to be logged. */
   readonly isLogged?: boolean;
   /** Called when signing begins to fail, and when it works again. */
   readonly onProblemChange?: () => void;

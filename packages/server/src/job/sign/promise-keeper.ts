@@ -140,7 +140,7 @@ function promiseOf(promise: UnsignedPromise, log: LogState): Unsigned {
   return promiseStatement({
     ...promisedJob(promise, log),
     acceptedAt: promise.created_at,
-    // What comes of large outputs is known at the end alone.
+    // The outcome of large outputs is known only at the end.
     submission,
   });
 }

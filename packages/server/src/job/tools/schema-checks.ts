@@ -117,7 +117,7 @@ export class SchemaChecks implements AsyncDisposable {
     this.#next();
   }
 
-  /** Whoever had a turn comes after all others. */
+  /** A tenant that had a turn comes after all others. */
   #putBehind(tenant: string): void {
     const checks = this.#waiting.get(tenant);
     this.#waiting.delete(tenant);

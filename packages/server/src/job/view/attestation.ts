@@ -1,7 +1,7 @@
 /**
- * The exact bytes of the signed evidence of a job, for its owner, even if signing is off now. Bytes that differ from
- * what was signed are never served: they are withdrawn and signed again, or left as they are if signing is off, or if a
- * fleet does not know their key. Spec § GET attestation and result-artifact.
+ * The exact bytes of the signed evidence of a job, for its owner, even if signing is off now. Bytes that differ from the signed
+ * ones are never served: they are withdrawn and signed again, or left alone if signing is off, or if a fleet does not know their
+ * key. Spec § GET attestation and result-artifact.
  */
 import { isTerminal } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
@@ -87,8 +87,8 @@ function isOfUnknownKey({ isIntact, envelope }: StoredAttestation, keys: Attesta
 }
 
 /**
- * The result, from its row or its object, or what is wrong with it. An object that is missing or damaged is no loss: the
- * result is made again from the history of the job.
+ * The result, from its row or its object, or the fault in it. An object that is missing or damaged is no loss: the result is made
+ * again from the history of the job.
  *
  * @throws ObjectError if the object store cannot be asked
  */

@@ -14,7 +14,7 @@ import { toolWords } from './tool-files.ts';
 /** The user a program runs as inside its cell. */
 export const JOB_UID = 1000;
 
-/** Where things are inside a cell. `/svc` holds only our own, read-only. */
+/** The places of things inside a cell. `/svc` holds only our own, read-only. */
 export const GUEST = {
   work: '/work',
   report: '/svc/report',
@@ -32,7 +32,7 @@ const GUEST_COMMANDS: Readonly<Record<LanguageRun['guest'], readonly string[]>> 
   'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
 };
 
-/** An isolated interpreter reads no variable, and so no seed. `launch.py` does what else makes one isolated. */
+/** An isolated interpreter reads no variable, and so no seed. `launch.py` does the other steps that isolate one. */
 const SEEDED_PYTHON = ['/usr/bin/python3', '-s', '-u'];
 
 /** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
@@ -78,7 +78,7 @@ export interface DescriptionOptions {
   readonly cell: string;
   /** Read-only trees: those of the runtime pack, the first of them at `/usr`, and our guest programs. */
   readonly binds: readonly MountPoint[];
-  /** What the runtime pack adds to the fixed environment, as `NAME=VALUE`. */
+  /** The runtime pack's additions to the fixed environment, as `NAME=VALUE`. */
   readonly environment: readonly string[];
   /** The host user that is root inside; the job's user is the next one. */
   readonly rootUid: number;
@@ -144,8 +144,8 @@ const SHOWN_GROUPS: CellMount = {
 };
 
 /**
- * What is unpacked has a bound in bytes and in entries (`guest/unpack.py`). There are some more inodes, for what the interpreter
- * writes beside it.
+ * The unpacked content is bounded in bytes and in entries (`guest/unpack.py`). There are some more inodes, for what the
+ * interpreter writes beside it.
  */
 const LIBRARIES = tmpfs(GUEST.libraries, [
   'nosuid',

@@ -17,10 +17,10 @@ const MIB = 1024 * 1024;
 const CPU_SECONDS_UNLIMITED = 2 ** 31;
 
 /**
- * The group holds memory and processes, including those of the runtime. The runtime's memory is measured while the
- * interpreter waits, and the group may have that much more. Memory that the runtime takes later counts as the job's.
- * The interpreter's resource limit holds the file size, and the watch holds wall clock and CPU time. Where there is no
- * group, its numbers are NaN: the resource limit alone holds processes, and nothing holds memory, which is watched.
+ * The group holds memory and processes, including those of the runtime. The runtime's memory is measured while the interpreter
+ * waits, and the group may have that much more. Memory that the runtime takes later counts as the job's. The interpreter's
+ * resource limit holds the file size, and the watch holds wall clock and CPU time. If there is no group, its numbers are NaN: the
+ * resource limit alone limits processes, and nothing limits memory, which is watched.
  */
 export function wantedLimits(limits: RequestedLimits, runtime: Runtime, takesShare: boolean): WantedLimits {
   const { overhead, sharesHostKernel } = runtime;

@@ -10,7 +10,7 @@ export const PACK_NAME = /^[a-z0-9][a-z0-9.-]{0,63}$/;
 /** A pack's version: also a directory. */
 export const PACK_VERSION = /^[0-9A-Za-z][0-9A-Za-z.+~-]{0,63}$/;
 
-/** A pack as it is told: without its places on this host. */
+/** A pack as reported: without its places on this host. */
 export function packView({ name, version, languages, digest, libraries }: RuntimePack): RuntimePack {
   return { name, version, languages, digest, ...(libraries !== undefined && { libraries }) };
 }

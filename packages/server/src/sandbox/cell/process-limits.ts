@@ -12,7 +12,7 @@ export function limitRows(limits: ProcessLimits): string {
   return rows.map(([limit, name]) => `${name}=${limits[limit]}`).join(' ');
 }
 
-/** The limits that the kernel holds, as they are told. Throws if one is missing. */
+/** The limits that the kernel enforces, as reported. Throws if one is missing. */
 export function parseLimitRows(text: string): ProcessLimits {
   const told = new Map([...text.matchAll(/(\w+)=(\d+)/g)].map(([, name = '', value]) => [name, Number(value)]));
   const held = rows.map(([limit, name]) => {

@@ -86,7 +86,7 @@ export interface CellOptions {
   readonly loopback: boolean;
   /** How long the bootstrap may take. */
   readonly readyMilliseconds: number;
-  /** Reserves what a launcher's template needs. */
+  /** Reserves the resources of a launcher's template. */
   readonly reserve: () => ReservedCell;
   /** Until it aborts, the cell gets a small share of the processors. */
   readonly aheadUntil?: AbortSignal | undefined;

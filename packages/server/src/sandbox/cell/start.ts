@@ -61,7 +61,7 @@ export interface LimitsInForce {
   readonly cpuMicroseconds: number;
 }
 
-/** How a program ended and what its group counted. */
+/** The end of a program and the counts of its group. */
 export interface Over {
   readonly ending: EndingReport;
   readonly counted: Readonly<Record<UsageMeasure, number>>;
@@ -98,8 +98,8 @@ export interface WaitingCell {
   /** Whether all its waiting processes are alive. */
   isWhole(): boolean;
   /**
-   * Sets a job's limits, but none below what the cell holds now, and reads them back. Peak memory counts from here where
-   * the kernel can begin anew.
+   * Sets a job's limits, but none below what the cell holds now, and reads them back. Peak memory counts from here if the kernel
+   * can restart its count.
    */
   hold(wanted: WantedLimits): Promise<LimitsInForce>;
   /** Lets the program run with its words and its stdin. */

@@ -18,8 +18,8 @@ export interface PreflightOptions {
    */
   readonly gvisorStarter?: 'auto' | 'direct' | 'runsc';
   /**
-   * Names the groups and the run directory on the host. The opener of a provider must hold this name, and kills what is
-   * left under it.
+   * Names the groups and the run directory on the host. The opener of a provider must hold this name, and kills everything left
+   * under it.
    */
   readonly instance: string;
   readonly packsDirectory: string | null;

@@ -1,6 +1,6 @@
 /**
- * A limit cannot be below what the waiting cell already holds when it is set: its threads are there, and so is its
- * memory. Then the smallest limit that holds is set, and is the one that is told. Spec § Job submission, limits.
+ * A limit cannot be below what the waiting cell already holds when it is set: its threads are there, and so is its memory. Then
+ * the smallest possible limit is set and reported. Spec § Job submission, limits.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Group } from '../../kernel/cgroup/cgroup.ts';

@@ -1,4 +1,4 @@
-/** The words by which a launcher is told what to do in the groups of a cell. `groups.c` reads them. */
+/** The commands to a launcher about the groups of a cell. `groups.c` reads them. */
 import type { GroupFile, Measure, Reading, Writing } from '../../kernel/cgroup/cgroup.ts';
 
 export function readingWord({ directory, file }: GroupFile): string {

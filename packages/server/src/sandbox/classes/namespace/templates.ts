@@ -103,7 +103,7 @@ export class Templates implements AsyncDisposable {
     }
   }
 
-  /** Another owner's template gives way if it was not asked for lately. */
+  /** Another owner's template is dropped if it was not requested lately. */
   #makesRoom(now: number): boolean {
     if (this.#templates.size < TEMPLATES_MAX) return true;
     const [oldest] = [...this.#templates].toSorted(([, one], [, other]) => one.askedAt - other.askedAt);
@@ -118,7 +118,7 @@ export class Templates implements AsyncDisposable {
     if (launcher !== null) this.#end(launcher);
   }
 
-  /** The last copies of the template go on. */
+  /** The last copies of the template continue. */
   #end(launcher: Launcher): void {
     const ended = launcher.retire().finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);

@@ -111,7 +111,7 @@ export interface Group {
   anonymousBytes(): number;
   /** Whether it has more memory than this although no kernel holds that: never, where the kernel has a group for it. */
   hasMoreThan(memoryBytes: number): boolean;
-  /** Told process 1 of the cell, whose id then stays its own until null is told. A kernel's group needs no such thing. */
+  /** Gets process 1 of the cell, whose id then stays its own until it gets null. A kernel's group needs no such thing. */
   adopt(first: number | null): void;
   /** Host ids of all processes in the group, or at least of process 1. */
   members(): readonly number[];

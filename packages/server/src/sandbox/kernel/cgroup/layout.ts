@@ -75,7 +75,7 @@ function ownGroup(path: string, ownGroups: string): string {
   return basename(own) === SUPERVISOR ? dirname(own) : own;
 }
 
-/** cgroups(7): whoever gets a subtree may write to these files and make directories. */
+/** cgroups(7): the owner of a delegated subtree may write to these files and make directories. */
 function mayMakeGroups(path: string): boolean {
   return (
     ['cgroup.subtree_control', 'cgroup.procs', '.'].every((name) => mayWrite(join(path, name))) && hasControllers(path)

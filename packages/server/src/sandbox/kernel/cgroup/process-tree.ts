@@ -55,7 +55,7 @@ export class ProcessTree implements Group {
     return { version: 'none', first: this.#first ?? 0 };
   }
 
-  /** Process 1 of the cell. Its id must stay its own until this is told null. */
+  /** Process 1 of the cell. Its id must stay its own until this gets null. */
   adopt(first: number | null): void {
     this.#first = first;
   }
@@ -105,7 +105,7 @@ export class ProcessTree implements Group {
     return most > bytes && this.anonymousBytes() > bytes;
   }
 
-  /** Of the cell's file systems in memory. Nobody in it can put another one in their place. */
+  /** Of the cell's file systems in memory. Nobody in the cell can replace them. */
   #filledBytes(): number {
     return FILLED.map((place) => filledAt(`/proc/${this.#first}/root`, place)).reduce((sum, bytes) => sum + bytes, 0);
   }

@@ -1,6 +1,6 @@
 /**
- * Where an executable of the host is, the version that it reports, and its digest. A file that has not changed is not run or read
- * again: its inode, size and change time identify it, and only root could forge those.
+ * The path of an executable on the host, the version that it reports, and its digest. A file that has not changed is not run or
+ * read again: its inode, size and change time identify it, and only root could forge those.
  */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';

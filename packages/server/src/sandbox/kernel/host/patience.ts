@@ -25,7 +25,7 @@ export function patienceFor(milliseconds: number): number {
 
 let measured: Promise<number> | null = null;
 
-/** The factor for this host, measured once for each process. Where perl cannot be started, 1. Never rejects. */
+/** The factor for this host, measured once for each process. 1 if perl cannot be started. Never rejects. */
 export function hostPatience(): Promise<number> {
   measured ??= measure();
   return measured;
