@@ -58,7 +58,9 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect(ends.map(({ result }) => result.stdout)).toEqual(jobs.map((_, n) => (n % 2 === 0 ? 'tiny\n' : 'none\n')));
   });
 
-  test('steps of a session may have them, and objects of theirs are kept', { tags: ['Libraries-3'] }, async () => {
+  test('steps of a session may have libraries, and objects of their classes are kept', {
+    tags: ['Libraries-3'],
+  }, async () => {
     const libraries = await given(PYTHON);
     const session = await own().alpha.client.session('with-libraries', { language: 'python' });
     const step = (code: string, more: object) => session.run({ language: 'python', code, ...more });

@@ -103,7 +103,7 @@ export const endMembers = {
   status: Type.Enum([...TERMINAL_STATUSES]),
   exit_code: Nullable(Type.Integer()),
   signal: Nullable(Type.String()),
-  /** Null of a job that ended before reasons were recorded. */
+  /** Null for a job that ended before reasons were recorded. */
   terminal_reason: Nullable(Type.Enum([...TERMINAL_REASONS])),
   created_at: Timestamp,
   started_at: Nullable(Timestamp),

@@ -39,7 +39,7 @@ function endMarked(mark: string): void {
   }
 }
 
-/** None where there is no `/proc`: there, what left the group goes on. */
+/** None without `/proc`: there, processes that left the group continue. */
 function processIds(): readonly number[] {
   try {
     return readdirSync('/proc').map(Number).filter(Number.isInteger);

@@ -108,7 +108,7 @@ export interface LoadedJob {
   readonly loaded: LoadedCell;
 }
 
-/** Hands a job over to a cell. `unfit` says why it may not have it; null if it is not to run any more. */
+/** Hands a job over to a cell. `unfit` says why the job may not have the cell; null if the job must not run any more. */
 export async function loadedIn(
   cell: PreparedCell,
   context: JobContext,

@@ -175,7 +175,7 @@ function missingMountFlags(mounts: readonly GuestMount[], shown?: ReadonlySet<st
 /** File systems that are made for each cell. */
 const OF_ONE_CELL: ReadonlySet<string> = new Set(['devpts', 'overlay', 'proc', 'tmpfs']);
 
-/** Shown from the host where no device can be made, in a user namespace: `DEVICES` in `mounts.c`. */
+/** The host's devices, shown in a user namespace, because none can be made there: `DEVICES` in `mounts.c`. */
 const SHOWN_DEVICES: ReadonlySet<string> = new Set(
   ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => `/dev/${name}`),
 );
