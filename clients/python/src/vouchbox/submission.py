@@ -44,20 +44,27 @@ def submission_of(
     said = {
         "language": language,
         "files": None if files is None else input_files(files),
-        "outputs": None if outputs is None else list(outputs),
+        "outputs": _list_of(outputs, "outputs"),
         "stdin": stdin,
-        "args": None if args is None else list(args),
+        "args": _list_of(args, "args"),
         "env": None if env is None else dict(env),
         "runtime": runtime,
         "requirements": None if minimum_isolation is None else {"minimum_isolation": minimum_isolation},
         "limits": limits,
         "reproducible": reproducible,
         "libraries": None if libraries is None else {"blob": libraries["blob"]},
-        "labels": None if labels is None else list(labels),
+        "labels": _list_of(labels, "labels"),
         "sign_labels": sign_labels,
     }
     given = {"language": "python", "code": program} if isinstance(program, str) else program
     return cast(JobSubmission, {**given, **{name: value for name, value in said.items() if value is not None}})
+
+
+def _list_of(texts: Sequence[str] | None, name: str) -> list[str] | None:
+    """A text alone is a sequence too, of its characters."""
+    if isinstance(texts, str):
+        raise TypeError(f"{name} must be a list of texts, and not one text: {name}=[{texts!r}]")
+    return None if texts is None else list(texts)
 
 
 def body_of(submission: Mapping[str, object]) -> bytes:
