@@ -106,7 +106,12 @@ describe('nothing is served', () => {
       2,
       '--allow-tool rm: there is no',
     ],
-    ['if two tools have one name', ['--tools-from', pages, '--tools-from', pages, '--allow-tool', '*'], 2, 'two tools'],
+    [
+      'if tools of two servers have one name, and both servers are named',
+      ['--tools-from', pages, '--tools-from', `${pages} `, '--allow-tool', 'search'],
+      2,
+      `programs would know two tools as search, one of ${pages} and one of ${pages} : leave out`,
+    ],
     ['if there is no server', ['--allow-tool', 'search'], 2, '--allow-tool is for tools of --tools-from'],
     ['over HTTP', ['--http', '0', '--tools-from', pages], 2, '--tools-from is for stdio'],
     ['if a server does not start', ['--tools-from', 'false', '--allow-tool', '*'], 1, 'no tools came from false: '],

@@ -91,11 +91,14 @@ function check(found: readonly Found[], offered: readonly Found[], names: readon
   if (absent !== undefined) throw new UsageError(`--allow-tool ${absent}: there is no such tool, but ${list}`);
   const unnamed = offered.find(({ name }) => name === '');
   if (unnamed !== undefined) throw new UsageError(`the tool ${unnamed.tool.name} has a name that no program can use`);
-  const twice = offered.find(({ name }, at) => offered.findIndex((other) => other.name === name) < at);
-  if (twice !== undefined)
+  for (const [at, { name, server }] of offered.entries()) {
+    const other = offered.slice(0, at).find((earlier) => earlier.name === name)?.server;
+    if (other === undefined) continue;
+    const of = other === server ? `of ${server.source}` : `one of ${other.source} and one of ${server.source}`;
     throw new UsageError(
-      `two tools have the name ${twice.name}, the second of ${twice.server.source}; allow one of them`,
+      `programs would know two tools as ${name}, ${of}: leave out --tools-from of one, or rename its tool`,
     );
+  }
   if (offered.length > toolsMax)
     throw new UsageError(`${offered.length} tools are allowed, and a job has at most ${toolsMax}: ${list}`);
 }
