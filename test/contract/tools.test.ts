@@ -205,6 +205,16 @@ describe('an answer', () => {
     await rig().alpha.client.cancel(job_id);
   });
 
+  test('with more than a body may have is told at once what an answer may have', async () => {
+    const job_id = await waiting();
+    const [call] = await openCalls(rig(), job_id);
+    const { json } = await answer(rig(), job_id, call?.seq ?? 0, { result: 'x'.repeat(2 * 1024 * 1024) });
+    expect(json.error.message).toBe(
+      'The body is larger than 1048576 bytes, and what it says may have 262144 bytes at most.',
+    );
+    await rig().alpha.client.cancel(job_id);
+  });
+
   test('may have any name and any character, and reaches the program and the history unchanged', async () => {
     const job_id = await submitted(
       rig(),

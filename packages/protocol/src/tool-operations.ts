@@ -1,7 +1,7 @@
 /** The operations on a program's calls of tools, rows of the table in `operations.ts`. */
 import { json } from './answers.ts';
 import { ENDPOINTS } from './endpoints.ts';
-import { toolAnswerBodyBytesMax, toolTokensMax } from './limits.ts';
+import { TOOL_LIMIT_CEILINGS, toolAnswerBodyBytesMax, toolTokensMax } from './limits.ts';
 import type { Operation } from './operation.ts';
 import { BODY_ERRORS, JOB_ERRORS } from './operation-errors.ts';
 import { ToolCallsQuery } from './queries.ts';
@@ -32,7 +32,13 @@ export const TOOL_OPERATIONS = {
       'once: the same answer again is answered as the first, and another is refused. A call that nobody answers ends with ' +
       'the job, by its wall limit at the latest.',
     access: 'jobs:submit',
-    body: { schema: ToolAnswer, bytesMax: toolAnswerBodyBytesMax, tokensMax: toolTokensMax, isOptional: false },
+    body: {
+      schema: ToolAnswer,
+      bytesMax: toolAnswerBodyBytesMax,
+      saidBytesMax: TOOL_LIMIT_CEILINGS.call_bytes,
+      tokensMax: toolTokensMax,
+      isOptional: false,
+    },
     answers: { 200: json('The answer is stored.', ToolAnswerTaken) },
     errors: [
       ...JOB_ERRORS,

@@ -3,7 +3,7 @@
  * it came too late or too slowly, the credential ended, or another tenant needs the place. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
-import type { BodyOperationId } from '@vouchbox/protocol';
+import type { BodyOperationId, RequestBody } from '@vouchbox/protocol';
 import { unknownCredential } from '../../access/authenticate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { Call } from './call.ts';
@@ -24,8 +24,7 @@ const lookMilliseconds = 1000;
  */
 export function admitBody(call: Call<BodyOperationId<false> | BodyOperationId<true>>): AdmittedBody {
   const { request, reply, operation, caller, context } = call;
-  const { bytesMax } = operation.body;
-  if ((declaredBytes(request.raw) ?? 0) > bytesMax) throw bodyTooLarge(bytesMax);
+  if ((declaredBytes(request.raw) ?? 0) > operation.body.bytesMax) throw bodyTooLarge(operation.body);
   const ending = new AbortController();
   const end = (refusal: ServiceError) => ending.abort(refusal);
   const held = new DisposableStack();
@@ -77,6 +76,7 @@ function bodyTooSlow(bytesPerSecond: number): ServiceError {
   return new ServiceError('body_timeout', message);
 }
 
-export function bodyTooLarge(bytesMax: number): ServiceError {
-  return new ServiceError('payload_too_large', `The body is larger than ${bytesMax} bytes.`);
+export function bodyTooLarge({ bytesMax, saidBytesMax }: Pick<RequestBody, 'bytesMax' | 'saidBytesMax'>): ServiceError {
+  const said = saidBytesMax === undefined ? '' : `, and what it says may have ${saidBytesMax} bytes at most`;
+  return new ServiceError('payload_too_large', `The body is larger than ${bytesMax} bytes${said}.`);
 }

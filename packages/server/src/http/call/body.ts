@@ -43,8 +43,8 @@ function readAdmitted(
   { request, operation }: Call<JsonOperationId | BodyOperationId<true>>,
   { ended }: AdmittedBody,
 ): Promise<Buffer> {
-  const { bytesMax } = operation.body;
-  return readBytes(request.raw, { bytesMax, ended, onTooLarge: () => bodyTooLarge(bytesMax) });
+  const { body } = operation;
+  return readBytes(request.raw, { bytesMax: body.bytesMax, ended, onTooLarge: () => bodyTooLarge(body) });
 }
 
 /**

@@ -58,7 +58,7 @@ async function* chunksOf(
       const next = await Promise.race([arriving.next(), ended]);
       if (next.done === true) return;
       bytes += next.value.length;
-      if (bytes > bytesMax) throw bodyTooLarge(bytesMax);
+      if (bytes > bytesMax) throw bodyTooLarge({ bytesMax });
       yield next.value;
     }
   } catch (error) {
