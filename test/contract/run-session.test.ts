@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { vouchbox } from '../rig/command.ts';
+import { commandFile, vouchbox } from '../rig/command.ts';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig();
@@ -107,6 +107,23 @@ test.each([
 ])('with %j it is wrong usage', async (words, told) => {
   const ended = await step('wrong', '0', ...words);
   expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(told)]);
+});
+
+test.each(['.', '..', 'a b', ''])('%j is no name of a session', async (name) => {
+  for (const ended of [await step(name, '0'), await command('sessions', 'remove', name)])
+    expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining('begins with a letter or a digit')]);
+});
+
+test('a step whose session was removed says so', async () => {
+  const { service, alpha } = rig();
+  const remove = `SERVICE_URL=${service.url} SERVICE_KEY=${alpha.key} ${commandFile} sessions remove gone >&2 && echo null`;
+  const ended = await step('gone', 'a = 1\ntools.remove()', '--tool', `remove=${remove}`);
+  expect([ended.code, ended.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^vouchbox: session gone stays at its beginning: the session was removed while the step ran$/m,
+    ),
+  ]);
 });
 
 test('sessions are listed and removed', async () => {

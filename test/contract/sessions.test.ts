@@ -284,6 +284,27 @@ describe('a session', () => {
     expect((await session.run('print("a" in globals())')).stdout).toBe('False\n');
   });
 
+  test('that was removed while a step ran is said to be, and so is one that began anew', async () => {
+    const { session, last } = await steps(['a = 1']);
+    const { name } = session;
+    const remove = async () => void (await rig().alpha.client.removeSession(name));
+    const removed = await session.run('a = 2\ntools.remove()', { tools: { remove } });
+    expect(removed).toMatchObject({
+      status: 'succeeded',
+      moved: false,
+      problem: expect.stringContaining('was removed'),
+    });
+    expect(session.lastJob).toBe(last.job_id);
+    const again = await rig().alpha.client.session(name);
+    const anew = async () => {
+      await remove();
+      await (await rig().alpha.client.session(name)).run('b = 1');
+    };
+    const other = await again.run('tools.anew()', { tools: { anew } });
+    expect(other).toMatchObject({ status: 'succeeded', moved: false, problem: expect.stringContaining('begun anew') });
+    expect((await (await rig().alpha.client.session(name)).run('print(b)')).stdout).toBe('1\n');
+  });
+
   test('is unchanged after the service stopped during a step', { tags: ['Sessions-8'] }, async () => {
     const first = await Rig.start({ provider: 'namespace', 'drain-seconds': '0' });
     const { session } = await steps(['a = 1'], 'python', first);

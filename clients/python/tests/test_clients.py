@@ -195,6 +195,20 @@ def test_the_same_submission_has_the_same_bytes() -> None:
     assert len(bodies) == 1
 
 
+@pytest.mark.parametrize("name", ["labels", "args", "outputs"])
+def test_one_text_is_no_list_of_its_characters(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{name} must be a list of texts, .*: {name}=\['abc'\]$"):
+        Client("http://127.0.0.1:1", "key").submit("1", **{name: "abc"})  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_what_an_address_would_lose_is_no_name(name: str) -> None:
+    client = Client("http://127.0.0.1:1", "key")
+    for call in (client.session, client.remove_session, client.detail, client.grading):
+        with pytest.raises(ValueError, match=r"^'\.\.?' is no name and no id$"):
+            call(name)
+
+
 def test_a_program_brings_packages_that_were_uploaded(service: Service, api_key: str) -> None:
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w:gz") as packed:

@@ -101,6 +101,18 @@ def test_a_session_has_one_language_and_may_be_of_another_than_python(client: An
         client.session("shell").run("1", language="python")
 
 
+def test_a_step_whose_session_was_removed_says_so(client: Any, service: Service, api_key: str) -> None:
+    session = client.session("gone")
+
+    def remove() -> None:
+        with Client(service.url, api_key) as other:
+            other.remove_session("gone")
+
+    step = session.run("a = 1\ntools.remove()", tools={"remove": remove})
+    assert (step.status, step.moved, step.problem) == ("succeeded", False, "the session was removed while the step ran")
+    assert session.last_job is None
+
+
 def test_sessions_are_listed_and_removed(client: Any) -> None:
     with pytest.raises(SessionNotFound):
         client.remove_session("none")

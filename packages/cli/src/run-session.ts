@@ -21,13 +21,13 @@ export function isOfSession({ kind, data }: JobEvent): boolean {
 }
 
 /** The result without the step's files for the session, and the outcome for the session. */
-export function settled(result: FoldedResult, session: ProgramSession) {
+export async function settled(result: FoldedResult, session: ProgramSession) {
   const files = result.artifacts.map(
     ({ path, content_base64 }) => [path, Uint8Array.fromBase64(content_base64)] as const,
   );
   const [artifacts, violations] = [result.artifacts.filter(isNotOwn), result.violations.filter(isNotOwn)];
   const large_outputs = (result.large_outputs ?? []).filter(isNotOwn);
-  const outcome = session.settle({ large_outputs: [], ...result, files: new Map(files) });
+  const outcome = await session.settle({ large_outputs: [], ...result, files: new Map(files) });
   return { result: { ...result, artifacts, violations, large_outputs }, outcome };
 }
 

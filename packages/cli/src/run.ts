@@ -152,7 +152,7 @@ async function finish(started: Started): Promise<number> {
   const { wholeStdout } = options;
   const isAsked = wanted.length + large.length > 0 || wholeStdout !== undefined || options.json || session !== null;
   const whole = isAsked ? await client.result(job_id) : null;
-  const step = session === null || whole === null ? null : { ...settled(whole, session), session };
+  const step = session === null || whole === null ? null : { ...(await settled(whole, session)), session };
   const result = step?.result ?? whole;
   const parts = [
     await writeOutputs(wanted, result?.artifacts ?? []),

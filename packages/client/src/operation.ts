@@ -74,9 +74,7 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
     link,
     ...rest
   } = call as AnyCall;
-  const named = route
-    .replace(/{.+?}/, encodeURIComponent(sha256))
-    .replace(/{.+?}/, encodeURIComponent(seq ?? link ?? ''));
+  const named = route.replace(/{.+?}/, partOf(sha256)).replace(/{.+?}/, partOf(seq ?? link ?? ''));
   const [method, path] = named.split(' ') as [Exchange['method'], string];
   const given = definedEntries(query).map(([name, value]) => [name, String(value)]);
   const search = new URLSearchParams(given).toString();
@@ -91,6 +89,12 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
     },
     timeoutMilliseconds: session.timeoutMilliseconds + (query.wait_seconds ?? 0) * 1000,
   });
+}
+
+/** @throws TypeError for what an address would lose */
+function partOf(name: string | number): string {
+  if (name === '.' || name === '..') throw new TypeError(`${name} is no name and no id`);
+  return encodeURIComponent(name);
 }
 
 /** Sends the request until it succeeds, fails for good or has no tries left. Only for requests that may be repeated. */

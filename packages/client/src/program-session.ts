@@ -25,7 +25,7 @@ export interface StepOutcome {
   /** Whether the session's last step is now this one. It is not if the program failed, or its state was too large. */
   readonly moved: boolean;
   readonly kept: Kept | null;
-  /** The reason why no state was kept, if the program ended well. */
+  /** The reason why the session is not at this step, if the program ended well. */
   readonly problem: string | null;
 }
 
@@ -49,7 +49,7 @@ export interface ProgramSession {
    */
   run(program: string | JobSubmission, options?: RunOptions): Promise<StepResult>;
   /** Takes the result of a step that did not come by `run`: a job that was submitted with `session: { name, after: lastJob }`. */
-  settle(result: Settled & Pick<RunResult, 'job_id'>): StepOutcome;
+  settle(result: Settled & Pick<RunResult, 'job_id'>): Promise<StepOutcome>;
   /** Removes the session. Its jobs stay as long as others do. */
   remove(options?: CallOptions): Promise<void>;
 }
@@ -63,9 +63,12 @@ export async function openProgramSession(
   const found = await standingOf(session, name, signal);
   const usual = language ?? found?.language ?? 'python';
   let last = found?.last_job_id ?? null;
-  const settle: ProgramSession['settle'] = (result) => {
+  const settle: ProgramSession['settle'] = async (result) => {
     const outcome = outcomeOf(result);
-    if (outcome.moved) last = result.job_id;
+    if (!outcome.moved) return outcome;
+    const problem = await elsewhere(session, name, result.job_id);
+    if (problem !== null) return { ...outcome, moved: false, problem };
+    last = result.job_id;
     return outcome;
   };
   return {
@@ -80,7 +83,7 @@ export async function openProgramSession(
       files.delete(KEPT);
       const [violations, lost] = [result.violations.filter(isOther), result.lost.filter(isOther)];
       const large_outputs = (result.large_outputs ?? []).filter(isOther);
-      return { ...result, files, violations, lost, large_outputs, ...settle(result) };
+      return { ...result, files, violations, lost, large_outputs, ...(await settle(result)) };
     },
     settle,
     remove: async ({ signal: ending } = {}) => {
@@ -104,6 +107,17 @@ function outcomeOf({ status, files, large_outputs = [], violations }: Settled): 
   const kept = wrongIn(report, REPORT) === null ? (report as unknown as Kept) : null;
   const told = report?.['problem'] ?? violations.find(({ path }) => path === STATE)?.message;
   return { moved, kept, problem: status === 'succeeded' && !moved && typeof told === 'string' ? told : null };
+}
+
+/** Why a session does not stand at a step that left a state; null if it does, or if the service cannot be asked. */
+async function elsewhere(session: Session, name: string, job_id: string): Promise<string | null> {
+  try {
+    const standing = await standingOf(session, name);
+    if (standing === null) return 'the session was removed while the step ran';
+    return standing.last_job_id === job_id ? null : 'the session moved on, or was begun anew, while the step ran';
+  } catch {
+    return null;
+  }
 }
 
 function reportOf(bytes: Uint8Array<ArrayBuffer> | undefined): Record<string, unknown> | null {

@@ -32,6 +32,20 @@ describe('a request', () => {
     expect(service.seen[0]?.headers.authorization).toBeUndefined();
   });
 
+  test.each(['.', '..'])('has no id or name that its address would lose: %s', async (name) => {
+    await using service = await scriptedService([]);
+    const client = clientOf(service);
+    const calls = [
+      client.session(name),
+      client.removeSession(name),
+      client.cancel(name),
+      client.revokeLink('job', name),
+    ];
+    for (const { reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
+      expect(reason).toEqual(new TypeError(`${name} is no name and no id`));
+    expect(service.seen).toEqual([]);
+  });
+
   test('follows no redirect, so that the key stays with its service', async () => {
     await using other = await scriptedService([json(detail)]);
     await using service = await scriptedService([

@@ -11,6 +11,9 @@ export const SESSION_FILES = {
   kept: 'output/.session/kept.json',
 } as const;
 
+/** The name of a session. */
+export const SESSION_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
 /** The sessions that one principal may have. */
 export const sessionsMax = 1000;
 

@@ -3,11 +3,12 @@
  * comes in as inputs and goes out as outputs.
  */
 import { LANGUAGES } from './languages.ts';
+import { SESSION_NAME } from './session-files.ts';
 import { JobId, Timestamp } from './spellings.ts';
 import { Nullable, type Static, Type } from './type.ts';
 
 export const SessionName = Type.String({
-  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+  pattern: SESSION_NAME.source,
   description: 'Letters, digits, `.`, `_` and `-`; at most 64. A session belongs to the principal that began it.',
 });
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
-
 from .answer_check import check_answer
 from .backoff import delay_seconds
 from .contract import LIST_LIMIT_MAX
 from .effects import Answer, Emit, Flow, Pause, Request, Stream
 from .failures import TransportFailure
 from .jobs import WAIT_SECONDS, random_key
-from .session import Session, call, decode, path_of, read
+from .session import Session, call, decode, part_of_path, path_of, read
 from .submission import body_of
 
 _ROUTE = "GET /v1/gradings/{grading}"
@@ -122,4 +120,4 @@ def cancel_grading_request(grading_id: str) -> Request:
 
 
 def _path(grading_id: str) -> str:
-    return f"/v1/gradings/{quote(grading_id, safe='')}"
+    return f"/v1/gradings/{part_of_path(grading_id)}"

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Final, cast
-from urllib.parse import quote
-
 from .answer_check import check_answer
 from .contract import CreatedLink, Link, LinkPart
 from .effects import Flow, Request
 from .failures import TransportFailure
-from .session import Session, call, decode, exchange, job_path, read
+from .session import Session, call, decode, exchange, job_path, part_of_path, read
 from .submission import body_of
 
 _ROUTE: Final = "/v1/jobs/{id}/links"
@@ -44,6 +42,6 @@ def links(session: Session, job_id: str) -> Flow[Sequence[Link]]:
 
 def revoke_link(session: Session, job_id: str, link_id: str) -> Flow[None]:
     """Ends a link now. Whoever may read the job may."""
-    path = job_path(job_id, f"/links/{quote(link_id, safe='')}")
+    path = job_path(job_id, f"/links/{part_of_path(link_id)}")
     ended = decode((yield from call(session, Request("DELETE", path, {"accept": "application/json"}))))
     check_answer(f"DELETE {_ROUTE}/{{link}}", ended)

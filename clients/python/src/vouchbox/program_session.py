@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Concatenate, ParamSpec, cast
-from urllib.parse import quote
-
 from . import contract
 from .answer_check import check_answer, wrong_in
 from .contract import JobSubmission, Violation
 from .effects import Flow, Request
-from .failures import SessionNotFound
+from .failures import ServiceFailure, SessionNotFound, TransportFailure
 from .jobs import random_key
 from .outcome import RunResult
 from .run import run
-from .session import Session, call, decode, read
+from .session import Session, call, decode, part_of_path, read
 
 _STATE = "output/.session/state"
 _KEPT = "output/.session/kept.json"
@@ -60,7 +58,7 @@ class StepResult(RunResult):
     """Whether the session stands at this step now. It does not where the program failed, or its state was too large."""
     kept: Kept | None
     problem: str | None
-    """Why no state was kept, where the program ended well."""
+    """Why the session does not stand at this step, where the program ended well."""
 
 
 @dataclass(slots=True)
@@ -117,14 +115,29 @@ def _stepping(
         given = {"language": state.language, "code": program} if isinstance(program, str) else program
         step = {**given, "session": {"name": state.name, "after": state.last_job}}
         result = _step_of((yield from runs(state.session, cast(JobSubmission, step), *args, **kwargs)))
-        if result.moved:
-            state.last_job = result.job_id
+        if not result.moved:
+            return result
+        problem = yield from _elsewhere(state, result.job_id)
+        if problem is not None:
+            return replace(result, moved=False, problem=problem)
+        state.last_job = result.job_id
         return result
 
     return run_step
 
 
 run_step = _stepping(run)
+
+
+def _elsewhere(state: SessionState, job_id: str) -> Flow[str | None]:
+    """Why a session does not stand at a step that left a state; None if it does, or if the service cannot be asked."""
+    try:
+        found = yield from standing(state.session, state.name)
+    except SessionNotFound:
+        return "the session was removed while the step ran"
+    except (ServiceFailure, TransportFailure):
+        return None
+    return None if found["last_job_id"] == job_id else "the session moved on, or was begun anew, while the step ran"
 
 
 def _step_of(result: RunResult) -> StepResult:
@@ -166,4 +179,4 @@ def _kept_of(report: Mapping[str, Any]) -> Kept | None:
 
 
 def _path(name: str) -> str:
-    return f"/v1/sessions/{quote(name, safe='')}"
+    return f"/v1/sessions/{part_of_path(name)}"

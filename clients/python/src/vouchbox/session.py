@@ -70,7 +70,14 @@ def _checked_base_url(base_url: str) -> str:
 
 def job_path(job_id: str, rest: str = "", **query: str | float | None) -> str:
     """The path of a job. Parts of the query that are None are left out."""
-    return path_of(f"/v1/jobs/{quote(job_id, safe='')}{rest}", **query)
+    return path_of(f"/v1/jobs/{part_of_path(job_id)}{rest}", **query)
+
+
+def part_of_path(name: str) -> str:
+    """A name or an id as one part of a path. Raises ValueError for what an address would lose."""
+    if name in (".", ".."):
+        raise ValueError(f"{name!r} is no name and no id")
+    return quote(name, safe="")
 
 
 def path_of(path: str, **query: str | float | None) -> str:

@@ -7,7 +7,7 @@ import type { PackLibrariesOptions } from '../libraries/pack-libraries.ts';
 import type { LinkOptions } from '../links.ts';
 import type { ReproduceOptions } from '../reproduce.ts';
 import type { JsonOption } from '../terminal/print.ts';
-import { collect, duration, ending, seconds, withAccess, withJson } from './options.ts';
+import { collect, duration, ending, seconds, sessionName, withAccess, withJson } from './options.ts';
 
 /** `vouchbox jobs`, which lists, and its verbs. */
 export function addJobs(program: Command): void {
@@ -74,7 +74,7 @@ export function addSessions(program: Command): void {
   const remove = sessions
     .command('remove')
     .description('remove a session; its jobs stay as long as others')
-    .argument('<name>')
+    .argument('<name>', '', sessionName)
     .action(async (name: string, options: JobOptions) =>
       ending((await import('../sessions.ts')).removeSession(name, options)),
     );

@@ -1,5 +1,5 @@
 /** The options and the endings that several commands share. */
-import { ISOLATION_CLASSES, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
+import { ISOLATION_CLASSES, LIMIT_NAMES, SESSION_NAME } from '@vouchbox/protocol/vocabulary';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
 /** A command returns its exit code, which becomes the process's. */
@@ -16,6 +16,14 @@ export const collect = (value: string, earlier: readonly string[]): readonly str
 export function port(text: string): number {
   if (!/^\d+$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('It is not a port.');
   return Number(text);
+}
+
+/** For the name of a session. */
+export function sessionName(text: string): string {
+  if (SESSION_NAME.test(text)) return text;
+  throw new InvalidArgumentError(
+    'A session has 1 to 64 letters, digits, ".", "_" and "-", and begins with a letter or a digit.',
+  );
 }
 
 /** A timer that is set to more ends at once. */

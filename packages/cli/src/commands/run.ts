@@ -3,7 +3,7 @@ import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import type { Command } from 'commander';
 import { EXIT } from '../failures/exit-code.ts';
 import type { RunOptions } from '../run.ts';
-import { collect, ending, withAccess, withDemands, withJson } from './options.ts';
+import { collect, ending, sessionName, withAccess, withDemands, withJson } from './options.ts';
 
 /** `vouchbox run`. */
 export function addRun(program: Command): void {
@@ -41,6 +41,7 @@ export function addRun(program: Command): void {
     .option(
       '--session <name>',
       'begin with the variables and files of the last run in this session, and keep them again',
+      sessionName,
     )
     .option(
       '--libraries <file>',

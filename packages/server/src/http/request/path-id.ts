@@ -1,4 +1,5 @@
 /** The id in a path. It is not an authorization: the store knows whose job or grading it is. */
+import { SESSION_NAME } from '@vouchbox/protocol';
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../ground/service-error.ts';
 import { gradingNotFound, jobNotFound, sessionNotFound } from '../../job/refusals.ts';
@@ -6,7 +7,6 @@ import { noSuchRoute } from './target.ts';
 
 /** Every id that was ever issued fits. Text that does not fit is not an id, and the store need not be asked. */
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
-const SESSION_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
  * @throws ServiceError `job_not_found`, the same as for an unknown id; `route_not_found` if the path ends before its id
