@@ -137,6 +137,7 @@ module.exports = {
     packageFloor('verifier', ['evidence', 'protocol']),
     packageFloor('adapters', ['client', 'protocol']),
     packageFloor('verify-page', ['verifier', 'evidence', 'protocol']),
+    packageFloor('link-page', ['verify-page', 'verifier', 'evidence', 'protocol']),
     packageFloor('docs-site', []),
     packageFloor('dashboard', ['client', 'verifier', 'evidence', 'protocol']),
     packageFloor('cli', ['server', 'adapters', 'client', 'verifier', 'evidence', 'protocol']),

@@ -1,6 +1,6 @@
 /** How `verify.html` is built: one file, whose script and style are named by their digests in its own policy. */
 import { defineConfig } from 'vite';
-import { oneFile } from './one-file.ts';
+import { oneFile } from '../../tools/pages/one-file.ts';
 
 export default defineConfig({
   plugins: [oneFile()],

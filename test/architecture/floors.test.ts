@@ -20,6 +20,7 @@ const packages = [
   'verifier',
   'adapters',
   'verify-page',
+  'link-page',
   'dashboard',
   'docs-site',
 ];
@@ -93,6 +94,7 @@ describe('a planted violation of a rule is noticed', () => {
     ['floor-of-verifier', 'packages/verifier/src/a.ts', "import '@vouchbox/server';"],
     ['floor-of-adapters', 'packages/adapters/src/a.ts', "import '@vouchbox/server';"],
     ['floor-of-verify-page', 'packages/verify-page/src/a.ts', "import '@vouchbox/client';"],
+    ['floor-of-link-page', 'packages/link-page/src/a.ts', "import '@vouchbox/client';"],
     ['floor-of-dashboard', 'packages/dashboard/src/a.ts', "import '@vouchbox/server';"],
     ['floor-of-docs-site', 'packages/docs-site/src/a.ts', "import '@vouchbox/client';"],
     ['floor-of-cli', 'packages/cli/src/a.ts', "import '@vouchbox/dashboard';"],

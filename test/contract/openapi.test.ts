@@ -74,7 +74,7 @@ for (const [file, content] of [
   ['dashboard/index.html', '<!doctype html>'],
   ['dashboard/assets/a.js', '1'],
   ['dashboard/assets/a.js.gz', gzipSync('1')],
-  ['link-page/link.html', '<!doctype html>'],
+  ['link-page/index.html', '<!doctype html>'],
   ['docs-site/front.html', '<!doctype html>'],
   ['docs-site/a.html', '<!doctype html>'],
   ['docs-site/a.html.gz', gzipSync('<!doctype html>')],

@@ -29,6 +29,9 @@ export interface ExportSource {
   readonly blobs?: ReadonlyMap<string, ExportContent>;
 }
 
+/** The parts of an export that hold the program. */
+export type ProgramSource = Pick<ExportSource, 'requested_spec' | 'receipt_json' | 'artifacts' | 'blobs'>;
+
 export interface ExportChoice {
   /** Whether to leave out the program, its input and its output files, because they are secret. */
   readonly program: 'kept' | 'left_out';
@@ -54,8 +57,12 @@ export function exportFiles(source: ExportSource, { program, policy }: ExportCho
   return new Map([[EXPORT_MANIFEST, exportManifest(source, files)], ...files]);
 }
 
-/** The texts and files that the receipt covers, as far as they are known here. A recovery receipt covers none. */
-function programFiles(source: ExportSource): [string, ExportContent][] {
+/**
+ * The texts and files that the receipt covers, as far as they are known here. A recovery receipt covers none.
+ *
+ * @throws ExportFailure as `exportFiles` does
+ */
+export function programFiles(source: ProgramSource): [string, ExportContent][] {
   const { requested_spec, artifacts, blobs } = source;
   const receipt = receiptIn(source);
   const { code, stdin, named_stdin, files = [] } = requested_spec;
@@ -80,12 +87,12 @@ function programFiles(source: ExportSource): [string, ExportContent][] {
   return [...optional, ...policyFile(source), ...[...inputs, ...outputs].filter(([path]) => listed.has(path))];
 }
 
-function policyFile(source: ExportSource): [string, ExportContent][] {
+function policyFile(source: ProgramSource): [string, ExportContent][] {
   const policy = policyText(source.requested_spec);
   return receiptIn(source).policy_sha256 === sha256Hex(policy) ? [[EXPORT_OPTIONAL_FILES.policy, utf8(policy)]] : [];
 }
 
-function receiptIn({ receipt_json }: ExportSource): Partial<Receipt> {
+function receiptIn({ receipt_json }: ProgramSource): Partial<Receipt> {
   const receipt = JSON.parse(receipt_json) as Partial<Receipt> | null;
   if (receipt === null) throw new ExportFailure('the job has no receipt');
   return receipt;

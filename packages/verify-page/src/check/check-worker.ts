@@ -11,6 +11,8 @@ import { graphFindings } from './graph-findings.ts';
 /** The requests of the page. The files of the latest `take` are those that are examined. */
 export type CheckRequest =
   | { readonly kind: 'take'; readonly dropped: readonly DroppedFile[] }
+  /** Files that have the names of an export already. */
+  | { readonly kind: 'files'; readonly files: Files }
   | { readonly kind: 'examine'; readonly options: ExaminationOptions };
 
 /** The one answer to each, in the order in which they were asked. */
@@ -29,7 +31,7 @@ export function serveChecks(): void {
       const graph = await graphFindings(taken.graph, request.options);
       return { kind: 'findings', findings: findingsOf(await examineExport(taken.files, request.options), graph) };
     }
-    taken = await intakeOf(request.dropped);
+    taken = request.kind === 'take' ? await intakeOf(request.dropped) : { files: request.files, graph: null };
     return { kind: 'files', files: taken.files };
   };
   const post = (message: CheckAnswer) => globalThis.postMessage(message);

@@ -25,8 +25,17 @@ export class Checker {
    * Reads and unpacks what was given.
    * @throws IntakeProblem with the reason why it is not an export
    */
-  async take(dropped: readonly DroppedFile[]): Promise<Files> {
-    const answer = await this.#ask({ kind: 'take', dropped });
+  take(dropped: readonly DroppedFile[]): Promise<Files> {
+    return this.#takeBy({ kind: 'take', dropped });
+  }
+
+  /** Takes files that have the names of an export already. */
+  takeNamed(files: Files): Promise<Files> {
+    return this.#takeBy({ kind: 'files', files });
+  }
+
+  async #takeBy(request: CheckRequest): Promise<Files> {
+    const answer = await this.#ask(request);
     if (answer.kind !== 'files') throw problemOf(answer);
     return answer.files;
   }

@@ -30,7 +30,7 @@ export function callsView({ lines, more }: Findings['calls']): HTMLElement | nul
   );
 }
 
-function stream(name: string, content: string): HTMLElement | null {
+export function stream(name: string, content: string): HTMLElement | null {
   if (content === '' && name === 'stderr') return null;
   return element(
     'div',
@@ -50,13 +50,12 @@ function block(name: string, content: string): HTMLElement {
 }
 
 /** The program, and every file that came with it. */
-export function filesView(files: Files, findings: Findings): HTMLElement {
-  const code = files.get('code');
+export function filesView(files: Files, findings: Findings, code = files.get('code') ?? null): HTMLElement {
   const paths = [...files.keys()].sort((one, other) => rankOf(one) - rankOf(other) || (one < other ? -1 : 1));
   return section(
     'files',
     'The files',
-    code === undefined
+    code === null
       ? null
       : element(
           'details',
@@ -97,12 +96,14 @@ function stateOf(path: string, { files, program }: Findings): Mark {
 /** The bytes are handed to the browser only when somebody asks for them, and never as a type that it would open. */
 export function download(name: string, bytesOf: () => BlobPart): HTMLElement {
   const button = element('button', { type: 'button', class: 'quiet', 'aria-label': `Download ${name}` }, 'Download');
-  button.addEventListener('click', () => {
-    const address = URL.createObjectURL(new Blob([bytesOf()], { type: 'application/octet-stream' }));
-    element('a', { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 60_000);
-  });
+  button.addEventListener('click', () => save(name, bytesOf()));
   return button;
+}
+
+export function save(name: string, bytes: BlobPart): void {
+  const address = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
+  element('a', { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
 const PICTURES: readonly { readonly type: string; readonly magic: readonly number[] }[] = [

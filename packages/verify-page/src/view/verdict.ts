@@ -12,8 +12,8 @@ interface VerdictWords {
   readonly text: string;
 }
 
-/** `no-key`: what was given as a key is none, which says nothing about the result. */
-export type ShownVerdict = PageVerdict | 'no-key';
+/** `no-key`: what was given as a key is none, which says nothing about the result. `unsigned`: there is no attestation. */
+export type ShownVerdict = PageVerdict | 'no-key' | 'unsigned';
 
 const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
   good: {
@@ -36,6 +36,10 @@ const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
     title: 'This is not a key',
     text: 'Nothing is known about who signed this result. Nothing else in it contradicts anything.',
   },
+  unsigned: {
+    title: 'Not signed',
+    text: 'There is no attestation here. What follows is what the service, or whoever made these files, says of it.',
+  },
   refused: {
     title: 'Do not trust this result',
     text: 'What is here is not what was signed, or was never signed by the key that you pinned.',
@@ -43,7 +47,12 @@ const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
 };
 
 /** A key that is none leaves open who signed, and a result that contradicts itself is refused under any key. */
-export function shownVerdict({ verdict }: Findings, { problem, isMismatch }: PinnedKeys): ShownVerdict {
+export function shownVerdict(
+  { verdict }: Findings,
+  { problem, isMismatch }: PinnedKeys,
+  hasEnvelope: boolean,
+): ShownVerdict {
+  if (!hasEnvelope && verdict === 'whole') return 'unsigned';
   if (problem === null || verdict === 'refused') return verdict;
   return isMismatch ? 'refused' : 'no-key';
 }

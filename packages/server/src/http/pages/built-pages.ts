@@ -45,7 +45,7 @@ export const LINK_PAGE = PAGES.getLinkPage.path.replace('{link}', ':link');
 const BUILT_PAGES = [
   { folder: 'verify-page', path: PAGES.getVerifyPage.path, hasViews: false, front: 'index.html' },
   { folder: 'dashboard', path: PAGES.getDashboard.path, hasViews: true, front: 'index.html' },
-  { folder: 'link-page', path: LINK_PAGE, hasViews: false, front: 'link.html' },
+  { folder: 'link-page', path: LINK_PAGE, hasViews: false, front: 'index.html' },
   { folder: 'docs-site', path: PAGES.getDocs.path, hasViews: false, front: 'front.html' },
 ];
 

@@ -2,14 +2,18 @@
 import { createHash } from 'node:crypto';
 import type { Plugin, Rolldown } from 'vite';
 
-/** The page may show pictures and start threads of its own making. All else, and every address, is refused. CSP Level 3. */
-function policyOf(script: string, style: string): string {
+/**
+ * The page may show pictures and start threads of its own making. All else, and every address but those that `connects`
+ * names, is refused. CSP Level 3.
+ */
+function policyOf(script: string, style: string, connects: string | null): string {
   return [
     "default-src 'none'",
     `script-src '${digestOf(script)}'`,
     `style-src '${digestOf(style)}'`,
     'img-src blob:',
     'worker-src blob:',
+    ...(connects === null ? [] : [`connect-src ${connects}`]),
     "base-uri 'none'",
     "form-action 'none'",
     "require-trusted-types-for 'script'",
@@ -18,7 +22,7 @@ function policyOf(script: string, style: string): string {
 }
 
 /** The Vite plugin. The policy comes first in the head: it holds for what follows it. */
-export function oneFile(): Plugin {
+export function oneFile({ connects = null }: { readonly connects?: string | null } = {}): Plugin {
   return {
     name: 'one-file',
     generateBundle: {
@@ -32,7 +36,7 @@ export function oneFile(): Plugin {
         const styleText = textOf(style as Rolldown.OutputAsset)
           .replace(/\/\*\$vite\$:\d+\*\//, '')
           .trim();
-        const policy = policyOf(scriptText, styleText);
+        const policy = policyOf(scriptText, styleText, connects);
         page.source = textOf(page)
           .replace(/\s*<script type="module"[^>]*><\/script>/, '')
           .replace(/\s*<link rel="stylesheet"[^>]*>/, '')

@@ -1,0 +1,6 @@
+/** The script of the page. It runs twice, as that of the verify page does: as the page, and as the thread that checks. */
+import { serveChecks } from '@vouchbox/verify-page';
+import { openPage } from './page.ts';
+
+if (typeof document === 'undefined') serveChecks();
+else openPage();

@@ -1,0 +1,136 @@
+/** The page's work: it takes the secret out of the address, reads what the link shows, and checks the signature here. */
+import './page.css';
+import { EXPORT_FILES } from '@vouchbox/evidence';
+import type { LinkedJob } from '@vouchbox/protocol';
+import { isTerminal } from '@vouchbox/protocol/vocabulary';
+import {
+  byId,
+  Checker,
+  checksView,
+  element,
+  type Files,
+  type Findings,
+  filesView,
+  postureView,
+  Report,
+  type ShownVerdict,
+} from '@vouchbox/verify-page';
+import { type LinkedResult, LinkFailure, LinkReader } from './read-link.ts';
+import { takeSecret } from './secret.ts';
+import {
+  elsewhereView,
+  factsView,
+  givenView,
+  goneView,
+  laterView,
+  noSecretView,
+  printedView,
+  statedSigner,
+  troubleView,
+  waitingView,
+} from './views.ts';
+
+/** Milliseconds between two looks at a job that has not ended, or is not signed yet. */
+const lookMilliseconds = 3000;
+/** How often the page looks for a signature after the end. A service that signs does so within a moment. */
+const signingLooksMax = 5;
+
+export function openPage(): void {
+  // A link that is pasted over another of the same job changes only what is behind the `#`.
+  addEventListener('hashchange', () => location.reload());
+  const secret = takeSecret();
+  if (secret === null) showState(noSecretView());
+  else void new Page(new LinkReader(secret)).open();
+}
+
+class Page {
+  readonly #reader: LinkReader;
+  readonly #report = new Report({
+    parts: (files, findings, verdict) => this.#parts(files, findings, verdict),
+    refuse: (error) => this.#refuse(error),
+  });
+  #checker: Checker | null = null;
+  /** The job and result in sight; null before the job has ended. */
+  #shown: { readonly job: LinkedJob; readonly result: LinkedResult } | null = null;
+
+  constructor(reader: LinkReader) {
+    this.#reader = reader;
+  }
+
+  async open(): Promise<void> {
+    showState(element('p', { class: 'note' }, 'Reading …'));
+    try {
+      await this.#follow();
+    } catch (error) {
+      // What was read stays in sight, whatever became of the link.
+      if (this.#shown === null) this.#refuse(error);
+    }
+  }
+
+  /** Looks until the job has ended, and a few times more for its signature. */
+  async #follow(): Promise<void> {
+    for (let signingLooks = 0; signingLooks < signingLooksMax; ) {
+      const job = await this.#reader.job();
+      const hasEnded = isTerminal(job.status);
+      if (!hasEnded) showState(waitingView(job));
+      else if (this.#shown === null || job.attestation_available) await this.#show(job);
+      if (job.attestation_available) return;
+      if (hasEnded) signingLooks++;
+      await pause();
+    }
+  }
+
+  async #show(job: LinkedJob): Promise<void> {
+    const result = await this.#reader.result(job);
+    this.#checker ??= new Checker();
+    const checker = this.#checker;
+    const files = await checker.takeNamed(result.files);
+    this.#shown = { job, result };
+    this.#showSigner(statedSigner(files.get(EXPORT_FILES.envelope)));
+    showState();
+    await this.#report.show({ files, checker });
+  }
+
+  #parts(files: Files, findings: Findings, verdict: ShownVerdict): readonly (HTMLElement | null)[] {
+    if (this.#shown === null) return [];
+    const { job, result } = this.#shown;
+    return [
+      printedView(result.printed),
+      postureView(findings.receipt, verdict === 'refused'),
+      givenView(job),
+      factsView(job),
+      files.size === 0 ? null : filesView(files, findings, null),
+      laterView(result.later, (file) => this.#reader.file(file)),
+      files.has(EXPORT_FILES.envelope) ? elsewhereView(job) : null,
+      checksView(findings),
+    ];
+  }
+
+  /** Without a signature there is nothing to check a key with. */
+  #showSigner(signer: string | null): void {
+    byId('signer').replaceChildren('The signature names the key ', element('code', {}, signer ?? ''), '.');
+    for (const id of ['signer', 'given']) byId(id).hidden = signer === null;
+  }
+
+  #refuse(error: unknown): void {
+    this.#report.clear();
+    this.#showSigner(null);
+    const isGone = error instanceof LinkFailure && error.kind === 'gone';
+    const text = error instanceof LinkFailure ? error.message : 'What the service answered cannot be shown.';
+    showState(isGone ? goneView() : troubleView(text, () => void this.open()));
+  }
+}
+
+/** Shows words in place of a report, or nothing. Screen readers are told its title. */
+function showState(...views: readonly HTMLElement[]): void {
+  byId('state').replaceChildren(...views);
+  const [title] = document.querySelectorAll('#state h2');
+  if (title !== undefined) byId('announcement').textContent = title.textContent;
+}
+
+/** A page that nobody sees asks for nothing. */
+async function pause(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, lookMilliseconds));
+  while (document.hidden)
+    await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));
+}

@@ -1,0 +1,117 @@
+/** Asks the service for what the link shows. The secret goes in a header, which is in no log and in no address. */
+import { canonicalJson, decodeBase64, EXPORT_FILES, programFiles, sha256Hex } from '@vouchbox/evidence';
+import type { FoldedResult, LinkedJob } from '@vouchbox/protocol';
+import { inputsOf } from '@vouchbox/protocol/vocabulary';
+import type { Files } from '@vouchbox/verify-page';
+
+/** The reason why something could not be read: `gone` is all that the service says of a link that opens nothing. */
+export class LinkFailure extends Error {
+  readonly kind: 'gone' | 'trouble';
+
+  constructor(kind: LinkFailure['kind'], message = '') {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+/** The result of an ended job. */
+export interface LinkedResult {
+  /** The output: signed, if there is an attestation among the files. */
+  readonly printed: Pick<FoldedResult, 'stdout' | 'stderr' | 'truncated' | 'violations'>;
+  /** By their names in an export. */
+  readonly files: Files;
+  /** Files that are read once somebody wants them. */
+  readonly later: readonly LaterFile[];
+}
+
+export interface LaterFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/** Reads by one link. All methods reject with a LinkFailure. */
+export class LinkReader {
+  readonly #secret: string;
+
+  constructor(secret: string) {
+    this.#secret = secret;
+  }
+
+  async job(): Promise<LinkedJob> {
+    return jsonIn(await this.#read('job'));
+  }
+
+  async result(job: LinkedJob): Promise<LinkedResult> {
+    const isSigned = job.attestation_available;
+    const [envelope, artifact, result] = await Promise.all([
+      isSigned ? this.#read('attestation') : null,
+      isSigned ? this.#read('result-artifact') : null,
+      isSigned && !job.shows.includes('files') ? null : this.#read('result'),
+    ]);
+    const folded = result && jsonIn<FoldedResult>(result);
+    const files = new Map<string, Uint8Array<ArrayBuffer>>(programOf(job, folded));
+    if (envelope !== null) files.set(EXPORT_FILES.envelope, envelope);
+    if (artifact !== null) files.set(EXPORT_FILES.result, artifact);
+    const printed = artifact === null ? folded : jsonIn<LinkedResult['printed']>(artifact);
+    if (printed === null) throw unreadable();
+    const named = inputsOf(job.requested_spec).flatMap((file) =>
+      'blob' in file ? [{ path: file.path, sha256: file.blob.replace('sha256:', '') }] : [],
+    );
+    return { printed, files, later: [...named, ...(folded?.large_outputs ?? [])] };
+  }
+
+  /** A file whose digest is the one that was promised. */
+  async file({ sha256 }: LaterFile): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = await this.#read(`blobs/${encodeURIComponent(sha256)}`);
+    if (sha256Hex(bytes) !== sha256)
+      throw new LinkFailure('trouble', 'The service sent another file than the job had.');
+    return bytes;
+  }
+
+  async #read(part: string): Promise<Uint8Array<ArrayBuffer>> {
+    const request: RequestInit = {
+      headers: { authorization: `Bearer ${this.#secret}` },
+      cache: 'no-store',
+      credentials: 'omit',
+      redirect: 'error',
+      referrerPolicy: 'no-referrer',
+    };
+    let answer: Response;
+    try {
+      answer = await fetch(`${location.pathname}/${part}`, request);
+      if (answer.ok) return new Uint8Array(await answer.arrayBuffer());
+    } catch {
+      throw new LinkFailure('trouble', 'The service cannot be reached, or its answer broke off.');
+    }
+    if (answer.status === 404) throw new LinkFailure('gone');
+    if (answer.status === 429) throw new LinkFailure('trouble', 'Too many people read results at once. Wait a moment.');
+    throw new LinkFailure('trouble', `The service cannot answer now (${answer.status}).`);
+  }
+}
+
+/** The program, its input and its files, as far as receipt and link show them; with the receipt where nothing is signed. */
+function programOf(job: LinkedJob, folded: FoldedResult | null): [string, Uint8Array<ArrayBuffer>][] {
+  const { requested_spec, receipt, attestation_available: isSigned } = job;
+  if (receipt === undefined) return [];
+  const receipt_json = canonicalJson(receipt);
+  const artifacts = (folded?.artifacts ?? []).map(({ path, content_base64 }) => {
+    const content = decodeBase64(content_base64);
+    if (content === null) throw unreadable();
+    return { path, content };
+  });
+  // All of it is in memory: what has only a digest here was left out.
+  const files = programFiles({ requested_spec, receipt_json, artifacts }) as [string, Uint8Array<ArrayBuffer>][];
+  return isSigned ? files : [[EXPORT_FILES.receipt, new TextEncoder().encode(receipt_json)], ...files];
+}
+
+function jsonIn<Answer>(bytes: Uint8Array): Answer {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes)) as Answer;
+  } catch {
+    throw unreadable();
+  }
+}
+
+function unreadable(): LinkFailure {
+  return new LinkFailure('trouble', 'The answer of the service cannot be read.');
+}

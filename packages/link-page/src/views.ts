@@ -1,0 +1,158 @@
+/** The views of a link beside the verdict. All that came from the job is text, or a download. */
+import { argumentsText, isJsonObject, parseStrictJson, variablesText } from '@vouchbox/evidence';
+import type { LinkedJob } from '@vouchbox/protocol';
+import { printable, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
+import { element, momentWords, save, section, stream } from '@vouchbox/verify-page';
+import type { LaterFile, LinkedResult } from './read-link.ts';
+
+/** A link that opens nothing; the service does not say why, and neither does the page guess. */
+export function goneView(): HTMLElement {
+  return section(
+    'gone',
+    'This link shows nothing, or no longer',
+    element(
+      'p',
+      {},
+      'Its time may be over, or whoever made it ended it. The job may be removed, or the address is not whole.',
+    ),
+    element(
+      'p',
+      {},
+      'Ask whoever gave it to you for another. If you saved the files, the ',
+      element('a', { href: '/verify' }, 'page that verifies'),
+      ' checks them without the link.',
+    ),
+  );
+}
+
+export function noSecretView(): HTMLElement {
+  return section(
+    'gone',
+    'This address is not whole',
+    element(
+      'p',
+      {},
+      'The part behind the # is missing. Open the address as it was given to you. It leaves the address bar once it is read, so a bookmark or a copy from there does not have it.',
+    ),
+  );
+}
+
+export function troubleView(text: string, again: () => void): HTMLElement {
+  const button = element('button', { type: 'button' }, 'Try again');
+  button.addEventListener('click', again);
+  return section('trouble', 'The result could not be read', element('p', {}, text), element('p', {}, button));
+}
+
+export function waitingView({ status }: LinkedJob): HTMLElement {
+  const title = status === 'queued' ? 'The job waits for its turn' : 'The program runs';
+  return section('waiting', title, element('p', {}, 'The result appears here by itself once it has ended.'));
+}
+
+/** The output of the program, and the limits that it broke. */
+export function printedView({ stdout, stderr, truncated, violations }: LinkedResult['printed']): HTMLElement {
+  return section(
+    'output',
+    'What it printed',
+    stream('stdout', stdout),
+    stream('stderr', stderr),
+    truncated ? element('p', {}, 'It printed more than the service records, and the rest is lost.') : null,
+    violations.length === 0
+      ? null
+      : element(
+          'ul',
+          { 'aria-label': 'Limits that it broke' },
+          ...violations.map(({ type, message }) => element('li', {}, printable(`${type}: ${message}`, 400))),
+        ),
+  );
+}
+
+/** Code and input, as far as the link shows them; null if it shows neither. */
+export function givenView({ requested_spec }: LinkedJob): HTMLElement | null {
+  const { code, stdin } = requested_spec;
+  const given = {
+    code,
+    arguments: argumentsText(requested_spec),
+    variables: variablesText(requested_spec),
+    stdin,
+  };
+  const shown = Object.entries(given).flatMap(([name, text]) => (text == null ? [] : [stream(name, text)]));
+  return shown.length === 0 ? null : section('given-to-it', 'What it was given', ...shown);
+}
+
+/** Files that are fetched by themselves; null if there are none. */
+export function laterView(
+  files: readonly LaterFile[],
+  read: (file: LaterFile) => Promise<BlobPart>,
+): HTMLElement | null {
+  if (files.length === 0) return null;
+  const note = element('p', { class: 'note', role: 'status' });
+  const items = files.map((file) => {
+    const path = printable(file.path);
+    const name = printable(file.path.split('/').at(-1) ?? '', 100);
+    const button = element('button', { type: 'button', class: 'quiet', 'aria-label': `Download ${path}` }, 'Download');
+    const fetchIt = async () => {
+      note.textContent = `Fetching ${path} …`;
+      try {
+        save(name, await read(file));
+        note.textContent = `${path} is here, with the digest that the receipt names.`;
+      } catch (error) {
+        const why = error instanceof Error ? error.message : '';
+        note.textContent = why || `${path} is not kept any more, or the link has ended.`;
+      }
+    };
+    button.addEventListener('click', () => void fetchIt());
+    return element('li', {}, element('span', { class: 'path' }, path), button);
+  });
+  return section('large', 'Large files', element('ul', { class: 'files' }, ...items), note);
+}
+
+export function factsView(job: LinkedJob): HTMLElement {
+  const { language, runtime, created_at, started_at, signal, terminal_reason, shows, expires_at } = job;
+  const facts: [string, unknown][] = [
+    ['Language', language],
+    ['Runtime', runtime],
+    ['Why it ended', terminal_reason?.replaceAll('_', ' ')],
+    ['Signal', signal],
+    ['Submitted', momentWords(created_at)],
+    ['Started', momentWords(started_at)],
+    ['This link ends', momentWords(expires_at)],
+    ['It leaves out', ['code', 'input', 'files'].filter((part) => !shows.some((shown) => shown === part)).join(', ')],
+  ];
+  const rows = facts.filter(([, value]) => typeof value === 'string' && value !== '');
+  const items = rows.map(([name, value]) =>
+    element('div', {}, element('dt', {}, name), element('dd', {}, printable(String(value)))),
+  );
+  return section('facts', 'The job', element('dl', {}, ...items));
+}
+
+/** The way to check the same without this page. */
+export function elsewhereView({ tenant, job_id }: LinkedJob): HTMLElement {
+  const command = [
+    'service-verify verify --envelope attestation.dsse.json --subject result.json',
+    '--public-key PINNED.pem',
+    `--tenant ${printable(tenant)}`,
+    `--subject-name svc://jobs/${printable(job_id)}/result`,
+    `--media-type ${RESULT_MEDIA_TYPE}`,
+  ].join(' \\\n  ');
+  return section(
+    'elsewhere',
+    'Check it without this service',
+    element(
+      'p',
+      {},
+      'A page that comes from the service which signed is as good as that service. Download attestation.dsse.json and result.json from the list above. Drop both on a ',
+      element('a', { href: '/verify' }, 'page that verifies'),
+      ', best on one that came to you from elsewhere, or run:',
+    ),
+    element('pre', { tabindex: '0', role: 'region', 'aria-label': 'Command' }, command),
+  );
+}
+
+/** The key that the envelope says signed it. It is a name, and no proof. */
+export function statedSigner(envelope: Uint8Array | undefined): string | null {
+  const json = envelope === undefined ? null : parseStrictJson(envelope);
+  if (json?.kind !== 'value' || !isJsonObject(json.value)) return null;
+  const { signatures } = json.value;
+  const [first] = Array.isArray(signatures) ? (signatures as unknown[]) : [];
+  return isJsonObject(first) && typeof first['keyid'] === 'string' ? printable(first['keyid'], 100) : null;
+}

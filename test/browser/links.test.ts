@@ -1,0 +1,247 @@
+/** What somebody sees who was given a link: `/links/{link}` of a running service, in Chromium. Spec § Links. */
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import type { JobSubmission, LinkPart } from '@vouchbox/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accessibilityProblems, type Browser, openBrowser, openPage, type Page } from '../rig/browser.ts';
+import { useRig } from '../rig/rig.ts';
+import { callingPython, openCalls } from '../rig/tool-programs.ts';
+import { HOSTILE_TEXTS } from './hostile-text.ts';
+import { giveKey, textOf, verdictOf } from './verify-page.ts';
+
+const rig = useRig({ 'attestation-mode': 'on', links: 'on' });
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+const PROGRAM: JobSubmission = {
+  language: 'bash',
+  code: 'cat; cat input/given.txt; echo to-stderr >&2; echo left >output/left.txt; echo large >output/large.bin; exit 3',
+  stdin: 'went in\n',
+  args: ['an argument'],
+  env: { A_NAME: 'a value' },
+  files: [{ path: 'input/given.txt', content_base64: 'Z2l2ZW4=' }],
+  outputs: ['output/left.txt'],
+  large_outputs: { paths: ['output/large.bin'], max_bytes: 99 },
+};
+
+/** A job that ended and is signed. */
+async function runSigned(submission: JobSubmission): Promise<string> {
+  const { job_id } = await rig().run(submission);
+  await expect.poll(async () => (await rig().alpha.client.detail(job_id)).attestation.available).toBe(true);
+  return job_id;
+}
+
+/** The whole address of a new link, and its secret. */
+async function linkTo(job_id: string, shows: readonly LinkPart[] = []) {
+  const { link_id, link_url } = await rig().alpha.client.createLink(job_id, { shows: [...shows] });
+  return { link_id, address: rig().service.url + link_url, secret: link_url.split('#')[1] ?? '' };
+}
+
+/** Everything in the page that may keep a text. */
+function keptBy(page: Page): Promise<string> {
+  return page.evaluate(async () =>
+    JSON.stringify([
+      location.href,
+      document.cookie,
+      Object.entries(localStorage),
+      Object.entries(sessionStorage),
+      await indexedDB.databases(),
+      await caches.keys(),
+      document.documentElement.outerHTML,
+    ]),
+  );
+}
+
+async function savedBy(page: Page, button: string): Promise<string> {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: button, exact: true }).click(),
+  ]);
+  return readFileSync(await download.path(), 'utf8');
+}
+
+test('the page has at most 44 kB when it is compressed, and its policy allows nothing but its own service', async () => {
+  const built = new URL('../../packages/server/pages/link-page/index.html', import.meta.url);
+  expect(gzipSync(readFileSync(built), { level: 9 }).length).toBeLessThanOrEqual(44 * 1024);
+  const { headers } = await rig().request('/links/AAAAAAAAAAAAAAAA', { key: null });
+  const policy = headers.get('content-security-policy') ?? '';
+  expect(policy).toMatch(/^default-src 'none'; script-src 'sha256-[\w+/]{43}='; style-src 'sha256-[\w+/]{43}='; /);
+  expect(policy).toMatch(/; connect-src 'self'; .*; frame-ancestors 'none'$/);
+  expect(policy).not.toMatch(/unsafe|https?:|\*/);
+});
+
+test('a link shows how the job ended, what it printed, what held it and who is said to have signed it', async () => {
+  const job_id = await runSigned(PROGRAM);
+  const { address } = await linkTo(job_id);
+  await using opened = await openPage(browser, address, { viewport: { width: 360, height: 740 } });
+  const { page } = opened;
+  const banner = await verdictOf(page, 'whole');
+  expect(banner).toMatch(/^CONSISTENT, signer not checked/);
+  expect(banner).toContain('failed, with exit code 3');
+  expect(await textOf(page.locator('#output'))).toContain('went in\ngiven');
+  expect(await textOf(page.locator('#posture'))).toContain('None: the program could reach no other host.');
+  const { key_id, public_key_pem } = await rig().alpha.client.publicKey();
+  expect(await textOf(page.locator('#signer'))).toContain(key_id);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await giveKey(page, public_key_pem);
+  expect(await verdictOf(page, 'good')).toContain(key_id);
+  expect(await textOf(page.locator('#elsewhere'))).toContain(`svc://jobs/${job_id}/result`);
+  expect(await savedBy(page, 'Download attestation.dsse.json')).toContain(key_id);
+  expect(opened.troubles).toEqual([]);
+});
+
+test('code, input and files are there if the link shows them, and checked with the receipt', async () => {
+  const job_id = await runSigned(PROGRAM);
+  const bare = await linkTo(job_id);
+  await using without = await openPage(browser, bare.address);
+  await verdictOf(without.page, 'whole');
+  expect(await textOf(without.page.locator('main'))).not.toMatch(/cat input|an argument|a value|left\.txt|large\.bin/);
+  expect(await textOf(without.page.locator('#facts'))).toContain('code, input, files');
+  const full = await linkTo(job_id, ['code', 'input', 'files']);
+  await using opened = await openPage(browser, full.address);
+  const { page } = opened;
+  await verdictOf(page, 'whole');
+  const given = await textOf(page.locator('#given-to-it'));
+  for (const part of ['cat input/given.txt', '["an argument"]', '{"A_NAME":"a value"}', 'went in']) {
+    expect(given).toContain(part);
+  }
+  const covered = await page
+    .locator('#files li.passed')
+    .evaluateAll((items) => items.map((item) => item.dataset['path']));
+  expect(covered.sort((one = '', other = '') => (one < other ? -1 : 1))).toEqual([
+    'args.json',
+    'code',
+    'env.json',
+    'input/given.txt',
+    'output/left.txt',
+    'stdin',
+  ]);
+  expect(await savedBy(page, 'Download left.txt')).toBe('left\n');
+  expect(await savedBy(page, 'Download output/large.bin')).toBe('large\n');
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(opened.troubles).toEqual([]);
+});
+
+test('the secret leaves the address at once and is kept nowhere, and a reload shows the result again', async () => {
+  const { link_id, address, secret } = await linkTo(await runSigned(PROGRAM));
+  await using opened = await openPage(browser, address);
+  const { page } = opened;
+  for (let times = 0; times < 2; times++) {
+    await verdictOf(page, 'whole');
+    expect(page.url()).toBe(`${rig().service.url}/links/${link_id}`);
+    expect(await keptBy(page)).not.toContain(secret);
+    await page.reload();
+  }
+  const sent: string[] = [];
+  page.on('request', (request) => sent.push(JSON.stringify([request.url(), request.headers()['referer'] ?? ''])));
+  await page.getByRole('link', { name: 'page that verifies' }).click();
+  await page.getByRole('heading', { name: 'Is this what was signed?' }).waitFor();
+  await page.goBack();
+  await verdictOf(page, 'whole');
+  expect(sent.join()).not.toContain(secret);
+  expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
+});
+
+test('of an address without its secret the page says so, and of a link that opens nothing what to do', async () => {
+  const { link_id, address } = await linkTo(await runSigned(PROGRAM));
+  const plain = `${rig().service.url}/links/${link_id}`;
+  for (const bad of [plain, `${plain}#`, `${plain}#short`, `${plain}#${'a'.repeat(42)}\u00fc`]) {
+    await using opened = await openPage(browser, bad);
+    await opened.page.getByRole('heading', { name: 'This address is not whole' }).waitFor();
+    expect(opened.requests).toHaveLength(1);
+    expect(await accessibilityProblems(opened.page)).toEqual([]);
+  }
+  await using opened = await openPage(browser, address);
+  const { page } = opened;
+  await verdictOf(page, 'whole');
+  await page.goto(`${plain}#${'A'.repeat(43)}`);
+  const gone = page.getByRole('heading', { name: 'This link shows nothing, or no longer' });
+  await gone.waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.goto(address);
+  await verdictOf(page, 'whole');
+  const { items } = await rig().alpha.client.links((await rig().alpha.client.list({})).items[0]?.job_id ?? '');
+  for (const { job_id, link_id: one } of items) await rig().alpha.client.revokeLink(job_id, one);
+  await page.reload();
+  await gone.waitFor();
+  expect(await page.locator('#report').textContent()).toBe('');
+});
+
+test('a job that runs is followed to its end', async () => {
+  const { client } = rig().alpha;
+  const { job_id } = await client.submit(callingPython('call("search"); print("found it")'));
+  const [call] = await openCalls(rig(), job_id);
+  const { address } = await linkTo(job_id);
+  await using opened = await openPage(browser, address);
+  const { page } = opened;
+  await page.getByRole('heading', { name: 'The program runs' }).waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await client.answerToolCall(job_id, call?.seq ?? 0, { result: 'here' });
+  await verdictOf(page, 'whole');
+  expect(await textOf(page.locator('#output'))).toContain('found it');
+  expect(await textOf(page.locator('#state'))).toBe('');
+  expect(opened.troubles).toEqual([]);
+});
+
+test('nothing that a job was given, printed, named or left runs in the page or steers a terminal', async () => {
+  const texts = HOSTILE_TEXTS.map(([, text]) => text).join('\n');
+  const path = 'output/<img src=x onerror=hostile()>.html';
+  const job_id = await runSigned({
+    language: 'python',
+    code: [
+      `texts = ${JSON.stringify(texts)}`,
+      'import sys; print(texts); print(texts, file=sys.stderr)',
+      `open(${JSON.stringify(path)}, 'w').write('<script>hostile()</script>')`,
+      `open('output/large.svg', 'w').write('<svg onload=hostile() xmlns="http://www.w3.org/2000/svg"/>')`,
+    ].join('\n'),
+    stdin: texts,
+    args: ['<script>hostile()</script>'],
+    env: { A_NAME: '<img src=x onerror=hostile()>' },
+    outputs: [path],
+    large_outputs: { paths: ['output/large.svg'], max_bytes: 99 },
+  });
+  const { address } = await linkTo(job_id, ['code', 'input', 'files']);
+  await using opened = await openPage(browser, 'about:blank');
+  const { page, requests, troubles } = opened;
+  await page.addInitScript('window.hostile = () => { window.hasRun = true; }');
+  await page.goto(address);
+  await verdictOf(page, 'whole');
+  const seen = await textOf(page.locator('#findings'));
+  expect(seen).toContain('<svg onload=hostile()>');
+  expect(['\u001b', '\u202e', '\u0007'].filter((character) => seen.includes(character))).toEqual([]);
+  const strange = page.locator('main').locator('script, iframe, object, embed, math, style, img, base, marquee, video');
+  expect(await strange.count()).toBe(0);
+  expect(await savedBy(page, `Download ${path.slice('output/'.length)}`)).toBe('<script>hostile()</script>');
+  expect(await savedBy(page, 'Download output/large.svg')).toContain('onload=hostile()');
+  expect(await page.evaluate('window.hasRun === true')).toBe(false);
+  expect(requests.filter((one) => one.includes('hostile'))).toEqual([]);
+  expect(page.context().pages()).toHaveLength(1);
+  expect(troubles).toEqual([]);
+});
+
+test('of a long output the page shows the beginning, and the whole is a download', async () => {
+  const job_id = await runSigned({ language: 'python', code: 'print("<b>&</b>" * 60_000)' });
+  const { address } = await linkTo(job_id);
+  await using opened = await openPage(browser, address);
+  const { page } = opened;
+  await verdictOf(page, 'whole');
+  expect((await textOf(page.locator('#output'))).length).toBeLessThan(70_000);
+  const { stdout } = await rig().alpha.client.result(job_id);
+  expect(await savedBy(page, 'Download stdout.txt')).toBe(stdout);
+  expect(stdout.length).toBeGreaterThan(400_000);
+});
+
+test('a credential of the service opens no page, and what a link reads is a download where a browser is led to it', async () => {
+  const { link_id, secret } = await linkTo(await runSigned(PROGRAM));
+  await using opened = await openPage(browser, `${rig().service.url}/links/${link_id}#key-of-alpha`);
+  await opened.page.getByRole('heading', { name: 'This address is not whole' }).waitFor();
+  expect(opened.requests).toHaveLength(1);
+  for (const part of ['job', 'result', 'attestation', 'result-artifact']) {
+    const { status, headers } = await rig().request(`/links/${link_id}/${part}`, { key: secret });
+    expect([part, status, headers.get('content-disposition')]).toEqual([part, 200, 'attachment']);
+  }
+});
