@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildPackages } from '../../tools/packages/build-packages.ts';
 
+/** That of Debian 12: it finds nothing of what a later one stored. */
+const DEBIANS_NPM = 'npm@9.2.0';
+
 /** Installs the packages once here, so that npm's store has everything. @returns the directory `newcomer` */
 export async function newcomersPackages(cache: string): Promise<string> {
   const made = join(cache, 'newcomer');
@@ -15,9 +18,11 @@ export async function newcomersPackages(cache: string): Promise<string> {
     for (const { directory } of await buildPackages(join(work, 'packages'))) {
       execFileSync('npm', ['pack', '--silent', '--pack-destination', made], { cwd: directory });
     }
-    const words = ['install', '--no-audit', '--no-fund', '--silent', '--cache', join(made, 'npm')];
+    const install = ['install', '--no-audit', '--no-fund', '--silent'];
+    execFileSync('npm', [...install, '--prefix', work, DEBIANS_NPM]);
     const folder = mkdtempSync(join(tmpdir(), 'newcomers-folder-'));
-    execFileSync('npm', [...words, ...globSync(join(made, '*.tgz'))], { cwd: folder });
+    const words = [...install, '--cache', join(made, 'npm'), ...globSync(join(made, '*.tgz'))];
+    execFileSync(join(work, 'node_modules/.bin/npm'), words, { cwd: folder });
     rmSync(folder, { recursive: true, force: true });
     // npm finds what it stored by where that came from.
     writeFileSync(
