@@ -89,6 +89,12 @@ raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expe
     expect(seen[0]).not.toMatch(/secret-expected|other-input/);
   });
 
+  test('refuses a program with libraries by their name, before any job', async () => {
+    const program = { ...{ language: 'python', code: '' }, libraries: { blob: `sha256:${'0'.repeat(64)}` } } as const;
+    const graded = rig().alpha.client.grade(program, { tests: [{ name: 'a' }] });
+    await expect(graded).rejects.toThrow(/takes no libraries: name a runtime pack/);
+  });
+
   test.each([
     ['no test', [], /at least one test/],
     ['two tests of one name', [{ name: 'a' }, { name: 'a' }], /same name: a/],

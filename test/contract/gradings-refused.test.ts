@@ -31,6 +31,12 @@ describe('a grading that cannot run is refused, and nothing is stored:', {
       400,
       'unsupported_language',
     ],
+    [
+      'libraries',
+      { programs: [{ ...SUM, libraries: { blob: `sha256:${'0'.repeat(64)}` } }], tests: tests(1) },
+      400,
+      'invalid_request',
+    ],
     ['an unknown pack', { programs: [{ ...SUM, runtime: 'nowhere' }], tests: tests(1) }, 422, 'runtime_unavailable'],
     ['the network', { ...ONE, limits: { allow_network: true } }, 400, 'network_not_allowed'],
     [

@@ -172,6 +172,14 @@ def test_a_grading_that_cannot_be_made_is_refused_before_any_job(
         assert client.runs.open == 0
 
 
+def test_a_program_with_libraries_is_refused_by_their_name(service: Service, api_key: str) -> None:
+    program: JobSubmission = {"language": "python", "code": "", "libraries": {"blob": "sha256:" + "0" * 64}}
+    with Client(service.url, api_key) as client:
+        with pytest.raises(ValueError, match="takes no libraries"):
+            client.grade(program, tests=[GradeTest(name="a")])
+        assert list(client.gradings()) == []
+
+
 def test_texts_and_files_that_are_too_large_for_one_request_are_uploaded(service: Service, api_key: str) -> None:
     uploads: list[str] = []
 

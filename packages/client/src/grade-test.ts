@@ -85,6 +85,8 @@ export function checkGrading(
   { tests, checker, validators = [], groups, ...options }: GradeTests,
 ): void {
   const interactor = options.interactor ?? interactorOf(program);
+  if (typeof program !== 'string' && program.libraries !== undefined)
+    throw new GradingRefusal('a program of a grading takes no libraries: name a runtime pack that has them');
   const heads = tests.map(({ name, group, points, compare, expected: text = '' }) => {
     return { name, group, points, compare, expected: { text } };
   });

@@ -78,6 +78,8 @@ def grade(
     Any number may be called at once: those that the service would refuse now wait in the client for their turn.
     """
     given = submission_of(program, language=language, runtime=runtime, minimum_isolation=minimum_isolation, limits=limits)
+    if "libraries" in given:
+        raise ValueError("a program of a grading takes no libraries: name a runtime pack that has them")
     paired = given.get("interactor")
     members = {
         "verdict": VERDICT_SCHEMA,
