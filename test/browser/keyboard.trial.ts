@@ -10,7 +10,7 @@ const LOOKS = [360, 768, 1280].flatMap((width) =>
   (['light', 'dark'] as const).map((colorScheme) => ({ colorScheme, viewport: { width, height: 800 } })),
 );
 
-const rig = useRig({ 'attestation-mode': 'on' });
+const rig = useRig({ 'attestation-mode': 'on', links: 'on' });
 const signed = attestedJob({ inputs: { 'input/a.txt': 'a' }, outputs: { 'output/b.txt': 'b' } });
 let browser: Browser;
 let job_id: string;
@@ -119,6 +119,14 @@ describe.for(LOOKS)('$viewport.width pixels wide, $colorScheme:', (look) => {
       for (const one of document.querySelectorAll('[data-walked]')) one.removeAttribute('data-walked');
       (document.activeElement as HTMLElement | null)?.blur();
     });
+    await expectUsable(opened);
+  });
+
+  test('the page of a link', async () => {
+    await expect.poll(async () => (await rig().alpha.client.detail(job_id)).attestation.available).toBe(true);
+    const { address } = await rig().alpha.client.createLink(job_id, { shows: ['code', 'input', 'files'] });
+    await using opened = await openPage(browser, address, look);
+    await verdictOf(opened.page, 'whole');
     await expectUsable(opened);
   });
 

@@ -7,6 +7,7 @@ import { accessibilityProblems, type Browser, openBrowser, openPage, type Page }
 import { useRig } from '../rig/rig.ts';
 import { callingPython, openCalls } from '../rig/tool-programs.ts';
 import { HOSTILE_TEXTS } from './hostile-text.ts';
+import { openDashboard, openFold } from './open-dashboard.ts';
 import { giveKey, textOf, verdictOf } from './verify-page.ts';
 
 const rig = useRig({ 'attestation-mode': 'on', links: 'on' });
@@ -244,4 +245,34 @@ test('a credential of the service opens no page, and what a link reads is a down
     const { status, headers } = await rig().request(`/links/${link_id}/${part}`, { key: secret });
     expect([part, status, headers.get('content-disposition')]).toEqual([part, 200, 'attachment']);
   }
+});
+
+test('the dashboard makes a link with what is ticked, shows its address once, and ends it', async () => {
+  const job_id = await runSigned(PROGRAM);
+  const view = { url: rig().service.url, view: `/jobs/${job_id}` };
+  await using opened = await openDashboard(browser, view);
+  const { page } = opened;
+  await openFold(page, 'Hand it on');
+  await page.getByLabel('The program', { exact: true }).check();
+  await page.getByLabel('It lasts').selectOption('an hour');
+  await page.getByRole('button', { name: 'Make a link' }).click();
+  const address = await textOf(page.getByRole('region', { name: 'Address of the link' }));
+  const [, secret = ''] = address.split('#');
+  await page
+    .getByRole('region', { name: 'Links as a table' })
+    .getByRole('cell', { name: 'code', exact: true })
+    .waitFor();
+  const { items } = await rig().alpha.client.links(job_id);
+  expect(items.map(({ shows }) => shows)).toEqual([['code']]);
+  expect(Date.parse(items[0]?.expires_at ?? '') - Date.parse(items[0]?.created_at ?? '')).toBe(3_600_000);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await using reader = await openPage(browser, address);
+  await verdictOf(reader.page, 'whole');
+  await using again = await openDashboard(browser, view);
+  await openFold(again.page, 'Hand it on');
+  await again.page.getByRole('button', { name: /^End the link/ }).click();
+  await again.page.getByRole('region', { name: 'Links as a table' }).waitFor({ state: 'detached' });
+  expect(await keptBy(again.page)).not.toContain(secret);
+  await reader.page.reload();
+  await reader.page.getByRole('heading', { name: 'This link shows nothing, or no longer' }).waitFor();
 });

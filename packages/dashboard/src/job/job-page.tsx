@@ -11,6 +11,7 @@ import { heldWords } from '../words/posture-words.ts';
 import { Artifacts } from './artifacts.tsx';
 import { Attestation } from './attestation.tsx';
 import { FOLDS, Glance } from './glance.tsx';
+import { HandOn } from './hand-on.tsx';
 import { JobActions } from './job-actions.tsx';
 import { JobSummary, Limits, Posture, Resources, usedWords } from './job-facts.tsx';
 import type { HistorySnapshot } from './job-history.ts';
@@ -106,6 +107,7 @@ function JobParts({ job, history }: { readonly job: JobDetail; readonly history:
         </Fold>
         {hasEnded && <Attestation job={job} />}
         {attestation.available && <LogEntry job_id={job_id} />}
+        <HandOn job_id={job_id} />
         {receipt !== undefined && <Receipt receipt={receipt} />}
         <Fold title="Details" brief={printable(job.tenant, 60)}>
           <JobSummary job={job} />
