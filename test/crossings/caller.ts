@@ -1,6 +1,7 @@
 /** A place where jobs are submitted and read, and how each kind of scenario is played there. */
 import type { Crossing } from './crossing.ts';
 import type { Seen } from './facts.ts';
+import { type Links, linksByClient, playLinks } from './links.ts';
 
 export interface Caller {
   /** Runs the program to its end. With a key, the submission is sent with it. */
@@ -13,6 +14,8 @@ export interface Caller {
   readonly endAgain?: (crossing: Crossing) => Promise<void>;
   /** Grades the program by the tests of the scenario. */
   readonly grade?: (crossing: Crossing) => Promise<Seen>;
+  /** Makes and revokes links to results in the way of this place; a client does where it has none. */
+  readonly links?: Links;
 }
 
 /** Plays the scenario of a cell. */
@@ -32,6 +35,8 @@ export async function playCaller(caller: Caller, crossing: Crossing): Promise<Se
       return await rotated(caller, crossing);
     case 'graded':
       return await needed(caller.grade, 'grade')(crossing);
+    case 'linked':
+      return await linked(caller, crossing);
     case 'repeated':
       return await repeated(caller, crossing);
   }
@@ -72,6 +77,14 @@ async function rotated(caller: Caller, crossing: Crossing): Promise<Seen> {
   await crossing.signed(job);
   await crossing.happened();
   return caller.read === undefined ? seen : await caller.read(crossing, job);
+}
+
+/** The job is read again once it has links. */
+async function linked(caller: Caller, crossing: Crossing): Promise<Seen> {
+  const seen = await caller.run(crossing);
+  const job = await crossing.job();
+  const read = await playLinks(crossing, job, caller.links ?? linksByClient);
+  return { ...seen, ...(await caller.read?.(crossing, job)), linked: read };
 }
 
 /** The idempotency key of a scenario that is repeated: the same wherever it is repeated. */

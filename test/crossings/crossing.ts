@@ -113,17 +113,22 @@ export class Crossing {
     return { name: session.name, after: session.lastJob };
   }
 
-  /** The submission of the program without its files. What it names is there: its standard input, and what was built of it. */
+  /**
+   * The submission of the program without its files. What it names is there: its standard input, its libraries, and what was
+   * built of it.
+   */
   async submission(): Promise<Omit<JobSubmission, 'files'>> {
-    const { uploads: _, fromJobs: __, before: ___, uploadedStdin, build, ...program } = this.scenario.program;
+    const { uploads: _, fromJobs: __, before: ___, uploadedStdin, packed, build, ...program } = this.scenario.program;
     const { language, code } = program;
     const blob = uploadedStdin && (await this.client.upload(new Uint8Array(uploadedStdin))).blob;
+    const libraries = packed && { blob: (await this.client.upload(packed)).blob };
     const built = build && (await this.client.run({ language, code, build }));
     const session = await this.step();
     return {
       ...program,
       ...(session !== null && { session }),
       ...(blob !== undefined && { stdin: { blob } }),
+      ...(libraries && { libraries }),
       ...(built && { product: { job_id: built.job_id } }),
     };
   }

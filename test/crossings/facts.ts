@@ -25,6 +25,8 @@ export interface Facts {
   readonly verdicts: readonly string[];
   /** How the newest grading of the tenant stands, as `gradingWords` says it. */
   readonly grading: string;
+  /** The output that somebody reads who has a link to the job, and no credential. */
+  readonly linked: string;
   /** The number of jobs after all requests of the scenario. */
   readonly jobs: number;
 }

@@ -33,6 +33,7 @@ export const FEATURES = [
   'compiled_pack',
   'built',
   'library_pack',
+  'libraries',
   'wall_seconds',
   'cpu_seconds',
   'mem_mb',
@@ -51,6 +52,7 @@ export const FEATURES = [
   'interactive',
   'packaged',
   'repeated',
+  'links',
   'foreign_names',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
@@ -91,7 +93,7 @@ const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Else
   tool_limits: 'test/contract/tools.test.ts',
   tool_principals: 'test/contract/tools.test.ts',
   session: 'session',
-  libraries: 'test/contract/job-libraries.test.ts',
+  libraries: 'libraries',
 };
 
 /** Every language is in a row, or in the tests of the packs. */
@@ -174,9 +176,9 @@ const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   getGrading: 'graded',
   cancelGrading: 'test/contract/gradings.test.ts',
   gradingEvents: 'test/contract/gradings.test.ts',
-  createLink: 'test/contract/links.test.ts',
-  listLinks: 'test/contract/links.test.ts',
-  revokeLink: 'test/contract/links.test.ts',
+  createLink: 'links',
+  listLinks: 'links',
+  revokeLink: 'links',
   listSessions: 'test/contract/sessions.test.ts',
   getSession: 'session',
   removeSession: 'test/contract/sessions.test.ts',

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Checker, RunTools } from '@vouchbox/client';
 import type { JobSubmission, Language } from '@vouchbox/protocol';
+import { archiveOf } from '../../packages/server/src/sandbox/cell/archive.fixture.ts';
 import type { Facts } from './facts.ts';
 import type { Feature } from './features.ts';
 
@@ -11,6 +12,8 @@ export interface Program extends Omit<JobSubmission, 'language' | 'files' | 'std
   readonly stdin?: string;
   /** A standard input that is uploaded, and named by its digest. */
   readonly uploadedStdin?: Buffer;
+  /** The archive of its libraries, which is uploaded, and named by its digest. */
+  readonly packed?: Buffer<ArrayBuffer>;
   /** Content by path below `input/`. */
   readonly uploads?: Readonly<Record<string, Buffer>>;
   /** The program in bash of another job, whose `output/made` is the file, by path below `input/`. */
@@ -35,6 +38,7 @@ export type Act =
   | 'signing_off'
   | 'canaried'
   | 'graded'
+  | 'linked'
   | 'repeated';
 
 export interface Scenario {
@@ -76,7 +80,8 @@ const MIB = 2 ** 20;
 const uploadBytes = 5 * MIB;
 const UPLOAD = randomBytes(uploadBytes);
 /** Lines that no compression makes small, so that they are large wherever they are kept. */
-const LINES = Array.from({ length: 7000 }, (_, at) => sha256(`${at}`) + sha256(`-${at}`)).join('\n');
+const linesOf = (length: number) =>
+  Array.from({ length }, (_, at) => `${sha256(`${at}`)}${sha256(`-${at}`)}\n`).join('');
 const LARGE = Buffer.concat(Array.from({ length: 80_000 }, (_, at) => createHash('sha256').update(`${at}`).digest()));
 const STDIN = Array.from({ length: MIB / 16 }, (_, at) => String(at).padStart(15, '0'))
   .join('\n')
@@ -86,6 +91,10 @@ const TRUNCATED = `${'x'.repeat(1023)}\n`.repeat(1024);
 
 const bash = (code: string): Program => ({ language: 'bash', code });
 const python = (code: string): Program => ({ language: 'python', code });
+const printsLines = (count: number) =>
+  python(`from hashlib import sha256
+for at in range(${count}):
+    print(sha256(b'%d' % at).hexdigest() + sha256(b'-%d' % at).hexdigest())`);
 const SLEEPS: Program = { ...bash('echo begun; exec sleep 300'), limits: { wall_seconds: 300 } };
 const BOTH = ['status', 'stdout'] as const;
 /** Of a program that doubles: it passes one and fails one. */
@@ -144,10 +153,8 @@ export const SCENARIOS: Readonly<Record<Feature, Scenario>> = {
   },
   large_output: {
     title: 'output of 900 kB',
-    program: python(`from hashlib import sha256
-for at in range(7000):
-    print(sha256(b'%d' % at).hexdigest() + sha256(b'-%d' % at).hexdigest())`),
-    sees: { ...SUCCEEDED, stdout: `${LINES}\n` },
+    program: printsLines(7000),
+    sees: { ...SUCCEEDED, stdout: linesOf(7000) },
     essential: ['stdout'],
     act: 'nothing',
   },
@@ -279,6 +286,16 @@ echo no > other`),
     essential: ['stdout'],
     act: 'nothing',
     needs: 'python-data',
+  },
+  libraries: {
+    title: 'libraries of its own',
+    program: {
+      ...python('import tiny\nprint(tiny.NAME)'),
+      packed: archiveOf([{ name: 'tiny/__init__.py', content: 'NAME = "é"\n' }]),
+    },
+    sees: { ...SUCCEEDED, stdout: 'é\n' },
+    essential: ['stdout'],
+    act: 'nothing',
   },
   wall_seconds: {
     title: '`wall_seconds` ends it',
@@ -457,6 +474,14 @@ sys.exit(42 if sys.stdin.read() == answer else 43)`,
     sees: { ...SUCCEEDED, stdout: 'once\n', jobs: 1 },
     essential: ['stdout', 'jobs'],
     act: 'repeated',
+  },
+  links: {
+    title: 'links to its result',
+    // Large enough to lie in an object store.
+    program: printsLines(700),
+    sees: { ...SUCCEEDED, stdout: linesOf(700), linked: linesOf(700) },
+    essential: ['linked'],
+    act: 'linked',
   },
   foreign_names: {
     title: 'names that are not UTF-8',

@@ -26,6 +26,7 @@ const COMMON: Settings = {
   'free-space-reserve-mb': '0',
   'log-level': 'error',
   'log-host': 'crossings.test',
+  links: 'on',
 };
 
 /** One process of a service, and what it keeps. */

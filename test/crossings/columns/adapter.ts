@@ -33,6 +33,9 @@ export const NOT_IN_THEIR_INTERFACE = {
   env: (name: string) => `A request of ${name} has no variables.`,
   session: (name: string) => `A request of ${name} cannot go on from an earlier one.`,
   tools: (name: string) => `A request of ${name} names no tools, and nobody answers while it runs.`,
+  libraries: (name: string) =>
+    `A request of ${name} names no archive of libraries. Whoever starts the adapter names a pack.`,
+  links: (name: string) => `${name} has no way to give a result to somebody without access.`,
   labels: (name: string) => `A request of ${name} has no labels.`,
   reproducible: (name: string) => `A request of ${name} has no word for a fixed hash seed.`,
   promised: (name: string) =>

@@ -41,6 +41,13 @@ function programFile({ directory, scenario: { program } }: Crossing): string {
   return name;
 }
 
+/** Writes the archive of its libraries into the directory of the cell, and returns the words that name it. */
+function librariesWords({ directory, scenario: { program } }: Crossing): string[] {
+  if (program.packed === undefined) return [];
+  writeFileSync(join(directory, 'libraries.tar.gz'), program.packed);
+  return ['--libraries', 'libraries.tar.gz'];
+}
+
 async function wordsOf(crossing: Crossing, program: Program) {
   const { directory } = crossing;
   const {
@@ -69,6 +76,7 @@ async function wordsOf(crossing: Crossing, program: Program) {
     ...(large.stdout ? ['--whole-stdout', `back/${basename(large.stdout)}`] : []),
     ...(program.interactor ? ['--interactor', interactorFile(directory, program.interactor.code)] : []),
     ...(runtime ? ['--runtime', runtime] : []),
+    ...librariesWords(crossing),
     ...(reproducible ? ['--reproducible'] : []),
     ...(program.promise ? ['--promise'] : []),
     ...(step ? ['--session', step.name] : []),
@@ -117,6 +125,17 @@ const caller: Caller = {
   cancel: async (crossing, job_id) => {
     const { code, stderr } = await told(crossing, ['jobs', 'cancel', job_id]);
     if (code !== 0) throw new Error(`it was not cancelled: ${stderr}`);
+  },
+  links: {
+    make: async (crossing, job_id) => {
+      const { code, stdout, stderr } = await told(crossing, ['link', job_id]);
+      if (code !== 0) throw new Error(`there is no link: ${stderr}`);
+      return stdout.trim();
+    },
+    revoke: async (crossing, job_id, address) => {
+      const { code, stderr } = await told(crossing, ['links', 'revoke', job_id, address]);
+      if (code !== 0) throw new Error(`the link was not revoked: ${stderr}`);
+    },
   },
   grade: async (crossing) => {
     const { tests = [], problem, interactor } = crossing.scenario;

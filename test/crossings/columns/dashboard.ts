@@ -163,11 +163,13 @@ function callerIn(browser: Browser): Caller {
   return {
     run: async (crossing) => {
       const { program } = crossing.scenario;
-      const { uploads, fromJobs, uploadedStdin, build, interactor, before, labels } = program;
+      const { uploads, fromJobs, uploadedStdin, packed, build, interactor, before, labels } = program;
       // The playground takes files of up to 2 MiB, none by name, and one program that it compiles and runs, in no session and
       // without labels. A client sends other submissions, and their job is read here.
       if (
-        [uploads, fromJobs, uploadedStdin, build, interactor, before, labels].some((member) => member !== undefined)
+        [uploads, fromJobs, uploadedStdin, packed, build, interactor, before, labels].some(
+          (member) => member !== undefined,
+        )
       ) {
         const job = await submitByClient(crossing);
         await crossing.client.waitForResult(job);

@@ -101,6 +101,7 @@ export const grading: Place = {
     reproducible: 'A grading asks for no fixed hash seed: each test is judged by one run.',
     session: 'Each test of a grading begins with nothing of another one.',
     tools: 'A program of a grading has no tools.',
+    libraries: 'A program of a grading brings no libraries of its own: it names a pack.',
     labels: 'A grading is found by its own list. Its jobs have no labels.',
     promised: 'A grading asks for no promise: what it was asked to do is in its own record.',
     pair: 'The interactor of a grading judges each test, which is a row of its own.',

@@ -4,6 +4,7 @@ import type { FoldedResult, GradingDetail, JobDetail, JobSubmission, ToolCalls }
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { factsOf, OF_EVERY_JOB, type Seen, textOf } from '../facts.ts';
+import { idOf } from '../links.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import { gradingWords, verdictsOf } from './grade-by-client.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
@@ -96,6 +97,16 @@ const caller: Caller = {
     const ended = await ask<GradingDetail>(crossing, `${grading_url}?wait_seconds=120`);
     const verdicts = verdictsOf(await read(crossing, ended.graded[0]?.verdict?.job_id ?? ''));
     return { ...verdicts, grading: gradingWords(ended) };
+  },
+  links: {
+    make: async (crossing, job_id) => {
+      const request = { method: 'POST', body: '{}', headers: JSON_BODY } as const;
+      const { link_url } = await ask<{ link_url: string }>(crossing, `/v1/jobs/${job_id}/links`, request);
+      return crossing.service.url + link_url;
+    },
+    revoke: async (crossing, job_id, address) => {
+      await ask(crossing, `/v1/jobs/${job_id}/links/${idOf(address)}`, { method: 'DELETE' });
+    },
   },
 };
 

@@ -118,6 +118,8 @@ export const judge0: Place = {
     session: NOT_IN_THEIR_INTERFACE.session(JUDGE0),
     tools: NOT_IN_THEIR_INTERFACE.tools(JUDGE0),
     labels: NOT_IN_THEIR_INTERFACE.labels(JUDGE0),
+    libraries: NOT_IN_THEIR_INTERFACE.libraries(JUDGE0),
+    links: NOT_IN_THEIR_INTERFACE.links(JUDGE0),
     reproducible: NOT_IN_THEIR_INTERFACE.reproducible(JUDGE0),
     promised: NOT_IN_THEIR_INTERFACE.promised(JUDGE0),
     repeated: NOT_IN_THEIR_INTERFACE.repeated(JUDGE0),

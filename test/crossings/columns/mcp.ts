@@ -108,15 +108,26 @@ const caller: Caller = {
   run: async (crossing) => {
     const { program } = crossing.scenario;
     if (!canSay(program)) return await read(crossing, await submitByClient(crossing));
-    const { uploads: _, fromJobs: __, before: ___, limits = {}, requirements: _class, outputs = [], ...more } = program;
+    const {
+      uploads: _,
+      fromJobs: __,
+      before: ___,
+      packed,
+      limits = {},
+      requirements: _class,
+      outputs = [],
+      ...more
+    } = program;
     // Its tools are those of another server. Labels that an agent gives are not signed.
     const { tools: _tools, sign_labels: _signs, ...said } = more;
     const named = Object.entries(await crossing.outputsOfJobs());
     const session = (await crossing.step())?.name;
     const files = named.map(([path, { from }]) => ({ path, from }));
     const { wall_seconds: timeout_seconds, mem_mb: memory_mb } = limits;
+    const libraries = packed && { blob: (await crossing.client.upload(packed)).blob };
     const words = {
       ...said,
+      ...(libraries && { libraries }),
       ...(files.length > 0 && { files }),
       ...(session !== undefined && { session }),
       outputs,
@@ -140,6 +151,7 @@ export const mcp: Place = {
   service: 'usual',
   shows: OF_EVERY_JOB,
   except: {
+    links: 'An agent has no tool that makes links: whoever hands a result on has the key.',
     packaged: READ_BY_THE_COMMAND,
     repeated: 'A call of `run_code` takes no key: an agent that calls it again wants another job.',
   },

@@ -61,6 +61,8 @@ export const piston: Place = {
     session: NOT_IN_THEIR_INTERFACE.session(PISTON),
     tools: NOT_IN_THEIR_INTERFACE.tools(PISTON),
     labels: NOT_IN_THEIR_INTERFACE.labels(PISTON),
+    libraries: NOT_IN_THEIR_INTERFACE.libraries(PISTON),
+    links: NOT_IN_THEIR_INTERFACE.links(PISTON),
     reproducible: NOT_IN_THEIR_INTERFACE.reproducible(PISTON),
     promised: NOT_IN_THEIR_INTERFACE.promised(PISTON),
     max_pids: 'A request of Piston has no limit of processes.',

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { OF_EVERY_JOB, type Seen } from '../facts.ts';
+import { idOf } from '../links.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
 
@@ -13,11 +14,11 @@ const PROGRAM = join(import.meta.dirname, 'python_client.py');
 const LIBRARY = join(import.meta.dirname, '../../../clients/python/src');
 const bytesMax = 16 * 2 ** 20;
 
-function call(crossing: Crossing, asked: Readonly<Record<string, unknown>>): Promise<Seen> {
-  const { promise, resolve, reject } = Promise.withResolvers<Seen>();
+function call<Told = Seen>(crossing: Crossing, asked: Readonly<Record<string, unknown>>): Promise<Told> {
+  const { promise, resolve, reject } = Promise.withResolvers<Told>();
   const env = { PATH: process.env['PATH'], PYTHONPATH: LIBRARY, PYTHONDONTWRITEBYTECODE: '1' };
   const child = execFile(PYTHON, [PROGRAM], { env, maxBuffer: bytesMax }, (error, stdout, stderr) => {
-    if (error === null) resolve(JSON.parse(stdout) as Seen);
+    if (error === null) resolve(JSON.parse(stdout) as Told);
     else reject(new Error(`the Python client ended with ${error.code}: ${stderr.slice(-600)}`));
   });
   child.stdin?.on('error', () => {});
@@ -45,6 +46,12 @@ const caller: Caller = {
   grade: async (crossing) => {
     const { program, tests, interactor } = crossing.scenario;
     return await call(crossing, { call: 'grade', program, tests, interactor });
+  },
+  links: {
+    make: async (crossing, job_id) => (await call<{ address: string }>(crossing, { call: 'link', job_id })).address,
+    revoke: async (crossing, job_id, address) => {
+      await call(crossing, { call: 'unlink', job_id, link_id: idOf(address) });
+    },
   },
 };
 

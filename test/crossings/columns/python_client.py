@@ -69,7 +69,16 @@ def grade(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
     return {"verdicts": [test["verdict"] for test in graded.verdict["tests"]], "grading": words}
 
 
-CALLS = {"run": run, "read": read, "cancel": cancel, "grade": grade}
+def link(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
+    return {"address": client.create_link(asked["job_id"])["address"]}
+
+
+def unlink(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
+    client.revoke_link(asked["job_id"], asked["link_id"])
+    return {}
+
+
+CALLS = {"run": run, "read": read, "cancel": cancel, "grade": grade, "link": link, "unlink": unlink}
 
 
 def main() -> None:

@@ -67,6 +67,8 @@ export const sandboxFusion: Place = {
     session: NOT_IN_THEIR_INTERFACE.session(FUSION),
     tools: NOT_IN_THEIR_INTERFACE.tools(FUSION),
     labels: NOT_IN_THEIR_INTERFACE.labels(FUSION),
+    libraries: NOT_IN_THEIR_INTERFACE.libraries(FUSION),
+    links: NOT_IN_THEIR_INTERFACE.links(FUSION),
     reproducible: NOT_IN_THEIR_INTERFACE.reproducible(FUSION),
     promised: NOT_IN_THEIR_INTERFACE.promised(FUSION),
     cpu_seconds: 'A request of SandboxFusion has no limit of processor time.',

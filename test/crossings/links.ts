@@ -1,0 +1,73 @@
+/** Links to the result of a job: made and revoked in the way of a place, and read by somebody who has nothing else. */
+import type { FoldedResult } from '@vouchbox/protocol';
+import type { Crossing } from './crossing.ts';
+
+export interface Links {
+  /** Returns the address. */
+  readonly make: (crossing: Crossing, job_id: string) => Promise<string>;
+  readonly revoke: (crossing: Crossing, job_id: string, address: string) => Promise<void>;
+}
+
+/** Made at the first node, revoked at the other, if there is another. */
+export const linksByClient: Links = {
+  make: async ({ client }, job_id) => (await client.createLink(job_id)).address,
+  revoke: async ({ otherClient }, job_id, address) => {
+    await otherClient.revokeLink(job_id, idOf(address));
+  },
+};
+
+/** The link of each cell that stands, by its tenant. Its address is told once, and it may be read where its data is carried. */
+const standing = new Map<string, string>();
+
+/** Makes links, of which all but one are revoked, and returns what is read by that. */
+export async function playLinks(crossing: Crossing, job_id: string, { make, revoke }: Links): Promise<string> {
+  const [one, other, stays] = [
+    await make(crossing, job_id),
+    await make(crossing, job_id),
+    await make(crossing, job_id),
+  ];
+  standing.set(crossing.tenant, stays);
+  await revoke(crossing, job_id, one);
+  await crossing.client.revokeLink(job_id, idOf(other));
+  await isOver(crossing, [one, other]);
+  return await readByLink(crossing, job_id, stays);
+}
+
+/** Reads by the link that stands, and ends it. */
+export async function readLinkAgain(crossing: Crossing, job_id: string): Promise<string> {
+  const address = standing.get(crossing.tenant) ?? '';
+  const read = await readByLink(crossing, job_id, address);
+  await linksByClient.revoke(crossing, job_id, address);
+  await isOver(crossing, [address]);
+  return read;
+}
+
+async function readByLink(crossing: Crossing, job_id: string, address: string): Promise<string> {
+  const { items } = await crossing.otherClient.links(job_id);
+  const listed = items.map(({ link_id }) => link_id);
+  if (String(listed) !== idOf(address)) throw new Error(`its links are ${String(listed)}, not ${idOf(address)}`);
+  const answer = await ask(crossing.service.otherUrl, address);
+  if (!answer.ok) throw new Error(`its link answers ${answer.status}: ${await answer.text()}`);
+  return ((await answer.json()) as FoldedResult).stdout;
+}
+
+/** @throws Error if one of the links opens something, at any node */
+async function isOver({ service }: Crossing, addresses: readonly string[]): Promise<void> {
+  for (const address of addresses) {
+    for (const url of new Set([service.url, service.otherUrl])) {
+      const { status } = await ask(url, address);
+      if (status !== 404) throw new Error(`a link that was revoked answers ${status}`);
+    }
+  }
+}
+
+/** The service may be another than that which made the link. */
+async function ask(url: string, address: string): Promise<Response> {
+  const { pathname, hash } = new URL(address);
+  return await fetch(`${url}${pathname}/result`, { headers: { authorization: `Bearer ${hash.slice(1)}` } });
+}
+
+/** The id of a link in its address. */
+export function idOf(address: string): string {
+  return new URL(address).pathname.split('/').at(-1) as string;
+}
