@@ -78,6 +78,23 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect(next.stdout).toBe('a,input,main.cjs,output\n');
   });
 
+  test('a session with modules of its own says what to do where a step has libraries, and goes on without', {
+    tags: ['Libraries-4a'],
+  }, async () => {
+    const session = await own().alpha.client.session('with-own-modules', { language: 'node' });
+    const made = await session.run(
+      'const fs = require("fs"); fs.mkdirSync("node_modules/own", { recursive: true }); fs.writeFileSync("node_modules/own/index.js", "exports.name = 1;");',
+    );
+    expect(made.moved).toBe(true);
+    const step = { language: 'node', code: 'console.log(require("own").name)' };
+    const refused = await session.run({ ...step, libraries: await given(NODE) });
+    expect([refused.moved, refused.exit_code, refused.stdout]).toEqual([false, 1, '']);
+    expect(refused.stderr).toBe(
+      'The state of the session cannot be loaded: Error: it has a node_modules, and this step has libraries: run it without, or remove that in a step without libraries\n',
+    );
+    expect((await session.run(step)).stdout).toBe('1\n');
+  });
+
   test('nothing of them runs before a step of a session imports it', { tags: ['Libraries-4'] }, async () => {
     const ran = 'import sys; sys.stdout.write("ran first\\n")\n';
     const names = ['pickle.py', 'io.py', 'atexit.py'];

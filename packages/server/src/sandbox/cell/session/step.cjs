@@ -34,6 +34,15 @@ class Bounded {
   }
 }
 
+/** @throws if what was kept would lie where this step has libraries, and its files among them */
+function checkPlace(path) {
+  if (path.toString('latin1') !== 'node_modules' || fs.lstatSync(below(path), { throwIfNoEntry: false }) === undefined)
+    return;
+  throw new Error(
+    'it has a node_modules, and this step has libraries: run it without, or remove that in a step without libraries',
+  );
+}
+
 /** Whether it is the link by which the program finds the libraries of this step: the next one may have others, or none. */
 function isOfLibraries(path, entry) {
   const name = path.toString('latin1');
@@ -153,7 +162,9 @@ function readState(path) {
         Object.defineProperty(globalThis, name, { value, writable: true, enumerable: true, configurable: true });
       continue;
     }
-    const place = below(decoded(words.at(-1)));
+    const path = decoded(words.at(-1));
+    checkPlace(path);
+    const place = below(path);
     if (kind === 'link') {
       fs.symlinkSync(decoded(first), place);
       continue;
