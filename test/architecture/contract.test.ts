@@ -221,7 +221,7 @@ const INSIDE: Partial<Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly s
   Interactor: ['Large-1', 'Builds-2'],
   StoredSpec: ['Large-1', 'Builds-2'],
   Receipt: ['Builds-1', 'Builds-2', 'Receipt-7', 'Receipt-27', 'Receipt-29', 'Receipt-30', 'Interaction-8'],
-  ServiceStatus: ['Bodies-10a', 'Bodies-10b', 'Bodies-10c', 'Bodies-13', 'Bodies-14'],
+  ServiceStatus: ['Bodies-10a', 'Bodies-10b', 'Bodies-10c', 'Bodies-10e', 'Bodies-13', 'Bodies-14'],
 };
 
 /** The names of a schema's own members, and of the members inside them that no other schema has. */
@@ -249,6 +249,7 @@ describe('the members of a body are named:', {
       'Bodies-10a',
       'Bodies-10b',
       'Bodies-10c',
+      'Bodies-10e',
       'Bodies-15',
       'Detail-14',
       'Artifact-10',

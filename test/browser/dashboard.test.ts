@@ -248,7 +248,7 @@ describe('the dashboard', () => {
     await page.getByRole('button', { name: /^Run/ }).click();
     await page.getByText('typed and read', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'Status' }).click();
-    await page.getByRole('heading', { name: 'Parked cells' }).waitFor();
+    await page.getByRole('heading', { name: 'The last hour' }).waitFor();
     await page.getByRole('link', { name: 'Playground' }).click();
     await expect.poll(() => editor.textContent()).toContain("print('typed', sys.stdin.read())");
     expect(await page.getByLabel('stdin').inputValue()).toBe('and read');

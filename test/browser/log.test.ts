@@ -148,6 +148,27 @@ describe('the playground', () => {
   });
 });
 
+test('the status begins with the last hour, whose axes have times and round numbers', async () => {
+  await rig().run({ language: 'bash', code: 'exit 3' });
+  await using opened = await open('/status');
+  const { page, troubles } = opened;
+  const hour = page.getByRole('region', { name: 'The last hour' });
+  const ends = hour.getByRole('img', {
+    name: /^Jobs that ended in each minute\. Latest: succeeded \d+, others \d+\.$/,
+  });
+  await ends.waitFor();
+  expect(await page.getByRole('heading', { level: 2 }).first().textContent()).toBe('The last hour');
+  const marks = await ends.locator('text').allTextContents();
+  expect(marks.filter((mark) => /^\d+$/.test(mark))).toContain('0');
+  expect(marks.some((mark) => /\d:\d\d/.test(mark))).toBe(true);
+  await hour
+    .getByRole('img', { name: /^How long your jobs ran\. Latest: half within [\d.]+ m?s, 95 % within [\d.]+ m?s\.$/ })
+    .waitFor();
+  await hour.getByRole('img', { name: /^Jobs waiting and running\. Latest: queued 0, running \d+\.$/ }).waitFor();
+  expect(troubles).toEqual([]);
+  expect(await accessibilityProblems(page)).toEqual([]);
+});
+
 describe('the list of jobs', () => {
   test('offers a tenant without jobs its first run', async () => {
     await using opened = await open('/jobs', { key: rig().beta.key });

@@ -19,7 +19,8 @@ describe('status', () => {
   test('has the members of the contract, and the values of an idle service', {
     tags: ['Bodies-10', 'Bodies-13', 'Versioning-8'],
   }, async () => {
-    const { nodes = [], ...others } = await status();
+    const { nodes = [], last_hour, ...others } = await status();
+    expect(last_hour).toBeDefined();
     expect(others).toEqual({
       status: 'ok',
       version: expect.stringMatching(/^\d+\.\d+\.\d+/) as unknown,
@@ -39,6 +40,23 @@ describe('status', () => {
     expect(nodes.map(({ slots, claims }) => [slots, claims])).toEqual(isShared ? [[1, 0]] : []);
     const { uptime_seconds } = await status();
     expect((await status()).uptime_seconds).toBeGreaterThanOrEqual(uptime_seconds);
+  });
+
+  test('has the last hour of the caller’s own jobs, and of the queue', { tags: ['Bodies-10e'] }, async () => {
+    const rows = async (of: 'alpha' | 'beta') => (await rig()[of].client.status()).last_hour;
+    const sum = (counts: readonly number[] = []) => counts.reduce((total, count) => total + count, 0);
+    const before = sum((await rows('alpha'))?.ended.failed);
+    const { job_id } = await rig().run({ language: 'bash', code: 'exit 3' });
+    expect((await rig().alpha.client.detail(job_id)).status).toBe('failed');
+    await expect.poll(async () => sum((await rows('alpha'))?.ended.failed), soon).toBe(before + 1);
+    const hour = await rows('alpha');
+    const minutes = hour?.queued.length ?? 0;
+    expect(minutes).toBeGreaterThan(0);
+    for (const numbers of [hour?.running, ...Object.values(hour?.ended ?? {}), hour?.wait_ms.p50, hour?.run_ms.p95])
+      expect(numbers).toHaveLength(minutes);
+    expect(hour?.wait_ms.p95.some((wait) => wait !== null)).toBe(true);
+    expect(hour?.run_ms.p50.some((run) => run !== null)).toBe(true);
+    expect(sum((await rows('beta'))?.ended.failed)).toBe(0);
   });
 
   test('counts the parked cells, and their memory', { tags: ['Bodies-10'] }, async () => {

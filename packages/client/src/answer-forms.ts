@@ -426,6 +426,14 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     'canaries?': [
       { isolation_class: 's', runtime_pack: 's', job_id: 'j', finished_at: 's', problem: 'sz', 'node?': 'i' },
     ],
+    'last_hour?': {
+      from: 's',
+      queued: ['iz'],
+      running: ['iz'],
+      ended: { succeeded: ['i'], failed: ['i'], timed_out: ['i'], oom_killed: ['i'], cancelled: ['i'], error: ['i'] },
+      wait_ms: { p50: ['iz'], p95: ['iz'] },
+      run_ms: { p50: ['iz'], p95: ['iz'] },
+    },
     'nodes?': [
       {
         node: 'i',

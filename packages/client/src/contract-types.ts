@@ -1440,6 +1440,33 @@ export interface ServiceStatus {
     problem: string | null;
     node?: number;
   }>;
+  /**
+   * What the answering node counted since its start, at most 60 minutes, the oldest first: the jobs of
+   * every tenant that waited and ran, and of your own jobs how they ended here, and how long they
+   * waited and ran. An earlier version lacks it.
+   */
+  last_hour?: {
+    /** UTC with milliseconds. */
+    from: string;
+    queued: Array<number | null>;
+    running: Array<number | null>;
+    ended: {
+      succeeded: Array<number>;
+      failed: Array<number>;
+      timed_out: Array<number>;
+      oom_killed: Array<number>;
+      cancelled: Array<number>;
+      error: Array<number>;
+    };
+    wait_ms: {
+      p50: Array<number | null>;
+      p95: Array<number | null>;
+    };
+    run_ms: {
+      p50: Array<number | null>;
+      p95: Array<number | null>;
+    };
+  };
   nodes?: Array<{
     node: number;
     version: string;

@@ -6,6 +6,7 @@ import { BACKENDS } from './posture.ts';
 import { NODE_ROLES } from './roles.ts';
 import { SCOPES } from './scopes.ts';
 import { JobId, Timestamp } from './spellings.ts';
+import { TERMINAL_STATUSES, type TerminalStatus } from './status.ts';
 import { LanguageName, RequestedLimitsSchema } from './submission.ts';
 import { ToolLimitsSchema } from './tools.ts';
 import { Nullable, type Static, Type } from './type.ts';
@@ -125,6 +126,32 @@ export const CanaryStatus = Type.Object({
 });
 export type CanaryStatus = Static<typeof CanaryStatus>;
 
+/** A number for each minute; null where nothing is known of it. */
+const OfMinutes = Type.Array(Nullable(Type.Integer()));
+const CountsOfMinutes = Type.Array(Type.Integer());
+const QuantilesOfMinutes = Type.Object({ p50: OfMinutes, p95: OfMinutes });
+
+const LastHour = Type.Object(
+  {
+    /** When the first minute began. The last one is not over. */
+    from: Timestamp,
+    queued: OfMinutes,
+    running: OfMinutes,
+    ended: Type.Object(
+      Object.fromEntries(TERMINAL_STATUSES.map((status) => [status, CountsOfMinutes])) as Record<
+        TerminalStatus,
+        typeof CountsOfMinutes
+      >,
+    ),
+    wait_ms: QuantilesOfMinutes,
+    run_ms: QuantilesOfMinutes,
+  },
+  {
+    description:
+      'What the answering node counted since its start, at most 60 minutes, the oldest first: the jobs of every tenant that waited and ran, and of your own jobs how they ended here, and how long they waited and ran. An earlier version lacks it.',
+  },
+);
+
 export const ServiceStatus = Type.Object({
   status: Type.Enum(['ok', 'draining', 'unavailable']),
   version: Type.String(),
@@ -184,6 +211,7 @@ export const ServiceStatus = Type.Object({
       description: 'Empty if no canaries are sent, or none has ended yet.',
     }),
   ),
+  last_hour: Type.Optional(LastHour),
   /** The living nodes, the oldest first. Absent in a service that is alone. */
   nodes: Type.Optional(Type.Array(NodeStatus)),
 });

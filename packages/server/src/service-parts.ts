@@ -28,7 +28,7 @@ import type { Jobs } from './job/jobs.ts';
 import { publicLog } from './job/log/read-log.ts';
 import type { Nudges } from './job/nudges.ts';
 import type { ObjectContents } from './job/object-contents.ts';
-import { observedCells, observedHistory } from './job/observed.ts';
+import { countedHistory, observedCells, observedHistory } from './job/observed.ts';
 import { createSessions } from './job/sessions.ts';
 import { SchemaChecks } from './job/tools/schema-checks.ts';
 import type { Membership } from './membership.ts';
@@ -189,8 +189,8 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
 }
 
 /** Spans and measures of jobs are taken only where somebody reads them. */
-function openHistory({ store, membership, telemetry: { observer }, log }: JobParts): History {
-  const history = createHistory(store, membership.nudges);
+function openHistory({ store, membership, telemetry: { observer, lastHour }, log }: JobParts): History {
+  const history = countedHistory(createHistory(store, membership.nudges), lastHour);
   return observer === NO_OBSERVER ? history : observedHistory(history, { store, observer, log });
 }
 
@@ -282,6 +282,7 @@ export async function openHttp(parts: HttpParts): Promise<HttpApp> {
     service: createServiceFacts({
       ...parts,
       ...membership,
+      lastHour: telemetry.lastHour,
       canaries: () => membership.canaries(canaries?.facts() ?? []),
     }),
     publicLog: config.logHost === null ? null : publicLog({ store }),

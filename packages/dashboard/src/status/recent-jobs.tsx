@@ -5,6 +5,7 @@ import { useMemo } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { useCaller } from '../session/session.ts';
+import { durationOf } from '../words/amounts.ts';
 import { Outcomes } from './outcomes.tsx';
 import { TimeChart } from './time-chart.tsx';
 
@@ -26,11 +27,16 @@ export function RecentJobs() {
     <>
       <Panel title="Durations of your last jobs">
         {error !== null && <Failure error={error} />}
-        <TimeChart
-          label="Seconds that each of the last jobs took"
-          times={ended.map(({ at }) => at / 1000)}
-          series={[{ name: 'seconds', tone: 'accent', values: ended.map(({ seconds }) => seconds), isPoints: true }]}
-        />
+        {ended.length === 0 ? (
+          <p className="soft">There are none yet.</p>
+        ) : (
+          <TimeChart
+            label="How long each of the last jobs took"
+            times={ended.map(({ at }) => at)}
+            words={durationOf}
+            series={[{ name: 'the last', tone: 'accent', values: ended.map(({ ms }) => ms), isPoints: true }]}
+          />
+        )}
       </Panel>
       <Panel title="Outcomes of your last jobs">
         <Outcomes counts={countsOf(data?.items ?? [])} />
@@ -43,9 +49,7 @@ export function RecentJobs() {
 function endedOf(jobs: readonly JobListItem[]) {
   return jobs
     .flatMap(({ finished_at, duration_ms }) =>
-      finished_at === null || duration_ms === null
-        ? []
-        : [{ at: Date.parse(finished_at), seconds: duration_ms / 1000 }],
+      finished_at === null || duration_ms === null ? [] : [{ at: Date.parse(finished_at), ms: duration_ms }],
     )
     .sort((one, other) => one.at - other.at);
 }

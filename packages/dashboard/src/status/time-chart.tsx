@@ -1,60 +1,91 @@
-/** Numbers over time, drawn by uPlot. What a chart shows last is also said in words, for people who cannot see it. */
-import { useEffect, useRef } from 'react';
-import uPlot from 'uplot';
-import { useMedia } from '../parts/use-media.ts';
-import { timeOfDayOf } from '../words/amounts.ts';
-import 'uplot/dist/uPlot.min.css';
+/** Numbers over time, with axes. What a chart shows last is also said in words, for people who cannot see it. */
+import { useEffect, useRef, useState } from 'react';
+import { countOf, markOf } from '../words/amounts.ts';
 
 export interface ChartSeries {
   readonly name: string;
   /** A colour of the palette in `tools/pages/tokens.css`. */
-  readonly tone: 'good' | 'warn' | 'busy' | 'accent';
-  readonly values: readonly number[];
+  readonly tone: 'good' | 'bad' | 'warn' | 'busy' | 'accent';
+  /** Null where nothing is known. */
+  readonly values: readonly (number | null)[];
   /** Whether each number stands alone. */
   readonly isPoints?: boolean;
 }
 
 interface TimeChartProps {
   readonly label: string;
-  /** Seconds since 1970, ascending. */
+  /** Milliseconds since 1970, ascending. */
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
+  readonly words?: (value: number) => string;
 }
 
 /** Pixels. */
-const chartHeight = 180;
-const axisWidth = 46;
+const height = 180;
+const before = 60;
+const after = 24;
+const above = 10;
+const below = 22;
 const timeWidth = 90;
-const pointSize = 5;
 
-export function TimeChart({ label, times, series }: TimeChartProps) {
-  const host = useRef<HTMLDivElement>(null);
-  const chart = useRef<uPlot>(null);
-  const isDark = useMedia('(prefers-color-scheme: dark)');
-  const latest = useRef({ times, series });
-  latest.current = { times, series };
-  useEffect(() => {
-    if (host.current === null) return;
-    const element = host.current;
-    const made = new uPlot(optionsOf(element, latest.current.series, isDark), dataOf(latest.current), element);
-    chart.current = made;
-    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: chartHeight }));
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      made.destroy();
-      chart.current = null;
-    };
-  }, [isDark]);
-  useEffect(() => chart.current?.setData(dataOf({ times, series })), [times, series]);
-  const words = series.map(({ name, values }) => `${name} ${values.at(-1) ?? 'unknown'}`).join(', ');
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+/** Times between two marks of the axis. */
+const STEPS = [
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * second),
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * minute),
+  ...[1, 2, 3, 6, 12, 24, 48, 168, 720].map((count) => count * hour),
+];
+
+export function TimeChart({ label, times, series, words = countOf }: TimeChartProps) {
+  const [host, width] = useWidth();
+  const latest = ({ values }: ChartSeries) => {
+    const last = values.findLast((value) => value !== null) ?? null;
+    return last === null ? '—' : words(last);
+  };
+  const { first, last, levels, across, up } = scalesOf(times, series, width);
   return (
     <figure>
-      <div ref={host} className="chart" role="img" aria-label={`${label}. Latest: ${words}.`} />
+      <div ref={host} className="chart">
+        <svg
+          role="img"
+          aria-label={`${label}. Latest: ${series.map((one) => `${one.name} ${latest(one)}`).join(', ')}.`}
+          width={width}
+          height={height}
+        >
+          {levels.map((level) => (
+            <g key={level}>
+              <line className="chart-grid" x1={before} x2={width - after} y1={up(level)} y2={up(level)} />
+              <text className="chart-mark" x={before - 8} y={up(level)} dominantBaseline="middle" textAnchor="end">
+                {words(level)}
+              </text>
+            </g>
+          ))}
+          {marksOf(first, last, width).map(({ at, text }) => (
+            <g key={at}>
+              <line className="chart-grid" x1={across(at)} x2={across(at)} y1={above} y2={height - below} />
+              <text className="chart-mark" x={across(at)} y={height - 4} textAnchor="middle">
+                {text}
+              </text>
+            </g>
+          ))}
+          {series.map((one) => (
+            <g key={one.name} className="chart-series" data-tone={one.tone}>
+              {!one.isPoints && <path d={lineOf(one.values, times.map(across), up)} />}
+              {one.values.map((value, index) =>
+                value !== null && (one.isPoints || isAlone(one.values, index)) ? (
+                  <circle key={times[index]} cx={across(times[index] ?? first)} cy={up(value)} r={2.5} />
+                ) : null,
+              )}
+            </g>
+          ))}
+        </svg>
+      </div>
       <figcaption className="chart-legend small">
-        {series.map(({ name, tone, values }) => (
-          <span key={name} className="chart-name" data-tone={tone}>
-            {name} <strong>{values.at(-1) ?? '—'}</strong>
+        {series.map((one) => (
+          <span key={one.name} className="chart-name" data-tone={one.tone}>
+            {one.name} <strong>{latest(one)}</strong>
           </span>
         ))}
       </figcaption>
@@ -62,42 +93,64 @@ export function TimeChart({ label, times, series }: TimeChartProps) {
   );
 }
 
-function dataOf({ times, series }: Pick<TimeChartProps, 'times' | 'series'>): uPlot.AlignedData {
-  return [[...times], ...series.map(({ values }) => [...values])];
+function useWidth() {
+  const host = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(480);
+  useEffect(() => {
+    const element = host.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => setWidth(Math.max(2 * (before + after), element.clientWidth)));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return [host, width] as const;
 }
 
-/** A canvas takes no style sheet: it gets the colours that hold now. */
-function optionsOf(element: HTMLElement, series: readonly ChartSeries[], isDark: boolean): uPlot.Options {
-  const ink = colourOf(element, '--ink-soft');
-  const grid = { stroke: colourOf(element, '--line'), width: 1 };
-  const axis = { stroke: ink, grid, ticks: grid, font: '12px system-ui, sans-serif' };
+function scalesOf(times: readonly number[], series: readonly ChartSeries[], width: number) {
+  const first = times[0] ?? Date.now();
+  const last = Math.max(times.at(-1) ?? first, first + minute);
+  const levels = levelsOf(Math.max(1, ...series.flatMap(({ values }) => values.map((value) => value ?? 0))));
+  const top = levels.at(-1) ?? 1;
   return {
-    width: element.clientWidth,
-    height: chartHeight,
-    class: isDark ? 'is-dark' : 'is-light',
-    legend: { show: false },
-    cursor: { show: false },
-    scales: { y: { range: (_chart, _low, high) => [0, Math.max(1, high * 1.1)] } },
-    axes: [
-      { ...axis, space: timeWidth, values: (_chart, times) => times.map((time) => timeOfDayOf(time * 1000)) },
-      { ...axis, size: axisWidth },
-    ],
-    series: [{}, ...series.map((one) => seriesOf(element, one))],
+    first,
+    last,
+    levels,
+    across: (at: number) => before + ((at - first) / (last - first)) * (width - before - after),
+    up: (value: number) => height - below - (value / top) * (height - above - below),
   };
 }
 
-function seriesOf(element: HTMLElement, { name, tone, isPoints = false }: ChartSeries): uPlot.Series {
-  const stroke = colourOf(element, `--${tone}`);
-  const points = { show: isPoints, size: pointSize, fill: stroke, stroke };
-  return { label: name, stroke, width: 2, points, ...(isPoints && { paths: () => null }) };
+/** Round numbers from 0 to the least that is not below the highest value. */
+function levelsOf(highest: number): readonly number[] {
+  const unit = 10 ** Math.floor(Math.log10(highest / 4));
+  const step = Math.max(1, [1, 2, 5, 10].map((factor) => factor * unit).find((size) => size * 4 >= highest) ?? highest);
+  return Array.from({ length: Math.ceil(highest / step) + 1 }, (_, index) => index * step);
 }
 
-/** A colour of the palette as the browser computes it: names of properties mean nothing to a canvas. */
-function colourOf(element: HTMLElement, name: string): string {
-  const probe = document.createElement('span');
-  probe.style.color = `var(${name})`;
-  element.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
+/** Round times, as the clock of the reader has them. */
+function marksOf(first: number, last: number, width: number) {
+  const step =
+    STEPS.find((size) => ((last - first) / size) * timeWidth <= width - before - after) ?? 2 * (last - first);
+  const zone = new Date(first).getTimezoneOffset() * minute;
+  const start = Math.ceil((first - zone) / step) * step + zone;
+  const count = Math.max(0, Math.floor((last - start) / step) + 1);
+  return Array.from({ length: count }, (_, index) => start + index * step).map((at) => ({
+    at,
+    text: markOf(at, step),
+  }));
+}
+
+function isAlone(values: readonly (number | null)[], index: number): boolean {
+  return [values[index - 1], values[index + 1]].every((value) => value === null || value === undefined);
+}
+
+/** A line that is broken where nothing is known. */
+function lineOf(values: readonly (number | null)[], across: readonly number[], up: (value: number) => number): string {
+  return values
+    .map((value, index) => {
+      if (value === null) return '';
+      const isFirst = (values[index - 1] ?? null) === null;
+      return `${isFirst ? 'M' : 'L'}${across[index]?.toFixed(1)} ${up(value).toFixed(1)}`;
+    })
+    .join('');
 }

@@ -4,6 +4,8 @@
 const LANGUAGES = [...navigator.languages];
 const CLOCK = new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'medium' });
 const TIME_OF_DAY = new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'medium' });
+const MINUTE = new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'short' });
+const DAY = new Intl.DateTimeFormat(LANGUAGES, { day: 'numeric', month: 'short' });
 const COUNT = new Intl.NumberFormat(LANGUAGES);
 const KIB = 1024;
 
@@ -15,6 +17,11 @@ export function clockOf(at: string): string {
 /** Time of day alone, as `clockOf` has it. */
 export function timeOfDayOf(at: string | number): string {
   return formatted(TIME_OF_DAY, at);
+}
+
+/** A mark of an axis whose marks are so many milliseconds apart. */
+export function markOf(at: number, step: number): string {
+  return formatted(step < 60_000 ? TIME_OF_DAY : step < 86_400_000 ? MINUTE : DAY, at);
 }
 
 function formatted(format: Intl.DateTimeFormat, at: string | number): string {

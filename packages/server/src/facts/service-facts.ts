@@ -36,6 +36,7 @@ import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { PublicKeys } from '../start/open-signing.ts';
 import type { Store } from '../store/store.ts';
+import type { LastHour } from '../telemetry/last-hour.ts';
 import type { OtherExecutor } from './fleet-facts.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import { logStatus, publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
@@ -98,6 +99,7 @@ export interface FactsOptions {
   /** The part of the status that names the nodes. */
   readonly nodes: () => Pick<ServiceStatus, 'nodes'>;
   readonly canaries: () => NonNullable<ServiceStatus['canaries']>;
+  readonly lastHour: Pick<LastHour, 'of'>;
   /** Whether the disk has room for another job. */
   readonly reserve: Pick<FreeSpaceReserve, 'roomForJobs'>;
   /** Null if the operator has turned signing off. */
@@ -138,7 +140,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
       };
       return { status: Object.values(checks).every(Boolean) ? 'ready' : 'unready', checks };
     },
-    async status(): Promise<ServiceStatus> {
+    async status(tenant): Promise<ServiceStatus> {
       const { queued, running, oldest_queued_at, ...outbox } = await store.counts();
       const draining = stopping.aborted;
       return {
@@ -155,6 +157,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
         parked: cells === null ? { cells: 0, mem_mb: 0, mem_mb_max: 0 } : parkedStatus(cells.parked.facts()),
         object_store: await objects(),
         canaries: options.canaries(),
+        last_hour: options.lastHour.of(tenant),
       };
     },
   };

@@ -6,6 +6,7 @@ import { CANARY_TENANT } from '@vouchbox/evidence';
 import { isTerminal } from '@vouchbox/protocol';
 import type { JobKey } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
+import type { LastHour } from '../telemetry/last-hour.ts';
 import type { Log } from '../telemetry/log/log.ts';
 import type { Observer } from '../telemetry/observer.ts';
 import type { Cells } from './execute/cells.ts';
@@ -56,6 +57,33 @@ export function observedHistory(history: History, { store, observer, log }: Obse
       if (result.kind !== 'cancelled') return result;
       tellEnd(input);
       if (result.peer !== undefined) tellEnd({ ...input, job_id: result.peer });
+      return result;
+    },
+  };
+}
+
+/** A history whose starts and ends are counted as they are stored, without a question to the store. */
+export function countedHistory(history: History, hour: Pick<LastHour, 'started' | 'ended'>): History {
+  return {
+    ...history,
+    async admit(input) {
+      const result = await history.admit(input);
+      if (result.kind === 'created' && input.start !== undefined) hour.started({ ...input, ...input.start });
+      return result;
+    },
+    async start(input) {
+      const isStored = await history.start(input);
+      if (isStored) hour.started(input);
+      return isStored;
+    },
+    async finish(input) {
+      const isStored = await history.finish(input);
+      if (isStored) hour.ended(input);
+      return isStored;
+    },
+    async requestCancel(input) {
+      const result = await history.requestCancel(input);
+      if (result.kind === 'cancelled') hour.ended({ ...input, status: 'cancelled', duration_ms: null });
       return result;
     },
   };

@@ -9,6 +9,7 @@ import type { ParkedCells } from '../sandbox/parked/parked-cells.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { Store } from '../store/store.ts';
+import { LastHour } from '../telemetry/last-hour.ts';
 import type { Log } from '../telemetry/log/log.ts';
 import { METRICS_MEDIA_TYPES, preferredFormat } from '../telemetry/metrics-format.ts';
 import { bothOf, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
@@ -20,6 +21,7 @@ export interface OpenTelemetry extends AsyncDisposable {
   /** `NO_OBSERVER` itself if the operator asked for nothing. */
   readonly observer: Observer;
   readonly metrics: Metrics;
+  readonly lastHour: LastHour;
 }
 
 export interface TelemetryOptions {
@@ -47,8 +49,10 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
     const traces = parts.use(await openTraces({ url: config.tracesUrl, version: VERSION, log }));
     observer = metrics === null ? traces : bothOf(metrics, traces);
   }
+  const lastHour = new LastHour();
+  lastHour.watch(options.store, options.stopping);
   const owned = parts.move();
-  return { observer, metrics: pagesOf(options, metrics), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { observer, metrics: pagesOf(options, metrics), lastHour, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** The libraries are optional and loaded only here, so that a service without a collector needs none of them. */

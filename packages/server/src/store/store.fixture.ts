@@ -181,7 +181,14 @@ export function admission(changes: Partial<AdmitInput> = {}): AdmitInput {
 }
 
 export function startOf(key: JobKey, changes: Partial<StartInput> = {}): StartInput {
-  return { tenant: key.tenant, job_id: key.job_id, started_at: at(10), execution: EXECUTION, ...changes };
+  return {
+    tenant: key.tenant,
+    job_id: key.job_id,
+    created_at: at(0),
+    started_at: at(10),
+    execution: EXECUTION,
+    ...changes,
+  };
 }
 
 export function finishOf(key: JobKey, changes: Partial<FinishInput> = {}): FinishInput {

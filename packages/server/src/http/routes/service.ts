@@ -18,7 +18,7 @@ export function serviceHandlers({
       return sendJsonText(call, 200, text, headers);
     },
     getWhoami: async (call) => sendJson(call, 200, call.caller),
-    getStatus: async (call) => sendJson(call, 200, await answered(service.status())),
+    getStatus: async (call) => sendJson(call, 200, await answered(service.status(call.caller.tenant))),
     getTenantMetrics: async (call) => {
       const { mediaType, text } = await answered(metrics.ofTenant(call.caller.tenant, call.request.headers.accept));
       return sendBytes(call, 200, { mediaType, bytes: Buffer.from(text) });

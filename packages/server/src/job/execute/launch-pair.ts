@@ -101,9 +101,10 @@ async function runBoth(parts: readonly Part[], ready: readonly Ready[]): Promise
 
 /** False if a job was cancelled meanwhile. */
 async function startStored({ context, loaded }: Ready, interactor: Ready): Promise<boolean> {
-  const { history, key, clock, log, giveUp } = context;
+  const { history, key, created_at, clock, log, giveUp } = context;
   const start = {
     ...key,
+    created_at,
     started_at: clock.timestamp(),
     execution: executionRecord(loaded),
     interactor: { job_id: interactor.context.key.job_id, execution: executionRecord(interactor.loaded) },

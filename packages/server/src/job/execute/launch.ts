@@ -45,7 +45,7 @@ export function launch(job: ChosenJob, dependencies: JobDependencies): LaunchedJ
 
 /** The data that the steps of a job share, before its specification is known. */
 export function contextOf({ tenant, job_id, created_at }: QueuedJob, control: Control, dependencies: JobDependencies) {
-  return { ...dependencies, key: { tenant, job_id }, clock: startClock(created_at), control };
+  return { ...dependencies, key: { tenant, job_id }, created_at, clock: startClock(created_at), control };
 }
 
 /** Null if the job is no longer queued. */
@@ -129,8 +129,11 @@ export async function loadedIn(
 export const startAttemptsMax = 6;
 
 /** Null if the job was cancelled meanwhile. */
-async function startStored({ history, key, log, giveUp }: JobContext, start: Start): Promise<(() => void) | null> {
-  const isStored = await persistently(() => history.start({ ...key, ...start }), {
+async function startStored(
+  { history, key, created_at, log, giveUp }: JobContext,
+  start: Start,
+): Promise<(() => void) | null> {
+  const isStored = await persistently(() => history.start({ ...key, created_at, ...start }), {
     signal: giveUp,
     attemptsMax: startAttemptsMax,
     failed: (error) => log.error({ err: error, job_id: key.job_id }, 'a start could not be stored'),

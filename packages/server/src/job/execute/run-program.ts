@@ -54,6 +54,7 @@ export interface JobDependencies {
 /** The data that the steps of one job share. */
 export interface JobContext extends JobDependencies {
   readonly key: JobKey;
+  readonly created_at: string;
   readonly spec: RequestedSpec;
   readonly clock: JobClock;
   readonly control: Control;

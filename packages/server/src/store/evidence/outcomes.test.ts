@@ -234,7 +234,7 @@ test('an ended job stays unchanged', async () => {
   await store.finish(finishOf(key));
   const before = await store.job(key);
   expect(await store.finish(finishOf(key, { status: 'error', terminal_reason: 'internal_error' }))).toBe(false);
-  expect(await store.start({ ...key, started_at: at(99), execution: EXECUTION })).toBe(false);
+  expect(await store.start({ ...key, created_at: at(0), started_at: at(99), execution: EXECUTION })).toBe(false);
   expect(await store.requestCancel({ ...key, principal: 'p', at: at(99) })).toEqual({ kind: 'already_terminal' });
   expect(await store.job(key)).toEqual(before);
 });
@@ -244,7 +244,7 @@ test('an unknown job and a foreign one cannot be finished or started', async () 
   const key = await admitJob(store);
   const foreign = { ...key, tenant: 'other' };
   expect(await store.finish(finishOf(foreign))).toBe(false);
-  expect(await store.start({ ...foreign, started_at: at(1), execution: EXECUTION })).toBe(false);
+  expect(await store.start({ ...foreign, created_at: at(0), started_at: at(1), execution: EXECUTION })).toBe(false);
   expect(await store.finish(finishOf({ ...key, job_id: 'job_unknown' }))).toBe(false);
   expect((await store.job(key))?.status).toBe('queued');
 });

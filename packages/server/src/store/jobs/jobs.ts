@@ -169,7 +169,7 @@ export async function start(db: StoreDatabase, { interactor, ...input }: StartIn
   return true;
 }
 
-function startOne(db: StoreDatabase, queued: ChainedJob, input: StartInput): void {
+function startOne(db: StoreDatabase, queued: ChainedJob, input: Omit<StartInput, 'created_at'>): void {
   const { tenant, job_id, started_at, execution } = input;
   const linked = linkBehind(queued, [startedEvent(started_at, execution)]);
   together(db, () => {

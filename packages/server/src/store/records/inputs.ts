@@ -61,6 +61,8 @@ export interface GradedJob {
 }
 
 export interface StartInput extends JobKey {
+  /** When it was accepted, for whoever counts how long jobs wait. */
+  readonly created_at: string;
   readonly started_at: string;
   readonly execution: ExecutionRecord;
   /** The other job of a pair, which starts with this one or not at all. */
