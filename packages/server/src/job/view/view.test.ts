@@ -249,6 +249,7 @@ describe('the job list', () => {
         'job_id',
         'status',
         'language',
+        'first_line',
         'runtime',
         'created_at',
         'started_at',
