@@ -6,7 +6,9 @@ import asyncio
 import io
 import socket
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -180,7 +182,8 @@ def test_no_body_of_a_kept_connection_waits_for_the_acknowledgement_of_its_head(
     held: list[bool] = []
 
     def look(response: httpx.Response) -> None:
-        connection: socket.socket = response.extensions["network_stream"].get_extra_info("socket")
+        extensions = cast("Mapping[str, Any]", response.extensions)  # pyright: ignore[reportUnknownMemberType]
+        connection: socket.socket = extensions["network_stream"].get_extra_info("socket")
         held.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 0)
 
     with Client(service.url, api_key, http=httpx.Client(event_hooks={"response": [look]})) as client:

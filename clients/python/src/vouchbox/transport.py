@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Generator, Mapping
+from typing import Any, cast
 
 import httpx
 
@@ -51,8 +51,9 @@ def arguments_of(session: Session, request: Request) -> dict[str, Any]:
 def send_at_once(response: httpx.Response) -> None:
     """Lets later requests of this connection go out at once. Without asyncio, httpcore up to 0.16 sends a body apart from its
     head, and the kernel holds it until the head is acknowledged: 40 ms."""
-    stream: Any = response.extensions.get("network_stream")
-    connection = None if stream is None else stream.get_extra_info("socket")
+    extensions = cast("Mapping[str, Any]", response.extensions)  # pyright: ignore[reportUnknownMemberType]
+    stream = extensions.get("network_stream")
+    connection: Any = None if stream is None else stream.get_extra_info("socket")
     if isinstance(connection, socket.socket) and connection.family in (socket.AF_INET, socket.AF_INET6):
         # One that broke already has nothing to send.
         with contextlib.suppress(OSError):
