@@ -49,8 +49,8 @@ const ENTER = [`packages/server/native/${process.arch}/svc-enter`, '100000', '10
 /** An ordinary user to whom nothing was given: no group, no subordinate ids, no directory of its own. */
 const NOBODY = ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups', 'env', 'HOME=/nonexistent'];
 const NUMBER_FIX = 'sysctl -w user.max_user_namespaces=15000';
-/** The rights that `vouchbox` takes by itself for such a user. */
-const ENTER_ALONE = [...NOBODY, ...ENTER.slice(0, 1), '0', '0', '0'];
+/** The rights that `vouchbox` takes by itself for such a user. The runner of the tests writes into HOME. */
+const ENTER_ALONE = [...NOBODY, 'HOME=/tmp', ...ENTER.slice(0, 1), '0', '0', '0'];
 const SANDBOX = 'packages/server/src/sandbox';
 const CONTRACT_TESTS = ['test/contract/outcomes.test.ts', 'test/contract/posture.test.ts'];
 /** The limits of the contract, and what a job's detail and receipt say of its cell. */
