@@ -353,7 +353,7 @@ describe('vouchbox jobs', () => {
   test('lists, shows and cancels', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'exit 3' });
     const listed = await vouchbox(['jobs', 'list', '--limit', '1'], toService());
-    expect(listed.stdout).toMatch(new RegExp(`^job_id +status .*\\n${job_id} +failed +bash .* 3 +-\\n$`));
+    expect(listed.stdout).toMatch(new RegExp(`^job_id +status .*\\n${job_id} +failed +bash .* 3 +- +exit 3\\n$`));
     const json = await vouchbox(['jobs', 'list', '--json', '--status', 'failed'], toService());
     expect(JSON.parse(json.stdout)[0].job_id).toBe(job_id);
     const shown = await vouchbox(['jobs', 'show', job_id], toService());
