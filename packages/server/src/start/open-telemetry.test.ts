@@ -10,7 +10,8 @@ const WITHOUT_PACKAGES = `
     },
   });
   const { openTelemetry } = await import(process.argv[1]);
-  const open = (tracesUrl) => openTelemetry({ config: { metricsToken: null, tracesUrl, queue: {} }, log: {} });
+  const parts = { log: {}, store: { counts: async () => ({}) }, stopping: new AbortController().signal };
+  const open = (tracesUrl) => openTelemetry({ config: { metricsToken: null, tracesUrl, queue: {} }, ...parts });
   await (await open(null))[Symbol.asyncDispose]();
   await open('http://127.0.0.1:9/v1/traces').catch(({ name, message, hint }) => console.log(JSON.stringify({ name, message, hint })));`;
 
