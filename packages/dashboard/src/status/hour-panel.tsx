@@ -1,5 +1,6 @@
 /** What the answering node counted of the last hour. */
 import type { ServiceStatus } from '@vouchbox/client';
+import type { ComponentProps } from 'react';
 import { Panel } from '../parts/panel.tsx';
 import { durationOf } from '../words/amounts.ts';
 import { TimeChart } from './time-chart.tsx';
@@ -22,28 +23,24 @@ export function HourPanel({ status, hour }: { readonly status: ServiceStatus; re
         ended, waited and ran are your own jobs; the queue has those of everyone.
       </p>
       <div className="charts">
-        <section>
-          <h3>Your jobs that ended</h3>
-          <TimeChart
-            label="Jobs that ended in each minute"
-            times={times}
-            series={[
-              { name: 'succeeded', tone: 'good', values: succeeded },
-              { name: 'others', tone: 'bad', values: failed },
-            ]}
-          />
-        </section>
-        <section>
-          <h3>Queue of the service</h3>
-          <TimeChart
-            label="Jobs waiting and running"
-            times={times}
-            series={[
-              { name: 'queued', tone: 'warn', values: [...hour.queued.slice(0, -1), status.queue.depth] },
-              { name: 'running', tone: 'busy', values: [...hour.running.slice(0, -1), status.running] },
-            ]}
-          />
-        </section>
+        <Chart
+          title="Your jobs that ended"
+          label="Jobs that ended in each minute"
+          times={times}
+          series={[
+            { name: 'succeeded', tone: 'good', values: succeeded },
+            { name: 'others', tone: 'bad', values: failed },
+          ]}
+        />
+        <Chart
+          title="Queue of the service"
+          label="Jobs waiting and running"
+          times={times}
+          series={[
+            { name: 'queued', tone: 'warn', values: [...hour.queued.slice(0, -1), status.queue.depth] },
+            { name: 'running', tone: 'busy', values: [...hour.running.slice(0, -1), status.running] },
+          ]}
+        />
         <Quantiles title="How long your jobs waited" times={times} of={hour.wait_ms} />
         <Quantiles title="How long your jobs ran" times={times} of={hour.run_ms} />
       </div>
@@ -59,17 +56,24 @@ interface QuantilesProps {
 
 function Quantiles({ title, times, of: { p50, p95 } }: QuantilesProps) {
   return (
+    <Chart
+      title={title}
+      label={title}
+      times={times}
+      words={durationOf}
+      series={[
+        { name: 'half within', tone: 'accent', values: p50 },
+        { name: '95 % within', tone: 'warn', values: p95 },
+      ]}
+    />
+  );
+}
+
+function Chart({ title, ...chart }: { readonly title: string } & ComponentProps<typeof TimeChart>) {
+  return (
     <section>
       <h3>{title}</h3>
-      <TimeChart
-        label={title}
-        times={times}
-        words={durationOf}
-        series={[
-          { name: 'half within', tone: 'accent', values: p50 },
-          { name: '95 % within', tone: 'warn', values: p95 },
-        ]}
-      />
+      <TimeChart {...chart} />
     </section>
   );
 }

@@ -68,7 +68,8 @@ export class LastHour {
     // The tenants are in the order of their last minutes.
     this.#tenants.delete(tenant);
     this.#tenants.set(tenant, minutes);
-    for (const [longest] of this.#tenants) if (this.#tenants.size > tenantsMax) this.#tenants.delete(longest);
+    const [longest] = this.#tenants.keys();
+    if (longest !== undefined && this.#tenants.size > tenantsMax) this.#tenants.delete(longest);
     return minutes.set(now, { ended: mapStatuses(() => 0), waits: new Durations(), runs: new Durations() });
   }
 }
