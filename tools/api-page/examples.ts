@@ -130,13 +130,14 @@ export const SECTIONS: readonly Section[] = [
     title: 'Hand a result on by a link',
     text:
       'Only where the operator set `SERVICE_LINKS=on`. Whoever has the link reads the result of one job without a credential, until it ' +
-      'ends: by its time, by a revocation, with the job, or with the key that made it. The secret stands behind the `#` and is told ' +
-      'once. It is sent as `Authorization: Bearer SECRET` to `/links/{link}/job`, `/result`, `/attestation` and `/result-artifact`.',
+      'ends: by its time, by a revocation, with the job, or with the key that made it. `link_url`, put behind the address of the ' +
+      'service, opens as a page in any browser. The secret stands behind the `#` and is told once. A program [sends ' +
+      'it](CLIENTS.md#http) as `Authorization: Bearer SECRET` to `/links/{link}/job`, `/result`, `/attestation` and `/result-artifact`.',
     operations: {
       createLink: {
         title: 'Make a link',
         command: `${call('"$url/v1/jobs/$job/links"')} \\
-  -H 'Content-Type: application/json' -d '{ "expires_in": 3600, "shows": ["code"] }'`,
+  -H 'Content-Type: application/json' -d '{ "expires_in": 604800, "shows": ["code"] }'`,
         job: 'ended',
       },
       listLinks: { title: 'List the links of a job', command: call('"$url/v1/jobs/$job/links"'), job: 'ended' },

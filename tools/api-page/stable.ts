@@ -18,6 +18,7 @@ const MOMENTS: Readonly<Record<string, number>> = {
   finished_at: 180,
   finished: 180,
   expires_at: 31_000,
+  link_ends: 7 * 24 * 60 * MINUTE,
 };
 
 /** Measured numbers. */
@@ -58,10 +59,11 @@ export class Stable {
     const members = value as Record<string, unknown>;
     const own = typeof members['job_id'] === 'string' ? this.#numberOf(members['job_id']) : job;
     const kind = typeof members['kind'] === 'string' ? members['kind'] : '';
+    const isLink = 'link_id' in members;
     return Object.fromEntries(
       Object.entries(members).map(([each, member]) => [
         each,
-        this.body(member, each === 'timestamp' ? kind : each, own),
+        this.body(member, each === 'timestamp' ? kind : isLink && each === 'expires_at' ? 'link_ends' : each, own),
       ]),
     );
   }
