@@ -98,12 +98,13 @@ export function factsOf(signed: Signed | null, { log, canary }: Beside): Facts {
   };
 }
 
-/** The members that a predicate may have beside those of every version, as it states them. */
-export function addedFacts({ salt, tenantJobNumber, also = {} }: ExecutionPredicate): Facts {
+/** What few predicates have beside the members of all, as they state it, and the labels of a receipt that has them. */
+export function addedFacts({ salt, tenantJobNumber, also = {}, receipt: { labels } }: ExecutionPredicate): Facts {
   const unknown = Object.entries(also).map(([name, value]): [string, string] => [`also.${name}`, canonicalJson(value)]);
   return {
     ...(salt !== undefined && { salt }),
     ...(tenantJobNumber !== undefined && { tenant_job_number: tenantJobNumber }),
+    ...(labels !== undefined && { labels: canonicalJson(labels) }),
     ...Object.fromEntries(unknown),
   };
 }

@@ -44,6 +44,21 @@ describe('service-verify policy', () => {
     expect(stderr).toBe('service-verify: refused at status=failed: it is succeeded\n');
   });
 
+  test('tells the labels of a receipt that has them, and no others', async () => {
+    const labelled = attestedJob({ receipt: { labels: ['course 7', 'a, b'] } });
+    const { exitCode, stdout } = await serviceVerify([
+      ...['policy', '--tenant', labelled.tenant, '--require', 'label=course 7'],
+      ...['--envelope', scratch.write('labelled', labelled.attestation.envelope)],
+      ...['--subject', scratch.write('labelled-subject', labelled.attestation.result)],
+      ...['--public-key', scratch.write('labelled.pem', labelled.key.publicKeyPem)],
+    ]);
+    expect({ exitCode, said: stdout.match(/^ +labels .*/m)?.[0].trim() }).toEqual({
+      exitCode: 0,
+      said: 'labels           ["course 7","a, b"]',
+    });
+    expect((await policy('--require', 'status=succeeded')).stdout).not.toContain('labels');
+  });
+
   test('checks no requirement on a result that the pinned key did not sign', async () => {
     const { exitCode, stdout } = await policy('--require', 'status=succeeded', '--subject-name', 'svc://jobs/x/result');
     expect(exitCode).toBe(4);

@@ -83,7 +83,21 @@ describe('a requirement', () => {
     expect(judge(text, receipt)).toMatchObject({ isMet: false, found: expect.stringContaining('not observed') });
   });
 
+  test('label=TEXT is met by each label of the receipt, whole, and by none where none was signed', () => {
+    const labels = ['course 7', 'attempt=2'];
+    const isMet = (text: string, receipt: object) => judge(text, { ...receipt }).isMet;
+    expect(['label=course 7', 'label=attempt=2'].map((text) => isMet(text, { labels }))).toEqual([true, true]);
+    expect(['label=course', 'label=attempt'].map((text) => isMet(text, { labels }))).toEqual([false, false]);
+    expect(judge('label=course 8', { labels }).found).toBe('["course 7","attempt=2"]');
+    expect(judge('label=course 7')).toEqual({ isMet: false, found: 'not observed' });
+    expect(isMet('label=course 7', { labels: 'course 7' })).toBe(false);
+  });
+
   test.each([
+    'label',
+    'label=',
+    'label:course',
+    'label>=course',
     'status',
     'status=',
     'status=great',

@@ -133,6 +133,15 @@ function isIsolationClass(value: unknown): value is IsolationClass {
   return (ISOLATION_CLASSES as readonly unknown[]).includes(value);
 }
 
+/** A label that the submitter had signed. */
+const label: Subject = {
+  form: '=TEXT',
+  operators: ['='],
+  parse: (text) => text,
+  observe: ofReceipt('labels'),
+  isMet: (found, wanted) => Array.isArray(found) && found.includes(wanted),
+};
+
 /** `NAME@VERSION`, or the name alone where no version is stated. */
 const runtimePack: Subject = {
   form: '=NAME or =NAME@VERSION',
@@ -186,6 +195,7 @@ const SUBJECTS: ReadonlyMap<string, Subject> = new Map([
   ['no_new_privileges', yesOrNo(ofReceipt('no_new_privileges'))],
   ['truncated', yesOrNo(ofReceipt('truncated'))],
   ['chain_complete', yesOrNo(ofReceipt('event_chain', 'complete'))],
+  ['label', label],
   ['language', anyText('=NAME', ofReceipt('language'))],
   ['runtime_pack', runtimePack],
   ['runtime_pack_digest', anyText('=DIGEST', ofReceipt('runtime_pack', 'digest'))],

@@ -129,7 +129,11 @@ const FILES: Readonly<Record<string, string>> = {
   public_key_file: 'public-key.pem',
 };
 
-const ADDED: Readonly<Record<string, string>> = { salt: 'Salt', tenant_job_number: 'Job number of its tenant' };
+const ADDED: Readonly<Record<string, string>> = {
+  salt: 'Salt',
+  tenant_job_number: 'Job number of its tenant',
+  labels: 'Labels',
+};
 
 /** Whoever made the files may have put in anything, so only so much of it is shown. */
 const addedMax = 16;
