@@ -40,6 +40,7 @@ describe.each(tarballs)('the tarball of $name', ({ name, path }) => {
       name,
       type: 'module',
       license: 'Apache-2.0',
+      keywords: expect.arrayContaining([expect.any(String)]),
       engines: { node: expect.any(String) },
     });
     expect(Object.keys(manifest)).not.toContain('private');

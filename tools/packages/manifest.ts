@@ -5,6 +5,7 @@ export interface SourceManifest {
   readonly name: string;
   readonly version: string;
   readonly description: string;
+  readonly keywords: readonly string[];
   readonly license: string;
   readonly engines: Readonly<Record<string, string>>;
   readonly sideEffects?: boolean;
@@ -28,13 +29,14 @@ export interface PublishedParts {
 
 /** Sources are TypeScript below `src`; what is published is JavaScript with declarations below `dist`. */
 export function publishedManifest(source: SourceManifest, parts: PublishedParts): Record<string, unknown> {
-  const { name, version, description, license, engines, sideEffects, bin, dependencies = {} } = source;
+  const { name, version, description, keywords, license, engines, sideEffects, bin, dependencies = {} } = source;
   const { peerDependencies, peerDependenciesMeta } = source;
   const optionalDependencies = { ...source.optionalDependencies, ...parts.optionalDependencies };
   return {
     name,
     version,
     description,
+    keywords,
     license,
     type: 'module',
     engines,
