@@ -16,7 +16,8 @@ const OF_CODES: Readonly<Record<ErrorCode, string>> = {
   network_not_allowed: 'Give the program its data as files, or [tools](AGENTS.md).',
   unauthorized: 'Send `Authorization: Bearer KEY` with a key that is not revoked.',
   insufficient_scope: 'Ask the operator for a key with the scope that the message names.',
-  principal_not_allowed: 'Let the caller that submitted the job answer, or name yours in the submission.',
+  principal_not_allowed:
+    'Use a key of the principal that submitted the job. A submission may name others that answer its calls.',
   job_not_found: 'Compare the id and the key: jobs of other tenants look unknown, and old ones are removed.',
   tool_call_not_found: 'Read the calls that wait, and answer one of those.',
   grading_not_found: 'Compare the id and the key.',

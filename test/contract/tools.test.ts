@@ -205,12 +205,12 @@ describe('an answer', () => {
     await rig().alpha.client.cancel(job_id);
   });
 
-  test('with more than a body may have is told at once what an answer may have', async () => {
+  test('with more than a body may have is told at once what an answer may have, whatever the job’s limits are', async () => {
     const job_id = await waiting();
     const [call] = await openCalls(rig(), job_id);
     const { json } = await answer(rig(), job_id, call?.seq ?? 0, { result: 'x'.repeat(2 * 1024 * 1024) });
     expect(json.error.message).toBe(
-      'The body is larger than 1048576 bytes, and what it says may have 262144 bytes at most.',
+      "The body is larger than 1048576 bytes, and an answer may have call_bytes of the job's tool_limits, 262144 at most.",
     );
     await rig().alpha.client.cancel(job_id);
   });

@@ -25,7 +25,8 @@ export const ERRORS = {
   principal_not_allowed: {
     status: 403,
     retryable: false,
-    meaning: 'The job was submitted by another principal, and names this one not among those that answer.',
+    meaning:
+      'Only the principal that submitted the job may do this; calls of tools are also answered by those that the submission names.',
   },
   job_not_found: { status: 404, retryable: false, meaning: 'No such job belongs to the tenant.' },
   tool_call_not_found: {

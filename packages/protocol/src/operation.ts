@@ -45,8 +45,8 @@ export interface RequestBody {
   readonly mediaType?: string;
   /** Encoded bytes. */
   readonly bytesMax: number;
-  /** Of what it says, in canonical form, where that has a smaller bound. */
-  readonly saidBytesMax?: number;
+  /** What a caller whose body is too large is told as well, such as a smaller bound of a part. */
+  readonly smallerBound?: string;
   /** Tokens of its JSON, if it may have more than others. */
   readonly tokensMax?: number;
   /** Whether it may be left out. */

@@ -35,7 +35,7 @@ export const TOOL_OPERATIONS = {
     body: {
       schema: ToolAnswer,
       bytesMax: toolAnswerBodyBytesMax,
-      saidBytesMax: TOOL_LIMIT_CEILINGS.call_bytes,
+      smallerBound: `an answer may have call_bytes of the job's tool_limits, ${TOOL_LIMIT_CEILINGS.call_bytes} at most`,
       tokensMax: toolTokensMax,
       isOptional: false,
     },

@@ -76,7 +76,7 @@ function bodyTooSlow(bytesPerSecond: number): ServiceError {
   return new ServiceError('body_timeout', message);
 }
 
-export function bodyTooLarge({ bytesMax, saidBytesMax }: Pick<RequestBody, 'bytesMax' | 'saidBytesMax'>): ServiceError {
-  const said = saidBytesMax === undefined ? '' : `, and what it says may have ${saidBytesMax} bytes at most`;
-  return new ServiceError('payload_too_large', `The body is larger than ${bytesMax} bytes${said}.`);
+export function bodyTooLarge({ bytesMax, smallerBound }: Pick<RequestBody, 'bytesMax' | 'smallerBound'>): ServiceError {
+  const also = smallerBound === undefined ? '' : `, and ${smallerBound}`;
+  return new ServiceError('payload_too_large', `The body is larger than ${bytesMax} bytes${also}.`);
 }
