@@ -72,6 +72,24 @@ describe('vouchbox login', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('asks for a key')]);
   });
 
+  test('says in one line if the home of the user cannot be written, and keeps nothing', async () => {
+    const within = ['unshare', '--mount', 'sh', '-ec', 'mount -t tmpfs -o ro none "$0"; exec "$@"', config];
+    const words = ['login', '--url', rig().service.url, '--key', rig().alpha.key];
+    expect(await call(words, { within })).toEqual({
+      ...{ code: 1, signal: null, stdout: '' },
+      stderr: expect.stringMatching(/^vouchbox: .*profiles\.json cannot be written: .*\n$/),
+    });
+    const withoutHome = {
+      within: ['setpriv', '--reuid=54321', '--clear-groups'],
+      env: { XDG_CONFIG_HOME: '', HOME: '' },
+    };
+    expect(await call(words, withoutHome)).toMatchObject({
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringMatching(/^vouchbox: \/\.config\/vouchbox\/profiles\.json cannot be written: .*EACCES.*\n$/),
+    });
+    expect(await call(['profiles', '--json'], withoutHome)).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
+  });
+
   test('refuses a file of keys that others can read, or that is malformed', async () => {
     await login('alpha');
     chmodSync(file(), 0o640);

@@ -293,6 +293,19 @@ describe('vouchbox run', () => {
     );
   });
 
+  test('says what to do where no loopback leads to a service of this host', async () => {
+    const env = { SERVICE_URL: 'http://127.0.0.1:8080', SERVICE_KEY: 'k' };
+    const { code, stderr } = await vouchbox(['run', program('h.sh', 'true')], {
+      cwd: scratch,
+      env,
+      within: ['unshare', '--net'],
+    });
+    expect([code, stderr]).toEqual([
+      125,
+      expect.stringMatching(/^vouchbox: .*ENETUNREACH.*; `ip link set lo up`.*\n$/),
+    ]);
+  });
+
   test('says in one line if a service of its own has no place for its data', async () => {
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: join(scratch, 'absent') };
     const { code, stderr } = await vouchbox(['run', program('i.py', '')], { cwd: scratch, env });

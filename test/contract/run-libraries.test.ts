@@ -159,6 +159,36 @@ describe('packages of npm', () => {
   });
 });
 
+test.each([
+  ['--python', 'package-lock.json', '{}', /not NAME==VERSION .*; `pip-compile --generate-hashes` .* --node takes /],
+  ['--node', 'requirements.txt', 'tiny==1.0\n', /not JSON: .*; `npm install --package-lock-only` .* --python takes /],
+])('%s says what it takes, and which option takes a %s', async (option, name, text, advice) => {
+  mkdirSync(join(scratch, option));
+  plant(join(option, name), text);
+  const { code, stderr } = await command('libraries', 'pack', option, join(option, name), '--output', 'no.tar.gz');
+  expect([code, stderr]).toEqual([2, expect.stringMatching(advice)]);
+});
+
+test('packing says in one line that there is no place for its files', async () => {
+  const words = ['libraries', 'pack', '--python', 'requirements.txt', '--output', 'no.tar.gz'];
+  const { code, stderr } = await vouchbox(words, { cwd: scratch, env: { TMPDIR: join(scratch, 'absent') } });
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^vouchbox: nothing can be stored in .*absent.*\n$/)]);
+});
+
+test.each(['a.py', 'a.mjs'])('%s is told which archive was spoilt', async (name) => {
+  plant('spoilt.tar.gz', 'no archive');
+  plant(name, '1');
+  const { code, stderr } = await command('run', name, '--libraries', 'spoilt.tar.gz');
+  expect([code, stderr.split('\n')]).toEqual([
+    1,
+    [
+      expect.stringMatching(/^The libraries cannot be unpacked: /),
+      'vouchbox: --libraries spoilt.tar.gz cannot be unpacked: `vouchbox libraries pack` writes what can',
+      '',
+    ],
+  ]);
+});
+
 test('a directory is packed as it is', async () => {
   mkdirSync(join(scratch, 'own'));
   plant('own/own.py', 'NAME = "own"\n');

@@ -12,16 +12,20 @@ const NOBODY = 65534;
 /** Hides a file of the host with one of these words, for what is started then. */
 const HIDE = 'echo "$1" > "$3"; mount --bind "$3" "$2"; rm "$3"; shift 3; exec "$@"';
 
-/** The doctor of an ordinary user, on a host that allows user namespaces to nobody, or to all. */
-function doctor(
-  { namespaces, env = {} }: { readonly namespaces: boolean; readonly env?: Record<string, string> },
-  ...args: string[]
-) {
+interface Host {
+  readonly namespaces: boolean;
+  readonly env?: Record<string, string>;
+}
+
+const doctor = (host: Host, ...args: string[]) => asUser(host, 'doctor', ...args);
+
+/** A command of an ordinary user, on a host that allows user namespaces to nobody, or to all. */
+function asUser({ namespaces, env = {} }: Host, ...args: string[]) {
   const hide = join(tmpdir(), `svc-doctor-test-${process.pid}`);
   const setting = '/proc/sys/user/max_user_namespaces';
   const within = namespaces ? [] : ['unshare', '--mount', 'sh', '-ec', HIDE, 'sh', '0', setting, hide];
   const user = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
-  const [command = '', ...words] = [...within, ...user, SVC, 'doctor', ...args];
+  const [command = '', ...words] = [...within, ...user, SVC, ...args];
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-doctor-data-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true }));
   chownSync(dataDir, NOBODY, NOBODY);
@@ -42,6 +46,21 @@ test('the doctor’s JSON is one document with every finding', () => {
   expect(status).toBe(1);
   expect(report).toMatchObject({ usable: null, host_posture: { sha256: expect.stringMatching(/^[0-9a-f]{64}$/) } });
   expect(report.checks.find(({ id }) => id === 'namespace.cells')).toMatchObject({ result: 'not_tried' });
+  const controls = report.checks.filter(({ id }) => /^(kernel|cgroup)\./.test(id));
+  expect(new Set(controls.map(({ result, observed }) => `${result}: ${observed}`))).toEqual(
+    new Set(['not_tried: needs host.root']),
+  );
+});
+
+test('the set-up of an ordinary user names what only root can give, and how', () => {
+  const { status, stdout, stderr } = asUser({ namespaces: false }, 'setup');
+  expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
+  const lacks = stderr.match(/^vouchbox: this user lacks, for the cells of programs, .*$/gm) ?? [];
+  const [namespaces, users] = [
+    expect.stringMatching(/user namespaces .*: as root: sysctl -w user\.max_user_namespaces=15000$/),
+    expect.stringMatching(/(newuidmap|subordinate users) .*: as root: (apt-get install uidmap|usermod .*)$/),
+  ];
+  expect(lacks).toEqual(expect.arrayContaining([namespaces, users]));
 });
 
 test('an ordinary user who has only user namespaces is told which protections are missing, and how to get them', () => {
@@ -52,10 +71,20 @@ test('an ordinary user who has only user namespaces is told which protections ar
   expect(stdout).toContain('programs are isolated by namespace, the strongest that works here');
 });
 
-test('the doctor finds that the launcher isolates programs if neither crun nor runsc is installed', () => {
+test('a printed configuration of MCP names what its reader lacks for cells', () => {
+  const { status, stderr } = asUser({ namespaces: false }, 'mcp', 'config', 'claude');
+  expect(status).toBe(0);
+  expect(stderr).toMatch(
+    /^vouchbox: no service is named: .* starts cells itself, and you lack user namespaces .*sysctl/m,
+  );
+  expect(asUser({ namespaces: true }, 'mcp', 'config', 'claude').stderr).not.toContain('you lack');
+});
+
+test('the doctor finds that the launcher isolates programs if neither crun nor runsc is installed, and no loopback is up', () => {
   const hide = 'for name in crun runsc; do mount --bind /dev/null "$(command -v $name)"; done; exec "$@"';
   const words = [
     '--mount',
+    '--net',
     'sh',
     '-ec',
     hide,
@@ -70,8 +99,8 @@ test('the doctor finds that the launcher isolates programs if neither crun nor r
   expect(stderr).toBe('');
   const { usable, checks } = JSON.parse(stdout) as DoctorReport;
   const resultOf = (name: string) => checks.find(({ id }) => id === name)?.result;
-  const ids = ['runtime.crun', 'runtime.runsc', 'gvisor.cells', 'namespace.cells', 'namespace.python'];
-  expect(ids.map(resultOf)).toEqual(['fail', 'fail', 'not_tried', 'pass', 'pass']);
+  const ids = ['host.loopback', 'runtime.crun', 'runtime.runsc', 'gvisor.cells', 'namespace.cells', 'namespace.python'];
+  expect(ids.map(resultOf)).toEqual(['warn', 'fail', 'fail', 'not_tried', 'pass', 'pass']);
   expect(usable).toBe('namespace');
 });
 

@@ -144,7 +144,7 @@ interface Started {
 /** Follows the job to its end and fetches its outputs. A pattern may match nothing; any other output must come back. */
 async function finish(started: Started): Promise<number> {
   const { client, job_id, peer, session, options, limits } = started;
-  const remarks = new Remarks(client, limits);
+  const remarks = new Remarks(client, { limits, libraries: options.libraries });
   const finished = await follow(started, remarks);
   const interactor = peer === null ? null : await interactorEnd(started, peer);
   const wanted = wantedOutputs(options.output);

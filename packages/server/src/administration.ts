@@ -17,7 +17,11 @@ export { announceService, type RunningService as FoundService, runningServices }
 export { offerNewPacks, reopenLog } from './operator/served.ts';
 export { withStoredJob } from './operator/stored-job.ts';
 export { installProfile } from './sandbox/kernel/user-namespace/apparmor.ts';
-export { enterUserNamespace } from './sandbox/kernel/user-namespace/enter-user-namespace.ts';
+export {
+  enterUserNamespace,
+  missingOfUser,
+  whyNeverCells,
+} from './sandbox/kernel/user-namespace/enter-user-namespace.ts';
 export { nativeProblem, unusableNatives } from './sandbox/native/native.ts';
 export { buildStaleNatives, setUpHost } from './sandbox/native/set-up-host.ts';
 export { packsDirectoryOf } from './sandbox/packs/packs-directory.ts';

@@ -35,7 +35,7 @@ export function addMcp(program: Command, version: string): void {
     .action(async (asked: ConfiguredProgram, _options: object, own: Command) => {
       const { mcpConfiguration } = await import('../mcp/mcp.ts');
       // The command above has the same options, and takes them.
-      process.exitCode = mcpConfiguration(asked, own.optsWithGlobals<McpOptions>());
+      await ending(mcpConfiguration(asked, own.optsWithGlobals<McpOptions>()));
     });
   withJson(withAccess(command));
   withJson(withAccess(config));

@@ -56,7 +56,8 @@ function causeOf({ cause }: Error): string {
   if (codeOf(known) === 'ECONNREFUSED') {
     return `: ${known.message || 'connect ECONNREFUSED'}; is \`vouchbox serve\` running there?`;
   }
-  return `: ${known.message}`;
+  const isWithoutLoopback = codeOf(known) === 'ENETUNREACH' && known.message.includes(' 127.');
+  return `: ${known.message}${isWithoutLoopback ? '; `ip link set lo up`, as root, starts the loopback' : ''}`;
 }
 
 function codeOf(error: Error): unknown {

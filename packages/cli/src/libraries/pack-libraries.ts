@@ -3,8 +3,7 @@
  * program, and uploads it. Neither runs code of a package.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256Hex } from '@vouchbox/evidence';
 import { blobBytesMax } from '@vouchbox/protocol/vocabulary';
@@ -13,6 +12,7 @@ import { CommandFailure } from '../failures/command-failure.ts';
 import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { taken } from '../files/new-file.ts';
+import { temporaryDirectory } from '../files/temporary-directory.ts';
 import { type JsonOption, printResult } from '../terminal/print.ts';
 import { writeArchive } from './archive.ts';
 
@@ -32,7 +32,7 @@ export interface PackLibrariesOptions extends JsonOption {
 export async function packLibraries(options: PackLibrariesOptions): Promise<number> {
   const { output } = options;
   if (statSync(output, { throwIfNoEntry: false }) !== undefined) throw taken(output, '--output');
-  const scratch = mkdtempSync(join(tmpdir(), 'vouchbox-libraries-'));
+  const scratch = temporaryDirectory('vouchbox-libraries-');
   try {
     await writeArchive(installed(options, scratch), output);
   } finally {
@@ -58,7 +58,7 @@ function installed({ python, pythonVersion, node, directory }: PackLibrariesOpti
 
 function wheels(file: string, scratch: string, version: string | null): string {
   const requirements = join(scratch, 'requirements.txt');
-  checked(file, (text) => writeFileSync(requirements, checkRequirements(text)));
+  checked(file, HASHED, (text) => writeFileSync(requirements, checkRequirements(text)));
   const target = join(scratch, 'packages');
   run('python3', wheelWords(version, { target, file: requirements }), scratch);
   return target;
@@ -67,18 +67,21 @@ function wheels(file: string, scratch: string, version: string | null): string {
 function nodeModules(file: string, scratch: string): string {
   const directory = join(scratch, 'npm');
   mkdirSync(directory);
-  checked(file, (text) => plantLockfile(directory, text));
+  checked(file, LOCKED, (text) => plantLockfile(directory, text));
   run('npm', [...NPM_WORDS, '--no-bin-links'], directory);
   const modules = join(directory, 'node_modules');
   rmSync(join(modules, '.package-lock.json'), { force: true });
   return modules;
 }
 
-function checked(file: string, use: (text: string) => void): void {
+const HASHED = '`pip-compile --generate-hashes` writes such a file, and --node takes a package-lock.json';
+const LOCKED = '`npm install --package-lock-only` writes such a file, and --python takes a requirements.txt';
+
+function checked(file: string, hint: string, use: (text: string) => void): void {
   try {
     use(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new UsageError(`${file}: ${(error as Error).message}`, { cause: error });
+    throw new UsageError(`${file}: ${(error as Error).message}; ${hint}`, { cause: error });
   }
 }
 

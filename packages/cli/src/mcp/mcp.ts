@@ -64,20 +64,26 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
 }
 
 /** Prints a snippet for a program's settings; its place goes to stderr. */
-export function mcpConfiguration(program: ConfiguredProgram, options: McpOptions): number {
+export async function mcpConfiguration(program: ConfiguredProgram, options: McpOptions): Promise<number> {
   const command = join(dirname(process.argv[1] ?? ''), 'vouchbox');
   const { url, profile } = configured(options);
   const { where, json } = clientConfiguration(program, { url, profile, command, options: passedOn(options) });
   note(`put this into ${where}`);
   if (options.key !== undefined)
     note('the key is left out: a file of settings is read by many; give it as SERVICE_KEY');
-  if (url === null && profile === null) {
-    note(
-      'no service is named: that program starts cells itself, which takes root or a delegated control group; try `vouchbox doctor`',
-    );
-  }
+  if (url === null && profile === null) note(await ofOwnCells());
   process.stdout.write(`${json}\n`);
   return EXIT.ok;
+}
+
+/** Whether the one who pastes the snippet could run programs with it. The settings' program is silent about that. */
+async function ofOwnCells(): Promise<string> {
+  const { whyNeverCells } = await import('@vouchbox/server/administration');
+  const why = whyNeverCells();
+  const start = 'no service is named: that program starts cells itself';
+  return why === null
+    ? `${start}; as another user than you it may not be able to, which \`vouchbox doctor\` shows`
+    : `${start}, and you lack ${why.missing}: ${why.fix}; or name a service with --url or --profile`;
 }
 
 /** The options for its offer and its trusted keys. It starts in any directory, so files are named from the root. */

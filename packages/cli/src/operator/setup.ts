@@ -1,5 +1,11 @@
 /** `vouchbox setup`: installs and compiles missing parts on this host. */
-import { installProfile, nativeProblem, setUpHost, unusableNatives } from '@vouchbox/server/administration';
+import {
+  installProfile,
+  missingOfUser,
+  nativeProblem,
+  setUpHost,
+  unusableNatives,
+} from '@vouchbox/server/administration';
 import { type JsonOption, note, printResult } from '../terminal/print.ts';
 
 export interface SetUpOptions extends JsonOption {
@@ -21,6 +27,8 @@ export async function setUp({ apparmor = false, ...options }: SetUpOptions): Pro
   const code = await setUpHost('all');
   const problem = nativeProblem();
   if (problem !== null) note(problem);
+  for (const { missing, fix } of missingOfUser())
+    note(`this user lacks, for the cells of programs, ${missing}: ${fix}`);
   printResult(options, '', { missing_programs: unusableNatives() });
   return code;
 }

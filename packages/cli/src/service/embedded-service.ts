@@ -4,13 +4,11 @@
  * settings from the environment.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { createServiceClient } from '@vouchbox/client';
 import { buildStaleNatives, loadConfig } from '@vouchbox/server/administration';
 import { startService } from '@vouchbox/server/service';
-import { CommandFailure } from '../failures/command-failure.ts';
+import { temporaryDirectory } from '../files/temporary-directory.ts';
 import { serverEnvironment } from './environment.ts';
 import type { ServiceAccess } from './service-access.ts';
 
@@ -28,11 +26,7 @@ export async function openEmbeddedService(
   { signing }: EmbeddedServiceOptions = { signing: 'off' },
 ): Promise<EmbeddedService> {
   await using undo = new AsyncDisposableStack();
-  const dataDir = await mkdtemp(join(tmpdir(), 'svc-')).catch((error: Error) => {
-    throw new CommandFailure(`nothing can be stored in ${tmpdir()}, which TMPDIR names: ${error.message}`, {
-      cause: error,
-    });
-  });
+  const dataDir = temporaryDirectory('svc-');
   undo.defer(() => rm(dataDir, { recursive: true, force: true }));
   const key = randomBytes(32).toString('base64url');
   const config = loadConfig(environmentFor(), flagsFor({ dataDir, key, signing }));

@@ -1,3 +1,5 @@
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { clientEnvironment, configDirectory, proxyEnvironment, serverEnvironment } from './environment.ts';
 
@@ -31,6 +33,11 @@ test('a build gets only the proxy variables of the environment', () => {
 test('settings of a user are below XDG_CONFIG_HOME if it is absolute, and in ~/.config otherwise', () => {
   expect(configDirectory({ XDG_CONFIG_HOME: '/a' })).toBe('/a/vouchbox');
   for (const XDG_CONFIG_HOME of ['', 'relative']) {
-    expect(configDirectory({ XDG_CONFIG_HOME })).toMatch(/^\/.*\/\.config\/vouchbox$/);
+    expect(configDirectory({ XDG_CONFIG_HOME, HOME: '/b' })).toBe('/b/.config/vouchbox');
   }
+});
+
+test('without a home in the environment, settings are in that of the user database, and never below the directory one is in', () => {
+  const expected = join(userInfo().homedir, '.config/vouchbox');
+  for (const environment of [{}, { HOME: '' }, { HOME: '.' }]) expect(configDirectory(environment)).toBe(expected);
 });

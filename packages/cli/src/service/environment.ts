@@ -3,8 +3,8 @@
  * other `SERVICE_*` names are settings of a service that is started here.
  */
 
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { userInfo } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
 
 /** The service that `vouchbox run` and `vouchbox jobs` call, if the environment names one. */
 export interface ClientEnvironment {
@@ -28,7 +28,18 @@ export function clientEnvironment(environment: NodeJS.ProcessEnv = process.env):
 /** The directory of this user's settings of Vouchbox. XDG Base Directory Specification: a relative value is ignored. */
 export function configDirectory(environment: NodeJS.ProcessEnv = process.env): string {
   const { XDG_CONFIG_HOME = '' } = environment;
-  return join(isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homedir(), '.config'), 'vouchbox');
+  return join(isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homeOf(environment), '.config'), 'vouchbox');
+}
+
+/** An empty or relative HOME would lead to whatever directory the command is started in. */
+function homeOf({ HOME = '' }: NodeJS.ProcessEnv): string {
+  if (isAbsolute(HOME)) return HOME;
+  try {
+    return resolve('/', userInfo().homedir);
+  } catch {
+    // This user is in no database.
+    return '/';
+  }
 }
 
 const PROXY_NAMES: ReadonlySet<string> = new Set(['http_proxy', 'https_proxy', 'no_proxy', 'HTTPS_PROXY', 'NO_PROXY']);

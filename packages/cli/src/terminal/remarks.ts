@@ -25,6 +25,16 @@ const NO_NETWORK =
 const NAMES_SOCKET = /socket|\/dev\/(tcp|udp)\//;
 const REFUSED = /Operation not permitted|EPERM/;
 
+/** What a cell says instead of beginning the program. */
+const NOT_UNPACKED = /^The libraries cannot be unpacked: /;
+
+/** What the submission names that a remark may be about. */
+export interface Asked {
+  readonly limits?: LimitsInput | undefined;
+  /** As they were named. */
+  readonly libraries?: string | undefined;
+}
+
 /** Reads the events of one job and collects the remarks. */
 export class Remarks {
   readonly #client: ServiceClient;
@@ -33,13 +43,13 @@ export class Remarks {
   #namesSocket = false;
   #missesNetwork = false;
   #missing: MissingModule | null = null;
+  #isUnpacked = true;
   readonly #paths = new Set<string>();
-  readonly #asked: LimitsInput;
+  readonly #asked: Asked;
   #lost = false;
   #effective: EffectiveLimits | null = null;
 
-  /** @param asked the limits that the submission names */
-  constructor(client: ServiceClient, asked: LimitsInput = {}) {
+  constructor(client: ServiceClient, asked: Asked) {
     this.#client = client;
     this.#asked = asked;
   }
@@ -75,6 +85,7 @@ export class Remarks {
         return [truncationRemark(data as EventData<'truncated'>)];
       case 'finished':
         return [
+          ...this.#librariesRemark(),
           ...this.#networkRemark(),
           ...(await this.#missingRemark()),
           ...(await this.#endingRemark(data as EventData<'finished'>)),
@@ -96,11 +107,12 @@ export class Remarks {
 
   #onStart({ limits }: EventData<'started'>): readonly string[] {
     this.#effective = limits;
-    return clampedRemarks(this.#asked, limits).map(([name, remark]) => `--limit ${name}=${remark}`);
+    return clampedRemarks(this.#asked.limits ?? {}, limits).map(([name, remark]) => `--limit ${name}=${remark}`);
   }
 
   #readError(text: string): void {
     this.#missing ??= missingModule(text);
+    this.#isUnpacked &&= !NOT_UNPACKED.test(text);
     this.#namesSocket ||= NAMES_SOCKET.test(text);
     this.#missesNetwork ||= NO_NETWORK.test(text) || (this.#namesSocket && REFUSED.test(text));
   }
@@ -114,6 +126,12 @@ export class Remarks {
       return [];
     }
     return [path === undefined || message.startsWith(path) ? `${type}: ${message}` : `${type}: ${path}: ${message}`];
+  }
+
+  #librariesRemark(): readonly string[] {
+    const { libraries } = this.#asked;
+    if (libraries === undefined || this.#isUnpacked) return [];
+    return [`--libraries ${libraries} cannot be unpacked: \`vouchbox libraries pack\` writes what can`];
   }
 
   #networkRemark(): readonly string[] {

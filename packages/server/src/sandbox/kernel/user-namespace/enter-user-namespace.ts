@@ -4,7 +4,7 @@
  * with this user alone.
  */
 import { enterProgram } from './apparmor.ts';
-import { missingRights, missingUsers } from './ordinary-user.ts';
+import { type MissingRight, missingRights, missingUsers } from './ordinary-user.ts';
 import { ownFacts, refusalOfRoot } from './own-facts.ts';
 import { scopeWords } from './own-scope.ts';
 
@@ -32,8 +32,22 @@ export function enterUserNamespace(): void {
   process.execve(program, [program, ...ranges, ...command]);
 }
 
-/** All that this process lacks to make cells, with what to do about each; null if nothing. Root needs user namespaces, too. */
-export function whyNoCells(): { readonly missing: string; readonly fix: string } | null {
+/** What an ordinary user lacks here for cells that are as strong as those of root; nothing for root. */
+export function missingOfUser(): readonly MissingRight[] {
+  if (process.platform !== 'linux' || process.geteuid?.() === 0) return [];
+  const facts = ownFacts();
+  const users = missingUsers(facts);
+  return [...missingRights(facts), ...(users === null ? [] : [users])];
+}
+
+/** All that this process lacks to make cells, with what to do about each; null if nothing. */
+export function whyNoCells(): MissingRight | null {
+  const why = whyNeverCells();
+  return why !== null || process.geteuid?.() === 0 ? why : { missing: 'the rights of root', fix: 'run it as root' };
+}
+
+/** The same of a process that enters a user namespace if it can. Root needs user namespaces, too. */
+export function whyNeverCells(): MissingRight | null {
   if (process.geteuid?.() === 0) {
     const refusal = refusalOfRoot();
     return refusal === null ? null : { missing: 'user namespaces', fix: `sysctl -w ${refusal}` };
@@ -42,7 +56,7 @@ export function whyNoCells(): { readonly missing: string; readonly fix: string }
     return { missing: 'a Linux kernel', fix: 'vouchbox vm prints a machine for Lima; on Windows use WSL2' };
   }
   const lacking = missingRights(ownFacts());
-  if (lacking.length === 0) return { missing: 'the rights of root', fix: 'run it as root' };
+  if (lacking.length === 0) return null;
   const all = (member: 'missing' | 'fix') => [...new Set(lacking.map((right) => right[member]))].join(', and ');
   return { missing: all('missing'), fix: `${all('fix')}; or run it as root` };
 }

@@ -38,6 +38,7 @@ describe('the doctor', () => {
     'host.node',
     'host.perl',
     'host.natives',
+    'host.loopback',
     ...['user', 'mount', 'pid', 'network', 'ipc', 'uts', 'cgroup'].map((kind) => `kernel.namespace.${kind}`),
     'kernel.mounts',
     'kernel.overlay',

@@ -32,7 +32,10 @@ const NO_PROGRAMS = 'not needed: this node runs no programs';
 /** It does not disturb a running service of the same data directory, but it would disturb a second doctor. */
 export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const { makesCells } = options;
-  const checks = new Checks(options.onCheck, (id) => (makesCells || NEEDED_ANYWAY.has(id) ? null : NO_PROGRAMS));
+  const checks: Checks = new Checks(options.onCheck, (id) => {
+    if (!makesCells) return NEEDED_ANYWAY.has(id) ? null : NO_PROGRAMS;
+    return isOfRoot(id) && process.geteuid?.() !== 0 ? 'needs host.root' : null;
+  });
   await checks.run(hostTrials(options));
   await tryControls(checks, options);
   await checks.run(runtimeTrials);
@@ -45,6 +48,11 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
     checks: checks.all,
     host_posture: await postureOf(checks.all),
   };
+}
+
+/** Whether only root, if only of a user namespace, can try it: for anybody else its failure would say nothing about the host. */
+function isOfRoot(id: string): boolean {
+  return id.startsWith('kernel.') || id.startsWith('cgroup.');
 }
 
 async function tryControls(checks: Checks, { dataDirectory }: DoctorOptions): Promise<void> {

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { release } from 'node:os';
+import { networkInterfaces, release } from 'node:os';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { whyNoCells } from '../../kernel/user-namespace/enter-user-namespace.ts';
@@ -72,6 +72,16 @@ export function hostTrials({ dataDirectory, isReserveFree }: HostTrialOptions): 
         if (problem === null)
           return pass(areNativesBrought() ? 'as this package was built' : 'compiled in this checkout');
         return areNativesBrought() ? fail(problem, this.fix) : warn(problem, this.fix);
+      },
+    },
+    {
+      id: 'host.loopback',
+      title: 'a loopback, by which commands reach a service of their own',
+      fix: 'as root: ip link set lo up',
+      attempt() {
+        const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all);
+        const own = addresses.find(({ internal, family }) => internal && family === 'IPv4');
+        return own === undefined ? warn('none is up', this.fix) : pass(own.address);
       },
     },
     {

@@ -7,14 +7,10 @@ import { type Finding, fail, pass } from './finding.ts';
 import type { Probes } from './probe.ts';
 import type { Trial } from './trial.ts';
 
-const isRoot = process.getuid?.() === 0;
-const ROOT_FIX = 'run as root: only root makes the namespaces and mounts of a cell';
-const NAMESPACE_FIX = isRoot
-  ? 'in a container, start it privileged, or with CAP_SYS_ADMIN and without a seccomp profile of its own'
-  : ROOT_FIX;
-const USER_FIX = isRoot
-  ? 'allow user namespaces: sysctl -w user.max_user_namespaces=15000, and kernel.unprivileged_userns_clone=1 where there is one'
-  : ROOT_FIX;
+const NAMESPACE_FIX =
+  'in a container, start it privileged, or with CAP_SYS_ADMIN and without a seccomp profile of its own';
+const USER_FIX =
+  'allow user namespaces: sysctl -w user.max_user_namespaces=15000, and kernel.unprivileged_userns_clone=1 where there is one';
 const OVERLAY_FIX =
   'load the overlay module (modprobe overlay), or run a kernel with CONFIG_OVERLAY_FS; in containers keep /usr on one overlay at most';
 const TMPFS_BYTES = 1024 * 1024;

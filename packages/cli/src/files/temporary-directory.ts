@@ -1,0 +1,15 @@
+/** Where a command keeps files until it ends. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CommandFailure } from '../failures/command-failure.ts';
+
+/** Makes a new directory, which the caller removes. @throws CommandFailure if there is no place for one */
+export function temporaryDirectory(prefix: string): string {
+  try {
+    return mkdtempSync(join(tmpdir(), prefix));
+  } catch (error) {
+    const problem = `nothing can be stored in ${tmpdir()}, which TMPDIR names: ${(error as Error).message}`;
+    throw new CommandFailure(problem, { cause: error });
+  }
+}
