@@ -197,7 +197,7 @@ describe('the dashboard', () => {
     const details = await Promise.all(items.map((job) => client.detail(job.job_id)));
     const given = details.find(({ requested_spec }) => requested_spec.files?.some((file) => 'held' in file));
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${given?.job_id}` });
-    await opened.page.getByRole('button', { name: 'Share link' }).waitFor();
+    await opened.page.getByRole('button', { name: 'Hand it on' }).waitFor();
     expect(await opened.page.getByRole('button', { name: 'Run again' }).count()).toBe(0);
     expect(opened.troubles).toEqual([]);
   });

@@ -51,7 +51,7 @@ function filesBelow(directory: string): Map<string, string> {
   return new Map(paths.sort().map((path) => [path, sha256Hex(readFileSync(join(directory, path)))]));
 }
 
-/** The file that the dialog of a job saves. */
+/** The file that a job's page saves. */
 async function saved(page: Page, button: string): Promise<string> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -66,7 +66,7 @@ test("the archive has the same files as the command writes, byte for byte, whate
   const job_id = await runJob();
   await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
   const { page, troubles } = opened;
-  await page.getByRole('button', { name: 'Export evidence' }).click();
+  await page.getByRole('button', { name: 'Hand it on' }).click();
   const unpacked = join(scratch, 'unpacked');
   execFileSync('python3', ['-m', 'zipfile', '-e', await saved(page, 'Save as a zip'), unpacked]);
   const access = ['--url', rig().service.url, '--key', rig().alpha.key];
@@ -87,7 +87,7 @@ test('the page opens from a disk, trusts no key that came with it, and is the on
   const job_id = await runJob();
   const { public_key_pem } = await rig().alpha.client.publicKey();
   await using dashboard = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
-  await dashboard.page.getByRole('button', { name: 'Export evidence' }).click();
+  await dashboard.page.getByRole('button', { name: 'Hand it on' }).click();
   const file = await saved(dashboard.page, 'Save as a page');
   expect(file).toBe(join(scratch, `${job_id}.html`));
   const served = readFileSync(join(import.meta.dirname, '../../packages/server/pages/verify-page/index.html'));
@@ -110,5 +110,17 @@ test('the page opens from a disk, trusts no key that came with it, and is the on
   execFileSync('python3', ['-m', 'zipfile', '-e', await download.path(), unpacked]);
   expect(filesBelow(join(unpacked, job_id)).size).toBeGreaterThan(9);
   expect(opened.requests.filter((address) => !address.startsWith('blob:'))).toEqual([pathToFileURL(file).href]);
+  expect(opened.troubles).toEqual([]);
+});
+
+test('where the operator allows no links the job is handed on by a file or its address, and no form asks for a link', async () => {
+  const job_id = await runJob();
+  await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+  const { page } = opened;
+  await page.getByRole('button', { name: 'Hand it on' }).click();
+  await page.getByText('The operator of this service allows no links.').waitFor();
+  await page.getByRole('button', { name: 'Save as a page' }).waitFor();
+  await page.getByRole('button', { name: 'Copy address' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Make a link' }).count()).toBe(0);
   expect(opened.troubles).toEqual([]);
 });

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { JobSubmission, LinkPart } from '@vouchbox/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openCredentials } from '@vouchbox/server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityProblems, type Browser, openBrowser, openPage, type Page } from '../rig/browser.ts';
 import { useRig } from '../rig/rig.ts';
 import { callingPython, openCalls } from '../rig/tool-programs.ts';
@@ -275,4 +276,42 @@ test('the dashboard makes a link with what is ticked, shows its address once, an
   expect(await keptBy(again.page)).not.toContain(secret);
   await reader.page.reload();
   await reader.page.getByRole('heading', { name: 'This link shows nothing, or no longer' }).waitFor();
+});
+
+test('whoever did not submit the job finds no form for a link, but the links that there are', async () => {
+  const job_id = await runSigned(PROGRAM);
+  await linkTo(job_id);
+  await using operator = await openCredentials({ dataDir: rig().dataDir });
+  const { key } = await operator.create({
+    tenant: 'alpha',
+    principal: 'colleague',
+    scopes: ['jobs:read'],
+    expires_at: null,
+  });
+  await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` }, { key });
+  const { page } = opened;
+  await page.getByRole('button', { name: 'Hand it on' }).click();
+  await page
+    .getByText('Only whoever submitted this job may make a link to it, where the operator allows links.')
+    .waitFor();
+  await page.getByRole('button', { name: /^End the link/ }).waitFor();
+  expect(await page.getByRole('button', { name: 'Make a link' }).count()).toBe(0);
+});
+
+describe('where nothing is signed', () => {
+  const unsigned = useRig({ links: 'on' });
+
+  test('a link says of the result that it is not signed', async () => {
+    const { job_id } = await unsigned().run(PROGRAM);
+    const { address } = await unsigned().alpha.client.createLink(job_id);
+    await using opened = await openPage(browser, address);
+    const { page } = opened;
+    expect(await verdictOf(page, 'unsigned')).toMatch(/^Not signedThere is no attestation here\. What follows is what/);
+    expect(await textOf(page.locator('#output'))).toContain('went in\ngiven');
+    expect(
+      await page.locator('#given, #signer').evaluateAll((all) => all.map((one) => one.hasAttribute('hidden'))),
+    ).toEqual([true, true]);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(opened.troubles).toEqual([]);
+  });
 });

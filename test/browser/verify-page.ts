@@ -5,7 +5,7 @@ import { zipOf } from './archives.ts';
 /** The built page, as an address that needs no service. */
 export const verifyPage = new URL('../../packages/server/pages/verify-page/index.html', import.meta.url);
 
-export type Verdict = 'good' | 'whole' | 'unchecked' | 'incomplete' | 'no-key' | 'refused';
+export type Verdict = 'good' | 'whole' | 'unchecked' | 'incomplete' | 'no-key' | 'unsigned' | 'refused';
 
 /** Gives the page an export as a zip archive. */
 export async function giveExport(page: Page, files: ReadonlyMap<string, Uint8Array>): Promise<void> {

@@ -144,7 +144,7 @@ test('a link has the address of a page of the service, and its secret reads the 
   expect(refused).toMatchObject({ code: 'link_not_found' });
   await client.revokeLink(job_id, link.link_id);
   expect((await read()).json.error.code).toBe('link_not_found');
-  expect(await client.links(job_id)).toEqual({ items: [] });
+  expect(await client.links(job_id)).toEqual({ items: [], may_make: true });
 });
 
 describe('a client whose key may submit and not read', { tags: ['Submit-8c'] }, () => {

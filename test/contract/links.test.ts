@@ -224,7 +224,7 @@ test.each([
 });
 
 test('only the principal that submitted a job makes links to it, and its key ends them', {
-  tags: ['Links-7', 'Links-8'],
+  tags: ['Links-2', 'Links-7', 'Links-8'],
 }, async () => {
   await using operator = await openCredentials({ dataDir: rig().dataDir });
   const issue = (principal: string) =>
@@ -234,13 +234,15 @@ test('only the principal that submitted a job makes links to it, and its key end
   const path = `/v1/jobs/${submitted.json.job_id as string}/links`;
   const make = (key: string) => rig().request(path, { method: 'POST', body: {}, key });
   expect((await make(bob.key)).json.error.code).toBe('principal_not_allowed');
+  const mayMake = async (key: string) => (await rig().request(path, { key })).json.may_make;
+  expect([await mayMake(bob.key), await mayMake(alice.key)]).toEqual([false, true]);
   expect((await make(rig().beta.key)).json.error.code).toBe('job_not_found');
   const { link_url } = (await make(alice.key)).json as NewLink;
   const [, id = '', secret = ''] = /^\/links\/([^#]+)#(.+)$/.exec(link_url) ?? [];
   expect((await read({ id, secret }, 'job')).status).toBe(200);
   await operator.revoke({ credential_id: alice.credential_id });
   expect((await read({ id, secret }, 'job')).json.error.code).toBe('link_not_found');
-  expect((await rig().request(path, { key: bob.key })).json).toEqual({ items: [] });
+  expect((await rig().request(path, { key: bob.key })).json).toEqual({ items: [], may_make: false });
 });
 
 test('a job that runs is shown as it stands', { tags: ['Links-4', 'Links-5'] }, async () => {
@@ -316,7 +318,7 @@ test('a service that allows no links makes none and reads none, and still lists 
       'route_not_found',
     );
   await expect(client.createLink(job_id)).rejects.toMatchObject({ code: 'links_disabled' });
-  expect((await client.links(job_id)).items).toMatchObject([{ link_id: given.id }]);
+  expect(await client.links(job_id)).toMatchObject({ items: [{ link_id: given.id }], may_make: false });
   await client.revokeLink(job_id, given.id);
   expect((await client.links(job_id)).items).toEqual([]);
   expect(await second.stop()).toEqual([]);

@@ -289,6 +289,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
   },
   'GET /v1/jobs/{id}/links': {
     items: [{ link_id: 's', job_id: 'j', principal: 's', shows: ['s'], created_at: 's', expires_at: 's' }],
+    'may_make?': 'b',
   },
   'DELETE /v1/jobs/{id}/links/{link}': { link_id: 's', revoked: 'b' },
   'POST /v1/gradings': { grading_id: 's', status: 's', created_at: 's', grading_url: 's', events_url: 's' },

@@ -837,6 +837,11 @@ export interface NewLink {
 
 export interface LinkList {
   items: Array<Link>;
+  /**
+   * Whether the caller may make a link to the job: it submitted the job, and the operator allows links.
+   * Absent in answers of older services.
+   */
+  may_make?: boolean;
 }
 
 export interface LinkRevocation {

@@ -47,7 +47,15 @@ export type Link = Static<typeof Link>;
 export const NewLink = Type.Object({ ...Link.properties, link_url: RelativeUrl });
 export type NewLink = Static<typeof NewLink>;
 
-export const LinkList = Type.Object({ items: Type.Array(Link) });
+export const LinkList = Type.Object({
+  items: Type.Array(Link),
+  may_make: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the caller may make a link to the job: it submitted the job, and the operator allows links. Absent in answers of older services.',
+    }),
+  ),
+});
 export type LinkList = Static<typeof LinkList>;
 
 export const LinkRevocation = Type.Object({ link_id: Type.String(), revoked: Type.Literal(true) });

@@ -13,8 +13,13 @@ import type { HistorySnapshot } from './job-history.ts';
 import { signingWords } from './signing-words.ts';
 import { useCheck } from './use-check.ts';
 
-/** The titles of the folds that say more. */
-export const FOLDS = { program: 'Program', held: 'What held the program', signed: 'Attestation' } as const;
+/** The titles of the folds that a button elsewhere opens. */
+export const FOLDS = {
+  program: 'Program',
+  held: 'What held the program',
+  signed: 'Attestation',
+  handedOn: 'Hand it on',
+} as const;
 
 export function Glance({ job, history }: { readonly job: JobDetail; readonly history: HistorySnapshot }) {
   const { check, isPinned } = useCheck(job);

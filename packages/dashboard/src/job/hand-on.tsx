@@ -1,161 +1,47 @@
-/** Hands a result on by a link that needs no account. Its address is told once, and this page keeps it nowhere. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type LinkOptions, ServiceFailure } from '@vouchbox/client';
+/** Hands a job on: as a file that checks itself, by a link that needs no account, or by the address of its page. */
+import type { JobDetail } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
-import { type SubmitEvent, useId, useState } from 'react';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { Failure } from '../parts/failure.tsx';
+import { type ReactNode, useId } from 'react';
+import { useCopy } from '../parts/copy-button.tsx';
 import { Fold } from '../parts/fold.tsx';
-import { Moment } from '../parts/moment.tsx';
-import { Table } from '../parts/table.tsx';
-import { useToast } from '../parts/toasts.tsx';
-import { useCaller } from '../session/session.ts';
-import { useCapabilities } from '../session/use-capabilities.ts';
-import { failureWords } from '../words/failure-words.ts';
+import { ExportEvidence } from './export/export-evidence.tsx';
+import { FOLDS } from './glance.tsx';
+import { Links } from './links.tsx';
 
-type Part = NonNullable<LinkOptions['shows']>[number];
-
-const PARTS: readonly (readonly [Part, string])[] = [
-  ['code', 'The program'],
-  ['input', 'Its arguments, variables, standard input and files'],
-  ['files', 'The files that it left'],
-];
-
-const TIMES: readonly (readonly [seconds: number, words: string])[] = [
-  [3600, 'an hour'],
-  [86_400, 'a day'],
-  [604_800, 'seven days'],
-];
-
-/** Nothing, unless the operator allows links. */
-export function HandOn({ job_id }: { readonly job_id: string }) {
-  const capabilities = useQuery(useCapabilities());
-  if (capabilities.data?.features.includes('links') !== true) return null;
+export function HandOn({ job: { job_id, tenant, attestation } }: { readonly job: JobDetail }) {
+  const copy = useCopy();
   return (
-    <Fold title="Hand it on" brief="a link to the result, for somebody without a key">
-      <NewLink job_id={job_id} />
-      <Links job_id={job_id} />
+    <Fold title={FOLDS.handedOn} brief="a file with the evidence, a link, or the address of this page">
+      <Way title="A file with the evidence">
+        {attestation.available ? (
+          <ExportEvidence job_id={job_id} />
+        ) : (
+          <p>There is one once the job is signed. A service that does not sign never has one.</p>
+        )}
+      </Way>
+      <Way title="A link, for somebody without a key">
+        <Links job_id={job_id} />
+      </Way>
+      <Way title="The address of this page, for colleagues">
+        <p>
+          It shows the job to whoever signs in with a key of the tenant {printable(tenant, 60)}, and to nobody else.
+        </p>
+        <div className="row">
+          <button className="button" type="button" onClick={() => copy(location.href, 'the address of this page')}>
+            Copy address
+          </button>
+        </div>
+      </Way>
     </Fold>
   );
 }
 
-function NewLink({ job_id }: { readonly job_id: string }) {
-  const { client, isLive } = useCaller();
-  const queries = useQueryClient();
+function Way({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   const id = useId();
-  const [shows, setShows] = useState<readonly Part[]>([]);
-  const [seconds, setSeconds] = useState(86_400);
-  const making = useMutation({
-    mutationFn: () => client.createLink(job_id, { shows: [...shows], seconds }),
-    gcTime: 0,
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['links', job_id] }),
-  });
-  if (making.error instanceof ServiceFailure && making.error.code === 'principal_not_allowed')
-    return <p role="status">Only whoever submitted this job may make a link to its result.</p>;
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    making.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
-      <p>
-        Whoever has the link reads how the job ended, its output, its receipt and what was signed, without an account,
-        and may pass it on. Tick what else it shows.
-      </p>
-      {PARTS.map(([part, words]) => (
-        <label key={part} className="row small">
-          <input
-            type="checkbox"
-            checked={shows.includes(part)}
-            onChange={({ target }) =>
-              setShows(target.checked ? [...shows, part] : shows.filter((other) => other !== part))
-            }
-          />
-          {words}
-        </label>
-      ))}
-      <div className="row">
-        <label htmlFor={id}>It lasts</label>
-        <select
-          id={id}
-          className="input job-language"
-          value={seconds}
-          onChange={({ target }) => setSeconds(Number(target.value))}
-        >
-          {TIMES.map(([value, words]) => (
-            <option key={value} value={value}>
-              {words}
-            </option>
-          ))}
-        </select>
-        <button className="button" type="submit" disabled={making.isPending || !isLive}>
-          Make a link
-        </button>
-      </div>
-      {making.isError && <Failure error={making.error} />}
-      {making.data && <Address address={making.data.address} />}
-    </form>
-  );
-}
-
-function Address({ address }: { readonly address: string }) {
-  return (
-    <div className="field" role="status">
-      <p>This address is shown once. Copy it now.</p>
-      <pre className="source" tabIndex={0} role="region" aria-label="Address of the link">
-        {address}
-      </pre>
-      <div className="row">
-        <CopyButton text={address} what="the address of the link" isPrimary />
-      </div>
-    </div>
-  );
-}
-
-function Links({ job_id }: { readonly job_id: string }) {
-  const { client, isLive } = useCaller();
-  const queries = useQueryClient();
-  const show = useToast();
-  const links = useQuery({
-    queryKey: ['links', job_id],
-    queryFn: ({ signal }) => client.links(job_id, { signal }),
-    enabled: isLive,
-  });
-  const revoking = useMutation({
-    mutationFn: (link_id: string) => client.revokeLink(job_id, link_id),
-    onError: (error) => show(failureWords(error).sentence),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['links', job_id] }),
-  });
-  if (links.isError) return <Failure error={links.error} />;
-  const items = links.data?.items ?? [];
-  if (items.length === 0) return null;
-  return (
-    <div className="scroll-sideways" tabIndex={0} role="region" aria-label="Links as a table">
-      <Table columns={['Made', 'Ends', 'Shows too', 'By', 'End it']}>
-        {items.map(({ link_id, created_at, expires_at, shows, principal }) => (
-          <tr key={link_id}>
-            <td>
-              <Moment at={created_at} />
-            </td>
-            <td>
-              <Moment at={expires_at} />
-            </td>
-            <td>{shows.join(', ') || 'nothing'}</td>
-            <td>{printable(principal, 60)}</td>
-            <td>
-              <button
-                className="button plain"
-                type="button"
-                aria-label={`End the link ${printable(link_id, 20)}`}
-                disabled={revoking.isPending}
-                onClick={() => revoking.mutate(link_id)}
-              >
-                End
-              </button>
-            </td>
-          </tr>
-        ))}
-      </Table>
-    </div>
+    <section className="stack way" aria-labelledby={id}>
+      <h3 id={id}>{title}</h3>
+      {children}
+    </section>
   );
 }

@@ -5,24 +5,21 @@ import { isTerminal, printable } from '@vouchbox/protocol/vocabulary';
 import { useLocation } from 'wouter';
 import { openDraft } from '../draft/draft.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { useCopy } from '../parts/copy-button.tsx';
+import { openFold } from '../parts/fold.tsx';
 import { useToast } from '../parts/toasts.tsx';
 import { useCaller } from '../session/session.ts';
 import { failureWords } from '../words/failure-words.ts';
-import { ExportEvidence } from './export/export-evidence.tsx';
+import { FOLDS } from './glance.tsx';
 import { submissionOf } from './submission-of.ts';
 
 export function JobActions({ job }: { readonly job: JobDetail }) {
   const { whoami } = useCaller();
   const [, open] = useLocation();
-  const copy = useCopy();
   const { cancel, again } = useActions(job);
   const submission = useSubmission(job);
   const { session } = job.requested_spec;
-  const share = () => copy(location.href, 'the link to this job. It opens for keys of your tenant');
   return (
     <>
-      <ExportEvidence job={job} />
       {!isTerminal(job.status) && whoami.scopes.includes('jobs:cancel') && (
         <button className="button" type="button" disabled={cancel.isPending} onClick={() => cancel.mutate()}>
           Cancel
@@ -48,8 +45,8 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
           <CopyAs submission={submission} />
         </>
       )}
-      <button className="button" type="button" onClick={share}>
-        Share link
+      <button className="button" type="button" onClick={() => openFold(FOLDS.handedOn)}>
+        {FOLDS.handedOn}
       </button>
       {session !== undefined && submission !== null && (
         <p className="small soft">

@@ -107,7 +107,7 @@ function JobParts({ job, history }: { readonly job: JobDetail; readonly history:
         </Fold>
         {hasEnded && <Attestation job={job} />}
         {attestation.available && <LogEntry job_id={job_id} />}
-        <HandOn job_id={job_id} />
+        <HandOn job={job} />
         {receipt !== undefined && <Receipt receipt={receipt} />}
         <Fold title="Details" brief={printable(job.tenant, 60)}>
           <JobSummary job={job} />

@@ -1,5 +1,6 @@
 /** A part of a view that is folded until somebody opens it, with a few words on what is in it. It stays as it was left. */
 import { type ReactNode, useEffect, useId } from 'react';
+import { flushSync } from 'react-dom';
 import { kept } from '../kept.ts';
 
 interface FoldProps {
@@ -20,7 +21,8 @@ function setOpen(title: string, isOpen: boolean): void {
 
 /** Opens a fold and goes to it. */
 export function openFold(title: string): void {
-  setOpen(title, true);
+  // What is in it is there before it is scrolled to: the last fold of a page would end below the window.
+  flushSync(() => setOpen(title, true));
   const summary = document.querySelector<HTMLElement>(`[data-fold="${title}"]`);
   summary?.scrollIntoView({ block: 'start' });
   summary?.focus();

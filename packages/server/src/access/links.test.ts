@@ -69,7 +69,9 @@ test('a link opens its job with the rights of the credential that made it, and t
   const { expires_at } = link;
   expect(expires_at).toBe('2026-06-01T00:01:00.000Z');
   expect(await open()).toEqual({ caller: alice, job_id, shows: ['code'], expires_at });
-  expect(await links.list(alice, job_id)).toEqual([{ ...link, link_url: undefined }]);
+  const items = [{ ...link, link_url: undefined }];
+  expect(await links.list(alice, job_id)).toEqual({ items, may_make: true });
+  expect(await links.list({ ...alice, principal: 'bob' }, job_id)).toEqual({ items, may_make: false });
   const stored = ['', '-wal'].map((suffix) => readFileSync(testStore.path + suffix, 'latin1')).join('');
   expect(stored).toContain(id);
   expect(stored).not.toContain(secret);
@@ -96,7 +98,7 @@ test('a link ends at its time', { tags: ['Links-7'] }, async () => {
   pass(3_599_999);
   expect(await open()).not.toBeNull();
   pass(1);
-  expect([await open(), await links.list(alice, job_id)]).toEqual([null, []]);
+  expect([await open(), (await links.list(alice, job_id))?.items]).toEqual([null, []]);
 });
 
 test('a link ends when it is revoked, which only its tenant can do', { tags: ['Links-3', 'Links-7'] }, async () => {
@@ -119,11 +121,11 @@ test('a link ends with its key, when that is revoked, rotated or expired', { tag
   await rows.rotateCredential({ credential_id: row.credential_id, successor, at: at(60_000) });
   expect(await open()).not.toBeNull();
   pass(60_000);
-  expect([await open(), await links.list(alice, job_id)]).toEqual([null, []]);
+  expect([await open(), (await links.list(alice, job_id))?.items]).toEqual([null, []]);
   const next = { ...alice, credential_id: successor.credential_id };
   const second = await made(links, next, job_id);
   await rows.revokeCredential({ credential_id: successor.credential_id, at: at(0) });
-  expect([await second.open(), await links.list(alice, job_id)]).toEqual([null, []]);
+  expect([await second.open(), (await links.list(alice, job_id))?.items]).toEqual([null, []]);
 });
 
 test('a link ends with a key that was revoked at a node of an earlier version, which knows no links', {

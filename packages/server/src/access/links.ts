@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
-import type { Link, LinkPart, NewLink } from '@vouchbox/protocol';
+import type { Link, LinkList, LinkPart, NewLink } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import type { LinkAdmission } from '../store/access/links.ts';
 import type { LinkRow } from '../store/records/rows.ts';
@@ -30,15 +30,15 @@ export interface OpenLink {
 export interface Links {
   /** A new link, on disk when it resolves, or the reason why there is none. */
   make(caller: Caller, job_id: string, wish: LinkWish): Promise<NewLink | Exclude<LinkAdmission, 'created'>>;
-  /** Null if the tenant has no such job. */
-  list(caller: Caller, job_id: string): Promise<readonly Link[] | null>;
+  /** `may_make` is whether the job is the caller's own. Null if the tenant has no such job. */
+  list(caller: Caller, job_id: string): Promise<Required<LinkList> | null>;
   revoke(caller: Caller, job_id: string, link_id: string): Promise<boolean>;
   /** Null alike for an unknown link, a wrong secret, and a link that has ended for any reason. */
   open(link_id: string, secret: string): Promise<OpenLink | null>;
 }
 
 export interface LinksOptions {
-  readonly rows: Pick<Store, 'createLink' | 'link' | 'links' | 'revokeLink' | 'jobSummary'>;
+  readonly rows: Pick<Store, 'createLink' | 'link' | 'links' | 'revokeLink'>;
   readonly access: Pick<Access, 'pledge' | 'redeem'>;
   /** The time of day in milliseconds. */
   readonly now?: () => number;
@@ -68,9 +68,9 @@ export function createLinks({ rows, access, now = Date.now }: LinksOptions): Lin
       const admission = await rows.createLink(row);
       return admission === 'created' ? { ...linkOf(row), link_url: `/links/${link_id}#${secret}` } : admission;
     },
-    async list({ tenant }, job_id) {
-      if ((await rows.jobSummary({ tenant, job_id })) === null) return null;
-      return (await rows.links({ tenant, job_id, now: timestamp(now()) })).map(linkOf);
+    async list({ tenant, principal }, job_id) {
+      const found = await rows.links({ tenant, job_id, now: timestamp(now()) });
+      return found && { items: found.items.map(linkOf), may_make: found.principal === principal };
     },
     revoke: ({ tenant }, job_id, link_id) => rows.revokeLink({ tenant, job_id, link_id }),
     async open(link_id, secret) {

@@ -6,7 +6,6 @@ import type { LinksOptions } from '../access/links.ts';
 import type { Caller } from '../ground/caller.ts';
 import { type JsonText, textOf } from '../ground/json-text.ts';
 import { ServiceError } from '../ground/service-error.ts';
-import type { JobSummary } from '../store/records/rows.ts';
 
 /** A link to a job, which shows nothing more than every link does. */
 export const LINK = 'link-to-a-job-00';
@@ -25,9 +24,8 @@ export function memoryLinks(access: Access, { key, job }: { key: string; job: st
       return { ...row, ...times, caller: access.pledge(caller, SECRET_OF_LINK) };
     },
     createLink: async ({ caller: { tenant }, job_id }) => (isOwned({ tenant, job_id }) ? 'created' : 'not_found'),
-    links: async () => [],
+    links: async (row) => (isOwned(row) ? { principal: null, items: [] } : null),
     revokeLink: async (row) => isOwned(row) && row.link_id === LINK,
-    jobSummary: async (row) => (isOwned(row) ? ({ job_id: job } as JobSummary) : null),
   };
 }
 

@@ -1,10 +1,8 @@
 /** Hands a job on: all that is needed to check it without this service and without a key, as one file. */
 import { useMutation } from '@tanstack/react-query';
-import type { JobDetail } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { useState } from 'react';
 import { Failure } from '../../parts/failure.tsx';
-import { Modal } from '../../parts/modal.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { saveBlob } from '../../parts/save-bytes.ts';
 import { usePinnedKeys } from '../../session/pinned-keys.ts';
@@ -14,25 +12,8 @@ import { type EvidenceWish, readEvidence } from './read-evidence.ts';
 /** Files of a job have up to 64 MiB, which may come over a slow line. */
 const exportMilliseconds = 600_000;
 
-export function ExportEvidence({ job: { job_id, attestation } }: { readonly job: JobDetail }) {
-  const [isOpen, setOpen] = useState(false);
-  if (!attestation.available) return null;
-  return (
-    <>
-      <button className="button" type="button" aria-haspopup="dialog" onClick={() => setOpen(true)}>
-        Export evidence
-      </button>
-      <Modal title="Hand this result on" isOpen={isOpen} onClose={() => setOpen(false)}>
-        <ExportForm job_id={job_id} />
-        <button className="button plain" type="button" onClick={() => setOpen(false)}>
-          Close
-        </button>
-      </Modal>
-    </>
-  );
-}
-
-function ExportForm({ job_id }: { readonly job_id: string }) {
+/** For a job that is signed. */
+export function ExportEvidence({ job_id }: { readonly job_id: string }) {
   const { client, isLive } = useCaller();
   const pinned = usePinnedKeys();
   const [isEvidenceOnly, setEvidenceOnly] = useState(false);

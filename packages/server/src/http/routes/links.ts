@@ -44,9 +44,9 @@ export function linkHandlers({ links, readsLinks }: RouteContext): Handlers<'cre
       throw REFUSALS[made]();
     },
     async listLinks(call) {
-      const items = await answered(links.list(call.caller, call.job_id));
-      if (items === null) throw jobNotFound();
-      return sendJson(call, 200, { items: [...items] });
+      const found = await answered(links.list(call.caller, call.job_id));
+      if (found === null) throw jobNotFound();
+      return sendJson(call, 200, { ...found, may_make: readsLinks && found.may_make });
     },
     async revokeLink(call) {
       const { caller, job_id } = call;

@@ -6,6 +6,12 @@ import type { StoreDatabase } from '../schema.ts';
 import type { JobLinkTable } from '../schema-of-access.ts';
 import { authorityOf, callerOf } from './authority.ts';
 
+/** `principal` is null in a job of a version that did not store it: nobody makes a link to it. */
+interface JobLinks {
+  readonly principal: string | null;
+  readonly items: readonly LinkRow[];
+}
+
 interface OfJob {
   readonly tenant: string;
   readonly job_id: string;
@@ -138,9 +144,10 @@ export async function link(db: StoreDatabase, link_id: string): Promise<LinkRow 
   return row === null ? null : linkOf(row);
 }
 
-/** The links to a job that have not ended, the oldest first. */
-export async function links(db: StoreDatabase, of: OfJob): Promise<readonly LinkRow[]> {
-  return (await selectLinks.all(db, of)).map(linkOf);
+/** The links to a job that have not ended, the oldest first, and who alone makes them. Null if the tenant has no such job. */
+export async function links(db: StoreDatabase, of: OfJob): Promise<JobLinks | null> {
+  const job = await selectPrincipal.first(db, of);
+  return job && { principal: job.principal, items: (await selectLinks.all(db, of)).map(linkOf) };
 }
 
 /** False if there was none. */
