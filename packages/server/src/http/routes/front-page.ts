@@ -26,14 +26,35 @@ const HTML_TYPE = 'text/html; charset=utf-8';
 
 const BYTES = Buffer.from(`${JSON.stringify(FRONT, null, 2)}\n`);
 
+/** Mark and tokens are those of `tools/pages`, which no published package has. `pages.test.ts` compares them. */
+const MARK = 'M20 5H9a4 4 0 0 0-4 4v14a4 4 0 0 0 4 4h14a4 4 0 0 0 4-4v-8M11 15l5 5L28 7';
+
 const STYLE = `
-:root { color-scheme: light dark; background: light-dark(#f7f7f5, #131517); color: light-dark(#1d2024, #e8eaec) }
-body { max-width: 36rem; margin: 12vh auto 0; padding: 0 1.25rem; font: 1rem/1.6 system-ui, sans-serif }
-a { color: light-dark(#1f5f6b, #86c5d0) }
-dt { margin-top: 1rem; font-weight: 600 }
+:root {
+  color-scheme: light dark;
+  --font: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
+  --mono: ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  --text-body: 0.9375rem; --text-title: 1.5rem;
+  --space-3: 0.75rem; --space-4: 1rem; --radius: 0.5rem;
+  --ground: light-dark(#f7f7f5, #131517); --surface: light-dark(#ffffff, #1b1e21);
+  --line: light-dark(#e0e0da, #2f3438);
+  --ink: light-dark(#1d2024, #e8eaec);
+  --accent: light-dark(#1f5f6b, #86c5d0);
+}
+body { max-width: 36rem; margin: 10vh auto; padding: 0 var(--space-4); background: var(--ground); color: var(--ink); font: var(--text-body)/1.55 var(--font) }
+h1 { margin: 0; font-size: var(--text-title); letter-spacing: -0.01em }
+svg { width: 1.5em; margin-inline-end: 0.35em; vertical-align: -0.35em; fill: none; stroke: var(--accent); stroke-width: 2.5; stroke-linecap: round; stroke-linejoin: round }
+a { color: var(--accent); text-underline-offset: 0.2em }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
+dl { display: grid; gap: var(--space-3) }
+dl div { padding: var(--space-3) var(--space-4); border: 1px solid var(--line); border-radius: var(--radius); background: var(--surface) }
+dt { font-weight: 600 }
 dd { margin: 0 }
-code { font-family: ui-monospace, monospace }
+code { font: 0.92em var(--mono) }
 `;
+
+/** An icon is drawn where no style reaches: with the accent in the light. */
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke="#1f5f6b" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"><path d="${MARK}"/></svg>`;
 
 /** The pages that the front page lists: path, name and purpose of each. */
 const WAYS = [
@@ -61,23 +82,23 @@ const POLICY = [
 
 function htmlOf(pages: readonly Page[]): Buffer {
   const ways = WAYS.filter(([path]) => pages.some((page) => page.path === path));
-  const rows = ways.map(([path, name, what]) => `<dt><a href="${path}">${name}</a></dt><dd>${what}</dd>`);
+  const machines = FRONT.authentication.replace(/Authorization: Bearer KEY/, '<code>$&</code>');
+  const rows = [...ways, [FRONT.contract, 'OpenAPI', `The interface for machines. ${machines}`] as const];
   return Buffer.from(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${FRONT.name}</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}">
 <style>${STYLE}</style>
 </head>
 <body>
 <main>
-<h1>${FRONT.name}</h1>
+<h1><svg viewBox="0 0 32 32" aria-hidden="true"><path d="${MARK}"/></svg>${FRONT.name}</h1>
 <p>${FRONT.description}</p>
 <dl>
-${rows.join('\n')}
-<dt><a href="${FRONT.contract}">OpenAPI</a></dt><dd>The interface for machines. ${FRONT.authentication.replace(/Authorization: Bearer KEY/, '<code>$&</code>')}</dd>
+${rows.map(([path, name, what]) => `<div><dt><a href="${path}">${name}</a></dt><dd>${what}</dd></div>`).join('\n')}
 </dl>
 </main>
 </body>

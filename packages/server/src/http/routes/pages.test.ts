@@ -1,11 +1,12 @@
 /** How static pages are served: `routes/pages.ts`, over pages that the test makes. */
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rawAnswers, rawExchange } from '../../../../../test/rig/raw-http.ts';
+import { MARK } from '../../../../../tools/pages/mark.ts';
 import { readBuiltPages } from '../pages/built-pages.ts';
 import { openServer, type TestServer } from '../server.fixture.ts';
 
@@ -212,6 +213,15 @@ describe('the address of the service', () => {
     const digest = createHash('sha256').update(style).digest('base64');
     expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; .*frame-ancestors 'none'$/);
     expect(response.headers.get('content-security-policy')).toContain(`style-src 'sha256-${digest}'`);
+  });
+
+  test('looks like the built pages: their mark, and of their tokens no other value', async () => {
+    const html = await (await get('/', { accept: BROWSER })).text();
+    const tokens = readFileSync(join(import.meta.dirname, '../../../../../tools/pages/tokens.css'), 'utf8');
+    const [own = [], used = []] = [/--[\w-]+: [^;]+;/g, /(?<=var\()--[\w-]+/g].map((form) => html.match(form) ?? []);
+    expect(own.filter((token) => !tokens.includes(token))).toEqual([]);
+    expect(new Set(own.map((token) => token.split(':')[0]))).toEqual(new Set(used));
+    expect(html).toContain(`<path d="${MARK}"/>`);
   });
 
   test.each(['*/*', 'application/json', 'text/html;q=0.5, application/json', 'image/png', ''])(
