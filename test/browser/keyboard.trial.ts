@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { attestedJob, exportOf } from '../../packages/verifier/test/attested-job.ts';
 import { accessibilityProblems, type Browser, openBrowser, openPage, type WatchedPage } from '../rig/browser.ts';
 import { useRig } from '../rig/rig.ts';
-import { openDashboard, openFolds } from './open-dashboard.ts';
+import { openDashboard, openFolds, openOptions } from './open-dashboard.ts';
 import { giveExport, giveKey, verdictOf, verifyPage } from './verify-page.ts';
 
 const LOOKS = [360, 768, 1280].flatMap((width) =>
@@ -14,6 +14,7 @@ const rig = useRig({ 'attestation-mode': 'on', links: 'on' });
 const signed = attestedJob({ inputs: { 'input/a.txt': 'a' }, outputs: { 'output/b.txt': 'b' } });
 let browser: Browser;
 let job_id: string;
+let grading_id: string;
 
 beforeAll(async () => {
   browser = await openBrowser();
@@ -25,6 +26,13 @@ beforeAll(async () => {
     outputs: ['output/**', 'output/absent'],
     labels: ['seen'],
   }));
+  const tests = [
+    { name: 'right', stdin: '21', expected: '42' },
+    { name: 'wrong', stdin: '21', expected: '43' },
+  ];
+  const programs = [{ language: 'python' as const, code: 'print(int(input()) * 2)' }];
+  ({ grading_id } = await rig().alpha.client.submitGrading({ programs, tests }));
+  await rig().alpha.client.waitForGrading(grading_id);
 });
 afterAll(() => browser.close());
 
@@ -38,6 +46,8 @@ const stepsMax = 400;
 async function walk({ page }: WatchedPage): Promise<{ missed: string[]; unseen: string[] }> {
   const unseen: string[] = [];
   for (let step = 0; step < stepsMax; step++) {
+    // In an editor Tab indents, until Escape.
+    if ((await page.locator('.cm-content:focus').count()) > 0) await page.keyboard.press('Escape');
     await page.keyboard.press('Tab');
     const found = await page.evaluate(() => {
       const at = document.activeElement;
@@ -76,28 +86,32 @@ async function expectUsable(opened: WatchedPage): Promise<void> {
   expect(await accessibilityProblems(opened.page)).toEqual([]);
   const excess = await opened.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   expect(excess).toBeLessThanOrEqual(0);
-  // In an editor Tab indents, until Escape: `log.test.ts` leaves it.
-  const hasEditor = (await opened.page.locator('.cm-content').count()) > 0;
-  expect(hasEditor || (await walk(opened))).toEqual(hasEditor || { missed: [], unseen: [] });
+  expect(await walk(opened)).toEqual({ missed: [], unseen: [] });
   expect(opened.troubles).toEqual([]);
 }
 
 describe.for(LOOKS)('$viewport.width pixels wide, $colorScheme:', (look) => {
-  test.for(['/jobs', '/gradings', '/playground', '/status', '/service', '/key', 'job'])(
+  test.for(['/jobs', '/gradings', '/playground', '/status', '/service', '/key', '/nothing', 'job', 'grading'])(
     'the view %s of the dashboard',
     async (name) => {
-      const view = name === 'job' ? `/jobs/${job_id}` : name;
+      const view = { job: `/jobs/${job_id}`, grading: `/gradings/${grading_id}` }[name] ?? name;
       await using opened = await openDashboard(browser, { url: rig().service.url, view }, look);
       const { page } = opened;
       // The sign-in has a heading too, so the test waits for the frame first, and then for the view in it.
       await page.getByText('Service ready').waitFor();
       await page.getByRole('heading', { level: 1 }).waitFor();
       if (name === '/jobs') await page.getByRole('link', { name: job_id }).waitFor();
-      if (name === '/playground') await page.locator('.cm-content').waitFor();
+      if (name === '/gradings') await page.getByRole('link', { name: grading_id }).waitFor();
+      if (name === 'grading') await page.getByRole('row', { name: 'wrong' }).waitFor();
+      if (name === '/playground') {
+        await page.locator('.cm-content').waitFor();
+        await openOptions(page);
+      }
       if (name === 'job') {
         await page.getByRole('heading', { name: 'Violations' }).waitFor();
         await openFolds(page);
         await page.getByText('The record is whole').waitFor();
+        await page.getByRole('button', { name: 'Make a link' }).waitFor();
       }
       await expectUsable(opened);
     },
@@ -127,6 +141,18 @@ describe.for(LOOKS)('$viewport.width pixels wide, $colorScheme:', (look) => {
     const { address } = await rig().alpha.client.createLink(job_id, { shows: ['code', 'input', 'files'] });
     await using opened = await openPage(browser, address, look);
     await verdictOf(opened.page, 'whole');
+    await expectUsable(opened);
+  });
+
+  test('the address of the service', async () => {
+    await using opened = await openPage(browser, rig().service.url, look);
+    await opened.page.getByRole('link', { name: 'Dashboard' }).waitFor();
+    await expectUsable(opened);
+  });
+
+  test('a link that shows nothing', async () => {
+    await using opened = await openPage(browser, `${rig().service.url}/links/AAAAAAAAAAAAAAAA`, look);
+    await opened.page.getByRole('heading', { name: 'This address is not whole' }).waitFor();
     await expectUsable(opened);
   });
 
