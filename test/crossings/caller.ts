@@ -2,6 +2,7 @@
 import type { Crossing } from './crossing.ts';
 import type { Seen } from './facts.ts';
 import { type Links, linksByClient, playLinks } from './links.ts';
+import { type Readings, withReading } from './readings.ts';
 
 export interface Caller {
   /** Runs the program to its end. With a key, the submission is sent with it. */
@@ -16,6 +17,8 @@ export interface Caller {
   readonly grade?: (crossing: Crossing) => Promise<Seen>;
   /** Makes and revokes links to results in the way of this place; a client does where it has none. */
   readonly links?: Links;
+  /** Reads in the way of this place what a service shows beside the job. */
+  readonly readings?: Partial<Readings>;
 }
 
 /** Plays the scenario of a cell. */
@@ -24,6 +27,10 @@ export async function playCaller(caller: Caller, crossing: Crossing): Promise<Se
     case 'nothing':
     case 'signing_off':
       return await caller.run(crossing);
+    case 'evidence':
+    case 'listed':
+    case 'counted':
+      return await withReading(crossing, await caller.run(crossing), caller.readings);
     case 'canaried':
       await crossing.canaried();
       return await caller.run(crossing);

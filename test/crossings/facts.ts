@@ -27,6 +27,12 @@ export interface Facts {
   readonly grading: string;
   /** The output that somebody reads who has a link to the job, and no credential. */
   readonly linked: string;
+  /** The output in the page of evidence that the dashboard saves, which a pinned key signed. */
+  readonly evidence: string;
+  /** The first line of the program, as the list of jobs has it. */
+  readonly listed: string;
+  /** How many jobs failed in the last hour, as the status of the service has it. */
+  readonly counted: number;
   /** The number of jobs after all requests of the scenario. */
   readonly jobs: number;
 }

@@ -8,6 +8,7 @@ import type {
   Language,
   LimitName,
   OperationId,
+  PageId,
   TerminalReason,
   TerminalStatus,
   VIOLATION_TYPES,
@@ -53,6 +54,9 @@ export const FEATURES = [
   'packaged',
   'repeated',
   'links',
+  'evidence',
+  'listed',
+  'counted',
   'foreign_names',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
@@ -189,15 +193,38 @@ const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   getPending: 'test/contract/promise.test.ts',
   getCanary: 'test/contract/canaries.test.ts',
   getPublicKey: 'key_rotated',
-  listJobs: 'repeated',
+  listJobs: 'listed',
   getHealth: 'test/contract/service.test.ts',
   getReadiness: 'test/contract/service.test.ts',
   getContract: 'test/contract/openapi.test.ts',
   getCapabilities: 'test/contract/service.test.ts',
   getWhoami: 'test/contract/access.test.ts',
-  getStatus: 'test/contract/status.test.ts',
+  getStatus: 'counted',
   getTenantMetrics: 'test/contract/metrics.test.ts',
   getMetrics: 'test/contract/metrics.test.ts',
+};
+
+/** Every page of a service and every file beside them is in a row, or in the tests of what it is about. */
+const PAGE_ROWS: Readonly<Record<PageId, Feature | Elsewhere>> = {
+  getFrontPage: 'packages/server/src/http/routes/pages.test.ts',
+  getDashboard: 'evidence',
+  getDashboardView: 'evidence',
+  getDashboardFile: 'evidence',
+  getDocs: 'test/browser/docs-site.test.ts',
+  getDocsPage: 'test/browser/docs-site.test.ts',
+  getDocsFile: 'test/browser/docs-site.test.ts',
+  getLinkPage: 'links',
+  getLinkedJob: 'links',
+  getLinkedResult: 'links',
+  getLinkedAttestation: 'links',
+  getLinkedResultArtifact: 'links',
+  getLinkedBlob: 'test/browser/links.test.ts',
+  getLogCheckpoint: 'test/contract/log.test.ts',
+  getLogKeys: 'test/contract/log.test.ts',
+  getLogTile: 'test/contract/log.test.ts',
+  getLogLeafProof: 'test/contract/log.test.ts',
+  getLogConsistency: 'test/contract/log.test.ts',
+  getVerifyPage: 'evidence',
 };
 
 /** The members that a grading can be given. */
@@ -226,5 +253,6 @@ export const ROWS_OF_THE_CODE: Readonly<Record<string, Readonly<Record<string, F
   reasons: REASON_ROWS,
   violations: VIOLATION_ROWS,
   operations: OPERATION_ROWS,
+  pages: PAGE_ROWS,
   gradings: GRADING_ROWS,
 };

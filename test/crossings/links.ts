@@ -6,6 +6,8 @@ export interface Links {
   /** Returns the address. */
   readonly make: (crossing: Crossing, job_id: string) => Promise<string>;
   readonly revoke: (crossing: Crossing, job_id: string, address: string) => Promise<void>;
+  /** Returns the output that somebody sees who opens the address; without, it is asked for over HTTP. */
+  readonly read?: (address: string) => Promise<string>;
 }
 
 /** Made at the first node, revoked at the other, if there is another. */
@@ -20,7 +22,7 @@ export const linksByClient: Links = {
 const standing = new Map<string, string>();
 
 /** Makes links, of which all but one are revoked, and returns what is read by that. */
-export async function playLinks(crossing: Crossing, job_id: string, { make, revoke }: Links): Promise<string> {
+export async function playLinks(crossing: Crossing, job_id: string, { make, revoke, read }: Links): Promise<string> {
   const [one, other, stays] = [
     await make(crossing, job_id),
     await make(crossing, job_id),
@@ -30,7 +32,8 @@ export async function playLinks(crossing: Crossing, job_id: string, { make, revo
   await revoke(crossing, job_id, one);
   await crossing.client.revokeLink(job_id, idOf(other));
   await isOver(crossing, [one, other]);
-  return await readByLink(crossing, job_id, stays);
+  const answered = await readByLink(crossing, job_id, stays);
+  return read === undefined ? answered : await read(stays);
 }
 
 /** Reads by the link that stands, and ends it. */

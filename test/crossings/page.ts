@@ -51,7 +51,8 @@ there must be what the scenario demands, at every place alike. The record of eac
 receipt, its signature against the pinned key, and its place in the log; of two rows also its promise and the canary beside
 it. \`✓\` held, \`**✗**\` did not; a number leads to a sentence below: why the two cannot meet, or, after \`✓\`, what cannot be
 seen there. \`test/crossings\` has the scenarios and the drivers. \`npm test\` tries every feature over HTTP and one more at each
-of the quick places, another with each \`PROPERTY_SEED\`.`;
+of the quick places, another with each \`PROPERTY_SEED\`. What is no part of a job, such as the documents at
+\`/docs\`, is tried in the file that \`test/crossings/features.ts\` names.`;
 
 /** Sentences by number: each stands once. */
 class Notes {

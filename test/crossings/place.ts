@@ -30,6 +30,10 @@ export interface Unseen {
   readonly why: string;
 }
 
+/** A place that shows only jobs: what a service shows beside them is read with the TypeScript client. */
+export const NO_LIST: Unseen = { facts: [], why: 'It has no list of jobs: a client reads the list.' };
+export const NO_STATUS: Unseen = { facts: [], why: 'It does not show the status of a service: a client reads it.' };
+
 /** A driver: plays scenarios at its place, several at the same time. */
 export interface OpenPlace extends AsyncDisposable {
   /** Plays a scenario to its end and gives back what this place shows of it. */

@@ -50,6 +50,12 @@ const PLANTS: readonly (Change & { readonly misses: string })[] = [
     misses: 'features.ts newOperation',
   },
   {
+    file: 'packages/protocol/src/pages.ts',
+    from: "  getDocs: { path: '/docs',",
+    to: "  getNewPage: { path: '/new', summary: 'New.', kind: 'html', content: HTML },\n  getDocs: { path: '/docs',",
+    misses: 'features.ts getNewPage',
+  },
+  {
     file: 'packages/client/src/grade.ts',
     from: '  readonly onTest?: (',
     to: '  readonly newOption?: string;\n  readonly onTest?: (',

@@ -40,7 +40,7 @@ const cellMillisecondsMax = 240_000;
 
 /** What happens to the service in each part of a run, in this order. */
 const PARTS: readonly (readonly Act[])[] = [
-  ['nothing', 'cancelled', 'canaried', 'graded', 'linked', 'repeated'],
+  ['nothing', 'cancelled', 'canaried', 'graded', 'linked', 'evidence', 'listed', 'counted', 'repeated'],
   ['key_rotated'],
   ['crash'],
   ['signing_off'],

@@ -5,6 +5,7 @@ import type { JobSubmission, Language } from '@vouchbox/protocol';
 import { archiveOf } from '../../packages/server/src/sandbox/cell/archive.fixture.ts';
 import type { Facts } from './facts.ts';
 import type { Feature } from './features.ts';
+import type { Reading } from './readings.ts';
 
 /** A program with all that belongs to it. Its uploaded files are apart: each place has its own way to send them. */
 export interface Program extends Omit<JobSubmission, 'language' | 'files' | 'stdin' | 'product'> {
@@ -31,6 +32,7 @@ export interface GivenTest {
 
 /** The event beside the program's own run. */
 export type Act =
+  | Reading
   | 'nothing'
   | 'cancelled'
   | 'crash'
@@ -482,6 +484,27 @@ sys.exit(42 if sys.stdin.read() == answer else 43)`,
     sees: { ...SUCCEEDED, stdout: linesOf(700), linked: linesOf(700) },
     essential: ['linked'],
     act: 'linked',
+  },
+  evidence: {
+    title: 'page of evidence, saved by the dashboard',
+    program: bash('echo é'),
+    sees: { ...SUCCEEDED, stdout: 'é\n', evidence: 'é\n' },
+    essential: ['evidence'],
+    act: 'evidence',
+  },
+  listed: {
+    title: 'first line in the list of jobs',
+    program: bash('#!/bin/bash\n\n  # says é\necho listed'),
+    sees: { ...SUCCEEDED, stdout: 'listed\n', listed: '# says é' },
+    essential: ['listed'],
+    act: 'listed',
+  },
+  counted: {
+    title: 'counted in the last hour of the status',
+    program: bash('exit 3'),
+    sees: { ...SUCCEEDED, status: 'failed', exit_code: 3, stdout: '', counted: 1 },
+    essential: ['counted'],
+    act: 'counted',
   },
   foreign_names: {
     title: 'names that are not UTF-8',

@@ -3,6 +3,7 @@ import { type Caller, keyOfRepeated, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import type { Seen } from '../facts.ts';
 import { readLinkAgain } from '../links.ts';
+import { withReading } from '../readings.ts';
 import { gradeByClient, gradingOf, verdictsOf } from './grade-by-client.ts';
 import { cancelByClient, readByClient, submitByClient } from './typescript-client.ts';
 
@@ -42,5 +43,5 @@ export async function readAgain(crossing: Crossing): Promise<Seen> {
   const isPair = crossing.scenario.program.interactor !== undefined;
   const seen = await readByClient(crossing, isPair ? await crossing.job() : (jobs[0] ?? ''));
   if (act === 'linked') return { ...seen, linked: await readLinkAgain(crossing, jobs[0] ?? '') };
-  return act === 'repeated' ? { ...seen, jobs: jobs.length } : seen;
+  return act === 'repeated' ? { ...seen, jobs: jobs.length } : await withReading(crossing, seen);
 }

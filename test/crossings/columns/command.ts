@@ -1,12 +1,12 @@
 /** The command `vouchbox`, as a person or a script uses it. */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { FoldedResult, JobDetail, Language } from '@vouchbox/protocol';
+import type { FoldedResult, JobDetail, JobListItem, Language } from '@vouchbox/protocol';
 import { vouchbox } from '../../rig/command.ts';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { type Seen, textOf, typesOf } from '../facts.ts';
-import { type Place, withoutOpening } from '../place.ts';
+import { NO_STATUS, type Place, withoutOpening } from '../place.ts';
 import type { Program } from '../scenarios.ts';
 import { gradingOf, verdictsIn } from './grade-by-client.ts';
 import { gradePackage } from './grade-package.ts';
@@ -126,6 +126,12 @@ const caller: Caller = {
     const { code, stderr } = await told(crossing, ['jobs', 'cancel', job_id]);
     if (code !== 0) throw new Error(`it was not cancelled: ${stderr}`);
   },
+  readings: {
+    listed: async (crossing, job_id) => {
+      const jobs = await printed<JobListItem[]>(crossing, ['jobs', '--json']);
+      return jobs.find((job) => job.job_id === job_id)?.first_line ?? '';
+    },
+  },
   links: {
     make: async (crossing, job_id) => {
       const { code, stdout, stderr } = await told(crossing, ['link', job_id]);
@@ -182,5 +188,6 @@ export const command: Place = {
     built: '`vouchbox run` compiles and runs a program in one job, and names no other.',
     repeated: 'Each call of `vouchbox run` is a job of its own: the command makes a new key for each and takes none.',
   },
+  unseen: { counted: NO_STATUS },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import { isTerminal, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import { LIMIT_WORDS } from '../../../packages/dashboard/src/words/limit-words.ts';
 import { historyRead, openDashboard, openFold, openOptions } from '../../browser/open-dashboard.ts';
-import { type Browser, openBrowser, type Page } from '../../rig/browser.ts';
+import { textOf as pageText, verdictOf } from '../../browser/verify-page.ts';
+import { type Browser, type Locator, openBrowser, openPage, type Page } from '../../rig/browser.ts';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { type Seen, textOf } from '../facts.ts';
+import { idOf } from '../links.ts';
 import type { OpenPlace, Place } from '../place.ts';
 import type { Program } from '../scenarios.ts';
 import { gradeByClient, verdictsOf } from './grade-by-client.ts';
@@ -153,6 +155,16 @@ async function checked(page: Page, { signer }: Crossing): Promise<void> {
   await page.getByText('A pinned key signed this result as it is here.').waitFor();
 }
 
+/** Whether the line of the jobs that failed rises above zero, which is where the marks of time end. */
+function risesAbove(chart: Locator): Promise<boolean> {
+  return chart.evaluate((svg) => {
+    const ends = [...svg.querySelectorAll('.chart-grid')].map((line) => Number(line.getAttribute('y2')));
+    const series = svg.querySelector('[data-tone="bad"]') as { getBBox(): { y: number } } | null;
+    // A single point has a size of its own.
+    return series !== null && series.getBBox().y < Math.max(...ends) - 10;
+  });
+}
+
 function callerIn(browser: Browser): Caller {
   const read = (crossing: Crossing, job_id: string) =>
     withPage({ browser, crossing, view: `/jobs/${job_id}` }, async (page) => {
@@ -191,6 +203,39 @@ function callerIn(browser: Browser): Caller {
         await page.getByRole('button', { name: 'Cancel' }).click();
         await page.getByText('The job was cancelled').waitFor();
       });
+    },
+    links: {
+      make: (crossing, job_id) =>
+        withPage({ browser, crossing, view: `/jobs/${job_id}` }, async (page) => {
+          await openFold(page, 'Hand it on');
+          await page.getByRole('button', { name: 'Make a link' }).click();
+          return await pageText(page.getByRole('region', { name: 'Address of the link' }));
+        }),
+      revoke: (crossing, job_id, address) =>
+        withPage({ browser, crossing, view: `/jobs/${job_id}` }, async (page) => {
+          await openFold(page, 'Hand it on');
+          const end = page.getByRole('button', { name: `End the link ${idOf(address)}` });
+          await end.click();
+          await end.waitFor({ state: 'detached' });
+        }),
+      // Somebody else opens it, in a browser that knows nothing of the dashboard.
+      read: async (address) => {
+        await using opened = await openPage(browser, address);
+        await verdictOf(opened.page, 'whole');
+        return (await saved(opened.page, 'Download stdout.txt')).toString();
+      },
+    },
+    readings: {
+      listed: (crossing, job_id) =>
+        withPage({ browser, crossing, view: '/jobs' }, async (page) => {
+          const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: job_id }) });
+          return await pageText(row.locator('.job-program'));
+        }),
+      counted: (crossing) =>
+        withPage({ browser, crossing, view: '/status' }, async (page) => {
+          const chart = page.getByRole('img', { name: /^Jobs that ended in each minute/ });
+          return await crossing.until('no chart shows the job', async () => ((await risesAbove(chart)) ? 1 : null));
+        }),
     },
     grade: async (crossing) => verdictsOf(await read(crossing, await gradeByClient(crossing))),
   };

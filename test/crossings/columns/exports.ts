@@ -12,6 +12,7 @@ import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { OF_EVERY_JOB, type Seen, textOf, typesOf } from '../facts.ts';
 import { type OpenPlace, type Place, withoutOpening } from '../place.ts';
+import { enclosed, outputIn } from '../readings.ts';
 import { gradeByClient, verdictsOf } from './grade-by-client.ts';
 import { cancelByClient, submitByClient } from './typescript-client.ts';
 
@@ -75,6 +76,14 @@ function callerWith(check: Check): Caller {
       await read(crossing, check, await submitByClient(crossing, idempotencyKey)),
     read: async (crossing, job_id) => await read(crossing, check, job_id),
     cancel: cancelByClient,
+    // The export that the page encloses is checked as one that the command wrote.
+    readings: {
+      evidence: async (crossing, job_id) => {
+        const directory = await enclosed(crossing, job_id);
+        await check({ directory, job_id, tenant: crossing.tenant, publicKey: crossing.signer });
+        return outputIn(directory);
+      },
+    },
     grade: async (crossing) => verdictsOf(await read(crossing, check, await gradeByClient(crossing))),
   };
 }
@@ -100,9 +109,11 @@ const byLibrary: Check = async ({ directory, job_id, tenant, publicKey }) => {
 
 const UNSIGNED = 'There is nothing to check: `vouchbox export` writes signed jobs alone.';
 
+const OF_SERVICE = 'An export is of one job: what a service shows of its jobs is not in it.';
+
 function exportColumn(title: string, open: Place['open']): Place {
   const place = { title, group: 'records', service: 'usual', shows: OF_EVERY_JOB } as const;
-  return { ...place, except: { signing_off: UNSIGNED }, open };
+  return { ...place, except: { signing_off: UNSIGNED, listed: OF_SERVICE, counted: OF_SERVICE }, open };
 }
 
 const openedWith = (check: Check) =>

@@ -1,11 +1,20 @@
 /** HTTP alone, as any language can speak it: requests of the contract without a client. */
 import { createHash } from 'node:crypto';
-import type { FoldedResult, GradingDetail, JobDetail, JobSubmission, ToolCalls } from '@vouchbox/protocol';
+import type {
+  FoldedResult,
+  GradingDetail,
+  JobDetail,
+  JobList,
+  JobSubmission,
+  ServiceStatus,
+  ToolCalls,
+} from '@vouchbox/protocol';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { factsOf, OF_EVERY_JOB, type Seen, textOf } from '../facts.ts';
 import { idOf } from '../links.ts';
 import { type Place, withoutOpening } from '../place.ts';
+import { counted } from '../readings.ts';
 import { gradingWords, verdictsOf } from './grade-by-client.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
 
@@ -97,6 +106,14 @@ const caller: Caller = {
     const ended = await ask<GradingDetail>(crossing, `${grading_url}?wait_seconds=120`);
     const verdicts = verdictsOf(await read(crossing, ended.graded[0]?.verdict?.job_id ?? ''));
     return { ...verdicts, grading: gradingWords(ended) };
+  },
+  readings: {
+    listed: async (crossing, job_id) => {
+      const { items } = await ask<JobList>(crossing, '/v1/jobs?limit=200');
+      return items.find((job) => job.job_id === job_id)?.first_line ?? '';
+    },
+    counted: async (crossing) =>
+      await counted(crossing, async () => [await ask<ServiceStatus>(crossing, '/v1/status')]),
   },
   links: {
     make: async (crossing, job_id) => {

@@ -4,7 +4,7 @@ import type { Language } from '@vouchbox/protocol';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import type { Seen } from '../facts.ts';
-import { type Place, withoutOpening } from '../place.ts';
+import { NO_LIST, NO_STATUS, type Place, withoutOpening } from '../place.ts';
 import { type AdapterAnswer, type Ask, endWithoutResult, NOT_IN_THEIR_INTERFACE, withAdapter } from './adapter.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
 import { cancelByClient } from './typescript-client.ts';
@@ -130,5 +130,6 @@ export const judge0: Place = {
     interactive: NOT_IN_THEIR_INTERFACE.interactive(JUDGE0),
     packaged: READ_BY_THE_COMMAND,
   },
+  unseen: { listed: NO_LIST, counted: NO_STATUS },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

@@ -7,7 +7,7 @@ import { commandFile } from '../../rig/command.ts';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { OF_EVERY_JOB, type Seen, textOf, typesOf } from '../facts.ts';
-import { type Place, withoutOpening } from '../place.ts';
+import { NO_LIST, NO_STATUS, type Place, withoutOpening } from '../place.ts';
 import type { Program } from '../scenarios.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
 import { submitByClient } from './typescript-client.ts';
@@ -155,5 +155,6 @@ export const mcp: Place = {
     packaged: READ_BY_THE_COMMAND,
     repeated: 'A call of `run_code` takes no key: an agent that calls it again wants another job.',
   },
+  unseen: { listed: NO_LIST, counted: NO_STATUS },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

@@ -2,7 +2,7 @@
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import type { Seen } from '../facts.ts';
-import { type Place, withoutOpening } from '../place.ts';
+import { NO_LIST, NO_STATUS, type Place, withoutOpening } from '../place.ts';
 import { type AdapterAnswer, endWithoutResult, NOT_IN_THEIR_INTERFACE, withAdapter } from './adapter.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
 import { cancelByClient } from './typescript-client.ts';
@@ -76,5 +76,6 @@ export const piston: Place = {
     interactive: NOT_IN_THEIR_INTERFACE.interactive(PISTON),
     packaged: READ_BY_THE_COMMAND,
   },
+  unseen: { listed: NO_LIST, counted: NO_STATUS },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

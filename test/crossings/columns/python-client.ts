@@ -6,7 +6,7 @@ import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { OF_EVERY_JOB, type Seen } from '../facts.ts';
 import { idOf } from '../links.ts';
-import { type Place, withoutOpening } from '../place.ts';
+import { NO_STATUS, type Place, withoutOpening } from '../place.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
 
 const PYTHON = '/usr/bin/python3';
@@ -47,6 +47,9 @@ const caller: Caller = {
     const { program, tests, interactor } = crossing.scenario;
     return await call(crossing, { call: 'grade', program, tests, interactor });
   },
+  readings: {
+    listed: async (crossing, job_id) => (await call<{ line: string }>(crossing, { call: 'listed', job_id })).line,
+  },
   links: {
     make: async (crossing, job_id) => (await call<{ address: string }>(crossing, { call: 'link', job_id })).address,
     revoke: async (crossing, job_id, address) => {
@@ -61,5 +64,6 @@ export const pythonClient: Place = {
   service: 'usual',
   shows: OF_EVERY_JOB,
   except: { packaged: READ_BY_THE_COMMAND },
+  unseen: { counted: NO_STATUS },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

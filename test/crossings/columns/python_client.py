@@ -78,7 +78,11 @@ def unlink(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-CALLS = {"run": run, "read": read, "cancel": cancel, "grade": grade, "link": link, "unlink": unlink}
+def listed(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
+    return {"line": next(job.get("first_line") for job in client.jobs() if job["job_id"] == asked["job_id"])}
+
+
+CALLS = {"run": run, "read": read, "cancel": cancel, "grade": grade, "link": link, "unlink": unlink, "listed": listed}
 
 
 def main() -> None:

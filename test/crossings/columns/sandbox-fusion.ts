@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { type Seen, textOf } from '../facts.ts';
-import { type Place, withoutOpening } from '../place.ts';
+import { NO_LIST, NO_STATUS, type Place, withoutOpening } from '../place.ts';
 import { type AdapterAnswer, endWithoutResult, NOT_IN_THEIR_INTERFACE, withAdapter } from './adapter.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
 import { cancelByClient } from './typescript-client.ts';
@@ -84,6 +84,8 @@ export const sandboxFusion: Place = {
     packaged: READ_BY_THE_COMMAND,
   },
   unseen: {
+    listed: NO_LIST,
+    counted: NO_STATUS,
     glob: { facts: [], why: NAMES_EACH },
     foreign_names: { facts: ['violations'], why: NAMES_EACH },
   },

@@ -1,0 +1,84 @@
+/** What a service shows of a job beside the job itself: read in the way of a place, or as here where it has none. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { ServiceStatus } from '@vouchbox/protocol';
+import { openDashboard } from '../browser/open-dashboard.ts';
+import { giveKey, verdictOf } from '../browser/verify-page.ts';
+import { openBrowser, openPage, type Page } from '../rig/browser.ts';
+import type { Crossing } from './crossing.ts';
+import type { Facts, Seen } from './facts.ts';
+
+/** The fact that is read, which is also the act of its scenario. */
+export type Reading = 'evidence' | 'listed' | 'counted';
+
+export type Readings = { readonly [Fact in Reading]: (crossing: Crossing, job_id: string) => Promise<Facts[Fact]> };
+
+const READINGS: Readings = {
+  evidence: async (crossing, job_id) => outputIn(await enclosed(crossing, job_id)),
+  listed: async ({ otherClient }, job_id) => {
+    const jobs = await Array.fromAsync(otherClient.listAll({ limit: 200 }));
+    return jobs.find((job) => job.job_id === job_id)?.first_line ?? '';
+  },
+  counted: async (crossing) => {
+    const nodes = new Set([crossing.service.url, crossing.service.otherUrl]);
+    const clients = [...nodes].map((url) => crossing.service.client(crossing.tenant, url));
+    return await counted(crossing, async () => await Promise.all(clients.map((client) => client.status())));
+  },
+};
+
+/** Adds what the scenario is about, if it is about something beside the job. */
+export async function withReading(crossing: Crossing, seen: Seen, readings: Partial<Readings> = {}): Promise<Seen> {
+  const { act } = crossing.scenario;
+  if (!isReading(act)) return seen;
+  const read = readings[act] ?? READINGS[act];
+  return { ...seen, [act]: await read(crossing, await crossing.job()) };
+}
+
+function isReading(act: string): act is Reading {
+  return act in READINGS;
+}
+
+/** A node counts a job once its end is stored. */
+export async function counted(
+  crossing: Crossing,
+  read: () => Promise<readonly Pick<ServiceStatus, 'last_hour'>[]>,
+): Promise<number> {
+  return await crossing.until('no node counted the job', async () => {
+    const counts = (await read()).flatMap(({ last_hour }) => last_hour?.ended.failed ?? []);
+    return counts.reduce((total, count) => total + count, 0) || null;
+  });
+}
+
+/** The directory of the export in the page that the dashboard saves. The page opens from the disk, and asks nobody. */
+export async function enclosed(crossing: Crossing, job_id: string): Promise<string> {
+  const { directory, key, service } = crossing;
+  await crossing.signed(job_id);
+  await using browser = await openBrowser();
+  const saved = async (page: Page, button: string, file: string) => {
+    const clicked = page.getByRole('button', { name: button, exact: true }).click();
+    const [download] = await Promise.all([page.waitForEvent('download'), clicked]);
+    await download.saveAs(join(directory, file));
+    return join(directory, file);
+  };
+  await using dashboard = await openDashboard(browser, { url: service.otherUrl, view: `/jobs/${job_id}` }, { key });
+  await dashboard.page.getByRole('button', { name: 'Export evidence' }).click();
+  const address = pathToFileURL(await saved(dashboard.page, 'Save as a page', 'evidence.html')).href;
+  await using opened = await openPage(browser, address);
+  await verdictOf(opened.page, 'whole');
+  // The first key of the service signed it, even where a later one took its place.
+  await giveKey(opened.page, service.publicKeys[0] ?? '');
+  await verdictOf(opened.page, 'good');
+  const unpacked = join(directory, 'enclosed');
+  const archive = await saved(opened.page, 'Download export.zip', 'enclosed.zip');
+  execFileSync('python3', ['-m', 'zipfile', '-e', archive, unpacked]);
+  const asked = opened.requests.filter((one) => one !== address && !one.startsWith('blob:'));
+  const troubles = [...dashboard.troubles, ...opened.troubles, ...asked];
+  if (troubles.length > 0) throw new Error(`the pages had trouble: ${troubles.join('; ').slice(0, 300)}`);
+  return join(unpacked, job_id);
+}
+
+export function outputIn(directory: string): string {
+  return (JSON.parse(readFileSync(join(directory, 'result.json'), 'utf8')) as Pick<Facts, 'stdout'>).stdout;
+}
