@@ -21,9 +21,10 @@ export interface Spelling {
   readonly ticketKey: string;
 }
 
-const ofJob = `tenant {text} not null,
+/** In every table of jobs: their key, and what goes with a job when it is removed. */
+export const ofJob = `tenant {text} not null,
   job_id {text} not null`;
-const referToJob = 'foreign key (tenant, job_id) references jobs (tenant, job_id) on delete cascade';
+export const referToJob = 'foreign key (tenant, job_id) references jobs (tenant, job_id) on delete cascade';
 
 /** In braces, a name of the spelling. */
 const TABLES = `

@@ -2,13 +2,11 @@
  * Gradings: programs and tests in rows of their own, the jobs that were made of them, and what happened. A queued job says
  * whether it is of a grading, because those are counted otherwise.
  */
-import { type Spelling, spelled } from './0004-tables.ts';
-
 const ofGrading = `tenant {text} not null,
   grading_id {text} not null`;
 const referToGrading = 'foreign key (tenant, grading_id) references gradings (tenant, grading_id) on delete cascade';
 
-const TABLES = `
+export const gradingTables = `
 create table gradings (
   ${ofGrading},
   status {text} not null,
@@ -89,7 +87,3 @@ create index grading_blobs_by_blob on grading_blobs (tenant, blob_id);
 alter table queue add column is_test integer not null default 0;
 create index queue_tests on queue (tenant) where is_test = 1;
 `;
-
-export function gradingTablesIn(spelling: Spelling): string {
-  return spelled(TABLES, spelling);
-}

@@ -1,20 +1,17 @@
 /** Outputs that come back by their digests. Their bytes are blobs, which are kept as long as one of them is. */
-import type { Spelling } from './0004-tables.ts';
+import { ofJob, referToJob } from './0004-tables.ts';
 
-export function largeOutputsIn({ text, long, large }: Pick<Spelling, 'text' | 'long' | 'large'>): string {
-  return `create table large_outputs (
-  tenant ${text} not null,
-  job_id ${text} not null,
+export const largeOutputs = `create table large_outputs (
+  ${ofJob},
   position integer not null,
-  path ${text} not null,
-  size_bytes ${long} not null,
-  sha256 ${text} not null,
-  blob_id ${text} not null,
+  path {text} not null,
+  size_bytes {long} not null,
+  sha256 {text} not null,
+  blob_id {text} not null,
   primary key (tenant, job_id, position),
-  foreign key (tenant, job_id) references jobs (tenant, job_id) on delete cascade,
+  ${referToJob},
   foreign key (tenant, blob_id) references blobs (tenant, blob_id)
-)${large};
+){large};
 create index large_outputs_by_blob on large_outputs (tenant, blob_id);
 create index large_outputs_by_digest on large_outputs (tenant, sha256, job_id);
 `;
-}

@@ -1,37 +1,34 @@
 /** The log: its state, the hashes of its tree, and where the signed statement of a job stands in it. */
-import type { Spelling } from './0004-tables.ts';
+import { ofJob, referToJob } from './0004-tables.ts';
 
 /**
  * The hashes name no tenant and no job, and refer to none: retention removes jobs, and no leaf. A row of level 0 is a leaf;
  * one of level 1 stands for 256 leaves, one of level 2 for 65,536, and so on.
  */
-export function logTablesIn({ text, long, bytes, small, large }: Spelling): string {
-  return `create table log_state (
+export const logTables = `create table log_state (
   state_id integer not null primary key,
-  host ${text} not null,
-  tree ${long} not null,
-  log_key ${text} not null,
-  size ${long} not null,
-  signed_size ${long} not null,
-  checkpoint ${text},
-  rekor_head ${text},
-  opening ${bytes} not null
-)${large};
+  host {text} not null,
+  tree {long} not null,
+  log_key {text} not null,
+  size {long} not null,
+  signed_size {long} not null,
+  checkpoint {text},
+  rekor_head {text},
+  opening {bytes} not null
+){large};
 create table log_hashes (
   level integer not null,
-  position ${long} not null,
-  hash ${bytes} not null,
+  position {long} not null,
+  hash {bytes} not null,
   primary key (level, position)
-)${small};
+){small};
 create index log_hashes_by_leaf on log_hashes (hash) where level = 0;
 create table log_entries (
-  tenant ${text} not null,
-  job_id ${text} not null,
-  leaf_hash ${bytes} not null,
-  position ${long},
+  ${ofJob},
+  leaf_hash {bytes} not null,
+  position {long},
   primary key (tenant, job_id),
-  foreign key (tenant, job_id) references jobs (tenant, job_id) on delete cascade
-)${small};
+  ${referToJob}
+){small};
 create index log_entries_waiting on log_entries (job_id) where position is null;
 `;
-}

@@ -1,39 +1,34 @@
 /** Promises: what was promised of a job when it was accepted, and what the log says of it while it waits. */
-import type { Spelling } from './0004-tables.ts';
+import { ofJob, referToJob } from './0004-tables.ts';
 
 /**
  * A promise is due while nothing is known of its answer. Statements that a job waits are numbered from 1, and have places in
  * the log as the statements of results do.
  */
-export function promiseTablesIn({ text, long, bytes, large }: Pick<Spelling, 'text' | 'long' | 'bytes' | 'large'>) {
-  const ofJob = `tenant ${text} not null,
-  job_id ${text} not null`;
-  const referToJob = 'foreign key (tenant, job_id) references jobs (tenant, job_id) on delete cascade';
-  return `create table job_promises (
+export const promiseTables = `create table job_promises (
   ${ofJob},
-  answer_by ${text} not null,
-  due_at ${text},
-  key_id ${text},
-  envelope ${bytes},
+  answer_by {text} not null,
+  due_at {text},
+  key_id {text},
+  envelope {bytes},
   primary key (tenant, job_id),
   ${referToJob}
-)${large};
+){large};
 create index job_promises_unsigned on job_promises (job_id) where envelope is null;
 create index job_promises_due on job_promises (due_at) where due_at is not null;
 create table log_pending (
   ${ofJob},
-  statement ${long} not null,
-  stated_at ${text} not null,
-  answer_by ${text} not null,
-  salt ${text} not null,
-  key_id ${text},
-  leaf_hash ${bytes},
-  position ${long},
-  envelope ${bytes},
+  statement {long} not null,
+  stated_at {text} not null,
+  answer_by {text} not null,
+  salt {text} not null,
+  key_id {text},
+  leaf_hash {bytes},
+  position {long},
+  envelope {bytes},
   primary key (tenant, job_id, statement),
   ${referToJob}
-)${large};
+){large};
 create index log_pending_unsigned on log_pending (stated_at) where envelope is null;
 create index log_pending_waiting on log_pending (stated_at) where position is null and leaf_hash is not null;
 `;
-}

@@ -1,19 +1,15 @@
 /** Sessions of principals: the step that each stands at, and the one that was accepted behind it. */
-import type { Spelling } from './0004-tables.ts';
-
-export function sessionsIn({ text, small }: Spelling): string {
-  return `create table sessions (
-  tenant ${text} not null,
-  principal ${text} not null,
-  name ${text} not null,
-  language ${text} not null,
-  last_job ${text},
-  next_job ${text} not null,
-  created_at ${text} not null,
-  changed_at ${text} not null,
+export const sessions = `create table sessions (
+  tenant {text} not null,
+  principal {text} not null,
+  name {text} not null,
+  language {text} not null,
+  last_job {text},
+  next_job {text} not null,
+  created_at {text} not null,
+  changed_at {text} not null,
   primary key (tenant, principal, name),
   foreign key (tenant, next_job) references jobs (tenant, job_id) on delete cascade
-)${small};
+){small};
 create index sessions_by_job on sessions (tenant, next_job);
 `;
-}

@@ -2,22 +2,9 @@
  * The steps of a store on PostgreSQL. Each leads to a schema with the next version. Only their kinds say what may happen
  * while nodes of an earlier version live: see `take-step.ts`.
  */
-
-import { findOutputs } from '../../migrations/0004-with-used-outputs.ts';
-import { gradingTablesIn } from '../../migrations/0004-with-verdicts.ts';
-import { largeOutputsIn } from '../../migrations/0004-with-whole-outputs.ts';
-import { buildsIn } from '../../migrations/0004-with-whole-programs.ts';
-import { statementsIn } from '../../migrations/0004-with-whole-statements.ts';
-import { logTablesIn } from '../../migrations/0004-with-written-log.ts';
-import { promiseTablesIn } from '../../migrations/0004-without-lost-promises.ts';
-import { toolTablesIn } from '../../migrations/0004-without-silent-tools.ts';
-import { writtenBesideIn } from '../../migrations/0004-written-beside.ts';
-import { sessionsIn } from '../../migrations/0004-written-sessions.ts';
-import { labelsIn } from '../../migrations/0004-written-with-labels.ts';
-import { linksIn } from '../../migrations/0004-written-with-links.ts';
-import { listsIn } from '../../migrations/0004-written-with-lists.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
+import { stepsOfBoth } from '../../migrations/steps-of-both.ts';
 import { createTables, firstVersion, spelling } from './0004-schema.ts';
 import { wideFleets } from './0004-with-wide-fleets.ts';
 
@@ -39,24 +26,14 @@ export interface PostgresStep extends Step {
   readonly sql: string;
 }
 
-/** A step is never taken from this list or moved in it: its place gives its number. */
+/** A step is never taken from this list or moved in it: its place gives its number. Steps are in the order of their names. */
 export const STEPS: readonly PostgresStep[] = [
-  { name: '0004-schema', kind: 'expand', sql: createTables },
-  { name: '0004-with-used-outputs', kind: 'expand', sql: findOutputs },
-  { name: '0004-with-verdicts', kind: 'expand', sql: gradingTablesIn(spelling) },
-  { name: '0004-with-whole-outputs', kind: 'expand', sql: largeOutputsIn(spelling) },
-  { name: '0004-with-whole-programs', kind: 'expand', sql: buildsIn(spelling) },
-  { name: '0004-with-whole-statements', kind: 'expand', sql: statementsIn(spelling) },
-  { name: '0004-with-wide-fleets', kind: 'expand', sql: wideFleets },
-  { name: '0004-with-written-log', kind: 'expand', sql: logTablesIn(spelling) },
-  { name: '0004-without-lost-promises', kind: 'expand', sql: promiseTablesIn(spelling) },
-  { name: '0004-without-silent-tools', kind: 'expand', sql: toolTablesIn(spelling) },
-  { name: '0004-written-beside', kind: 'expand', sql: writtenBesideIn(spelling) },
-  { name: '0004-written-sessions', kind: 'expand', sql: sessionsIn(spelling) },
-  { name: '0004-written-with-labels', kind: 'expand', sql: labelsIn(spelling) },
-  { name: '0004-written-with-links', kind: 'expand', sql: linksIn(spelling) },
-  { name: '0004-written-with-lists', kind: 'expand', sql: listsIn(spelling) },
-];
+  { name: '0004-schema', sql: createTables },
+  { name: '0004-with-wide-fleets', sql: wideFleets },
+  ...stepsOfBoth(spelling),
+]
+  .sort((one, other) => (one.name < other.name ? -1 : 1))
+  .map((step) => ({ ...step, kind: 'expand' }));
 
 const UNRELEASED = [
   ...['0004-tables', '0004-with-execution', '0004-with-nodes', '0004-with-uploads', '0004-with-versions'],

@@ -2,22 +2,9 @@
  * The steps of a SQLite store. Schemas are numbered by the receipts that they hold: `0001` is that of v0.1, `0003` that of
  * v0.3. A new store passes through all of them.
  */
-
-import { findOutputs } from '../../migrations/0004-with-used-outputs.ts';
-import { gradingTablesIn } from '../../migrations/0004-with-verdicts.ts';
-import { largeOutputsIn } from '../../migrations/0004-with-whole-outputs.ts';
-import { buildsIn } from '../../migrations/0004-with-whole-programs.ts';
-import { statementsIn } from '../../migrations/0004-with-whole-statements.ts';
-import { logTablesIn } from '../../migrations/0004-with-written-log.ts';
-import { promiseTablesIn } from '../../migrations/0004-without-lost-promises.ts';
-import { toolTablesIn } from '../../migrations/0004-without-silent-tools.ts';
-import { writtenBesideIn } from '../../migrations/0004-written-beside.ts';
-import { sessionsIn } from '../../migrations/0004-written-sessions.ts';
-import { labelsIn } from '../../migrations/0004-written-with-labels.ts';
-import { linksIn } from '../../migrations/0004-written-with-links.ts';
-import { listsIn } from '../../migrations/0004-written-with-lists.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
+import { stepsOfBoth } from '../../migrations/steps-of-both.ts';
 import type { StoreDatabase } from '../../schema.ts';
 import { schemaOfV01 } from './0001-jobs.ts';
 import { schemaOfV03 } from './0003-receipts.ts';
@@ -32,19 +19,7 @@ export const STEPS: readonly SqliteStep[] = [
   { name: '0001-jobs', sql: schemaOfV01 },
   { name: '0003-receipts', sql: schemaOfV03 },
   { name: '0004-schema', sql: schemaOfV4, fill: fillV4 },
-  { name: '0004-with-used-outputs', sql: findOutputs },
-  { name: '0004-with-verdicts', sql: gradingTablesIn(spelling) },
-  { name: '0004-with-whole-outputs', sql: largeOutputsIn(spelling) },
-  { name: '0004-with-whole-programs', sql: buildsIn(spelling) },
-  { name: '0004-with-whole-statements', sql: statementsIn(spelling) },
-  { name: '0004-with-written-log', sql: logTablesIn(spelling) },
-  { name: '0004-without-lost-promises', sql: promiseTablesIn(spelling) },
-  { name: '0004-without-silent-tools', sql: toolTablesIn(spelling) },
-  { name: '0004-written-beside', sql: writtenBesideIn(spelling) },
-  { name: '0004-written-sessions', sql: sessionsIn(spelling) },
-  { name: '0004-written-with-labels', sql: labelsIn(spelling) },
-  { name: '0004-written-with-links', sql: linksIn(spelling) },
-  { name: '0004-written-with-lists', sql: listsIn(spelling) },
+  ...stepsOfBoth(spelling),
 ];
 
 const UNRELEASED = [
