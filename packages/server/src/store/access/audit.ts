@@ -4,6 +4,7 @@
 import { isJsonObject, verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { sql } from 'kysely';
+import { JOB, selectBy } from '../by-column.ts';
 import { storedPages } from '../history/stored-history.ts';
 import { eventsOfStoredRun, isRun } from '../history/stored-runs.ts';
 import { prepared } from '../prepared.ts';
@@ -24,13 +25,7 @@ const selectJobs = prepared((db, { tenant, job_id }: JobKey) =>
     .limit(sql.lit(200)),
 );
 
-const selectReceipt = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('receipts')
-    .select(['receipt_json', 'receipt_sha256'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
-);
+const selectReceipt = selectBy('receipts', JOB, ['receipt_json', 'receipt_sha256']);
 
 /** @throws StoreError `corrupt` that names the first job whose history or receipt does not have its digests. */
 export async function auditStore(db: StoreDatabase): Promise<void> {

@@ -1,5 +1,6 @@
 /** Indexed credentials. Only the hash of a secret is stored. `access/` decides whether a credential is valid now. */
 import type { Scope } from '@vouchbox/protocol';
+import { insertOf, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { CredentialRow } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -10,19 +11,6 @@ interface Revocation {
   readonly credential_id: string;
   readonly at: string;
 }
-
-const insertCredential = prepared((db, row: CredentialTable) =>
-  db.insertInto('credentials').values({
-    credential_id: row.credential_id,
-    tenant: row.tenant,
-    principal: row.principal,
-    scopes: row.scopes,
-    secret_sha256: row.secret_sha256,
-    created_at: row.created_at,
-    expires_at: row.expires_at,
-    revoked_at: row.revoked_at,
-  }),
-);
 
 /** Named, because a newer version may add a column while this one works. */
 const COLUMNS = [
@@ -36,9 +24,9 @@ const COLUMNS = [
   'revoked_at',
 ] as const;
 
-const selectCredential = prepared((db, { credential_id }: { credential_id: string }) =>
-  db.selectFrom('credentials').select(COLUMNS).where('credential_id', '=', credential_id),
-);
+const insertCredential = insertOf('credentials', COLUMNS);
+
+const selectCredential = selectBy('credentials', ['credential_id'], COLUMNS);
 
 const endEarlier = prepared((db, { credential_id, at }: Revocation) =>
   db

@@ -1,5 +1,6 @@
 /** Links to results: stored as hashes of their secrets, with the authority of their makers. */
 import { type LinkPart, linksOfJobMax, linksOfTenantMax } from '@vouchbox/protocol/vocabulary';
+import { deleteBy, insertOf, JOB, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { LinkRow } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -18,9 +19,7 @@ interface OfJob {
   readonly now: string;
 }
 
-const selectPrincipal = prepared((db, { tenant, job_id }: Omit<OfJob, 'now'>) =>
-  db.selectFrom('job_specs').select('principal').where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
+const selectPrincipal = selectBy('job_specs', JOB, ['principal']);
 
 const countLinks = prepared((db, { tenant, job_id, now }: OfJob) =>
   db
@@ -31,23 +30,6 @@ const countLinks = prepared((db, { tenant, job_id, now }: OfJob) =>
     ])
     .where('tenant', '=', tenant)
     .where('expires_at', '>', now),
-);
-
-const insertLink = prepared((db, row: JobLinkTable) =>
-  db.insertInto('job_links').values({
-    tenant: row.tenant,
-    job_id: row.job_id,
-    link_id: row.link_id,
-    secret_sha256: row.secret_sha256,
-    shows: row.shows,
-    principal: row.principal,
-    auth_method: row.auth_method,
-    credential_id: row.credential_id,
-    scopes: row.scopes,
-    authority_expires_at: row.authority_expires_at,
-    created_at: row.created_at,
-    expires_at: row.expires_at,
-  }),
 );
 
 /** More than one for each new link, so that those that ended become fewer; few, so that making one stays fast. */
@@ -82,9 +64,9 @@ const COLUMNS = [
   'expires_at',
 ] as const;
 
-const selectLink = prepared((db, { link_id }: { link_id: string }) =>
-  db.selectFrom('job_links').select(COLUMNS).where('link_id', '=', link_id),
-);
+const insertLink = insertOf('job_links', COLUMNS);
+
+const selectLink = selectBy('job_links', ['link_id'], COLUMNS);
 
 const selectLinks = prepared((db, { tenant, job_id, now }: OfJob) =>
   db
@@ -97,9 +79,7 @@ const selectLinks = prepared((db, { tenant, job_id, now }: OfJob) =>
     .orderBy('link_id'),
 );
 
-const deleteLink = prepared((db, { tenant, job_id, link_id }: Pick<JobLinkTable, 'tenant' | 'job_id' | 'link_id'>) =>
-  db.deleteFrom('job_links').where('tenant', '=', tenant).where('job_id', '=', job_id).where('link_id', '=', link_id),
-);
+const deleteLink = deleteBy('job_links', [...JOB, 'link_id']);
 
 /** The links of an issued credential end with it. */
 export const endLinks = prepared((db, { credential_id, at }: { credential_id: string; at: string }) =>

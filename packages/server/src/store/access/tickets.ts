@@ -1,10 +1,10 @@
 /** Stream tickets: stored as hashes, and deleted by their use. Spec § Authentication 6. */
 import type { Whoami } from '@vouchbox/protocol';
+import { insertOf } from '../by-column.ts';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
 import type { StreamTicketInput } from '../records/inputs.ts';
 import type { StoreDatabase } from '../schema.ts';
-import type { StreamTicketTable } from '../schema-of-access.ts';
 import { authorityOf, callerOf } from './authority.ts';
 
 interface TicketUse {
@@ -12,20 +12,6 @@ interface TicketUse {
   readonly job_id: string;
   readonly now: string;
 }
-
-const insertTicket = prepared((db, row: StreamTicketTable) =>
-  db.insertInto('stream_tickets').values({
-    ticket_sha256: row.ticket_sha256,
-    tenant: row.tenant,
-    job_id: row.job_id,
-    principal: row.principal,
-    auth_method: row.auth_method,
-    credential_id: row.credential_id,
-    scopes: row.scopes,
-    authority_expires_at: row.authority_expires_at,
-    expires_at: row.expires_at,
-  }),
-);
 
 /** More than one for each new ticket, so that expired tickets become fewer; few, so that a mint stays fast. */
 const forgottenMax = 16;
@@ -54,6 +40,8 @@ const COLUMNS = [
   'authority_expires_at',
   'expires_at',
 ] as const;
+
+const insertTicket = insertOf('stream_tickets', ['ticket_sha256', ...COLUMNS]);
 
 const takeTicket = prepared((db, { ticket_sha256 }: Pick<TicketUse, 'ticket_sha256'>) =>
   db.deleteFrom('stream_tickets').where('ticket_sha256', '=', ticket_sha256).returning(COLUMNS),

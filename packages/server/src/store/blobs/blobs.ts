@@ -5,9 +5,10 @@
  * output of a job is a copy from the beginning: see `large-outputs.ts`.
  */
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import { deleteBy, GRADING, insertNew, insertOf, JOB, same, selectBy, UPLOAD, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey, StoredBlobRow } from '../records/rows.ts';
-import type { BlobPieceTable, BlobTable, StoreDatabase, Tables } from '../schema.ts';
+import type { BlobPieceTable, StoreDatabase, Tables } from '../schema.ts';
 import { HELD } from './blobs-named.ts';
 
 /** One blob of one tenant. */
@@ -53,16 +54,7 @@ export interface UnusedBlobs {
   readonly limit: number;
 }
 
-export const insertUpload = prepared((db, row: Omit<BlobTable, 'is_whole'>) =>
-  db.insertInto('blobs').values({
-    tenant: row.tenant,
-    blob_id: row.blob_id,
-    sha256: row.sha256,
-    size_bytes: row.size_bytes,
-    is_whole: 0,
-    used_at: row.used_at,
-  }),
-);
+export const insertUpload = insertOf('blobs', [...UPLOAD, 'sha256', 'size_bytes', 'used_at'], { is_whole: 0 });
 
 /** A digest is shorter. */
 const isCopy = sql<SqlBool>`length(sha256) > 64`;
@@ -91,41 +83,10 @@ const selectHeldBytes = prepared((db, { tenant }: { tenant: string }) =>
     .where('sha256', 'like', sql.lit(`${HELD}%`)),
 );
 
-const selectUpload = prepared((db, { tenant, blob_id }: UploadKey) =>
-  db
-    .selectFrom('blobs')
-    .select('sha256')
-    .where('tenant', '=', tenant)
-    .where('blob_id', '=', blob_id)
-    .where('is_whole', '=', sql.lit(0)),
-);
-
-const selectWhole = prepared((db, { tenant, sha256 }: BlobKey) =>
-  db
-    .selectFrom('blobs')
-    .select(['blob_id', 'size_bytes'])
-    .where('tenant', '=', tenant)
-    .where('sha256', '=', sha256)
-    .where('is_whole', '=', sql.lit(1)),
-);
-
-const insertPiece = prepared((db, row: BlobPieceTable) =>
-  db.insertInto('blob_pieces').values({
-    tenant: row.tenant,
-    blob_id: row.blob_id,
-    position: row.position,
-    content: row.content,
-  }),
-);
-
-const selectPiece = prepared((db, { tenant, blob_id, position }: UploadKey & { position: number }) =>
-  db
-    .selectFrom('blob_pieces')
-    .select('content')
-    .where('tenant', '=', tenant)
-    .where('blob_id', '=', blob_id)
-    .where('position', '=', position),
-);
+const selectUpload = selectBy('blobs', UPLOAD, ['sha256'], { where: { is_whole: 0 } });
+const selectWhole = selectBy('blobs', ['tenant', 'sha256'], ['blob_id', 'size_bytes'], { where: { is_whole: 1 } });
+const insertPiece = insertOf('blob_pieces', [...UPLOAD, 'position', 'content']);
+const selectPiece = selectBy('blob_pieces', [...UPLOAD, 'position'], ['content']);
 
 const selectLastPiece = prepared((db, { tenant, blob_id }: UploadKey) =>
   db
@@ -145,48 +106,23 @@ const deletePieces = prepared((db, { tenant, blob_id, from }: UploadKey & { from
     .where('position', '>=', from),
 );
 
-const makeWhole = prepared((db, row: UploadKey & { size_bytes: number; used_at: string }) =>
-  db
-    .updateTable('blobs')
-    .set({ is_whole: 1, size_bytes: row.size_bytes, used_at: row.used_at })
-    .where('tenant', '=', row.tenant)
-    .where('blob_id', '=', row.blob_id),
-);
-
-export const useWhole = prepared((db, row: BlobKey & { used_at: string }) =>
-  db
-    .updateTable('blobs')
-    .set({ used_at: row.used_at })
-    .where('tenant', '=', row.tenant)
-    .where('sha256', '=', row.sha256)
-    .where('is_whole', '=', sql.lit(1)),
-);
-
-export const deleteBlob = prepared((db, { tenant, blob_id }: UploadKey) =>
-  db.deleteFrom('blobs').where('tenant', '=', tenant).where('blob_id', '=', blob_id),
-);
+const makeWhole = updateBy('blobs', UPLOAD, ['size_bytes', 'used_at'], { to: { is_whole: 1 } });
+export const useWhole = updateBy('blobs', ['tenant', 'sha256'], ['used_at'], { where: { is_whole: 1 } });
+export const deleteBlob = deleteBy('blobs', UPLOAD);
 
 /** Whether a job or a grading that has not ended names the blob. */
 function isNeeded(row: ExpressionBuilder<Tables, 'blobs'>) {
   const ofJobs = row
     .selectFrom('job_blobs')
-    .innerJoin('jobs', (join) =>
-      join.onRef('jobs.tenant', '=', 'job_blobs.tenant').onRef('jobs.job_id', '=', 'job_blobs.job_id'),
-    )
+    .innerJoin('jobs', (join) => join.on(same(JOB, 'jobs', 'job_blobs')))
     .select('job_blobs.job_id')
-    .whereRef('job_blobs.tenant', '=', 'blobs.tenant')
-    .whereRef('job_blobs.blob_id', '=', 'blobs.blob_id')
+    .where(same(UPLOAD, 'job_blobs', 'blobs'))
     .where('jobs.finished_at', 'is', null);
   const ofGradings = row
     .selectFrom('grading_blobs')
-    .innerJoin('gradings', (join) =>
-      join
-        .onRef('gradings.tenant', '=', 'grading_blobs.tenant')
-        .onRef('gradings.grading_id', '=', 'grading_blobs.grading_id'),
-    )
+    .innerJoin('gradings', (join) => join.on(same(GRADING, 'gradings', 'grading_blobs')))
     .select('grading_blobs.blob_id')
-    .whereRef('grading_blobs.tenant', '=', 'blobs.tenant')
-    .whereRef('grading_blobs.blob_id', '=', 'blobs.blob_id')
+    .where(same(UPLOAD, 'grading_blobs', 'blobs'))
     .where('gradings.finished_at', 'is', null);
   return row.or([row.exists(ofJobs), row.exists(ofGradings)]);
 }
@@ -226,12 +162,7 @@ const deleteUnused = prepared((db, { tenant, blob_id, used_at }: UploadKey & { u
     .where('used_at', '=', used_at),
 );
 
-const insertName = prepared((db, row: JobKey & { blob_id: string }) =>
-  db
-    .insertInto('job_blobs')
-    .values({ tenant: row.tenant, job_id: row.job_id, blob_id: row.blob_id })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+const insertName = insertNew('job_blobs', [...JOB, 'blob_id']);
 
 /** Begins an upload, unless the tenant has as much as it may. Its pieces may follow. */
 export async function beginUpload(db: StoreDatabase, input: BeginUpload): Promise<'begun' | 'full'> {

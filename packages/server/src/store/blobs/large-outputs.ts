@@ -5,56 +5,37 @@
  */
 import type { ArtifactRecord, StoredLargeOutputs } from '@vouchbox/protocol';
 import { sql } from 'kysely';
+import { insertOf, JOB, same, UPLOAD, updateBy } from '../by-column.ts';
 import { prepared, together } from '../prepared.ts';
 import type { JobKey, KeptOutput, StoredBlobRow } from '../records/rows.ts';
-import type { LargeOutputTable, StoreDatabase } from '../schema.ts';
-import { type BlobKey, deleteBlob, insertUpload, nameBlob, type UploadKey, useBlob } from './blobs.ts';
+import type { StoreDatabase } from '../schema.ts';
+import { type BlobKey, deleteBlob, insertUpload, nameBlob, useBlob } from './blobs.ts';
 import { copyNameOf, roomOf } from './blobs-named.ts';
 
 /** In the text of a specification that asks for large outputs, and of no other: within a text, the quotes are escaped. */
 const ASKING = '"large_outputs":{';
 
-const insertOutput = prepared((db, row: LargeOutputTable) =>
-  db.insertInto('large_outputs').values({
-    tenant: row.tenant,
-    job_id: row.job_id,
-    position: row.position,
-    path: row.path,
-    size_bytes: row.size_bytes,
-    sha256: row.sha256,
-    blob_id: row.blob_id,
-  }),
-);
+const insertOutput = insertOf('large_outputs', [...JOB, 'position', 'path', 'size_bytes', 'sha256', 'blob_id']);
 
 const selectRoom = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('job_blobs')
-    .innerJoin('blobs', (join) =>
-      join.onRef('blobs.tenant', '=', 'job_blobs.tenant').onRef('blobs.blob_id', '=', 'job_blobs.blob_id'),
-    )
+    .innerJoin('blobs', (join) => join.on(same(UPLOAD, 'blobs', 'job_blobs')))
     .select(['blobs.tenant', 'blobs.blob_id'])
     .where('job_blobs.tenant', '=', tenant)
     .where('job_blobs.job_id', '=', job_id)
     .where('blobs.is_whole', '=', sql.lit(0)),
 );
 
-const makeOutput = prepared((db, row: UploadKey & BlobKey & { size_bytes: number; used_at: string }) =>
-  db
-    .updateTable('blobs')
-    .set({ is_whole: 1, sha256: row.sha256, size_bytes: row.size_bytes, used_at: row.used_at })
-    .where('tenant', '=', row.tenant)
-    .where('blob_id', '=', row.blob_id)
-    .where('is_whole', '=', sql.lit(0)),
-);
+const makeOutput = updateBy('blobs', UPLOAD, ['sha256', 'size_bytes', 'used_at'], {
+  to: { is_whole: 1 },
+  where: { is_whole: 0 },
+});
 
 const selectOutputs = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('job_specs')
-    .leftJoin('large_outputs', (join) =>
-      join
-        .onRef('large_outputs.tenant', '=', 'job_specs.tenant')
-        .onRef('large_outputs.job_id', '=', 'job_specs.job_id'),
-    )
+    .leftJoin('large_outputs', (join) => join.on(same(JOB, 'large_outputs', 'job_specs')))
     .select(['large_outputs.path', 'large_outputs.size_bytes', 'large_outputs.sha256'])
     .where('job_specs.tenant', '=', tenant)
     .where('job_specs.job_id', '=', job_id)
@@ -65,9 +46,7 @@ const selectOutputs = prepared((db, { tenant, job_id }: JobKey) =>
 const selectBlob = prepared((db, { tenant, sha256 }: BlobKey) =>
   db
     .selectFrom('large_outputs')
-    .innerJoin('blobs', (join) =>
-      join.onRef('blobs.tenant', '=', 'large_outputs.tenant').onRef('blobs.blob_id', '=', 'large_outputs.blob_id'),
-    )
+    .innerJoin('blobs', (join) => join.on(same(UPLOAD, 'blobs', 'large_outputs')))
     .select(['blobs.blob_id', 'blobs.size_bytes'])
     .where('large_outputs.tenant', '=', tenant)
     .where('large_outputs.sha256', '=', sha256)

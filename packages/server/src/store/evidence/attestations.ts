@@ -5,6 +5,7 @@
 import assert from 'node:assert';
 import { sha256Hex } from '@vouchbox/evidence';
 import { sql } from 'kysely';
+import { deleteBy, insertOf, JOB, same, selectBy } from '../by-column.ts';
 import { expanded, isCompressed } from '../history/compressed.ts';
 import { resultPosition } from '../objects/content-places.ts';
 import { objectOf, releaseResult } from '../objects/objects.ts';
@@ -49,9 +50,7 @@ const resume = prepared((db, { at }: { at: string }) =>
     .where('attempts', '>', sql.lit(0)),
 );
 
-const leaveOutbox = prepared((db, { tenant, job_id }: JobKey) =>
-  db.deleteFrom('attestation_outbox').where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
+const leaveOutbox = deleteBy('attestation_outbox', JOB);
 
 const enterOutbox = prepared((db, row: JobKey & { at: string; error: string | null; error_at: string | null }) =>
   db.insertInto('attestation_outbox').values({
@@ -65,21 +64,18 @@ const enterOutbox = prepared((db, row: JobKey & { at: string; error: string | nu
   }),
 );
 
-const insertAttestation = prepared((db, row: AttestationTable) =>
-  db.insertInto('attestations').values({
-    tenant: row.tenant,
-    job_id: row.job_id,
-    key_id: row.key_id,
-    receipt_sha256: row.receipt_sha256,
-    result_sha256: row.result_sha256,
-    result_size_bytes: row.result_size_bytes,
-    envelope_sha256: row.envelope_sha256,
-    envelope_size_bytes: row.envelope_size_bytes,
-    created_at: row.created_at,
-    result_artifact: row.result_artifact,
-    envelope: row.envelope,
-  }),
-);
+const insertAttestation = insertOf('attestations', [
+  ...JOB,
+  'key_id',
+  'receipt_sha256',
+  'result_sha256',
+  'result_size_bytes',
+  'envelope_sha256',
+  'envelope_size_bytes',
+  'created_at',
+  'result_artifact',
+  'envelope',
+]);
 
 const insertEntry = prepared((db, { tenant, job_id, leaf_hash }: JobKey & { leaf_hash: Uint8Array }) =>
   db
@@ -94,20 +90,13 @@ const insertEntry = prepared((db, { tenant, job_id, leaf_hash }: JobKey & { leaf
     ),
 );
 
-const deleteAttestation = prepared((db, { tenant, job_id }: JobKey) =>
-  db.deleteFrom('attestations').where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
-
-const selectReceiptDigest = prepared((db, { tenant, job_id }: JobKey) =>
-  db.selectFrom('receipts').select('receipt_sha256').where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
+const deleteAttestation = deleteBy('attestations', JOB);
+const selectReceiptDigest = selectBy('receipts', JOB, ['receipt_sha256']);
 
 const selectStored = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('attestations')
-    .leftJoin('receipts', (join) =>
-      join.onRef('receipts.tenant', '=', 'attestations.tenant').onRef('receipts.job_id', '=', 'attestations.job_id'),
-    )
+    .leftJoin('receipts', (join) => join.on(same(JOB, 'receipts', 'attestations')))
     .select([
       'attestations.tenant',
       'attestations.key_id',
@@ -123,9 +112,7 @@ const selectStored = prepared((db, { tenant, job_id }: JobKey) =>
     .where('attestations.job_id', '=', job_id),
 );
 
-const selectResult = prepared((db, { tenant, job_id }: JobKey) =>
-  db.selectFrom('attestations').select('result_artifact').where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
+const selectResult = selectBy('attestations', JOB, ['result_artifact']);
 
 /** Puts a job that just ended into the outbox; part of its terminal transaction. */
 export function queueForAttestation(db: StoreDatabase, row: JobKey & { at: string }): void {

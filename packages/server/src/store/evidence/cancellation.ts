@@ -1,27 +1,17 @@
 /** A request to end a job: a queued job ends here, and for a running job the request is recorded once. */
 import type { EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
+import { JOB, selectBy, updateBy } from '../by-column.ts';
 import { extendChain, storedEvents } from '../history/events.ts';
 import { claimantOf } from '../jobs/claims.ts';
 import { peerOf } from '../jobs/pairs.ts';
-import { prepared } from '../prepared.ts';
 import type { CancelResult } from '../records/answers.ts';
 import type { CancelInput } from '../records/inputs.ts';
-import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { finish } from './outcomes.ts';
 
-const selectForCancel = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('jobs')
-    .select(['tenant', 'job_id', 'status', 'cancellation_requested', 'chain_seq', 'chain_head'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
-);
-
-const markRequested = prepared((db, { tenant, job_id }: JobKey) =>
-  db.updateTable('jobs').set({ cancellation_requested: 1 }).where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
+const selectForCancel = selectBy('jobs', JOB, [...JOB, 'status', 'cancellation_requested', 'chain_seq', 'chain_head']);
+const markRequested = updateBy('jobs', JOB, [], { to: { cancellation_requested: 1 } });
 
 /** Requests the end of a job, and with it of the one that its program talks to: queued jobs end now, running ones are marked. */
 export async function requestCancel(db: StoreDatabase, input: CancelInput): Promise<CancelResult> {

@@ -14,6 +14,7 @@ import {
 import type { ArtifactRecord, EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { storeLargeOutputs } from '../blobs/large-outputs.ts';
+import { insertOf, JOB, same, updateBy } from '../by-column.ts';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
 import { endClaim } from '../jobs/claims.ts';
 import { executionText, recordExecution } from '../jobs/jobs.ts';
@@ -25,7 +26,7 @@ import { prepared, together } from '../prepared.ts';
 import type { FinishAnswer } from '../records/answers.ts';
 import type { PackedFinish } from '../records/inputs.ts';
 import type { JobKey, StoredArtifact } from '../records/rows.ts';
-import type { ArtifactTable, JobTable, ReceiptTable, StoreDatabase } from '../schema.ts';
+import type { JobTable, StoreDatabase } from '../schema.ts';
 import { queueForAttestation } from './attestations.ts';
 import { eventChain, receiptOf, type TerminalFacts } from './receipts.ts';
 import { type StoredContents, storedContents } from './stored-contents.ts';
@@ -33,9 +34,7 @@ import { type StoredContents, storedContents } from './stored-contents.ts';
 const selectUnfinished = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('jobs')
-    .leftJoin('job_specs', (join) =>
-      join.onRef('job_specs.tenant', '=', 'jobs.tenant').onRef('job_specs.job_id', '=', 'jobs.job_id'),
-    )
+    .leftJoin('job_specs', (join) => join.on(same(JOB, 'job_specs', 'jobs')))
     .select([
       'jobs.tenant',
       'jobs.job_id',
@@ -56,57 +55,26 @@ const selectUnfinished = prepared((db, { tenant, job_id }: JobKey) =>
 type Ending = ChainedJob &
   Pick<JobTable, 'status' | 'finished_at' | 'duration_ms' | 'exit_code' | 'signal' | 'terminal_reason' | 'truncated'>;
 
-const endJob = prepared((db, ending: Ending) =>
-  db
-    .updateTable('jobs')
-    .set({
-      status: ending.status,
-      finished_at: ending.finished_at,
-      duration_ms: ending.duration_ms,
-      exit_code: ending.exit_code,
-      signal: ending.signal,
-      terminal_reason: ending.terminal_reason,
-      truncated: ending.truncated,
-      chain_seq: ending.chain_seq,
-      chain_head: ending.chain_head,
-    })
-    .where('tenant', '=', ending.tenant)
-    .where('job_id', '=', ending.job_id),
-);
+const endJob = updateBy('jobs', JOB, [
+  'status',
+  'finished_at',
+  'duration_ms',
+  'exit_code',
+  'signal',
+  'terminal_reason',
+  'truncated',
+  'chain_seq',
+  'chain_head',
+]);
 
-const endLabels = prepared((db, { tenant, job_id, status }: Pick<PackedFinish, keyof JobKey | 'status'>) =>
-  db.updateTable('job_labels').set({ ended: status }).where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
-
-const insertArtifact = prepared((db, row: ArtifactTable) =>
-  db.insertInto('artifacts').values({
-    tenant: row.tenant,
-    job_id: row.job_id,
-    position: row.position,
-    path: row.path,
-    size_bytes: row.size_bytes,
-    sha256: row.sha256,
-    content: row.content,
-  }),
-);
-
-const insertReceipt = prepared((db, row: ReceiptTable) =>
-  db.insertInto('receipts').values({
-    tenant: row.tenant,
-    job_id: row.job_id,
-    receipt_json: row.receipt_json,
-    receipt_sha256: row.receipt_sha256,
-    salt: row.salt,
-    also: row.also,
-  }),
-);
+const endLabels = updateBy('job_labels', JOB, ['ended']);
+const insertArtifact = insertOf('artifacts', [...JOB, 'position', 'path', 'size_bytes', 'sha256', 'content']);
+const insertReceipt = insertOf('receipts', [...JOB, 'receipt_json', 'receipt_sha256', 'salt', 'also']);
 
 const selectArtifacts = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('jobs')
-    .leftJoin('artifacts', (join) =>
-      join.onRef('artifacts.tenant', '=', 'jobs.tenant').onRef('artifacts.job_id', '=', 'jobs.job_id'),
-    )
+    .leftJoin('artifacts', (join) => join.on(same(JOB, 'artifacts', 'jobs')))
     .select(['artifacts.path', 'artifacts.size_bytes', 'artifacts.sha256', 'artifacts.content'])
     .where('jobs.tenant', '=', tenant)
     .where('jobs.job_id', '=', job_id)
@@ -135,7 +103,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
     insertEvents(db, linked);
     if (executionText(input.execution) !== job.execution) recordExecution(db, input, input.execution);
     endJob.send(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
-    if (job.labels !== null) endLabels.send(db, input);
+    if (job.labels !== null) endLabels.send(db, { ...keyOf(input), ended: input.status });
     if (job.status === 'queued') dequeue(db, input);
     else endedRunning(db, input.tenant);
   });

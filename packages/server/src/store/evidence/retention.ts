@@ -1,9 +1,9 @@
 /** Removes whole terminal jobs that are older than the operator wants to keep, a few at a time. */
 import { CANARY_TENANT, canaryNamedMilliseconds } from '@vouchbox/evidence';
 import { sql } from 'kysely';
+import { deleteBy, GRADING, hasIn, JOB, same } from '../by-column.ts';
 import { loosenObjects } from '../objects/objects.ts';
 import { prepared } from '../prepared.ts';
-import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
 interface Step {
@@ -35,14 +35,9 @@ function ended(db: StoreDatabase, { before, canariesBefore, limit }: Choice) {
           row.exists(
             row
               .selectFrom('grading_jobs')
-              .innerJoin('gradings', (join) =>
-                join
-                  .onRef('gradings.tenant', '=', 'grading_jobs.tenant')
-                  .onRef('gradings.grading_id', '=', 'grading_jobs.grading_id'),
-              )
+              .innerJoin('gradings', (join) => join.on(same(GRADING, 'gradings', 'grading_jobs')))
               .select('grading_jobs.job_id')
-              .whereRef('grading_jobs.tenant', '=', 'jobs.tenant')
-              .whereRef('grading_jobs.job_id', '=', 'jobs.job_id')
+              .where(same(JOB, 'grading_jobs', 'jobs'))
               .where('gradings.finished_at', 'is', null),
           ),
         ),
@@ -53,52 +48,18 @@ function ended(db: StoreDatabase, { before, canariesBefore, limit }: Choice) {
 }
 
 function attested(db: StoreDatabase, step: Choice) {
-  return ended(db, step).where((row) =>
-    row.not(
-      row.exists(
-        row
-          .selectFrom('attestation_outbox')
-          .select('attestation_outbox.job_id')
-          .whereRef('attestation_outbox.tenant', '=', 'jobs.tenant')
-          .whereRef('attestation_outbox.job_id', '=', 'jobs.job_id'),
-      ),
-    ),
-  );
+  return ended(db, step).where(({ not }) => not(hasIn('attestation_outbox', JOB, { of: 'jobs' })));
 }
 
 function logged(db: StoreDatabase, step: Choice) {
   return attested(db, step)
-    .where((row) =>
-      row.not(
-        row.exists(
-          row
-            .selectFrom('log_entries')
-            .select('log_entries.job_id')
-            .whereRef('log_entries.tenant', '=', 'jobs.tenant')
-            .whereRef('log_entries.job_id', '=', 'jobs.job_id')
-            .where('log_entries.position', 'is', null),
-        ),
-      ),
-    )
-    .where((row) =>
-      row.not(
-        row.exists(
-          row
-            .selectFrom('log_pending')
-            .select('log_pending.job_id')
-            .whereRef('log_pending.tenant', '=', 'jobs.tenant')
-            .whereRef('log_pending.job_id', '=', 'jobs.job_id')
-            .where('log_pending.position', 'is', null),
-        ),
-      ),
-    );
+    .where(({ not }) => not(hasIn('log_entries', JOB, { of: 'jobs', where: sql`log_entries.position is null` })))
+    .where(({ not }) => not(hasIn('log_pending', JOB, { of: 'jobs', where: sql`log_pending.position is null` })));
 }
 
 const selectEnded = { removed: prepared(ended), kept: prepared(attested), logged: prepared(logged) };
 
-const deleteJob = prepared((db, { tenant, job_id }: JobKey) =>
-  db.deleteFrom('jobs').where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
+const deleteJob = deleteBy('jobs', JOB);
 
 /**
  * A step ends with the job that brings it to this many events. A job with as many events as the recording caps allow is

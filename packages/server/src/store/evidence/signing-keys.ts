@@ -3,6 +3,7 @@
  * private half is never in the store. Only on PostgreSQL.
  */
 import { sql } from 'kysely';
+import { insertNew, updateBy } from '../by-column.ts';
 import { prepared, requireNode } from '../prepared.ts';
 import type { StoreDatabase } from '../schema.ts';
 
@@ -12,12 +13,7 @@ export interface RegisteredKey {
   readonly public_key_pem: string;
 }
 
-const insertKey = prepared((db, { key_id, public_key_pem }: RegisteredKey) =>
-  db
-    .insertInto('signing_keys')
-    .values({ key_id, public_key_pem })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+const insertKey = insertNew('signing_keys', ['key_id', 'public_key_pem']);
 
 /** Before all that are there, so that the last one stays the one that signs. */
 const insertRetired = prepared((db, { key_id, public_key_pem }: RegisteredKey) =>
@@ -31,9 +27,7 @@ const insertRetired = prepared((db, { key_id, public_key_pem }: RegisteredKey) =
     .onConflict((conflict) => conflict.doNothing()),
 );
 
-const noteUse = prepared((db, { key_id, node }: { key_id: string; node: number }) =>
-  db.updateTable('nodes').set({ signs_with: key_id }).where('node', '=', node),
-);
+const noteUse = updateBy('nodes', ['node'], ['signs_with']);
 
 const lockUse = prepared((db) => db.selectFrom('holders').select('turn').forUpdate());
 
@@ -72,7 +66,7 @@ export async function registerKey(
   if (other !== null) return other;
   for (const one of retired.toReversed()) insertRetired.send(db, one);
   insertKey.send(db, key);
-  noteUse.send(db, { key_id: key.key_id, node });
+  noteUse.send(db, { node, signs_with: key.key_id });
   return null;
 }
 

@@ -1,90 +1,33 @@
 /** The transaction that accepts a grading: bounds, key, programs, tests and the blobs that they name, all or none. */
 import { blob, dropUploads } from '../blobs/blobs.ts';
 import { heldNameOf } from '../blobs/blobs-named.ts';
+import { GRADING, insertNew, insertOf, same } from '../by-column.ts';
 import { queuedPlaces } from '../jobs/admission.ts';
 import { prepared } from '../prepared.ts';
 import type { GradingAdmission } from '../records/gradings.ts';
-import type { GradingTable, StoreDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 
 const findKey = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
   db
     .selectFrom('grading_keys')
-    .innerJoin('gradings', (join) =>
-      join
-        .onRef('gradings.tenant', '=', 'grading_keys.tenant')
-        .onRef('gradings.grading_id', '=', 'grading_keys.grading_id'),
-    )
+    .innerJoin('gradings', (join) => join.on(same(GRADING, 'gradings', 'grading_keys')))
     .select(['grading_keys.grading_id', 'grading_keys.spec_sha256', 'gradings.created_at'])
     .where('grading_keys.tenant', '=', tenant)
     .where('grading_keys.idempotency_key', '=', key),
 );
 
-const insertKey = prepared((db, row: { tenant: string; grading_id: string; key: string; spec_sha256: string }) =>
-  db.insertInto('grading_keys').values({
-    tenant: row.tenant,
-    grading_id: row.grading_id,
-    idempotency_key: row.key,
-    spec_sha256: row.spec_sha256,
-  }),
-);
+const insertKey = insertOf('grading_keys', [...GRADING, 'idempotency_key', 'spec_sha256']);
 
-type NewGrading = Pick<
-  GradingTable,
-  'tenant' | 'grading_id' | 'principal' | 'created_at' | 'programs' | 'tests' | 'common'
->;
+const insertGrading = insertOf('gradings', [...GRADING, 'principal', 'created_at', 'programs', 'tests', 'common'], {
+  status: 'running',
+  cancellation_requested: 0,
+  runs_ended: 0,
+  last_seq: 0,
+});
 
-const insertGrading = prepared((db, row: NewGrading) =>
-  db.insertInto('gradings').values({
-    tenant: row.tenant,
-    grading_id: row.grading_id,
-    status: 'running',
-    principal: row.principal,
-    created_at: row.created_at,
-    finished_at: null,
-    cancellation_requested: 0,
-    programs: row.programs,
-    tests: row.tests,
-    runs_ended: 0,
-    last_seq: 0,
-    common: row.common,
-  }),
-);
-
-interface Part {
-  readonly tenant: string;
-  readonly grading_id: string;
-  readonly position: number;
-  readonly head: string;
-  readonly content: string;
-}
-
-const insertProgram = prepared((db, row: Part) =>
-  db.insertInto('grading_programs').values({
-    tenant: row.tenant,
-    grading_id: row.grading_id,
-    position: row.position,
-    status: 'waiting',
-    state: row.head,
-    content: row.content,
-  }),
-);
-
-const insertTest = prepared((db, row: Part) =>
-  db.insertInto('grading_tests').values({
-    tenant: row.tenant,
-    grading_id: row.grading_id,
-    position: row.position,
-    head: row.head,
-    content: row.content,
-  }),
-);
-
-const insertBlob = prepared((db, row: { tenant: string; grading_id: string; blob_id: string }) =>
-  db
-    .insertInto('grading_blobs')
-    .values({ tenant: row.tenant, grading_id: row.grading_id, blob_id: row.blob_id })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+const insertProgram = insertOf('grading_programs', [...GRADING, 'position', 'state', 'content'], { status: 'waiting' });
+const insertTest = insertOf('grading_tests', [...GRADING, 'position', 'head', 'content']);
+const insertBlob = insertNew('grading_blobs', [...GRADING, 'blob_id']);
 
 /** A grading that was accepted, now or before. */
 export interface AcceptedGrading {
@@ -110,19 +53,22 @@ export async function admitGrading(db: StoreDatabase, input: GradingAdmission): 
   const key = { tenant, grading_id };
   const [programs, tests] = [input.programs.length, input.tests.length];
   insertGrading.send(db, { ...key, principal: input.principal, created_at, programs, tests, common: input.common });
-  if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
-  insertProgram.sendEach(db, rowsOf(key, input.programs));
-  insertTest.sendEach(db, rowsOf(key, input.tests));
+  if (idempotency !== null)
+    insertKey.send(db, { ...key, idempotency_key: idempotency.key, spec_sha256: idempotency.spec_sha256 });
+  insertProgram.sendEach(
+    db,
+    input.programs.map(({ head, content }, position) => ({ ...key, position, state: head, content })),
+  );
+  insertTest.sendEach(
+    db,
+    input.tests.map((part, position) => ({ ...key, position, ...part })),
+  );
   insertBlob.sendEach(
     db,
     blobs.map((blob_id) => ({ ...key, blob_id })),
   );
   dropUploads(db, tenant, input.held);
   return { kind: 'created', grading: { grading_id, created_at } };
-}
-
-function rowsOf(key: { tenant: string; grading_id: string }, parts: GradingAdmission['tests']): Part[] {
-  return parts.map((part, position) => ({ ...key, position, ...part }));
 }
 
 async function earlierGrading(

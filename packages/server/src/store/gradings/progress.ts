@@ -1,29 +1,12 @@
 /** The progress of a grading: the ends of its jobs and of its programs, its own end, and a request for it. */
-import { sql } from 'kysely';
 import { dropUploads } from '../blobs/blobs.ts';
+import { GRADING, insertOf, selectBy, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { GradedEnd, GradingKey, ProgramEnd } from '../records/gradings.ts';
-import type { GradedJob } from '../records/inputs.ts';
-import type { GradingEventTable, GradingTable, StoreDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 
-const selectSeq = prepared((db, { tenant, grading_id }: GradingKey) =>
-  db
-    .selectFrom('gradings')
-    .select(['last_seq', 'finished_at', 'cancellation_requested'])
-    .where('tenant', '=', tenant)
-    .where('grading_id', '=', grading_id),
-);
-
-const insertEvent = prepared((db, row: GradingEventTable) =>
-  db.insertInto('grading_events').values({
-    tenant: row.tenant,
-    grading_id: row.grading_id,
-    seq: row.seq,
-    timestamp: row.timestamp,
-    kind: row.kind,
-    data: row.data,
-  }),
-);
+const selectSeq = selectBy('gradings', GRADING, ['last_seq', 'finished_at', 'cancellation_requested']);
+const insertEvent = insertOf('grading_events', [...GRADING, 'seq', 'timestamp', 'kind', 'data']);
 
 const advance = prepared((db, row: GradingKey & { last_seq: number; runs: number }) =>
   db
@@ -33,37 +16,16 @@ const advance = prepared((db, row: GradingKey & { last_seq: number; runs: number
     .where('grading_id', '=', row.grading_id),
 );
 
-const endJob = prepared((db, row: GradingKey & GradedJob) =>
-  db
-    .updateTable('grading_jobs')
-    .set({ is_ended: 1 })
-    .where('tenant', '=', row.tenant)
-    .where('grading_id', '=', row.grading_id)
-    .where('program', '=', row.program)
-    .where('name', '=', row.name)
-    .where('attempt', '=', row.attempt)
-    .where('is_ended', '=', sql.lit(0)),
-);
+const endJob = updateBy('grading_jobs', [...GRADING, 'program', 'name', 'attempt'], [], {
+  to: { is_ended: 1 },
+  where: { is_ended: 0 },
+});
 
-const setProgram = prepared(
-  (db, row: Pick<ProgramEnd, 'tenant' | 'grading_id' | 'program' | 'status'> & { state: string }) =>
-    db
-      .updateTable('grading_programs')
-      .set({ status: row.status, state: row.state })
-      .where('tenant', '=', row.tenant)
-      .where('grading_id', '=', row.grading_id)
-      .where('position', '=', row.program)
-      .where('status', '=', sql.lit('waiting')),
-);
+const setProgram = updateBy('grading_programs', [...GRADING, 'position'], ['status', 'state'], {
+  where: { status: 'waiting' },
+});
 
-const selectState = prepared((db, { tenant, grading_id, program }: GradingKey & { program: number }) =>
-  db
-    .selectFrom('grading_programs')
-    .select('state')
-    .where('tenant', '=', tenant)
-    .where('grading_id', '=', grading_id)
-    .where('position', '=', program),
-);
+const selectState = selectBy('grading_programs', [...GRADING, 'position'], ['state']);
 
 const selectStatuses = prepared((db, { tenant, grading_id }: GradingKey) =>
   db
@@ -74,21 +36,8 @@ const selectStatuses = prepared((db, { tenant, grading_id }: GradingKey) =>
     .where('grading_id', '=', grading_id),
 );
 
-const endGrading = prepared((db, row: GradingKey & Pick<GradingTable, 'status'> & { at: string }) =>
-  db
-    .updateTable('gradings')
-    .set({ status: row.status, finished_at: row.at })
-    .where('tenant', '=', row.tenant)
-    .where('grading_id', '=', row.grading_id),
-);
-
-const markRequested = prepared((db, { tenant, grading_id }: GradingKey) =>
-  db
-    .updateTable('gradings')
-    .set({ cancellation_requested: 1 })
-    .where('tenant', '=', tenant)
-    .where('grading_id', '=', grading_id),
-);
+const endGrading = updateBy('gradings', GRADING, ['status', 'finished_at']);
+const markRequested = updateBy('gradings', GRADING, [], { to: { cancellation_requested: 1 } });
 
 /** Records the end of a job, once. */
 export async function endGradedJob(db: StoreDatabase, { isRun, ...end }: GradedEnd): Promise<void> {
@@ -105,20 +54,20 @@ export async function endProgram(db: StoreDatabase, { job, ...end }: ProgramEnd)
   if (job !== undefined) await endGradedJob(db, job);
   const grading = await selectSeq.first(db, end);
   if (grading === null || grading.finished_at !== null) return true;
-  const known = await selectState.first(db, end);
+  const program = { tenant: end.tenant, grading_id: end.grading_id, position: end.program };
+  const known = await selectState.first(db, program);
   const state = { ...(JSON.parse(known?.state ?? '{}') as object), ...(JSON.parse(end.ended) as object) };
-  if ((await setProgram.run(db, { ...end, state: JSON.stringify(state) })) === 0) return false;
+  if ((await setProgram.run(db, { ...program, status: end.status, state: JSON.stringify(state) })) === 0) return false;
   dropUploads(db, end.tenant, end.held);
   let last_seq = grading.last_seq + 1;
-  const { program, status } = end;
-  addEvent(db, end, { seq: last_seq, kind: 'program', data: { program, ...state, status } });
+  addEvent(db, end, { seq: last_seq, kind: 'program', data: { program: end.program, ...state, status: end.status } });
   const statuses = new Set((await selectStatuses.all(db, end)).map((row) => row.status));
   const isOver = !statuses.has('waiting');
   if (isOver) {
     const ended = statuses.has('cancelled') ? 'cancelled' : statuses.has('failed') ? 'failed' : 'finished';
     last_seq += 1;
     addEvent(db, end, { seq: last_seq, kind: 'finished', data: { status: ended } });
-    endGrading.send(db, { ...end, status: ended });
+    endGrading.send(db, { ...end, status: ended, finished_at: end.at });
   }
   advance.send(db, { ...end, last_seq, runs: 0 });
   return isOver;

@@ -1,6 +1,7 @@
 /** Gradings as their owner reads them, and as the service continues them. */
 import type { GradingEvent, ProgramState, ProgramStatus } from '@vouchbox/protocol';
 import { sql } from 'kysely';
+import { GRADING, JOB, same, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { GradedJobEnd } from '../records/answers.ts';
 import type { GradingKey, GradingRow, GradingWork } from '../records/gradings.ts';
@@ -43,31 +44,15 @@ const selectRunning = prepared((db) =>
   db.selectFrom('gradings').select(ROW).where('finished_at', 'is', null).orderBy('created_at').orderBy('grading_id'),
 );
 
-const selectPrograms = prepared((db, { tenant, grading_id }: GradingKey) =>
-  db
-    .selectFrom('grading_programs')
-    .select(['status', 'state'])
-    .where('tenant', '=', tenant)
-    .where('grading_id', '=', grading_id)
-    .orderBy('position'),
-);
-
-const selectHeads = prepared((db, { tenant, grading_id }: GradingKey) =>
-  db
-    .selectFrom('grading_tests')
-    .select('head')
-    .where('tenant', '=', tenant)
-    .where('grading_id', '=', grading_id)
-    .orderBy('position'),
-);
+const selectPrograms = selectBy('grading_programs', GRADING, ['status', 'state'], { orderBy: 'position' });
+const selectHeads = selectBy('grading_tests', GRADING, ['head'], { orderBy: 'position' });
 
 const selectJobs = prepared((db, { tenant, grading_id }: GradingKey) =>
   db
     .selectFrom('grading_jobs')
     .innerJoin('grading_programs', (join) =>
       join
-        .onRef('grading_programs.tenant', '=', 'grading_jobs.tenant')
-        .onRef('grading_programs.grading_id', '=', 'grading_jobs.grading_id')
+        .on(same(GRADING, 'grading_programs', 'grading_jobs'))
         .onRef('grading_programs.position', '=', 'grading_jobs.program'),
     )
     .select([
@@ -82,14 +67,7 @@ const selectJobs = prepared((db, { tenant, grading_id }: GradingKey) =>
     .where('grading_programs.status', '=', sql.lit('waiting')),
 );
 
-const selectProgram = prepared((db, { tenant, grading_id, position }: GradingKey & { position: number }) =>
-  db
-    .selectFrom('grading_programs')
-    .select('content')
-    .where('tenant', '=', tenant)
-    .where('grading_id', '=', grading_id)
-    .where('position', '=', position),
-);
+const selectProgram = selectBy('grading_programs', [...GRADING, 'position'], ['content']);
 
 interface TestsInput extends GradingKey {
   readonly from: number;
@@ -121,9 +99,7 @@ const selectEvents = prepared((db, page: GradingKey & { after: number; limit: nu
 const selectEnd = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('jobs')
-    .leftJoin('receipts', (join) =>
-      join.onRef('receipts.tenant', '=', 'jobs.tenant').onRef('receipts.job_id', '=', 'jobs.job_id'),
-    )
+    .leftJoin('receipts', (join) => join.on(same(JOB, 'receipts', 'jobs')))
     .select([
       'jobs.terminal_reason',
       'jobs.exit_code',

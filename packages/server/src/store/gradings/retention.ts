@@ -1,6 +1,6 @@
 /** Removes gradings that are older than the operator wants to keep. Their jobs are removed as jobs are. */
+import { deleteBy, GRADING } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
-import type { GradingKey } from '../records/gradings.ts';
 import type { StoreDatabase } from '../schema.ts';
 
 const selectEnded = prepared((db, { before, limit }: { before: string; limit: number }) =>
@@ -13,9 +13,7 @@ const selectEnded = prepared((db, { before, limit }: { before: string; limit: nu
     .limit(limit),
 );
 
-const deleteGrading = prepared((db, { tenant, grading_id }: GradingKey) =>
-  db.deleteFrom('gradings').where('tenant', '=', tenant).where('grading_id', '=', grading_id),
-);
+const deleteGrading = deleteBy('gradings', GRADING);
 
 /** Removes gradings that ended before `before`, with all their rows. Returns how many; 0 means that none is left. */
 export async function deleteEndedGradings(

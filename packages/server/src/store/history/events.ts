@@ -6,7 +6,7 @@ import assert from 'node:assert';
 import { linkEvents } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
-import { prepared } from '../prepared.ts';
+import { insertOf, JOB, selectBy, updateBy } from '../by-column.ts';
 import type { AppendAnswer, EventPage } from '../records/answers.ts';
 import type { HistoryPart } from '../records/inputs.ts';
 import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts';
@@ -19,45 +19,21 @@ import { isRun, linkedRun } from './stored-runs.ts';
 /** Where a job's chain ends. */
 export type ChainedJob = JobKey & Pick<JobTable, 'chain_seq' | 'chain_head'>;
 
-const insertEvent = prepared((db, row: EventTable) =>
-  db.insertInto('events').values({
-    tenant: row.tenant,
-    ...(Object.fromEntries(EVENT_COLUMNS.map((name) => [name, row[name]])) as Omit<EventTable, 'tenant'>),
-  }),
-);
+const insertEvent = insertOf('events', ['tenant', ...EVENT_COLUMNS]);
 
-const insertRun = prepared((db, row: OutputRunTable) =>
-  db.insertInto('output_runs').values({
-    tenant: row.tenant,
-    job_id: row.job_id,
-    seq: row.seq,
-    last_seq: row.last_seq,
-    prev_hash: row.prev_hash,
-    size_bytes: row.size_bytes,
-    event_hashes: row.event_hashes,
-    content: row.content,
-  }),
-);
+const insertRun = insertOf('output_runs', [
+  ...JOB,
+  'seq',
+  'last_seq',
+  'prev_hash',
+  'size_bytes',
+  'event_hashes',
+  'content',
+]);
 
-const moveTail = prepared((db, tail: ChainedJob) =>
-  db
-    .updateTable('jobs')
-    .set({ chain_seq: tail.chain_seq, chain_head: tail.chain_head })
-    .where('tenant', '=', tail.tenant)
-    .where('job_id', '=', tail.job_id),
-);
-
-const markTruncated = prepared((db, { tenant, job_id }: JobKey) =>
-  db.updateTable('jobs').set({ truncated: 1 }).where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
-
-const chainOf = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('jobs')
-    .select(['tenant', 'job_id', 'status', 'chain_seq', 'chain_head'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
-);
+const moveTail = updateBy('jobs', JOB, ['chain_seq', 'chain_head']);
+const markTruncated = updateBy('jobs', JOB, [], { to: { truncated: 1 } });
+const chainOf = selectBy('jobs', JOB, [...JOB, 'status', 'chain_seq', 'chain_head']);
 
 /** Events linked to the tail of a job's chain, and the new tail. */
 export interface LinkedEvents {

@@ -9,6 +9,7 @@ import { sql } from 'kysely';
 import { lackOfRoom, nameBlob } from '../blobs/blobs.ts';
 import { reserveRoom } from '../blobs/large-outputs.ts';
 import { type NamedBlobs, usedBlobs } from '../blobs/named-files.ts';
+import { insertOf, JOB, selectBy } from '../by-column.ts';
 import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
 import type { AdmitResult } from '../records/answers.ts';
@@ -22,7 +23,7 @@ import {
   type QueuedJob,
   withTools,
 } from '../records/rows.ts';
-import type { JobLabelTable, JobSpecTable, JobTable, StoreDatabase } from '../schema.ts';
+import type { JobTable, StoreDatabase } from '../schema.ts';
 import { admitTools } from './admitted-tools.ts';
 import { madeBefore, recordBuild } from './builds.ts';
 import { claim } from './claims.ts';
@@ -36,22 +37,8 @@ import { admitStep, stepOf } from './sessions.ts';
 import { submissionEvidence } from './submission-evidence.ts';
 import { joinedQueue, nextNumber, queuedCounts, startedAtOnce } from './tenants.ts';
 
-const findKey = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
-  db
-    .selectFrom('idempotency_keys')
-    .select(['job_id', 'spec_sha256'])
-    .where('tenant', '=', tenant)
-    .where('idempotency_key', '=', key),
-);
-
-const insertKey = prepared((db, row: JobKey & { key: string; spec_sha256: string }) =>
-  db.insertInto('idempotency_keys').values({
-    tenant: row.tenant,
-    idempotency_key: row.key,
-    job_id: row.job_id,
-    spec_sha256: row.spec_sha256,
-  }),
-);
+const findKey = selectBy('idempotency_keys', ['tenant', 'idempotency_key'], ['job_id', 'spec_sha256']);
+const insertKey = insertOf('idempotency_keys', [...JOB, 'idempotency_key', 'spec_sha256']);
 
 type NewJob = JobKey &
   Pick<
@@ -88,20 +75,8 @@ const insertJob = prepared((db, row: NewJob) =>
   }),
 );
 
-const insertLabel = prepared((db, { tenant, job_id, label, created_at }: Omit<JobLabelTable, 'ended'>) =>
-  db.insertInto('job_labels').values({ tenant, label, created_at, job_id }),
-);
-
-const insertSpec = prepared((db, row: JobSpecTable) =>
-  db.insertInto('job_specs').values({
-    tenant: row.tenant,
-    job_id: row.job_id,
-    execution: row.execution,
-    evidence: row.evidence,
-    requested_spec: row.requested_spec,
-    principal: row.principal,
-  }),
-);
+const insertLabel = insertOf('job_labels', ['tenant', 'label', 'created_at', 'job_id']);
+const insertSpec = insertOf('job_specs', [...JOB, 'execution', 'evidence', 'requested_spec', 'principal']);
 
 /**
  * Stores a queued job with its `queued` event and its idempotency key, or returns why not. With `start` the job is
@@ -150,7 +125,7 @@ export async function findByIdempotencyKey(
   db: StoreDatabase,
   { tenant, key }: { tenant: string; key: string },
 ): Promise<{ spec_sha256: string; job: JobSummary; peer: string | null } | null> {
-  const found = await findKey.first(db, { tenant, key });
+  const found = await findKey.first(db, { tenant, idempotency_key: key });
   if (found === null) return null;
   const job = await jobSummary(db, { tenant, job_id: found.job_id });
   if (job === null) return null;
@@ -245,7 +220,8 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
     if (spec.large_outputs !== undefined) reserveRoom(db, key, { large: spec.large_outputs, at: created_at });
     admitStep(db, input);
     if (spec.tools !== undefined) admitTools(db, key, spec.tools);
-    if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
+    if (idempotency !== null)
+      insertKey.send(db, { ...key, idempotency_key: idempotency.key, spec_sha256: idempotency.spec_sha256 });
     if (input.build_sha256 !== undefined) recordBuild(db, { ...key, build_sha256: input.build_sha256 });
     if (graded !== undefined) recordGraded(db, { ...key, ...graded });
     if (input.promise !== undefined) recordPromise(db, { ...key, ...input.promise });

@@ -6,6 +6,7 @@ import { sha256Hex } from '@vouchbox/evidence';
 import type { RequestedSpec, StoredFile, StoredProduct, StoredSpec } from '@vouchbox/protocol';
 import { PRODUCT_FILES } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
+import { JOB, same, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { ExecutionRecord, JobKey } from '../records/rows.ts';
 import type { BuildTable, StoreDatabase } from '../schema.ts';
@@ -16,12 +17,8 @@ import type { SubmissionEvidence } from './submission-evidence.ts';
 const selectBuild = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('jobs')
-    .innerJoin('job_specs', (join) =>
-      join.onRef('job_specs.tenant', '=', 'jobs.tenant').onRef('job_specs.job_id', '=', 'jobs.job_id'),
-    )
-    .innerJoin('large_outputs', (join) =>
-      join.onRef('large_outputs.tenant', '=', 'jobs.tenant').onRef('large_outputs.job_id', '=', 'jobs.job_id'),
-    )
+    .innerJoin('job_specs', (join) => join.on(same(JOB, 'job_specs', 'jobs')))
+    .innerJoin('large_outputs', (join) => join.on(same(JOB, 'large_outputs', 'jobs')))
     .select(['job_specs.evidence', 'job_specs.execution', 'large_outputs.sha256'])
     .where('jobs.tenant', '=', tenant)
     .where('jobs.job_id', '=', job_id)
@@ -29,9 +26,7 @@ const selectBuild = prepared((db, { tenant, job_id }: JobKey) =>
     .where('large_outputs.path', '=', sql.lit(PRODUCT_FILES.output)),
 );
 
-const selectLatest = prepared((db, { tenant, build_sha256 }: Omit<BuildTable, 'job_id'>) =>
-  db.selectFrom('builds').select('job_id').where('tenant', '=', tenant).where('build_sha256', '=', build_sha256),
-);
+const selectLatest = selectBy('builds', ['tenant', 'build_sha256'], ['job_id']);
 
 const setLatest = prepared((db, { tenant, build_sha256, job_id }: BuildTable) =>
   db

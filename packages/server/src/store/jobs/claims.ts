@@ -5,6 +5,7 @@
  * In a store for one process there are no claims: what every job does with them does nothing there.
  */
 import { sql } from 'kysely';
+import { deleteBy, hasIn, insertOf, JOB, same, selectBy } from '../by-column.ts';
 import { nodeOf, prepared, requireNode } from '../prepared.ts';
 import type { Abilities } from '../records/inputs.ts';
 import { type JobKey, PAIR_SLOTS, type QueuedJob, type TakenJob } from '../records/rows.ts';
@@ -15,9 +16,7 @@ interface Claim extends JobKey {
   readonly node: number;
 }
 
-const insertClaim = prepared((db, { tenant, job_id, node }: Claim) =>
-  db.insertInto('claims').values({ tenant, job_id, node }),
-);
+const insertClaim = insertOf('claims', [...JOB, 'node']);
 
 /** A queued job that another transaction has locked is being taken or cancelled there, and is not waited for. */
 const claimQueued = prepared((db, { tenant, job_id, node }: Claim) =>
@@ -36,56 +35,26 @@ const claimQueued = prepared((db, { tenant, job_id, node }: Claim) =>
     .onConflict((conflict) => conflict.doNothing()),
 );
 
-const selectClaim = prepared((db, { tenant, job_id, node }: Claim) =>
-  db
-    .selectFrom('claims')
-    .select('node')
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('node', '=', node),
-);
-
-const selectClaimant = prepared((db, { tenant, job_id }: JobKey) =>
-  db.selectFrom('claims').select('node').where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
+const selectClaim = selectBy('claims', [...JOB, 'node'], ['node']);
+const selectClaimant = selectBy('claims', JOB, ['node']);
 
 const selectTaken = prepared((db, { node }: { node: number }) =>
   db
     .selectFrom('claims')
-    .innerJoin('jobs', (join) =>
-      join.onRef('jobs.tenant', '=', 'claims.tenant').onRef('jobs.job_id', '=', 'claims.job_id'),
-    )
+    .innerJoin('jobs', (join) => join.on(same(JOB, 'jobs', 'claims')))
     .select(['jobs.tenant', 'jobs.job_id', 'jobs.status', 'jobs.created_at', 'jobs.started_at'])
     .where('claims.node', '=', node),
 );
 
-const deleteClaim = prepared((db, { tenant, job_id }: JobKey) =>
-  db.deleteFrom('claims').where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
-
-const deleteClaimOf = prepared((db, { tenant, job_id, node }: Claim) =>
-  db.deleteFrom('claims').where('tenant', '=', tenant).where('job_id', '=', job_id).where('node', '=', node),
-);
+const deleteClaim = deleteBy('claims', JOB);
+const deleteClaimOf = deleteBy('claims', [...JOB, 'node']);
 
 /** The claim of a job that runs stays until the job is ended, so that it is found again if the survivor dies, too. */
 const deleteOrphans = prepared((db) =>
   db
     .deleteFrom('claims')
-    .where((row) =>
-      row.not(
-        row.exists(
-          row
-            .selectFrom('jobs')
-            .select('jobs.job_id')
-            .whereRef('jobs.tenant', '=', 'claims.tenant')
-            .whereRef('jobs.job_id', '=', 'claims.job_id')
-            .where('jobs.status', '=', sql.lit('running')),
-        ),
-      ),
-    )
-    .where((row) =>
-      row.not(row.exists(row.selectFrom('nodes').select('nodes.node').whereRef('nodes.node', '=', 'claims.node'))),
-    ),
+    .where(({ not }) => not(hasIn('jobs', JOB, { of: 'claims', where: sql`jobs.status = 'running'` })))
+    .where(({ not }) => not(hasIn('nodes', ['node'], { of: 'claims' }))),
 );
 
 /**
@@ -141,8 +110,7 @@ const selectUnclaimed = prepared((db, asked: UnclaimedAsked) =>
         row
           .selectFrom('claims')
           .select('claims.node')
-          .whereRef('claims.tenant', '=', 'queue.tenant')
-          .whereRef('claims.job_id', '=', 'queue.job_id'),
+          .where(same(JOB, 'claims', 'queue')),
         'is',
         null,
       ),
@@ -151,8 +119,7 @@ const selectUnclaimed = prepared((db, asked: UnclaimedAsked) =>
       const demand = row
         .selectFrom('job_specs')
         .select(isolationDemand.as('demand'))
-        .whereRef('job_specs.tenant', '=', 'queue.tenant')
-        .whereRef('job_specs.job_id', '=', 'queue.job_id');
+        .where(same(JOB, 'job_specs', 'queue'));
       return sql<boolean>`${demand} = any(${asked.isolation})`;
     })
     .orderBy('created_at')

@@ -3,43 +3,19 @@
  * process that dies between two jobs makes neither twice.
  */
 import { sql } from 'kysely';
+import { GRADING, insertOf, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { GradedJob } from '../records/inputs.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-const selectJob = prepared((db, row: GradedJob & { tenant: string }) =>
-  db
-    .selectFrom('grading_jobs')
-    .select('job_id')
-    .where('tenant', '=', row.tenant)
-    .where('grading_id', '=', row.grading_id)
-    .where('program', '=', row.program)
-    .where('name', '=', row.name)
-    .where('attempt', '=', row.attempt),
-);
+const selectJob = selectBy('grading_jobs', [...GRADING, 'program', 'name', 'attempt'], ['job_id']);
 
-const selectOpen = prepared((db, { tenant, grading_id }: { tenant: string; grading_id: string }) =>
-  db
-    .selectFrom('gradings')
-    .select('grading_id')
-    .where('tenant', '=', tenant)
-    .where('grading_id', '=', grading_id)
-    .where('cancellation_requested', '=', sql.lit(0))
-    .where('finished_at', 'is', null),
-);
+const selectOpen = selectBy('gradings', GRADING, ['grading_id'], {
+  where: { cancellation_requested: 0, finished_at: null },
+});
 
-const insertJob = prepared((db, row: GradedJob & JobKey) =>
-  db.insertInto('grading_jobs').values({
-    tenant: row.tenant,
-    grading_id: row.grading_id,
-    program: row.program,
-    name: row.name,
-    attempt: row.attempt,
-    job_id: row.job_id,
-    is_ended: 0,
-  }),
-);
+const insertJob = insertOf('grading_jobs', [...GRADING, 'program', 'name', 'attempt', 'job_id'], { is_ended: 0 });
 
 /** How many gradings have not ended, and how many of their jobs are queued. */
 const selectCounts = prepared((db, { tenant }: { tenant: string }) =>

@@ -6,8 +6,8 @@ import type { OutputFile, OutputName, ResolvedOutput, StoredSpec, UploadedFile }
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
 import { blob } from '../blobs/blobs.ts';
 import { digestOf, isOutput } from '../blobs/blobs-named.ts';
+import { JOB, same, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
-import type { JobKey } from '../records/rows.ts';
 import type { JobSpecTable, StoreDatabase } from '../schema.ts';
 import { peerOf } from './pairs.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
@@ -36,16 +36,6 @@ export interface Input {
 type OutputTable = 'artifacts' | 'large_outputs';
 const OUTPUT = ['job_id', 'path', 'size_bytes', 'sha256'] as const;
 
-const outputIn = (table: OutputTable) =>
-  prepared((db, { tenant, job_id, path }: JobKey & { path: string }) =>
-    db
-      .selectFrom(table)
-      .select(OUTPUT)
-      .where('tenant', '=', tenant)
-      .where('job_id', '=', job_id)
-      .where('path', '=', path),
-  );
-
 /** Finds the output of the latest job, because that job is kept longest. Ids are in the order of time. */
 const latestIn = (table: OutputTable) =>
   prepared((db, { tenant, sha256 }: { tenant: string; sha256: string }) =>
@@ -58,29 +48,20 @@ const latestIn = (table: OutputTable) =>
       .limit(1),
   );
 
-const [selectOutput, selectLarge] = [outputIn('artifacts'), outputIn('large_outputs')];
+const selectOutput = selectBy('artifacts', [...JOB, 'path'], OUTPUT);
+const selectLarge = selectBy('large_outputs', [...JOB, 'path'], OUTPUT);
 const [selectByDigest, selectLargeByDigest] = [latestIn('artifacts'), latestIn('large_outputs')];
 
 const selectEarlier = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
   db
     .selectFrom('idempotency_keys')
-    .innerJoin('job_specs', (join) =>
-      join
-        .onRef('job_specs.tenant', '=', 'idempotency_keys.tenant')
-        .onRef('job_specs.job_id', '=', 'idempotency_keys.job_id'),
-    )
+    .innerJoin('job_specs', (join) => join.on(same(JOB, 'job_specs', 'idempotency_keys')))
     .select(['job_specs.job_id', 'job_specs.requested_spec', 'job_specs.evidence'])
     .where('idempotency_keys.tenant', '=', tenant)
     .where('idempotency_keys.idempotency_key', '=', key),
 );
 
-const selectStored = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('job_specs')
-    .select(['requested_spec', 'evidence'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
-);
+const selectStored = selectBy('job_specs', JOB, ['requested_spec', 'evidence']);
 
 /** The bytes that each file stands for, in the same order; null for a file that the tenant does not have. */
 export async function inputs(db: StoreDatabase, asked: InputsAsked): Promise<readonly (Input | null)[]> {

@@ -1,5 +1,6 @@
 /** Turns a job's columns into the members of the store's interface, for every function that reads jobs. */
 
+import { JOB, same } from '../by-column.ts';
 import type { JobSummary } from '../records/rows.ts';
 import type { JobTable, StoreDatabase } from '../schema.ts';
 
@@ -32,9 +33,7 @@ export type SummaryColumns = Omit<JobTable, 'chain_seq' | 'chain_head' | 'tenant
 export function summaries(db: StoreDatabase) {
   return db
     .selectFrom('jobs')
-    .leftJoin('attestations', (join) =>
-      join.onRef('attestations.tenant', '=', 'jobs.tenant').onRef('attestations.job_id', '=', 'jobs.job_id'),
-    )
+    .leftJoin('attestations', (join) => join.on(same(JOB, 'attestations', 'jobs')))
     .select(SUMMARY_COLUMNS)
     .select((expression) =>
       expression

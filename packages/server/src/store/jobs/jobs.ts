@@ -5,6 +5,7 @@
 import type { AnyReceipt, EventBody, StoredSpec } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import type { JsonText } from '../../ground/json-text.ts';
+import { hasIn, JOB, selectBy, updateBy } from '../by-column.ts';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
 import type { StartInput } from '../records/inputs.ts';
@@ -18,37 +19,18 @@ const selectSummary = prepared((db, { tenant, job_id }: JobKey) =>
   summaries(db).where('jobs.tenant', '=', tenant).where('jobs.job_id', '=', job_id),
 );
 
-const selectSpec = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('job_specs')
-    .select(['execution', 'requested_spec'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
-);
+const selectSpec = selectBy('job_specs', JOB, ['execution', 'requested_spec']);
+const selectReceipt = selectBy('receipts', JOB, ['receipt_json', 'receipt_sha256']);
 
-const selectReceipt = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('receipts')
-    .select(['receipt_json', 'receipt_sha256'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
-);
-
-const selectAttestation = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('attestations')
-    .select([
-      'tenant',
-      'key_id',
-      'receipt_sha256',
-      'result_sha256',
-      'result_size_bytes',
-      'envelope_sha256',
-      'envelope_size_bytes',
-    ])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
-);
+const selectAttestation = selectBy('attestations', JOB, [
+  'tenant',
+  'key_id',
+  'receipt_sha256',
+  'result_sha256',
+  'result_size_bytes',
+  'envelope_sha256',
+  'envelope_size_bytes',
+]);
 
 const selectRunning = prepared((db) =>
   db
@@ -58,22 +40,8 @@ const selectRunning = prepared((db) =>
     .orderBy('started_at'),
 );
 
-const selectQueued = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('jobs')
-    .select(['tenant', 'job_id', 'chain_seq', 'chain_head'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('status', '=', sql.lit('queued')),
-);
-
-const startQueued = prepared((db, row: ChainedJob & { started_at: string }) =>
-  db
-    .updateTable('jobs')
-    .set({ status: 'running', started_at: row.started_at, chain_seq: row.chain_seq, chain_head: row.chain_head })
-    .where('tenant', '=', row.tenant)
-    .where('job_id', '=', row.job_id),
-);
+const selectQueued = selectBy('jobs', JOB, [...JOB, 'chain_seq', 'chain_head'], { where: { status: 'queued' } });
+const startQueued = updateBy('jobs', JOB, ['started_at', 'chain_seq', 'chain_head'], { to: { status: 'running' } });
 
 const updateExecution = prepared((db, row: JobKey & { execution: string | null }) =>
   db
@@ -120,18 +88,7 @@ const selectOrphans = prepared((db) =>
     .selectFrom('jobs')
     .select(['tenant', 'job_id', 'created_at', 'started_at', 'cancellation_requested'])
     .where('status', '=', sql.lit('running'))
-    .where((row) =>
-      row.not(
-        row.exists(
-          row
-            .selectFrom('claims')
-            .innerJoin('nodes', 'nodes.node', 'claims.node')
-            .select('claims.job_id')
-            .whereRef('claims.tenant', '=', 'jobs.tenant')
-            .whereRef('claims.job_id', '=', 'jobs.job_id'),
-        ),
-      ),
-    )
+    .where(({ not }) => not(hasIn('claims', JOB, { of: 'jobs', where: hasIn('nodes', ['node'], { of: 'claims' }) })))
     .orderBy('started_at'),
 );
 

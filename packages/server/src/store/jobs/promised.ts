@@ -1,19 +1,10 @@
 /** The promise of a job, written when it is accepted. It is signed later: see `log/promises.ts`. */
-import { prepared } from '../prepared.ts';
+import { insertOf, JOB } from '../by-column.ts';
 import type { PromiseTimes } from '../records/inputs.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-const insertPromise = prepared((db, row: JobKey & PromiseTimes) =>
-  db.insertInto('job_promises').values({
-    tenant: row.tenant,
-    job_id: row.job_id,
-    answer_by: row.answer_by,
-    due_at: row.due_at,
-    key_id: null,
-    envelope: null,
-  }),
-);
+const insertPromise = insertOf('job_promises', [...JOB, 'answer_by', 'due_at']);
 
 /** Promises a job; part of the transaction that accepts it. */
 export function recordPromise(db: StoreDatabase, promise: JobKey & PromiseTimes): void {

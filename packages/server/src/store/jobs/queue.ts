@@ -5,6 +5,7 @@
  * be put back, so once the store knows a second tenant, no tenant may hold all slots.
  */
 import { sql } from 'kysely';
+import { deleteBy, insertOf, JOB, selectBy } from '../by-column.ts';
 import { nodeOf, prepared } from '../prepared.ts';
 import type { ChosenJob, QueueAnswer } from '../records/answers.ts';
 import type { QueueChoice } from '../records/inputs.ts';
@@ -18,21 +19,8 @@ import { firstTenants, joinedQueue, leftQueue, startedFromQueue, waitingTenants 
 /** A longer submission is read separately, when its job has its slot. */
 const shortSpecBytesMax = 64 * 1024;
 
-const insertQueued = prepared((db, row: QueuedJob) =>
-  db.insertInto('queue').values({
-    tenant: row.tenant,
-    job_id: row.job_id,
-    language: row.language,
-    runtime: row.runtime,
-    mem_mb: row.mem_mb,
-    created_at: row.created_at,
-    is_test: row.is_test,
-  }),
-);
-
-const deleteQueued = prepared((db, { tenant, job_id }: JobKey) =>
-  db.deleteFrom('queue').where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
+const insertQueued = insertOf('queue', [...JOB, 'language', 'runtime', 'mem_mb', 'created_at', 'is_test']);
+const deleteQueued = deleteBy('queue', JOB);
 
 const selectOldest = prepared((db, { tenant, limit, tests }: { tenant: string; limit: number; tests: number }) =>
   db
@@ -54,14 +42,7 @@ const selectShortSpec = prepared((db, { tenant, job_id }: JobKey) =>
     .where((row) => row(row.fn<number>('octet_length', ['requested_spec']), '<=', sql.lit(shortSpecBytesMax))),
 );
 
-const selectProgram = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('jobs')
-    .select(['language', 'runtime', 'created_at'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('status', '=', sql.lit('queued')),
-);
+const selectProgram = selectBy('jobs', JOB, ['language', 'runtime', 'created_at'], { where: { status: 'queued' } });
 
 /** A tenant during one choice. */
 interface Contender {

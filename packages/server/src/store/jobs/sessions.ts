@@ -5,6 +5,7 @@
 import type { Session } from '@vouchbox/protocol';
 import { isTerminal, type JobStatus, SESSION_FILES, sessionsMax } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
+import { deleteBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { AdmitResult } from '../records/answers.ts';
 import type { AdmitInput } from '../records/inputs.ts';
@@ -76,9 +77,7 @@ const moveSession = prepared((db, row: SessionTable) =>
   ),
 );
 
-const deleteSession = prepared((db, { tenant, principal, name }: SessionKey) =>
-  db.deleteFrom('sessions').where('tenant', '=', tenant).where('principal', '=', principal).where('name', '=', name),
-);
+const deleteSession = deleteBy('sessions', ['tenant', 'principal', 'name']);
 
 interface Row extends Omit<SessionTable, 'tenant' | 'principal'> {
   readonly status: JobStatus;

@@ -4,6 +4,7 @@
  */
 import { CANARY_TENANT } from '@vouchbox/evidence';
 import { type RawBuilder, sql } from 'kysely';
+import { selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { StoreDatabase } from '../schema.ts';
 
@@ -49,9 +50,7 @@ const countQueued = prepared((db) =>
     .where('queued', '>', sql.lit(0)),
 );
 
-const selectCounts = prepared((db, { tenant }: { tenant: string }) =>
-  db.selectFrom('tenants').select(['queued', 'running']).where('tenant', '=', tenant),
-);
+const selectCounts = selectBy('tenants', ['tenant'], ['queued', 'running']);
 
 const selectQueued = prepared((db, { tenant }: { tenant: string }) =>
   db

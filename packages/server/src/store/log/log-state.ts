@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert';
 import { type Hash, leafHash, nodeHash, tileHashes } from '@vouchbox/evidence';
+import { insertOf, JOB, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { LogHead, LogOpening, LogState } from '../records/log.ts';
 import type { JobKey } from '../records/rows.ts';
@@ -52,9 +53,7 @@ const updateHead = prepared((db, { tree, size, checkpoint, rekor_head }: HeadOfT
     .where('size', '>=', size),
 );
 
-const insertHash = prepared((db, row: { level: number; position: number; hash: Uint8Array }) =>
-  db.insertInto('log_hashes').values({ level: row.level, position: row.position, hash: row.hash }),
-);
+const insertHash = insertOf('log_hashes', ['level', 'position', 'hash']);
 
 const selectHashes = prepared((db, { level, from, to }: { level: number; from: number; to: number }) =>
   db
@@ -85,22 +84,8 @@ const selectPending = prepared((db, { most }: { most: number }) =>
     .limit(most),
 );
 
-const placePending = prepared((db, row: { tenant: string; job_id: string; statement: number; position: number }) =>
-  db
-    .updateTable('log_pending')
-    .set({ position: row.position })
-    .where('tenant', '=', row.tenant)
-    .where('job_id', '=', row.job_id)
-    .where('statement', '=', row.statement),
-);
-
-const place = prepared((db, row: { tenant: string; job_id: string; position: number }) =>
-  db
-    .updateTable('log_entries')
-    .set({ position: row.position })
-    .where('tenant', '=', row.tenant)
-    .where('job_id', '=', row.job_id),
-);
+const placePending = updateBy('log_pending', [...JOB, 'statement'], ['position']);
+const place = updateBy('log_entries', JOB, ['position']);
 
 /** The state of the log; null if none was opened. */
 export async function logState(db: StoreDatabase): Promise<LogState | null> {

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { saltBytes } from '@vouchbox/evidence';
 import { sql } from 'kysely';
+import { hasIn, insertOf, JOB, same, selectBy, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { PromiseTimes } from '../records/inputs.ts';
 import type {
@@ -16,17 +17,13 @@ import type {
   UnsignedPromise,
 } from '../records/promises.ts';
 import type { JobKey } from '../records/rows.ts';
-import type { LogPendingTable, StoreDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 
 const selectUnsigned = prepared((db, { limit }: { limit: number }) =>
   db
     .selectFrom('job_promises')
-    .innerJoin('jobs', (join) =>
-      join.onRef('jobs.tenant', '=', 'job_promises.tenant').onRef('jobs.job_id', '=', 'job_promises.job_id'),
-    )
-    .innerJoin('job_specs', (join) =>
-      join.onRef('job_specs.tenant', '=', 'job_promises.tenant').onRef('job_specs.job_id', '=', 'job_promises.job_id'),
-    )
+    .innerJoin('jobs', (join) => join.on(same(JOB, 'jobs', 'job_promises')))
+    .innerJoin('job_specs', (join) => join.on(same(JOB, 'job_specs', 'job_promises')))
     .select([
       'job_promises.tenant',
       'job_promises.job_id',
@@ -40,22 +37,8 @@ const selectUnsigned = prepared((db, { limit }: { limit: number }) =>
     .limit(limit),
 );
 
-const signPromise = prepared((db, row: SignedPromise) =>
-  db
-    .updateTable('job_promises')
-    .set({ key_id: row.key_id, envelope: row.envelope })
-    .where('tenant', '=', row.tenant)
-    .where('job_id', '=', row.job_id)
-    .where('envelope', 'is', null),
-);
-
-const selectPromise = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('job_promises')
-    .select(['envelope', 'key_id'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
-);
+const signPromise = updateBy('job_promises', JOB, ['key_id', 'envelope'], { where: { envelope: null } });
+const selectPromise = selectBy('job_promises', JOB, ['envelope', 'key_id']);
 
 const selectNextDue = prepared((db) =>
   db
@@ -73,16 +56,7 @@ const settle = prepared((db, { now }: { now: string }) =>
     .updateTable('job_promises')
     .set({ due_at: null })
     .where('due_at', '<=', now)
-    .where((row) =>
-      row.exists(
-        row
-          .selectFrom('log_entries')
-          .select('log_entries.job_id')
-          .whereRef('log_entries.tenant', '=', 'job_promises.tenant')
-          .whereRef('log_entries.job_id', '=', 'job_promises.job_id')
-          .where('log_entries.position', 'is not', null),
-      ),
-    ),
+    .where(hasIn('log_entries', JOB, { of: 'job_promises', where: sql`log_entries.position is not null` })),
 );
 
 const selectDue = prepared((db, { now, limit }: { now: string; limit: number }) =>
@@ -114,34 +88,13 @@ const selectLast = prepared((db, { tenant, job_id }: JobKey) =>
     .limit(sql.lit(1)),
 );
 
-type Drawn = Omit<LogPendingTable, 'key_id' | 'leaf_hash' | 'position' | 'envelope'>;
-
-const insertPending = prepared((db, row: Drawn) =>
-  db.insertInto('log_pending').values({
-    tenant: row.tenant,
-    job_id: row.job_id,
-    statement: row.statement,
-    stated_at: row.stated_at,
-    answer_by: row.answer_by,
-    salt: row.salt,
-    key_id: null,
-    leaf_hash: null,
-    position: null,
-    envelope: null,
-  }),
-);
+const insertPending = insertOf('log_pending', [...JOB, 'statement', 'stated_at', 'answer_by', 'salt']);
 
 const selectUnsignedPending = prepared((db, { limit }: { limit: number }) =>
   db
     .selectFrom('log_pending')
-    .innerJoin('job_promises', (join) =>
-      join
-        .onRef('job_promises.tenant', '=', 'log_pending.tenant')
-        .onRef('job_promises.job_id', '=', 'log_pending.job_id'),
-    )
-    .innerJoin('jobs', (join) =>
-      join.onRef('jobs.tenant', '=', 'log_pending.tenant').onRef('jobs.job_id', '=', 'log_pending.job_id'),
-    )
+    .innerJoin('job_promises', (join) => join.on(same(JOB, 'job_promises', 'log_pending')))
+    .innerJoin('jobs', (join) => join.on(same(JOB, 'jobs', 'log_pending')))
     .select([
       'log_pending.tenant',
       'log_pending.job_id',
@@ -157,15 +110,9 @@ const selectUnsignedPending = prepared((db, { limit }: { limit: number }) =>
     .limit(limit),
 );
 
-const signPending = prepared((db, row: SignedPending) =>
-  db
-    .updateTable('log_pending')
-    .set({ key_id: row.key_id, envelope: row.envelope, leaf_hash: row.leaf_hash })
-    .where('tenant', '=', row.tenant)
-    .where('job_id', '=', row.job_id)
-    .where('statement', '=', row.statement)
-    .where('envelope', 'is', null),
-);
+const signPending = updateBy('log_pending', [...JOB, 'statement'], ['key_id', 'envelope', 'leaf_hash'], {
+  where: { envelope: null },
+});
 
 const selectPending = prepared((db, { tenant, job_id, limit }: JobKey & { limit: number }) =>
   db

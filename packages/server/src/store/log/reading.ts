@@ -1,19 +1,14 @@
 /** What is read of the log: hashes of ranges, which proofs are made of, tiles, and where statements stand. */
 import { type Hash, type LeafRange, nodesOf, rangeHash, type TreeNode, tileHashes } from '@vouchbox/evidence';
 import { sql } from 'kysely';
+import { JOB, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { LogCounts, LogPlace } from '../records/log.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { foldedHash, hashesOf, STATE } from './log-state.ts';
 
-const selectPlace = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('log_entries')
-    .select(['leaf_hash', 'position'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
-);
+const selectPlace = selectBy('log_entries', JOB, ['leaf_hash', 'position']);
 
 const selectPosition = prepared((db, { hash }: { hash: Uint8Array }) =>
   db

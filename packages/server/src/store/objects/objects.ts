@@ -11,6 +11,7 @@
  * A row of an object goes only after the object itself is gone, so no object is forgotten.
  */
 import { type SqlBool, sql } from 'kysely';
+import { deleteBy, insertOf, JOB, OBJECT, same, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey, ObjectKey, StoredObject } from '../records/rows.ts';
 import type { ObjectTable, StoreDatabase } from '../schema.ts';
@@ -102,16 +103,7 @@ const selectAlike = prepared((db, { tenant, sha256 }: Pick<StoredObject, 'tenant
     .where('state', '<>', sql.lit('condemned')),
 );
 
-const insertObject = prepared((db, row: ObjectTable) =>
-  db.insertInto('objects').values({
-    tenant: row.tenant,
-    object_id: row.object_id,
-    sha256: row.sha256,
-    size_bytes: row.size_bytes,
-    state: row.state,
-    changed_at: row.changed_at,
-  }),
-);
+const insertObject = insertOf('objects', [...OBJECT, 'sha256', 'size_bytes', 'state', 'changed_at']);
 
 /** The update leaves condemned objects alone. On PostgreSQL it also waits for whoever is about to condemn the object. */
 const touch = prepared((db, { tenant, object_id, at }: ObjectKey & { readonly at: string }) =>
@@ -132,11 +124,7 @@ const makeStored = prepared((db, { tenant, object_id }: ObjectKey) =>
     .where('state', '<>', sql.lit('condemned')),
 );
 
-const insertUse = prepared((db, row: ContentKey & ObjectKey) =>
-  db
-    .insertInto('object_uses')
-    .values({ tenant: row.tenant, job_id: row.job_id, position: row.position, object_id: row.object_id }),
-);
+const insertUse = insertOf('object_uses', [...JOB, 'position', 'object_id']);
 
 const loosen = prepared((db, { tenant, job_id }: JobKey) =>
   db
@@ -153,13 +141,7 @@ const loosen = prepared((db, { tenant, job_id }: JobKey) =>
     .where('state', '=', sql.lit('stored')),
 );
 
-const deleteUse = prepared((db, { tenant, job_id, position }: ContentKey) =>
-  db
-    .deleteFrom('object_uses')
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('position', '=', position),
-);
+const deleteUse = deleteBy('object_uses', [...JOB, 'position']);
 
 const isUsed = sql<SqlBool>`exists (select 1 from object_uses where object_uses.tenant = objects.tenant and object_uses.object_id = objects.object_id)`;
 
@@ -196,22 +178,8 @@ const selectCondemned = prepared((db, { limit }: { readonly limit: number }) =>
     .limit(limit),
 );
 
-const deleteCondemned = prepared((db, { tenant, object_id }: ObjectKey) =>
-  db
-    .deleteFrom('objects')
-    .where('tenant', '=', tenant)
-    .where('object_id', '=', object_id)
-    .where('state', '=', sql.lit('condemned')),
-);
-
-const postponeCondemned = prepared((db, { tenant, object_id, at }: ObjectKey & { readonly at: string }) =>
-  db
-    .updateTable('objects')
-    .set({ changed_at: at })
-    .where('tenant', '=', tenant)
-    .where('object_id', '=', object_id)
-    .where('state', '=', sql.lit('condemned')),
-);
+const deleteCondemned = deleteBy('objects', OBJECT, { state: 'condemned' });
+const postponeCondemned = updateBy('objects', OBJECT, ['changed_at'], { where: { state: 'condemned' } });
 
 const countCondemned = prepared((db) =>
   db
@@ -239,9 +207,7 @@ const countResults = prepared((db, { bytesMin }: { readonly bytesMin: number }) 
 const selectUsed = prepared((db, { tenant, job_id, position }: ContentKey) =>
   db
     .selectFrom('object_uses')
-    .innerJoin('objects', (join) =>
-      join.onRef('objects.tenant', '=', 'object_uses.tenant').onRef('objects.object_id', '=', 'object_uses.object_id'),
-    )
+    .innerJoin('objects', (join) => join.on(same(OBJECT, 'objects', 'object_uses')))
     .select(['objects.tenant', 'objects.object_id', 'objects.sha256', 'objects.size_bytes'])
     .where('object_uses.tenant', '=', tenant)
     .where('object_uses.job_id', '=', job_id)
@@ -252,14 +218,9 @@ const selectArtifactObject = prepared((db, { tenant, job_id, path }: JobKey & { 
   db
     .selectFrom('artifacts')
     .innerJoin('object_uses', (join) =>
-      join
-        .onRef('object_uses.tenant', '=', 'artifacts.tenant')
-        .onRef('object_uses.job_id', '=', 'artifacts.job_id')
-        .onRef('object_uses.position', '=', 'artifacts.position'),
+      join.on(same(JOB, 'object_uses', 'artifacts')).onRef('object_uses.position', '=', 'artifacts.position'),
     )
-    .innerJoin('objects', (join) =>
-      join.onRef('objects.tenant', '=', 'object_uses.tenant').onRef('objects.object_id', '=', 'object_uses.object_id'),
-    )
+    .innerJoin('objects', (join) => join.on(same(OBJECT, 'objects', 'object_uses')))
     .select(['objects.tenant', 'objects.object_id', 'objects.sha256', 'objects.size_bytes'])
     .where('artifacts.tenant', '=', tenant)
     .where('artifacts.job_id', '=', job_id)
@@ -365,5 +326,5 @@ export async function forgetObject(db: StoreDatabase, key: ObjectKey): Promise<v
 
 /** Puts this object last among the condemned, because it could not be removed. */
 export async function postponeObject(db: StoreDatabase, key: ObjectKey & { readonly at: string }): Promise<void> {
-  await postponeCondemned.run(db, key);
+  await postponeCondemned.run(db, { ...key, changed_at: key.at });
 }

@@ -8,6 +8,7 @@ import type { AttestationMember, JobDetail } from '@vouchbox/protocol';
 import { jobPath, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { asksForLargeOutputs, largeOutputs } from '../blobs/large-outputs.ts';
+import { JOB, same } from '../by-column.ts';
 import { SUMMARY_COLUMNS } from '../jobs/job-columns.ts';
 import { prepared } from '../prepared.ts';
 import type { AttestationRow, ExecutionRecord, JobKey } from '../records/rows.ts';
@@ -16,15 +17,9 @@ import type { StoreDatabase } from '../schema.ts';
 export const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('jobs')
-    .leftJoin('job_specs', (join) =>
-      join.onRef('job_specs.tenant', '=', 'jobs.tenant').onRef('job_specs.job_id', '=', 'jobs.job_id'),
-    )
-    .leftJoin('receipts', (join) =>
-      join.onRef('receipts.tenant', '=', 'jobs.tenant').onRef('receipts.job_id', '=', 'jobs.job_id'),
-    )
-    .leftJoin('attestations', (join) =>
-      join.onRef('attestations.tenant', '=', 'jobs.tenant').onRef('attestations.job_id', '=', 'jobs.job_id'),
-    )
+    .leftJoin('job_specs', (join) => join.on(same(JOB, 'job_specs', 'jobs')))
+    .leftJoin('receipts', (join) => join.on(same(JOB, 'receipts', 'jobs')))
+    .leftJoin('attestations', (join) => join.on(same(JOB, 'attestations', 'jobs')))
     .select(SUMMARY_COLUMNS)
     .select([
       'job_specs.requested_spec',
@@ -53,6 +48,7 @@ export async function jobDetail(db: StoreDatabase, key: JobKey): Promise<JsonTex
   const large_outputs = asksForLargeOutputs(requested_spec ?? '') ? await largeOutputs(db, key) : null;
   return jsonText<JobDetail>({
     ...lifecycle(columns),
+    cancellation_requested: columns.cancellation_requested === 1,
     requested_spec: new Spelled(requested_spec ?? '{}'),
     ...executionMembers(columns),
     ...(large_outputs !== null && { large_outputs: [...large_outputs] }),
@@ -61,7 +57,8 @@ export async function jobDetail(db: StoreDatabase, key: JobKey): Promise<JsonTex
   });
 }
 
-function lifecycle(columns: DetailColumns) {
+/** The members about its life that its owner and a link show alike. */
+export function lifecycle(columns: DetailColumns) {
   return {
     job_id: columns.job_id,
     tenant: columns.tenant,
@@ -75,7 +72,6 @@ function lifecycle(columns: DetailColumns) {
     exit_code: columns.exit_code,
     signal: columns.signal,
     terminal_reason: columns.terminal_reason,
-    cancellation_requested: columns.cancellation_requested === 1,
   };
 }
 

@@ -7,6 +7,7 @@ import type { JobListItem, JobStatus, Language, TerminalStatus } from '@vouchbox
 import { isTerminal, JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
 import { textOf } from '../../ground/json-text.ts';
+import { JOB, same } from '../by-column.ts';
 import { summaries, summaryOf } from '../jobs/job-columns.ts';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
@@ -59,9 +60,7 @@ interface LabelAsked {
 function ofLabel(db: StoreDatabase, { tenant, created_at, job_id, limit, label, language }: Range & LabelAsked) {
   return db
     .selectFrom('job_labels')
-    .innerJoin('jobs', (join) =>
-      join.onRef('jobs.tenant', '=', 'job_labels.tenant').onRef('jobs.job_id', '=', 'job_labels.job_id'),
-    )
+    .innerJoin('jobs', (join) => join.on(same(JOB, 'jobs', 'job_labels')))
     .select(['job_labels.created_at', 'job_labels.job_id'])
     .where('job_labels.tenant', '=', tenant)
     .where('job_labels.label', '=', label)

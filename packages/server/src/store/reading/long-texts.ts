@@ -7,6 +7,7 @@ import { HASH_VERSION, resultPartOf } from '@vouchbox/evidence';
 import type { ArtifactRecord, OutputRecord, StreamName } from '@vouchbox/protocol';
 import { isTerminal, outputText } from '@vouchbox/protocol/vocabulary';
 import { Spelled } from '../../ground/json-text.ts';
+import { JOB, selectBy } from '../by-column.ts';
 import { eventsInRange, type HistoryRange, type StoredPart, storedPages } from '../history/stored-history.ts';
 import { isRun, readRun } from '../history/stored-runs.ts';
 import { type KeptPiece, type KeptText, KeptTexts } from '../kept/kept-texts.ts';
@@ -25,18 +26,8 @@ import { pieceBytes, TextBuilder } from './text-builder.ts';
  */
 const wholeBytesMax = 2 * 2 ** 20;
 
-const selectJob = prepared((db, { tenant, job_id }: JobKey) =>
-  db.selectFrom('jobs').select(['status', 'chain_seq']).where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
-
-const selectArtifactRecords = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('artifacts')
-    .select(['path', 'size_bytes', 'sha256'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .orderBy('position'),
-);
+const selectJob = selectBy('jobs', JOB, ['status', 'chain_seq']);
+const selectArtifactRecords = selectBy('artifacts', JOB, ['path', 'size_bytes', 'sha256'], { orderBy: 'position' });
 
 const selectArtifactPiece = prepared(
   (db, { tenant, job_id, path, offset, bytes }: JobKey & { path: string; offset: number; bytes: number }) =>

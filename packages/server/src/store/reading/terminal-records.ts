@@ -3,6 +3,7 @@
  * finds any damage.
  */
 
+import { JOB, same, selectBy } from '../by-column.ts';
 import { HISTORY_COLUMNS, type HistoryRow, packHistory } from '../history/packed-history.ts';
 import { storedRuns } from '../history/stored-history.ts';
 import { prepared } from '../prepared.ts';
@@ -13,9 +14,7 @@ import type { StoreDatabase } from '../schema.ts';
 const selectTerminal = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('jobs')
-    .innerJoin('receipts', (join) =>
-      join.onRef('receipts.tenant', '=', 'jobs.tenant').onRef('receipts.job_id', '=', 'jobs.job_id'),
-    )
+    .innerJoin('receipts', (join) => join.on(same(JOB, 'receipts', 'jobs')))
     .select([
       'jobs.tenant',
       'jobs.job_id',
@@ -39,14 +38,7 @@ const selectTerminal = prepared((db, { tenant, job_id }: JobKey) =>
     .where('jobs.job_id', '=', job_id),
 );
 
-const selectHistory = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('events')
-    .select(HISTORY_COLUMNS)
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .orderBy('seq'),
-);
+const selectHistory = selectBy('events', JOB, HISTORY_COLUMNS, { orderBy: 'seq' });
 
 /**
  * The records of jobs, in their order: as many as fit into `bytesMax` bytes, but always the first. If one cannot be

@@ -1,0 +1,136 @@
+/**
+ * Queries that find their rows by whole columns, and whose parameters have the names of these columns. A query that asks more is
+ * written with `prepared`.
+ */
+import { type Insertable, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { type PreparedQuery, prepared } from './prepared.ts';
+import type { StoreDatabase, Tables } from './schema.ts';
+
+/** The columns that name a job, a grading, an upload and an object. */
+export const JOB = ['tenant', 'job_id'] as const;
+export const GRADING = ['tenant', 'grading_id'] as const;
+export const UPLOAD = ['tenant', 'blob_id'] as const;
+export const OBJECT = ['tenant', 'object_id'] as const;
+
+type Table = keyof Tables;
+type Column<Of extends Table> = keyof Tables[Of] & string;
+type Values<Of extends Table, Names extends Column<Of>> = Pick<
+  Selectable<Tables[Of]>,
+  Names & keyof Selectable<Tables[Of]>
+>;
+type Constants<Of extends Table> = Partial<Selectable<Tables[Of]>>;
+type New<Of extends Table> = Insertable<Tables[Of]>;
+/** Columns that have no value by themselves. */
+type Needed<Of extends Table> = {
+  [Name in keyof New<Of>]-?: object extends Pick<New<Of>, Name> ? never : Name;
+}[keyof New<Of>];
+
+export interface Selection<Of extends Table> {
+  /** Constants that other columns equal. They are written out, so that an index of such rows serves the query. */
+  readonly where?: Constants<Of>;
+  readonly orderBy?: Column<Of>;
+}
+
+/** Selects columns of the rows with this key. */
+export function selectBy<Of extends Table, Key extends Column<Of>, Found extends Column<Of>>(
+  table: Of,
+  key: readonly Key[],
+  columns: readonly Found[],
+  { where = {}, orderBy }: Selection<Of> = {},
+): PreparedQuery<Values<Of, Key>, Values<Of, Found>> {
+  const order = orderBy === undefined ? sql`` : sql` order by ${sql.ref(orderBy)}`;
+  return query(
+    (given) => sql`select ${names(columns)} from ${sql.table(table)} where ${keyed(key, given, where)}${order}`,
+  );
+}
+
+/** Gives columns of the rows with this key new values, and others these constants. */
+export function updateBy<Of extends Table, Key extends Column<Of>, Set extends Column<Of>>(
+  table: Of,
+  key: readonly Key[],
+  columns: readonly Set[],
+  { where = {}, to = {} }: { readonly where?: Constants<Of>; readonly to?: Constants<Of> } = {},
+): PreparedQuery<Values<Of, Key | Set>, never> {
+  return query((given) => {
+    const set = [...assigned(columns, given), ...Object.entries(to).map(([name, value]) => equal(name, value))];
+    return sql`update ${sql.table(table)} set ${sql.join(set)} where ${keyed(key, given, where)}`;
+  });
+}
+
+/** Deletes the rows with this key. */
+export function deleteBy<Of extends Table, Key extends Column<Of>>(
+  table: Of,
+  key: readonly Key[],
+  where: Constants<Of> = {},
+): PreparedQuery<Values<Of, Key>, never> {
+  return query((given) => sql`delete from ${sql.table(table)} where ${keyed(key, given, where)}`);
+}
+
+/** Inserts rows with these columns, and with constants in others. */
+export function insertOf<Of extends Table, Names extends Column<Of>, Fixed extends Constants<Of> = object>(
+  table: Of,
+  columns: readonly Names[] & ([Exclude<Needed<Of>, Names | keyof Fixed>] extends [never] ? unknown : never),
+  constants?: Fixed,
+): PreparedQuery<Values<Of, Names>, never> {
+  return query((given) => inserted(table, columns, { given, constants }));
+}
+
+/** Inserts rows, unless there is one with their key. */
+export function insertNew<Of extends Table, Names extends Column<Of>>(
+  table: Of,
+  columns: readonly Names[] & ([Exclude<Needed<Of>, Names>] extends [never] ? unknown : never),
+): PreparedQuery<Values<Of, Names>, never> {
+  return query((given) => sql`${inserted(table, columns, { given })} on conflict do nothing`);
+}
+
+/** Whether rows of two tables have the same key. */
+export function same(key: readonly string[], table: keyof Tables, other: keyof Tables): RawBuilder<SqlBool> {
+  const equals = key.map((name) => sql`${sql.ref(`${table}.${name}`)} = ${sql.ref(`${other}.${name}`)}`);
+  return sql<SqlBool>`${sql.join(equals, sql` and `)}`;
+}
+
+/** Whether another table has a row with the same key, of which this holds. */
+export function hasIn(
+  table: keyof Tables,
+  key: readonly string[],
+  { of, where = sql`true` }: { readonly of: keyof Tables; readonly where?: RawBuilder<unknown> },
+): RawBuilder<SqlBool> {
+  return sql<SqlBool>`exists (select 1 from ${sql.table(table)} where ${same(key, table, of)} and ${where})`;
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+function query<Parameters extends object, Row>(text: (given: Given) => RawBuilder<unknown>) {
+  return prepared((db: StoreDatabase, parameters: Parameters) => ({
+    compile: () => (text(parameters as Given) as RawBuilder<Row>).compile(db),
+  }));
+}
+
+function inserted(
+  table: string,
+  columns: readonly string[],
+  { given, constants = {} }: { readonly given: Given; readonly constants?: object | undefined },
+): RawBuilder<unknown> {
+  const all = [...columns, ...Object.keys(constants)];
+  const values = sql.join([...columns.map((name) => given[name]), ...Object.values(constants)]);
+  return sql`insert into ${sql.table(table)} (${names(all)}) values (${values})`;
+}
+
+function keyed(key: readonly string[], given: Given, where: object): RawBuilder<unknown> {
+  const constants = Object.entries(where).map(([name, value]) =>
+    value === null ? sql`${sql.ref(name)} is null` : equal(name, sql.lit(value)),
+  );
+  return sql.join([...assigned(key, given), ...constants], sql` and `);
+}
+
+function assigned(columns: readonly string[], given: Given): RawBuilder<unknown>[] {
+  return columns.map((name) => equal(name, given[name]));
+}
+
+function equal(name: string, value: unknown): RawBuilder<unknown> {
+  return sql`${sql.ref(name)} = ${value}`;
+}
+
+function names(columns: readonly string[]): RawBuilder<unknown> {
+  return sql.join(columns.map((name) => sql.ref(name)));
+}
