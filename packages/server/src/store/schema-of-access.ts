@@ -9,7 +9,9 @@ export interface CredentialTable {
   scopes: string;
   secret_sha256: string;
   created_at: string;
+  /** When it expires; null if it does not expire. */
   expires_at: string | null;
+  /** When it ends early; may be in the future, if another credential replaces it. */
   revoked_at: string | null;
 }
 

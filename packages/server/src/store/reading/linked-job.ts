@@ -8,7 +8,7 @@ import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { largeOutputs } from '../blobs/large-outputs.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
-import { attestationMember, selectDetail } from './job-detail.ts';
+import { attestationMember, lifecycle, selectDetail } from './job-detail.ts';
 
 /** Null if the tenant has no such job. */
 export async function linkedJob(
@@ -19,18 +19,7 @@ export async function linkedJob(
   if (columns === null) return null;
   const { receipt_json, receipt_sha256 } = columns;
   return jsonText<LinkedJob>({
-    job_id: columns.job_id,
-    tenant: columns.tenant,
-    status: columns.status,
-    language: columns.language,
-    runtime: columns.runtime,
-    created_at: columns.created_at,
-    started_at: columns.started_at,
-    finished_at: columns.finished_at,
-    duration_ms: columns.duration_ms,
-    exit_code: columns.exit_code,
-    signal: columns.signal,
-    terminal_reason: columns.terminal_reason,
+    ...lifecycle(columns),
     attestation_available: attestationMember(columns).available,
     requested_spec: shownOf(columns.requested_spec ?? '{}', shows),
     ...(receipt_json !== null && receipt_sha256 !== null && { receipt: new Spelled(receipt_json), receipt_sha256 }),

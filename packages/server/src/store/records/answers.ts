@@ -3,14 +3,13 @@ import type {
   FoldedResult,
   JobEvent,
   JobListItem,
-  JobStatus,
   Language,
   OpenToolCall,
   Session,
-  TerminalReason,
   Violation,
 } from '@vouchbox/protocol';
 import type { JsonText } from '../../ground/json-text.ts';
+import type { JobTable, ReceiptTable } from '../schema.ts';
 import type {
   AttestationRow,
   JobKey,
@@ -198,21 +197,12 @@ export interface StoredAttestation {
 }
 
 /** Everything that an attestation is made of, as it is stored. It is not parsed or checked yet. */
-export interface TerminalRecord extends JobKey {
-  readonly status: JobStatus;
-  readonly exit_code: number | null;
-  readonly signal: string | null;
-  readonly terminal_reason: TerminalReason | null;
-  readonly created_at: string;
-  readonly started_at: string | null;
-  readonly finished_at: string | null;
-  readonly duration_ms: number | null;
+export interface TerminalRecord
+  extends JobKey,
+    Readonly<Pick<JobTable, 'status' | 'exit_code' | 'signal' | 'terminal_reason' | 'tenant_number'>>,
+    Readonly<Pick<JobTable, 'created_at' | 'started_at' | 'finished_at' | 'duration_ms'>>,
+    Readonly<ReceiptTable> {
   readonly truncated: boolean;
-  readonly receipt_json: string;
-  readonly receipt_sha256: string;
-  readonly salt: string | null;
-  readonly tenant_number: number | null;
-  readonly also: string | null;
   /** The history without its runs of output, packed: see `unpackHistory`. Passing it to another thread transfers it. */
   readonly history: Uint8Array<ArrayBuffer>;
   readonly runs: readonly StoredRun[];

@@ -1,5 +1,6 @@
 /** The store's inputs and answers about gradings. It crosses threads, so it is plain data. */
-import type { GradingStatus, ProgramStatus } from '@vouchbox/protocol';
+import type { ProgramStatus } from '@vouchbox/protocol';
+import type { GradingTable } from '../schema.ts';
 import type { GradedJob } from './inputs.ts';
 
 export interface GradingKey {
@@ -31,15 +32,8 @@ export interface GradingAdmission extends GradingKey {
 }
 
 /** A grading without its parts. */
-export interface GradingRow extends GradingKey {
-  readonly status: GradingStatus;
-  readonly principal: string;
-  readonly created_at: string;
-  readonly finished_at: string | null;
+export interface GradingRow extends Readonly<Omit<GradingTable, 'cancellation_requested' | 'last_seq' | 'common'>> {
   readonly cancellation_requested: boolean;
-  readonly programs: number;
-  readonly tests: number;
-  readonly runs_ended: number;
 }
 
 /** The data for continuing a grading. */

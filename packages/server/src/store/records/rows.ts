@@ -8,12 +8,12 @@ import type {
   Receipt,
   Scope,
   StoredSpec,
-  TerminalReason,
   UsageMember,
   Whoami,
 } from '@vouchbox/protocol';
 import type { LinkPart } from '@vouchbox/protocol/vocabulary';
-import type { OutputRunTable } from '../schema.ts';
+import type { AttestationTable, JobTable, OutputRunTable, QueueTable } from '../schema.ts';
+import type { CredentialTable } from '../schema-of-access.ts';
 
 /** The key of a job: its tenant and its id. No query for a caller takes an id alone. */
 export interface JobKey {
@@ -30,17 +30,10 @@ export function nameOfJob({ tenant, job_id }: JobKey): string {
 export interface ExecutionRecord extends Pick<Required<Receipt>, Exclude<keyof typeof executionMembers, UsageMember>> {}
 
 /** A job's row. Times are RFC 3339 UTC with milliseconds. */
-export interface JobRow extends JobKey {
-  readonly status: JobStatus;
-  readonly language: Language;
-  readonly runtime: string | null;
-  readonly created_at: string;
-  readonly started_at: string | null;
-  readonly finished_at: string | null;
-  readonly duration_ms: number | null;
-  readonly exit_code: number | null;
-  readonly signal: string | null;
-  readonly terminal_reason: TerminalReason | null;
+export interface JobRow
+  extends JobKey,
+    Readonly<Pick<JobTable, 'status' | 'language' | 'runtime' | 'exit_code' | 'signal' | 'terminal_reason'>>,
+    Readonly<Pick<JobTable, 'created_at' | 'started_at' | 'finished_at' | 'duration_ms'>> {
   readonly cancellation_requested: boolean;
   readonly truncated: boolean;
   /** Complete for jobs of this version; may be partial on migrated rows. */
@@ -68,14 +61,7 @@ export type JobSummary = Omit<
 export type ListPlace = Pick<JobRow, 'created_at' | 'job_id'>;
 
 /** The facts that the dispatcher needs to choose a job. */
-export interface QueuedJob extends JobKey {
-  readonly language: Language;
-  readonly runtime: string | null;
-  readonly mem_mb: number;
-  readonly created_at: string;
-  /** 1 if it is of a grading, else 0. */
-  readonly is_test: number;
-}
+export type QueuedJob = Readonly<QueueTable>;
 
 /** How many slots two jobs take whose programs talk to each other. */
 export const PAIR_SLOTS = 2;
@@ -94,15 +80,7 @@ export interface TakenJob extends JobKey {
 }
 
 /** A detail's facts about a stored attestation. The bytes are read separately. */
-export interface AttestationRow {
-  readonly tenant: string;
-  readonly key_id: string;
-  readonly receipt_sha256: string;
-  readonly result_sha256: string;
-  readonly result_size_bytes: number;
-  readonly envelope_sha256: string;
-  readonly envelope_size_bytes: number;
-}
+export type AttestationRow = Readonly<Omit<AttestationTable, 'job_id' | 'created_at' | 'result_artifact' | 'envelope'>>;
 
 /** A terminal job that waits for its attestation. */
 export interface OutboxEntry extends JobKey {
@@ -170,17 +148,8 @@ export interface LinkRow {
 }
 
 /** An indexed credential. Only the digest of its secret is stored. */
-export interface CredentialRow {
-  readonly credential_id: string;
-  readonly tenant: string;
-  readonly principal: string;
+export interface CredentialRow extends Readonly<Omit<CredentialTable, 'scopes'>> {
   readonly scopes: readonly Scope[];
-  readonly secret_sha256: string;
-  readonly created_at: string;
-  /** When it expires; null if it does not expire. */
-  readonly expires_at: string | null;
-  /** When it ends early; may be in the future, if another credential replaces it. */
-  readonly revoked_at: string | null;
 }
 
 /**
