@@ -1,12 +1,10 @@
 /** A program that is compiled once, and its product. Spec § Builds. */
 import { BUILD_OPTIONS } from './build-options.ts';
 import { buildOptionsMax, wordBytesMax } from './limits.ts';
-import { type Static, Type } from './type.ts';
-
-const strict = { additionalProperties: false } as const;
+import { Closed, type Static, Type } from './type.ts';
 
 /** Compiles the program, and does not run it. The result is a product, which other jobs start. */
-export const Build = Type.Object(
+export const Build = Closed(
   {
     options: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: wordBytesMax }), {
@@ -16,7 +14,6 @@ export const Build = Type.Object(
     ),
   },
   {
-    ...strict,
     description:
       'Only compiles the program, in `c`, `cpp` or `java`. The product comes back as the large output `output/product`.',
   },
@@ -27,10 +24,9 @@ export type Build = Static<typeof Build>;
 export const StoredBuild = Type.Object({ options: Type.Array(Type.String()) });
 
 /** The product that a job starts in place of a compiler. */
-export const Product = Type.Object(
+export const Product = Closed(
   { job_id: Type.String({ pattern: '^[!-~]{1,128}$', description: 'Of a build that has succeeded.' }) },
   {
-    ...strict,
     description:
       'Starts what a build of the same code made, without a compiler. The build was of the same language and runtime.',
   },

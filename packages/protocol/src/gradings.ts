@@ -17,12 +17,10 @@ import {
 import { ProgramArguments, ProgramVariables } from './program-words.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { LanguageName, LimitsInput, Requirements, SubmittedFile } from './submission.ts';
-import { Nullable, type Static, Type } from './type.ts';
-
-const strict = { additionalProperties: false } as const;
+import { Closed, Nullable, type Static, Type } from './type.ts';
 
 /** A text in the body, or one that was uploaded before. */
-export const GradingText = Type.Union([Type.String(), Type.Object({ blob: BlobName }, strict)]);
+export const GradingText = Type.Union([Type.String(), Closed({ blob: BlobName })]);
 export type GradingText = Static<typeof GradingText>;
 
 export const VERDICT_SCHEMAS = [VERDICT_SCHEMA, VERDICT_SCHEMA_2] as const;
@@ -40,106 +38,85 @@ const Files = Type.Optional(
   }),
 );
 
-export const GradingProgram = Type.Object(
-  {
-    name: Type.Optional(Name),
-    language: Type.String(),
-    code: GradingText,
-    env: Type.Optional(ProgramVariables),
-    files: Files,
-    runtime: Runtime,
-  },
-  strict,
-);
+export const GradingProgram = Closed({
+  name: Type.Optional(Name),
+  language: Type.String(),
+  code: GradingText,
+  env: Type.Optional(ProgramVariables),
+  files: Files,
+  runtime: Runtime,
+});
 export type GradingProgram = Static<typeof GradingProgram>;
 
 export const Comparing = Type.Union(
   [
     Type.Enum([...COMPARISONS]),
-    Type.Object(
-      {
-        floats: Type.Object(
-          {
-            absolute: Type.Optional(Type.Number({ minimum: 0 })),
-            relative: Type.Optional(Type.Number({ minimum: 0 })),
-          },
-          strict,
-        ),
-      },
-      strict,
-    ),
+    Closed({
+      floats: Closed({
+        absolute: Type.Optional(Type.Number({ minimum: 0 })),
+        relative: Type.Optional(Type.Number({ minimum: 0 })),
+      }),
+    }),
   ],
   { description: '`lines` if left out.' },
 );
 
-export const GradingTest = Type.Object(
-  {
-    name: Name,
-    stdin: Type.Optional(GradingText),
-    args: Type.Optional(ProgramArguments),
-    files: Files,
-    expected: Type.Optional(GradingText),
-    compare: Type.Optional(Comparing),
-    points: Type.Optional(Type.Number({ minimum: 0, maximum: gradingPointsMax, description: '1 if left out.' })),
-    group: Type.Optional(Name),
-    env: Type.Optional(ProgramVariables),
-    checker_args: Type.Optional(ProgramArguments),
-  },
-  strict,
-);
+export const GradingTest = Closed({
+  name: Name,
+  stdin: Type.Optional(GradingText),
+  args: Type.Optional(ProgramArguments),
+  files: Files,
+  expected: Type.Optional(GradingText),
+  compare: Type.Optional(Comparing),
+  points: Type.Optional(Type.Number({ minimum: 0, maximum: gradingPointsMax, description: '1 if left out.' })),
+  group: Type.Optional(Name),
+  env: Type.Optional(ProgramVariables),
+  checker_args: Type.Optional(ProgramArguments),
+});
 export type GradingTest = Static<typeof GradingTest>;
 
 const { name: _, ...graderMembers } = GradingProgram.properties;
 
 /** A checker, an interactor or a validator. */
-export const GraderProgram = Type.Object(
-  {
-    ...graderMembers,
-    codes: Type.Optional(Type.Enum([...EXIT_CODES], { description: '`testlib` if left out.' })),
-    args: Type.Optional(ProgramArguments),
-    limits: Type.Optional(LimitsInput),
-  },
-  strict,
-);
+export const GraderProgram = Closed({
+  ...graderMembers,
+  codes: Type.Optional(Type.Enum([...EXIT_CODES], { description: '`testlib` if left out.' })),
+  args: Type.Optional(ProgramArguments),
+  limits: Type.Optional(LimitsInput),
+});
 
 export type GraderProgram = Static<typeof GraderProgram>;
 
-export const GradingGroup = Type.Object(
-  {
-    name: Name,
-    score: Type.Optional(Type.Enum(['sum', 'minimum'], { description: '`sum` if left out.' })),
-    points: Type.Optional(Type.Number({ minimum: 0, description: 'Of a group whose smallest part counts.' })),
-    after: Type.Optional(
-      Type.Array(Name, { maxItems: gradingGroupsMax, description: 'Groups that are listed before it.' }),
-    ),
-    stop: Type.Optional(Type.Boolean({ description: 'Whether the first test that wins nothing ends the group.' })),
-  },
-  strict,
-);
+export const GradingGroup = Closed({
+  name: Name,
+  score: Type.Optional(Type.Enum(['sum', 'minimum'], { description: '`sum` if left out.' })),
+  points: Type.Optional(Type.Number({ minimum: 0, description: 'Of a group whose smallest part counts.' })),
+  after: Type.Optional(
+    Type.Array(Name, { maxItems: gradingGroupsMax, description: 'Groups that are listed before it.' }),
+  ),
+  stop: Type.Optional(Type.Boolean({ description: 'Whether the first test that wins nothing ends the group.' })),
+});
 
-export const GradingSubmission = Type.Object(
-  {
-    programs: Type.Array(GradingProgram, { minItems: 1, maxItems: gradingProgramsMax }),
-    tests: Type.Array(GradingTest, {
-      minItems: 1,
-      maxItems: gradingTestsMax,
-      description: 'Programs with unique names. Every program runs against every test.',
+export const GradingSubmission = Closed({
+  programs: Type.Array(GradingProgram, { minItems: 1, maxItems: gradingProgramsMax }),
+  tests: Type.Array(GradingTest, {
+    minItems: 1,
+    maxItems: gradingTestsMax,
+    description: 'Programs with unique names. Every program runs against every test.',
+  }),
+  checker: Type.Optional(GraderProgram),
+  verdict: Type.Optional(
+    Type.Enum([...VERDICT_SCHEMAS], {
+      description: `The schema of the verdicts; \`${VERDICT_SCHEMA}\` if left out. The members after it need the other.`,
     }),
-    checker: Type.Optional(GraderProgram),
-    verdict: Type.Optional(
-      Type.Enum([...VERDICT_SCHEMAS], {
-        description: `The schema of the verdicts; \`${VERDICT_SCHEMA}\` if left out. The members after it need the other.`,
-      }),
-    ),
-    interactor: Type.Optional(GraderProgram),
-    groups: Type.Optional(Type.Array(GradingGroup, { minItems: 1, maxItems: gradingGroupsMax })),
-    stop: Type.Optional(Type.Boolean({ description: 'The same for all tests, where there are no groups.' })),
-    validators: Type.Optional(Type.Array(GraderProgram, { maxItems: gradingValidatorsMax })),
-    limits: Type.Optional(LimitsInput),
-    requirements: Type.Optional(Requirements),
-  },
-  strict,
-);
+  ),
+  interactor: Type.Optional(GraderProgram),
+  groups: Type.Optional(Type.Array(GradingGroup, { minItems: 1, maxItems: gradingGroupsMax })),
+  stop: Type.Optional(Type.Boolean({ description: 'The same for all tests, where there are no groups.' })),
+  validators: Type.Optional(Type.Array(GraderProgram, { maxItems: gradingValidatorsMax })),
+  limits: Type.Optional(LimitsInput),
+  requirements: Type.Optional(Requirements),
+});
 export type GradingSubmission = Static<typeof GradingSubmission>;
 
 export const GRADING_STATUSES = ['running', 'finished', 'failed', 'cancelled'] as const;

@@ -20,49 +20,40 @@ import { ProgramArguments, ProgramVariables } from './program-words.ts';
 import { SessionStep } from './sessions.ts';
 import { JobId } from './spellings.ts';
 import { StoredTools, ToolLimitsInput, ToolPrincipals, Tools } from './tools.ts';
-import { Nullable, type Static, Type } from './type.ts';
+import { Closed, Nullable, type Static, Type } from './type.ts';
 
 export const LanguageName = Type.Enum([...LANGUAGES]);
 
-const strict = { additionalProperties: false } as const;
-
-export const InputFile = Type.Object(
-  {
-    path: Type.String({ minLength: 1, maxLength: pathBytesMax, description: 'Relative, under `input/`.' }),
-    content_base64: Type.String({ description: 'Standard base64 with padding; at most 2 MiB decoded.' }),
-  },
-  strict,
-);
+export const InputFile = Closed({
+  path: Type.String({ minLength: 1, maxLength: pathBytesMax, description: 'Relative, under `input/`.' }),
+  content_base64: Type.String({ description: 'Standard base64 with padding; at most 2 MiB decoded.' }),
+});
 export type InputFile = Static<typeof InputFile>;
 
 /** An input file that was uploaded before. */
-export const UploadedFile = Type.Object(
-  {
-    path: InputFile.properties.path,
-    blob: Type.String({
-      ...BlobName,
-      description: 'In place of the content: an upload, or an output of a job, as `sha256:` and its digest.',
-    }),
-  },
-  strict,
-);
+export const UploadedFile = Closed({
+  path: InputFile.properties.path,
+  blob: Type.String({
+    ...BlobName,
+    description: 'In place of the content: an upload, or an output of a job, as `sha256:` and its digest.',
+  }),
+});
 export type UploadedFile = Static<typeof UploadedFile>;
 
 /** A file that a job brought back. */
-export const OutputName = Type.Object(
+export const OutputName = Closed(
   {
     job_id: Type.String({ pattern: '^[!-~]{1,128}$', description: 'Of a job that has ended.' }),
     path: Type.String({ minLength: 1, maxLength: pathBytesMax, description: 'Under `output/`.' }),
   },
-  { ...strict, description: 'In place of the content: an output of another job of the tenant.' },
+  { description: 'In place of the content: an output of another job of the tenant.' },
 );
 export type OutputName = Static<typeof OutputName>;
 
 /** Libraries that a job brings along. */
-export const Libraries = Type.Object(
+export const Libraries = Closed(
   { blob: UploadedFile.properties.blob },
   {
-    ...strict,
     description:
       'For Python, JavaScript and TypeScript: a tar archive in gzip of a directory of packages. The cell unpacks it ' +
       'before the program, for which it comes first where modules are looked for.',
@@ -76,28 +67,23 @@ const outputDigest = Type.String({
 });
 
 /** An input file that is an output of another job. */
-export const OutputFile = Type.Object(
-  { path: InputFile.properties.path, from: OutputName, blob: Type.Optional(outputDigest) },
-  strict,
-);
+export const OutputFile = Closed({
+  path: InputFile.properties.path,
+  from: OutputName,
+  blob: Type.Optional(outputDigest),
+});
 export type OutputFile = Static<typeof OutputFile>;
 
 /** An output as it is stored: the service looked it up once, when it accepted the job. */
-export const ResolvedOutput = Type.Object(
-  { path: InputFile.properties.path, from: OutputName, blob: outputDigest },
-  strict,
-);
+export const ResolvedOutput = Closed({ path: InputFile.properties.path, from: OutputName, blob: outputDigest });
 export type ResolvedOutput = Static<typeof ResolvedOutput>;
 
 /** An input that the service keeps to itself: only its digest is shown, and no submission can name it. */
-export const HeldFile = Type.Object(
-  {
-    path: InputFile.properties.path,
-    blob: UploadedFile.properties.blob,
-    held: Type.Literal(true),
-  },
-  strict,
-);
+export const HeldFile = Closed({
+  path: InputFile.properties.path,
+  blob: UploadedFile.properties.blob,
+  held: Type.Literal(true),
+});
 export type HeldFile = Static<typeof HeldFile>;
 
 export const SubmittedFile = Type.Union([InputFile, UploadedFile, OutputFile]);
@@ -108,15 +94,15 @@ export type StoredFile = Static<typeof StoredFile>;
 
 /** Standard input that is not in the body. */
 export const NamedStdin = Type.Union([
-  Type.Object({ blob: UploadedFile.properties.blob }, strict),
-  Type.Object({ from: OutputName, blob: Type.Optional(outputDigest) }, strict),
+  Closed({ blob: UploadedFile.properties.blob }),
+  Closed({ from: OutputName, blob: Type.Optional(outputDigest) }),
 ]);
 export type NamedStdin = Static<typeof NamedStdin>;
 
 /** The same as it is stored: an output was looked up. */
-export const StoredStdin = Type.Object(
+export const StoredStdin = Closed(
   { from: Type.Optional(OutputName), blob: UploadedFile.properties.blob },
-  { ...strict, description: 'Where `stdin` was named; `stdin` is null then.' },
+  { description: 'Where `stdin` was named; `stdin` is null then.' },
 );
 export type StoredStdin = Static<typeof StoredStdin>;
 
@@ -128,7 +114,7 @@ export const OutputPath = Type.String({
 });
 
 /** Outputs that come back by their digests, because they may be larger than an answer. */
-export const LargeOutputs = Type.Object(
+export const LargeOutputs = Closed(
   {
     paths: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: pathBytesMax, description: 'A file under `output/`.' }), {
@@ -156,7 +142,7 @@ export const LargeOutputs = Type.Object(
       }),
     ),
   },
-  { ...strict, description: 'Files that come back by their digests. At least one is named.' },
+  { description: 'Files that come back by their digests. At least one is named.' },
 );
 export type LargeOutputs = Static<typeof LargeOutputs>;
 
@@ -177,22 +163,19 @@ export const Labels = Type.Array(Label, {
     'By which the job is listed. They are part of the receipt, and of what an idempotency key stands for, only with `sign_labels`.',
 });
 
-export const Requirements = Type.Object(
-  {
-    minimum_isolation: Type.Optional(
-      Type.Enum([...ISOLATION_CLASSES], {
-        description: 'The weakest isolation that will do; refused where the service has less.',
-      }),
-    ),
-    enforced: Type.Optional(
-      Type.Array(Type.Enum([...LIMIT_NAMES]), {
-        maxItems: LIMIT_NAMES.length,
-        description: 'Limits that the host must hold, and not only watch; refused where it does not hold each of them.',
-      }),
-    ),
-  },
-  strict,
-);
+export const Requirements = Closed({
+  minimum_isolation: Type.Optional(
+    Type.Enum([...ISOLATION_CLASSES], {
+      description: 'The weakest isolation that will do; refused where the service has less.',
+    }),
+  ),
+  enforced: Type.Optional(
+    Type.Array(Type.Enum([...LIMIT_NAMES]), {
+      maxItems: LIMIT_NAMES.length,
+      description: 'Limits that the host must hold, and not only watch; refused where it does not hold each of them.',
+    }),
+  ),
+});
 export type Requirements = Static<typeof Requirements>;
 
 /** As they are stored and shown. `enforced` is there only where some limit must be held, in the order of all limits. */
@@ -216,19 +199,16 @@ function heldBounds(name: LimitName): string {
 }
 
 /** A submitted limit: any positive number. Above its ceiling it is clamped, not refused. */
-export const LimitsInput = Type.Object(
-  {
-    wall_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('wall_seconds') })),
-    cpu_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('cpu_seconds') })),
-    mem_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: heldBounds('mem_mb') })),
-    max_pids: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: heldBounds('max_pids') })),
-    max_file_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: wholeBounds('max_file_mb') })),
-    allow_network: Type.Optional(
-      Type.Boolean({ description: '`true` is refused with `network_not_allowed`: egress is never granted.' }),
-    ),
-  },
-  strict,
-);
+export const LimitsInput = Closed({
+  wall_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('wall_seconds') })),
+  cpu_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('cpu_seconds') })),
+  mem_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: heldBounds('mem_mb') })),
+  max_pids: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: heldBounds('max_pids') })),
+  max_file_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: wholeBounds('max_file_mb') })),
+  allow_network: Type.Optional(
+    Type.Boolean({ description: '`true` is refused with `network_not_allowed`: egress is never granted.' }),
+  ),
+});
 export type LimitsInput = Static<typeof LimitsInput>;
 
 /** Members of a submission that its interactor has as well. */
@@ -270,8 +250,7 @@ const programMembers = {
 };
 
 /** A program that the submitted one talks to. It is a job of its own. */
-export const Interactor = Type.Object(programMembers, {
-  ...strict,
+export const Interactor = Closed(programMembers, {
   description:
     'A second program: the standard output of each is the standard input of the other while both run. It becomes a job of ' +
     'its own, and the submission then has no `stdin`.',
@@ -282,33 +261,28 @@ export type Interactor = Static<typeof Interactor>;
  * The body of a submission. `language` is a free string here, so that an unknown one is answered `unsupported_language` and not
  * as a schema error. The server checks sizes after decoding, in bytes of UTF-8.
  */
-export const JobSubmission = Type.Object(
-  {
-    ...programMembers,
-    stdin: Type.Optional(
-      Nullable(
-        Type.Union([Type.String({ description: 'At most 1 MiB as UTF-8.' }), ...NamedStdin.anyOf], {
-          description:
-            'A text of at most 1 MiB as UTF-8, or bytes that are named as those of a file are, at most 64 MiB; without it, or ' +
-            'null, stdin is at its end.',
-        }),
-      ),
+export const JobSubmission = Closed({
+  ...programMembers,
+  stdin: Type.Optional(
+    Nullable(
+      Type.Union([Type.String({ description: 'At most 1 MiB as UTF-8.' }), ...NamedStdin.anyOf], {
+        description:
+          'A text of at most 1 MiB as UTF-8, or bytes that are named as those of a file are, at most 64 MiB; without it, or ' +
+          'null, stdin is at its end.',
+      }),
     ),
-    build: Type.Optional(Build),
-    interactor: Type.Optional(Interactor),
-    tools: Type.Optional(Tools),
-    tool_limits: Type.Optional(ToolLimitsInput),
-    tool_principals: Type.Optional(ToolPrincipals),
-    session: Type.Optional(SessionStep),
-    libraries: Type.Optional(Libraries),
-    labels: Type.Optional(Labels),
-    sign_labels: Type.Optional(Type.Boolean({ description: 'Has the labels in the receipt too, which is signed.' })),
-    promise: Type.Optional(
-      Type.Boolean({ description: 'Asks for a promise that the log answers for the job in time.' }),
-    ),
-  },
-  strict,
-);
+  ),
+  build: Type.Optional(Build),
+  interactor: Type.Optional(Interactor),
+  tools: Type.Optional(Tools),
+  tool_limits: Type.Optional(ToolLimitsInput),
+  tool_principals: Type.Optional(ToolPrincipals),
+  session: Type.Optional(SessionStep),
+  libraries: Type.Optional(Libraries),
+  labels: Type.Optional(Labels),
+  sign_labels: Type.Optional(Type.Boolean({ description: 'Has the labels in the receipt too, which is signed.' })),
+  promise: Type.Optional(Type.Boolean({ description: 'Asks for a promise that the log answers for the job in time.' })),
+});
 export type JobSubmission = Static<typeof JobSubmission>;
 
 /** The other job of a pair whose programs talk to each other, and which of the two this one is. */

@@ -12,9 +12,7 @@ import {
   toolsMax,
 } from './limits.ts';
 import { Timestamp } from './spellings.ts';
-import { Nullable, type Static, Type } from './type.ts';
-
-const strict = { additionalProperties: false } as const;
+import { Closed, Nullable, type Static, Type } from './type.ts';
 
 /** A name has no underscore in front: such names mean something to the languages of programs. */
 const toolName = Type.String({
@@ -32,15 +30,12 @@ function toolSchema(of: string) {
   );
 }
 
-export const Tool = Type.Object(
-  {
-    name: toolName,
-    description: Type.Optional(Type.String({ maxLength: toolDescriptionCharsMax })),
-    arguments: toolSchema('the arguments of a call'),
-    result: toolSchema('its result'),
-  },
-  strict,
-);
+export const Tool = Closed({
+  name: toolName,
+  description: Type.Optional(Type.String({ maxLength: toolDescriptionCharsMax })),
+  arguments: toolSchema('the arguments of a call'),
+  result: toolSchema('its result'),
+});
 export type Tool = Static<typeof Tool>;
 
 export const Tools = Type.Array(Tool, {
@@ -55,14 +50,11 @@ function bounds(name: ToolLimitName, what: string) {
 }
 
 /** Any positive number, as of other limits. */
-export const ToolLimitsInput = Type.Object(
-  {
-    calls: bounds('calls', 'How many calls of tools the program may make'),
-    call_bytes: bounds('call_bytes', 'Bytes of one call, and of one answer'),
-    total_bytes: bounds('total_bytes', 'Bytes of all calls, and of all answers'),
-  },
-  strict,
-);
+export const ToolLimitsInput = Closed({
+  calls: bounds('calls', 'How many calls of tools the program may make'),
+  call_bytes: bounds('call_bytes', 'Bytes of one call, and of one answer'),
+  total_bytes: bounds('total_bytes', 'Bytes of all calls, and of all answers'),
+});
 export type ToolLimitsInput = Static<typeof ToolLimitsInput>;
 
 export const ToolPrincipals = Type.Array(Type.String({ minLength: 1, maxLength: principalCharsMax }), {
@@ -109,17 +101,16 @@ const outcome = {
   error: Type.Optional(Type.String({ description: 'Why the tool failed. The program gets it as an error.' })),
 };
 
-export const ToolAnswer = Type.Object(outcome, {
-  ...strict,
+export const ToolAnswer = Closed(outcome, {
   description: 'The `result` of the call, any JSON value, or an `error`.',
 });
 export type ToolAnswer = Static<typeof ToolAnswer>;
 
 /** An answer as a message to the stream. */
-export const StreamedToolAnswer = Type.Object(
-  { call_seq: Type.Integer({ minimum: 1, description: 'The number of the event of the call.' }), ...outcome },
-  strict,
-);
+export const StreamedToolAnswer = Closed({
+  call_seq: Type.Integer({ minimum: 1, description: 'The number of the event of the call.' }),
+  ...outcome,
+});
 export type StreamedToolAnswer = Static<typeof StreamedToolAnswer>;
 
 export const ToolAnswerTaken = Type.Object({

@@ -4,7 +4,7 @@
  * interpreter, some seven hundred modules that a service would load at every start and never use. `type.test.ts`
  * compares each function with TypeBox's.
  */
-import type { TSchema, Type as TypeBox } from 'typebox';
+import type { TObject, TProperties, TSchema, Type as TypeBox } from 'typebox';
 
 export type { Static, TObject, TOptional, TSchema } from 'typebox';
 
@@ -64,3 +64,7 @@ export const Type = plain as unknown as Pick<typeof TypeBox, keyof typeof plain>
 
 /** A schema that also allows null: the contract uses null for an unknown value and omits nothing. */
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** An object that has no other members than these. */
+export const Closed = <P extends TProperties>(properties: P, options: Options = {}): TObject<P> =>
+  Type.Object(properties, { additionalProperties: false, ...options });
