@@ -25,7 +25,7 @@ type Needed<Of extends Table> = {
   [Name in keyof New<Of>]-?: object extends Pick<New<Of>, Name> ? never : Name;
 }[keyof New<Of>];
 
-export interface Selection<Of extends Table> {
+interface Selection<Of extends Table> {
   /** Constants that other columns equal. They are written out, so that an index of such rows serves the query. */
   readonly where?: Constants<Of>;
   readonly orderBy?: Column<Of>;
