@@ -30,6 +30,7 @@ let reader = null;
 /** Answers are read only while calls are open, so that a program that waits for nothing else ends. */
 function listen() {
   if (reader === null) reader = openReader();
+  else if (!reader.isPaused()) return;
   reader.ref();
   reader.resume();
 }
@@ -59,6 +60,11 @@ function openReader() {
 function settle({ call, ...outcome }) {
   open.get(call)?.(outcome);
   open.delete(call);
+  // After what the answer lets the program do: it may call again, and to stop reading for that takes longer.
+  if (open.size === 0) queueMicrotask(() => process.nextTick(rest));
+}
+
+function rest() {
   if (open.size > 0) return;
   reader.pause();
   reader.unref();

@@ -6,12 +6,20 @@ import type { ToolCall } from '../../sandbox.ts';
 const { run } = useToolCells();
 const exited = { kind: 'exited', exit_code: 0 };
 
-/** `fail` fails, `hold` is answered when two calls of it are open, the last first, and others give back their arguments. */
+/**
+ * `fail` fails, `hold` is answered when two calls of it are open, the last first, `turn` when the next call of it comes or if
+ * it is the last, and others give back their arguments.
+ */
 function tools() {
   const held: number[] = [];
+  const turns: number[] = [];
   return ({ call, tool, arguments: given }: ToolCall, answer: Answer): void => {
     if (tool === 'fail') answer(call, { error: 'it said "no"\n\u001b[31mé😀' });
-    else if (tool !== 'hold') answer(call, { result: given });
+    else if (tool === 'turn') {
+      const isLast = Object.hasOwn(given as object, 'last');
+      for (const each of [...turns.splice(0, 1), ...(isLast ? [call] : [])]) answer(each, { result: null });
+      if (!isLast) turns.push(call);
+    } else if (tool !== 'hold') answer(call, { result: given });
     else if (held.push(call) === 2)
       for (const each of held.splice(0).reverse()) answer(each, { result: each === call });
   };
@@ -59,6 +67,33 @@ with ThreadPoolExecutor(2) as pool:
     print(sorted(pool.map(lambda _: tools.hold(), range(2))))
     print(list(pool.map(lambda n: tools.echo(n=n)["n"], range(40))) == list(range(40)))`,
     '[False, True]\nTrue\n',
+  ],
+  'python, in threads of which one gets its answer while others wait': [
+    'python',
+    `
+from queue import SimpleQueue
+from threading import Thread
+done = SimpleQueue()
+for _ in range(2):
+    Thread(target=lambda: done.put(tools.turn())).start()
+print(done.get(), tools.turn(last=True), done.get(), tools.echo(n=1))`,
+    "None None None {'n': 1}\n",
+  ],
+  'python, whose signals end a wait': [
+    'python',
+    `
+import signal
+def late(*_):
+    raise TimeoutError
+signal.signal(signal.SIGALRM, late)
+for n in range(3):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        tools.turn()
+    except TimeoutError:
+        print(tools.echo(n=n)["n"], end=" ")
+print(tools.turn(last=True))`,
+    '0 1 2 None\n',
   ],
   'javascript, a module': [
     'node',

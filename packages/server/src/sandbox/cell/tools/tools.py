@@ -19,46 +19,69 @@ class ToolError(Exception):
 
 
 class Channel:
-    """Calls that are open, by number. One thread reads the answers of all."""
+    """Calls that are open, by number. One thread at a time reads the answers of all: a caller that waits alone, or another."""
 
     def __init__(self):
         self.process = os.getpid()
-        self.writing = _thread.allocate_lock()
+        self.changing = _thread.allocate_lock()
         self.open = {}
         self.number = 0
-        self.is_read = False
+        self.reader = None
+        self.parts = []
 
-    def send(self, tool, arguments, settle):
-        """Writes a call. The thread that reads calls `settle` with its answer."""
+    def send(self, tool, arguments, settle, reader=None):
+        """Writes a call. Whoever reads calls `settle` with its answer. If nobody does, `reader` is to, or a thread."""
         if os.getpid() != self.process:
             raise RuntimeError("tools are called from the process in which the program began")
         told = f'"tool": {text_of(tool)}, "arguments": {checked_text_of(arguments)}}}\n'.encode()
-        with self.writing:
+        with self.changing:
             self.number += 1
             self.open[self.number] = settle
             left = memoryview(b'{"call": %d, %b' % (self.number, told))
             while left:
                 left = left[os.write(CALLS, left) :]
-            if not self.is_read:
-                self.is_read = True
-                _thread.start_new_thread(self.read, ())
+            if self.reader is None:
+                self.begin_reading(reader)
+
+    def begin_reading(self, reader):
+        self.reader = reader or self
+        if self.reader is self:
+            _thread.start_new_thread(self.read_on, ())
+
+    def read_on(self):
+        while self.read():
+            pass
+
+    def stop_reading(self, reader):
+        """Others may wait for answers, too."""
+        with self.changing:
+            if self.reader is reader:
+                self.reader = None
+                if self.open:
+                    self.begin_reading(None)
 
     def read(self):
+        """Reads some answers. What a signal raises here loses none: they are kept in one step, and one that is told
+        twice changes nothing. Returns whether more may come."""
         from json import loads
 
-        rest = b""
-        while part := os.read(ANSWERS, 65536):
-            *lines, rest = (rest + part).split(b"\n")
-            for line in lines:
-                answer = loads(line, parse_int=integer_of)
-                self.settle(answer["call"], answer)
-        for number in list(self.open):
-            self.settle(number, {"error": "no more answers come"})
+        self.parts.extend(map(os.read, (ANSWERS,), (65536,)))
+        more = self.parts[-1] != b""
+        *lines, rest = b"".join(self.parts).split(b"\n")
+        for line in lines:
+            answer = loads(line, parse_int=integer_of)
+            self.settle(answer["call"], answer)
+        self.parts = [rest]
+        if not more:
+            for number in list(self.open):
+                self.settle(number, {"error": "no more answers come"})
+        return more
 
     def settle(self, number, answer):
-        settle = self.open.pop(number, None)
+        settle = self.open.get(number)
         if settle is not None:
             settle(answer)
+            self.open.pop(number, None)
 
 
 def integer_of(text):
@@ -118,17 +141,33 @@ def value_of(tool, answer):
 channel = Channel()
 
 
+class Waiting:
+    """A thread that waits for one answer. It reads itself if nobody does: to be woken by another thread takes longer."""
+
+    def __init__(self):
+        self.lock = _thread.allocate_lock()
+        self.lock.acquire()
+        self.answer = None
+
+    def settle(self, answer):
+        self.answer = answer
+        if self.lock.locked():
+            self.lock.release()
+
+    def wait(self):
+        while channel.reader is self and self.answer is None:
+            channel.read()
+        self.lock.acquire()
+
+
 def call_and_wait(tool, arguments):
-    waits, answers = _thread.allocate_lock(), []
-    waits.acquire()
-
-    def settle(answer):
-        answers.append(answer)
-        waits.release()
-
-    channel.send(tool, arguments, settle)
-    waits.acquire()
-    return value_of(tool, answers[0])
+    waiting = Waiting()
+    try:
+        channel.send(tool, arguments, waiting.settle, waiting)
+        waiting.wait()
+    finally:
+        channel.stop_reading(waiting)
+    return value_of(tool, waiting.answer)
 
 
 def call_in(loop, tool, arguments):

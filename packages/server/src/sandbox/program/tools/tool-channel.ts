@@ -14,6 +14,7 @@ import type { ToolPipes } from '../output/pipes.ts';
 /** Names, numbers and brackets of one call. */
 const TOKENS_MAX = 20_000;
 const NEWLINE = 0x0a;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export class ToolChannel {
   readonly #tools: ProgramTools;
@@ -115,7 +116,7 @@ const TOOL_NAME_CHARS_MAX = 256;
 
 function parsed(line: Buffer): Record<string, unknown> | string {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line);
+    const text = utf8.decode(line);
     new JsonScan(line, { tokensMax: TOKENS_MAX, numbers: 'exact' }).run(Number.POSITIVE_INFINITY);
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
