@@ -87,9 +87,10 @@ export function createHistory(store: Store, nudges: Nudges): History {
       const isFollowed = nudges.isAwaited(`events ${input.job_id}`);
       const result = await store.answerToolCall({ ...input, isFollowed });
       if (result.kind !== 'taken') return result;
-      changed(input);
+      // The program waits longer than those who follow it.
       taken.get(input.job_id)?.push(result);
       nudges.send(`answers ${input.job_id}`, { node: result.node });
+      changed(input);
       return result;
     },
     toolAnswers: (key, signal) => answersOf({ store, nudges, key, signal, taken }),

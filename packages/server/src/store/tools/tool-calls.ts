@@ -27,10 +27,16 @@ const selectAsked = prepared((db, { tenant, job_id, seq }: JobKey & { seq: numbe
         .onRef('tool_calls.job_id', '=', 'jobs.job_id')
         .on('tool_calls.seq', '=', seq),
     )
+    .leftJoin('events as last', (join) =>
+      join
+        .onRef('last.tenant', '=', 'jobs.tenant')
+        .onRef('last.job_id', '=', 'jobs.job_id')
+        .onRef('last.seq', '=', 'jobs.chain_seq'),
+    )
     .select(['jobs.tenant', 'jobs.job_id', 'jobs.status', 'jobs.chain_seq', 'jobs.chain_head'])
     .select(['job_tools.answered_by', 'job_tools.call_bytes', 'job_tools.bytes_left'])
     .select((row) => row('job_tools.result_schemas', 'is not', null).as('has_schemas'))
-    .select(['tool_calls.seq', 'tool_calls.call', 'tool_calls.answer_seq'])
+    .select(['tool_calls.seq', 'tool_calls.call', 'tool_calls.answer_seq', 'last.timestamp'])
     .where('jobs.tenant', '=', tenant)
     .where('jobs.job_id', '=', job_id),
 );
@@ -112,7 +118,7 @@ const selectAnswers = prepared((db, { tenant, job_id, after }: JobKey & { after:
 /** Stores an answer as an event. The same again changes nothing, nor does one that is to be checked first. */
 export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput): Promise<ToolAnswerResult> {
   const { outcome } = input;
-  const asked = await selectAsked.first(db, input);
+  const [asked, node] = await Promise.all([selectAsked.first(db, input), claimantOf(db, input)]);
   if (asked === null) return { kind: 'not_found' };
   if (asked.answered_by === null) return { kind: 'no_call' };
   if (!mayAnswer(asked.answered_by, input)) return { kind: 'not_allowed' };
@@ -134,7 +140,7 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
   // As the history has it, whoever tells the program.
   const given = { answer_seq, call: asked.call ?? 0, outcome: JSON.parse(text) as GivenAnswer['outcome'] };
   const toFollow = eventsToFollow(linked, input.isFollowed ?? false);
-  return { kind: 'taken', node: await claimantOf(db, input), ...given, toFollow };
+  return { kind: 'taken', node, ...given, toFollow };
 }
 
 async function takenBefore(
@@ -148,10 +154,16 @@ async function takenBefore(
 }
 
 /** The clock may have been set back, but no event is earlier than the one before it. */
-async function extendWithAnswer(db: StoreDatabase, job: ChainedJob, input: ToolAnswerInput): Promise<LinkedEvents> {
+async function extendWithAnswer(
+  db: StoreDatabase,
+  job: ChainedJob & { readonly timestamp: string | null },
+  input: ToolAnswerInput,
+): Promise<LinkedEvents> {
   const { tenant, job_id, chain_seq } = job;
-  const [last] = await storedEvents(db, { tenant, job_id, after: chain_seq - 1, until: chain_seq });
-  const timestamp = [last?.timestamp ?? '', input.at].toSorted().at(-1) ?? input.at;
+  // The last event may be in a run of output.
+  const after = chain_seq - 1;
+  const last = job.timestamp ?? (await storedEvents(db, { tenant, job_id, after, until: chain_seq }))[0]?.timestamp;
+  const timestamp = [last ?? '', input.at].toSorted().at(-1) ?? input.at;
   const data = { call_seq: input.seq, ...input.outcome, principal: input.principal };
   return extendChain(db, job, [{ kind: 'tool_result', timestamp, data }]);
 }
