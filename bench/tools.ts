@@ -1,10 +1,12 @@
 /**
  * What a call of a tool costs, from the program to the caller's function and back: a thousand one after another, beside two
- * syncs of the disk and one round trip of HTTP for each, and a thousand open at once.
+ * syncs of the disk and one round trip of HTTP for each, and a thousand open at once. In each class, and on PostgreSQL with
+ * the caller at another node than the cell.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
+import { startPostgres } from '../test/rig/postgres-server.ts';
 import { serveService, threadSeconds } from './http/processes.ts';
 import { type Measurement, median } from './measurement.ts';
 import { FLAGS, KEY, type ServedCells, scratchDirectory } from './speed/bench-service.ts';
@@ -35,44 +37,61 @@ export async function* measure(): AsyncGenerator<Measurement> {
   for (const provider of CLASSES) {
     using scratch = scratchDirectory();
     await using service = await serveService({ ...FLAGS, provider }, scratch.path);
-    const client = createServiceClient({ baseUrl: `http://127.0.0.1:${service.port}`, apiKey: KEY });
-    for (const language of LANGUAGES) {
-      const { inTurn, atOnce } = PROGRAMS[language];
-      await timed(client, language, inTurn);
-      const [one, all, floor]: [number[], number[], number[]] = [[], [], []];
-      const [ofService, ofClient]: [number[], number[]] = [[], []];
-      for (let round = 0; round < rounds; round++) {
-        floor.push(((await syncMilliseconds(scratch.path)) * 2 + (await roundTrip(service))) * calls);
-        const before = { service: threadSeconds(service.pid), client: threadSeconds(process.pid) };
-        one.push((await timed(client, language, inTurn)).calls);
-        ofService.push(((threadSeconds(service.pid) - before.service) * 1000) / calls);
-        ofClient.push(((threadSeconds(process.pid) - before.client) * 1000) / calls);
-        all.push((await timed(client, language, atOnce)).run);
-      }
-      yield {
-        what: `${provider}, ${language}: ${calls} calls in turn, from the first to the last`,
-        value: median(one),
-        unit: 'ms',
-        baseline: { what: '2 syncs, 1 round trip each', value: median(floor) },
-        spread: [Math.min(...one), Math.max(...one)],
-        target: { ratio: 1.5, is: 'at most' },
-      };
-      yield {
-        what: `${provider}, ${language}: processor time of the service for each`,
-        value: median(ofService),
-        unit: 'ms',
-        baseline: { what: 'of the client', value: median(ofClient) },
-        spread: [Math.min(...ofService), Math.max(...ofService)],
-      };
-      yield {
-        what: `${provider}, ${language}: ${calls} calls at once`,
-        value: median(all),
-        unit: 'ms',
-        baseline: { what: 'in turn', value: median(one) },
-        spread: [Math.min(...all), Math.max(...all)],
-        valueMax: 2000,
-      };
+    yield* measuredAt(provider, service, [service]);
+  }
+  await using database = await startPostgres();
+  using here = scratchDirectory();
+  using there = scratchDirectory();
+  const flags = { ...FLAGS, 'database-url': database.url };
+  await using cells = await serveService({ ...flags, provider: 'namespace', roles: 'executor,signer' }, there.path);
+  await using caller = await serveService({ ...flags, roles: 'api' }, here.path);
+  yield* measuredAt('PostgreSQL, asked at another node', caller, [caller, cells]);
+}
+
+/** Calls of programs that are submitted to a service, or to a node of one. */
+async function* measuredAt(
+  where: string,
+  asked: ServedCells,
+  nodes: readonly ServedCells[],
+): AsyncGenerator<Measurement> {
+  const client = createServiceClient({ baseUrl: `http://127.0.0.1:${asked.port}`, apiKey: KEY });
+  const nodesSeconds = () => nodes.reduce((sum, { pid }) => sum + threadSeconds(pid), 0);
+  for (const language of LANGUAGES) {
+    const { inTurn, atOnce } = PROGRAMS[language];
+    await timed(client, language, inTurn);
+    const [one, all, floor]: [number[], number[], number[]] = [[], [], []];
+    const [ofService, ofClient]: [number[], number[]] = [[], []];
+    for (let round = 0; round < rounds; round++) {
+      floor.push(((await syncMilliseconds(asked.dataDirectory)) * 2 + (await roundTrip(asked))) * calls);
+      const before = { service: nodesSeconds(), client: threadSeconds(process.pid) };
+      one.push((await timed(client, language, inTurn)).calls);
+      ofService.push(((nodesSeconds() - before.service) * 1000) / calls);
+      ofClient.push(((threadSeconds(process.pid) - before.client) * 1000) / calls);
+      all.push((await timed(client, language, atOnce)).run);
     }
+    yield {
+      what: `${where}, ${language}: ${calls} calls in turn, from the first to the last`,
+      value: median(one),
+      unit: 'ms',
+      baseline: { what: '2 syncs, 1 round trip each', value: median(floor) },
+      spread: [Math.min(...one), Math.max(...one)],
+      target: { ratio: 1.5, is: 'at most' },
+    };
+    yield {
+      what: `${where}, ${language}: processor time of the service for each`,
+      value: median(ofService),
+      unit: 'ms',
+      baseline: { what: 'of the client', value: median(ofClient) },
+      spread: [Math.min(...ofService), Math.max(...ofService)],
+    };
+    yield {
+      what: `${where}, ${language}: ${calls} calls at once`,
+      value: median(all),
+      unit: 'ms',
+      baseline: { what: 'in turn', value: median(one) },
+      spread: [Math.min(...all), Math.max(...all)],
+      valueMax: 2000,
+    };
   }
 }
 
