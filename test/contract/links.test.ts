@@ -1,7 +1,10 @@
 /** Spec § Links: whoever has the secret reads the result of one job, and nothing else; nobody else reads anything. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
 import { sha256Hex } from '@vouchbox/evidence';
 import type { FoldedResult, JobSubmission, LinkedJob, NewLink } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
@@ -54,6 +57,15 @@ const told = ({ status, json, headers }: Answer) => [
   { ...(json.error as object), request_id: '' },
   [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'),
 ];
+
+test('docs/CLIENTS.md reads a result with nothing but the address of a link', async () => {
+  const { link } = await linkTo(await signed());
+  const page = readFileSync(join(import.meta.dirname, '../../docs/CLIENTS.md'), 'utf8');
+  const [, block = ''] = /^```sh\n(address=[^`]*)^```/m.exec(page) ?? [];
+  const command = block.replace(/http:[^']+/, rig().service.url + link.link_url);
+  const { stdout } = await promisify(execFile)('bash', ['-ec', command]);
+  expect((JSON.parse(stdout) as FoldedResult).stdout).toContain('document.domain');
+});
 
 test('a link shows status, result, receipt and what was signed, and of the submission nothing that was not named', {
   tags: ['Links-4', 'Links-5'],
