@@ -141,7 +141,7 @@ describe('from the data of a service', () => {
       'held',
     );
     expect(code).toBe(3);
-    expect(stderr).toMatch(/^vouchbox: .*another service holds.*; ask the service that runs: give --url and --key\n$/);
+    expect(stderr).toMatch(/^vouchbox: .*another service holds.*; ask the running service: give --url and --key\n$/);
   });
 
   test('the same is exported after it has stopped, whichever key signed it', async () => {

@@ -75,7 +75,7 @@ test('another principal is told that it may make none, and everybody when a job 
   const { key } = await operator.create({ tenant: 'alpha', principal: 'bob', scopes: null, expires_at: null });
   const job = await ran();
   const asBob = await vouchbox(['link', job], { env: { SERVICE_URL: rig().service.url, SERVICE_KEY: key } });
-  expect([asBob.code, asBob.stderr]).toEqual([1, expect.stringContaining('submitted by another principal')]);
+  expect([asBob.code, asBob.stderr]).toEqual([1, expect.stringContaining('Only the principal that submitted the job')]);
   for (let made = 0; made < 20; made++) await rig().alpha.client.createLink(job);
   const full = await command('link', job);
   expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('The job has 20 links already. Revoke one.')]);

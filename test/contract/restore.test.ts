@@ -81,7 +81,7 @@ test('a restore refuses a directory with content, and leaves it unchanged', asyn
   writeFileSync(join(dataDir, 'mine'), 'x');
   expect(await restoring(file, dataDir)).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/is not empty, and nothing is written over/),
+    stderr: expect.stringMatching(/is not empty, and a restore overwrites nothing/),
   });
   expect(readdirSync(dataDir)).toEqual(['mine']);
   expect(readdirSync(join(dataDir, '..'))).toEqual(['data']);

@@ -95,7 +95,7 @@ test('a conflict says what to do', async () => {
   const other = await command('run', 'b.sh', '--session', 'shared');
   expect(other.code).toBe(125);
   expect(other.stderr).toMatch(
-    /^vouchbox: The submission is no next step: the session is in python\. \(session_conflict, .*\); run it again once no step runs, or with another name; `vouchbox sessions` shows .*\n$/,
+    /^vouchbox: The submission is no next step: the session is in the language python\. \(session_conflict, .*\); run it again once no step runs, or with another name; `vouchbox sessions` shows .*\n$/,
   );
 });
 
@@ -103,7 +103,7 @@ test.each([
   [['--local'], /^vouchbox: --session needs a service that goes on: .*\n$/],
   [['--interactor', 'a.py'], /^vouchbox: --interactor must be left out of a step of a session .*\n$/],
   [['--language', 'c'], /^vouchbox: --session must be left out: c is compiled, .*\n$/],
-  [['--output', 'output/.session/state'], /^vouchbox: --session has outputs of its own, .*\n$/],
+  [['--output', 'output/.session/state'], /^vouchbox: --session keeps outputs of its own, .*\n$/],
 ])('with %j it is wrong usage', async (words, told) => {
   const ended = await step('wrong', '0', ...words);
   expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(told)]);

@@ -243,7 +243,7 @@ describe('a session', () => {
     expect([...refusalOf(stateless), stateless.json.error.message]).toEqual([
       422,
       'input_unavailable',
-      '/session/after names no job whose state is there; GET /v1/sessions/NAME says where the session stands',
+      '/session/after names no job whose state is kept; GET /v1/sessions/NAME says where the session stands',
     ]);
   });
 

@@ -160,7 +160,7 @@ function readingBuild(log: Log): { readonly known: () => BuildDigests | null; re
         read = digests;
       },
       (error: unknown) =>
-        log.warn({ err: error }, 'the files of this service cannot be read, so nothing signed has their digest'),
+        log.warn({ err: error }, 'the files of this service cannot be read, so signed results lack their digest'),
     );
   return { known: () => read, start: () => void start() };
 }

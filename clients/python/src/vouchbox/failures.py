@@ -94,7 +94,7 @@ class LinksDisabled(ServiceFailure):
 
 
 class LinkNotFound(ServiceFailure):
-    """There is no such link, or no longer."""
+    """The link does not exist or has ended."""
 
 
 class GradingNotFound(ServiceFailure):
@@ -134,7 +134,7 @@ class LogProofUnavailable(ServiceFailure):
 
 
 class NotLogged(ServiceFailure):
-    """No log is kept, or none was when the job was signed."""
+    """No log is kept, or none was kept when the job was signed."""
 
 
 class PromiseUnavailable(ServiceFailure):

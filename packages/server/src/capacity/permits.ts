@@ -74,7 +74,7 @@ export function createPermits(bounds: Readonly<Record<PermitKind, PermitBound>>)
           throw refusal('capacity_exhausted', `The service has ${pool.total} ${NAMES[kind]} in flight already.`);
         }
         other[Symbol.dispose]();
-        const message = `The tenant has most of the ${NAMES[kind]} in flight, and another needed a place.`;
+        const message = `Another request needed a place, and the tenant holds most of the ${NAMES[kind]}.`;
         other.giveWay(refusal('tenant_capacity_exhausted', message));
       }
       return new HeldPermit(pool, tenant, giveWay);

@@ -74,5 +74,5 @@ export async function digestOf(bytes: Uint8Array): Promise<string> {
 }
 
 function notWhatWasPut(object: StoredObject): ObjectError {
-  return new ObjectError('damaged', `the object ${objectKeyOf(object)} is not what was put there`);
+  return new ObjectError('damaged', `the object ${objectKeyOf(object)} has other bytes than were put there`);
 }

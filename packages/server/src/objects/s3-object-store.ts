@@ -30,7 +30,7 @@ export function openS3(place: S3Place): ObjectStore {
       const answer = await ask({ method: 'GET', milliseconds: transferMilliseconds, bytesMax: bound }, key);
       if (!isSuccess(answer)) throw refusalOf(answer);
       if (answer.body === null || answer.body.length > bytesMax) {
-        throw new ObjectError('damaged', 'an object is longer than what was put');
+        throw new ObjectError('damaged', 'an object is longer than the content that was put');
       }
       return answer.body;
     },

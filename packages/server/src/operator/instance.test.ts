@@ -46,6 +46,6 @@ describe('the instance of a data directory', () => {
   test('is refused if another user wrote the file', () => {
     const path = directory('spoiled');
     writeFileSync(join(path, 'instance-id'), '../../etc\n');
-    expect(() => openInstance(path)).toThrow('is not what a service wrote');
+    expect(() => openInstance(path)).toThrow('was not written by a service');
   });
 });

@@ -62,7 +62,7 @@ export function readInstance(dataDir: string): string | null {
   if (facts === undefined) return null;
   const text = facts.isFile() ? readFileSync(path, 'latin1') : '';
   if (!ID.test(text)) {
-    throw new StartError(`${path} is not what a service wrote`, { hint: 'remove it: the next start makes another' });
+    throw new StartError(`${path} was not written by a service`, { hint: 'remove it: the next start makes another' });
   }
   return `${text.trimEnd()}:${facts.ino}`;
 }

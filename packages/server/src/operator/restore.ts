@@ -61,7 +61,7 @@ export async function restore({ backup, attestationKeys, dataDir }: RestoreOptio
 function refuseUnlessEmpty(dataDir: string): void {
   const facts = statSync(dataDir, { throwIfNoEntry: false });
   if (facts === undefined || (facts.isDirectory() && readdirSync(dataDir).length === 0)) return;
-  throw new OperatorError(`${dataDir} is not empty, and nothing is written over`, {
+  throw new OperatorError(`${dataDir} is not empty, and a restore overwrites nothing`, {
     hint: 'name a directory that is not there yet, or move this one away',
   });
 }

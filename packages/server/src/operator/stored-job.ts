@@ -81,7 +81,7 @@ export async function withStoredJob<Result>(
   } catch (error) {
     if (error instanceof ObjectError) throw unreadable(error, key, options);
     if (!(error instanceof StoreError)) throw error;
-    const hint = error.code === 'locked' ? 'ask the service that runs: give --url and --key' : null;
+    const hint = error.code === 'locked' ? 'ask the running service: give --url and --key' : null;
     throw new OperatorError(error.message, { hint, cause: error });
   }
 }
@@ -163,7 +163,7 @@ async function readJob(key: JobKey, { store, objects, dataDir }: Sources): Promi
   const problem = await attestationProblem(stored, key, { publicKey: (id) => keys.get(id)?.pinned ?? null });
   const signer = keys.get(stored.row.key_id);
   if (problem !== null || signer === undefined || result_artifact === null) {
-    throw new OperatorError(`the attestation of ${key.job_id} is not what was signed: ${problem}`, {
+    throw new OperatorError(`the attestation of ${key.job_id} differs from the one that was signed: ${problem}`, {
       hint: 'start the service, which signs it again when it is requested',
     });
   }

@@ -16,14 +16,14 @@ export const LOG_SHAPES = {
     type: 'string',
     enum: ['asked', 'all'],
     default: 'asked',
-    description: 'Of which jobs a promise is signed that the log answers in time: those that ask, or all.',
+    description: 'Which jobs get a signed promise of an answer in the log: those that ask, or all.',
   },
   SERVICE_LOG_PROMISE_SECONDS: {
     type: 'integer',
     minimum: 10,
     maximum: 31_536_000,
     default: 600,
-    description: 'Within how many seconds the log has the result of a promised job, or a statement that it waits.',
+    description: 'Seconds within which the log has the result of a promised job, or a statement that the job waits.',
   },
   SERVICE_LOG_WITNESSES: {
     type: 'string',

@@ -218,7 +218,7 @@ const SHAPES = {
     minimum: 64,
     maximum: 1_000_000,
     default: 1024,
-    description: 'Artifacts and results of at least so many KiB, as they are stored, move to the object store.',
+    description: 'Artifacts and results that take at least this many KiB in the store move to the object store.',
   },
   SERVICE_CEILING_WALL_SECONDS: ceiling('wall_seconds'),
   SERVICE_CEILING_CPU_SECONDS: ceiling('cpu_seconds'),

@@ -24,7 +24,7 @@ export function objectStoreTrials({ objectStore }: Pick<Config, 'objectStore'>):
         const key = `doctor/${randomUUID()}`;
         const isKept = await keeps(objects, key);
         await objects.remove(key);
-        if (!isKept) return fail('it gave other bytes back than were put', FIX);
+        if (!isKept) return fail('it returned other bytes than were put', FIX);
         if (!(await isMissing(objects, key))) return fail('it still has an object that was removed', FIX);
         return pass(`${objects.name} keeps what is put there`);
       },

@@ -51,6 +51,6 @@ export function databasePath({
   if (scheme === 'postgres' || scheme === 'postgresql') return null;
   throw new StoreError(
     'unopenable',
-    `the database URL must be sqlite:PATH or postgres://…, not ${scheme ?? 'what was given'}`,
+    `the database URL must be sqlite:PATH or postgres://…, not ${scheme ?? 'the given text'}`,
   );
 }

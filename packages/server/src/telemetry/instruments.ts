@@ -54,7 +54,7 @@ export function createInstruments(registry: Registry) {
     ),
     recoveredJobs: counter(
       'svc_fleet_jobs_recovered_total',
-      'Jobs of nodes that were gone which this node ended, or gave back to the queue.',
+      'Jobs that this node took over from lost nodes, and ended or gave back to the queue.',
     ),
     outbox: gauge('svc_attestation_outbox_depth', 'Terminal jobs whose attestation is not stored yet.'),
     logLeaves: gauge('svc_log_leaves', 'Leaves of the log that have a place.'),

@@ -45,7 +45,7 @@ export function inspectHead(request: IncomingMessage): ServiceError | null {
 
 function versionRefusal({ httpVersion }: IncomingMessage): ServiceError | null {
   if (httpVersion === '1.1' || httpVersion === '1.0') return null;
-  return refused('Only HTTP/1.1 is spoken here.');
+  return refused('This service speaks HTTP/1.1 alone.');
 }
 
 function headersRefusal({ headers, rawHeaders }: IncomingMessage): ServiceError | null {
@@ -72,11 +72,11 @@ function hostRefusal({ httpVersion, headers }: IncomingMessage): ServiceError | 
 function framingRefusal({ httpVersion, headers }: IncomingMessage): ServiceError | null {
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')) {
-    return refused('The only transfer coding understood here is "chunked", in HTTP/1.1.');
+    return refused('The transfer coding must be "chunked", in HTTP/1.1.');
   }
   const { expect } = headers;
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-    return new ServiceError('expectation_failed', 'The only expectation met here is "100-continue".');
+    return new ServiceError('expectation_failed', 'The expectation must be "100-continue".');
   }
   return null;
 }

@@ -28,7 +28,7 @@ export function eventNumberOf(request: FastifyRequest): number {
   const { seq } = request.params as { seq: string };
   if (seq === '') throw noSuchRoute();
   if (/^[1-9]\d{0,14}$/.test(seq)) return Number(seq);
-  throw new ServiceError('tool_call_not_found', 'The job has no call of this number that can be answered.');
+  throw new ServiceError('tool_call_not_found', 'No call of this number waits for an answer in the job.');
 }
 
 /** @throws ServiceError as `jobIdOf` does, but `session_not_found` */
@@ -43,7 +43,7 @@ export function linkIdOf(request: FastifyRequest): string {
 
 /** For a link that never was, one that has ended, and a wrong secret alike. */
 export function linkNotFound(): ServiceError {
-  return new ServiceError('link_not_found', 'There is no such link, or no longer.');
+  return new ServiceError('link_not_found', 'The link does not exist or has ended.');
 }
 
 function idIn(text: string, notFound: () => ServiceError, form = ID): string {

@@ -81,7 +81,7 @@ function listOf(words: readonly string[], { text, name }: { text: string; name: 
 
 function wordOf(words: readonly string[], { text, name }: { text: string; name: string }): string {
   if (words.includes(text)) return text;
-  throw refused(`The query parameter "${name}" takes: ${words.join(', ')}.`);
+  throw refused(`The query parameter "${name}" must be one of ${words.join(', ')}.`);
 }
 
 function refused(message: string): ServiceError {

@@ -67,10 +67,7 @@ function wishOf(body: unknown): LinkWish {
 const REFUSALS = {
   not_found: jobNotFound,
   not_allowed: () =>
-    new ServiceError(
-      'principal_not_allowed',
-      'The job was submitted by another principal, which alone may make a link.',
-    ),
+    new ServiceError('principal_not_allowed', 'Only the principal that submitted the job may make a link.'),
   'full job': () => full(`The job has ${linksOfJobMax} links already.`),
   'full tenant': () => full(`The tenant has ${linksOfTenantMax} links already.`),
 };

@@ -360,11 +360,11 @@ export function full(of: Lack): ServiceError {
     return new ServiceError('tenant_capacity_exhausted', NO_ROOM, { retryAfterSeconds: roomRetrySeconds });
   }
   if (of === 'sessions')
-    return new ServiceError('tenant_capacity_exhausted', 'The principal has as many sessions as it may.');
+    return new ServiceError('tenant_capacity_exhausted', 'The principal has the most sessions that it may have.');
   const retry = { retryAfterSeconds: queueRetrySeconds };
   return of === 'queue'
     ? new ServiceError('queue_full', ERRORS.queue_full.meaning, retry)
-    : new ServiceError('tenant_capacity_exhausted', 'The tenant has as many queued jobs as it may.', retry);
+    : new ServiceError('tenant_capacity_exhausted', 'The tenant has the most queued jobs that it may have.', retry);
 }
 
 function workerUnavailable(message: string): ServiceError {

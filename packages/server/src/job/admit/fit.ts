@@ -49,7 +49,7 @@ export function fitOfBoth(
   fitOf(interactor, executors, INTERACTOR);
   const fitting = executors.filter((executor) => canRun(program, executor) && canRun(interactor, executor));
   const paired = fitting.filter(({ slots }) => slots >= PAIR_SLOTS);
-  const lacks = fitting.length === 0 ? 'can run it beside the program' : 'that can run both has two slots';
+  const lacks = fitting.length === 0 ? 'can run it beside the program' : 'has two slots and can run both';
   if (paired.length === 0) throw refusal('runtime_unavailable', INTERACTOR, `is not available: no node ${lacks}`);
   return fitAmong(
     paired.map(({ memMbMax, concurrentMemMbMax, ...executor }) => ({

@@ -89,7 +89,7 @@ export async function resolvedProduct(
   const { language, runtime, code } = program;
   const built = await store.productOf({ tenant: caller.tenant, job_id, key, language, runtime, code });
   if (built !== null) return built.product;
-  const problem = 'names no build of this program, in this language and runtime, that has succeeded';
+  const problem = 'names no successful build of this program, in this language and runtime';
   throw refusal('input_unavailable', `${at}/product/job_id`, problem);
 }
 
@@ -115,12 +115,11 @@ function unavailable(file: NamingFile, at: string, mayReadJobs: boolean): Servic
     return refusal(
       'input_unavailable',
       '/session/after',
-      'names no job whose state is there; GET /v1/sessions/NAME says where the session stands',
+      'names no job whose state is kept; GET /v1/sessions/NAME says where the session stands',
     );
   const place = file.path === LIBRARIES_FILE ? '/libraries' : at;
   const pointer = `${place}/${'from' in file ? 'from' : 'blob'}`;
-  if ('from' in file)
-    return refusal('input_unavailable', pointer, 'names no output of a job of the tenant that has ended');
+  if ('from' in file) return refusal('input_unavailable', pointer, 'names no output of an ended job of the tenant');
   const also = mayReadJobs ? ' or an output' : '; an output can be named with the scope "jobs:read"';
   return refusal('blob_unavailable', pointer, `is not a blob of the tenant${also}`);
 }

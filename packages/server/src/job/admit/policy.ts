@@ -54,7 +54,7 @@ export function checkPolicy(spec: RequestedSpec, provider: ProviderFacts, at = '
     throw refusal(
       'minimum_isolation_unsatisfied',
       `${at}/requirements/minimum_isolation`,
-      `${minimum_isolation} is not satisfied by ${provider.isolation_class}, which this service runs jobs in`,
+      `${minimum_isolation} is not satisfied by the class of this service, ${provider.isolation_class}`,
     );
   }
   const missing = enforced.filter((name) => !enforcedBy(provider).includes(name));

@@ -17,8 +17,8 @@ import { quoted, refusal } from './refuse.ts';
 
 /** What may be among the inputs of the service's own, and whose it is. */
 const OWN_PLACES = [
-  [SESSION_FILES.inputs, 'is where a session has its own'],
-  [LIBRARIES_FILE, 'is where libraries are'],
+  [SESSION_FILES.inputs, "is the place of the service's own files of a session"],
+  [LIBRARIES_FILE, 'is the place of the libraries'],
 ] as const;
 
 /** No submission may place a file in the service's own places. `at` is the pointer of what has these files. */
@@ -66,7 +66,7 @@ export function asStep<Program extends Stepped>(program: Program, session: Sessi
 function checkOwnOutputs(outputs: readonly string[]): void {
   const own = outputs.find((path) => `${path}/`.startsWith(`${SESSION_FILES.outputs}/`));
   if (own !== undefined)
-    throw refusal('invalid_request', '/session', `has outputs of its own, and one is ${quoted(own)}`);
+    throw refusal('invalid_request', '/session', `keeps outputs of its own, and ${quoted(own)} is named like one`);
 }
 
 /** Says where the session is, so that the caller can go on from there. */
@@ -75,10 +75,10 @@ export function sessionElsewhere(found: Session | null, language: Language): Ser
 }
 
 function whereItIs(found: Session | null, language: Language): string {
-  if (found === null) return 'the principal has no session of this name, so its first step is after null';
-  if (found.running_job_id !== null) return `step ${found.running_job_id} is not over`;
-  if (found.language !== language) return `the session is in ${found.language}`;
+  if (found === null) return 'the principal has no session of this name: "after" must be null';
+  if (found.running_job_id !== null) return `step ${found.running_job_id} still runs`;
+  if (found.language !== language) return `the session is in the language ${found.language}`;
   return found.last_job_id === null
-    ? 'the session has no state, so its next step is after null'
+    ? 'the session has no state: "after" must be null'
     : `the last step is ${found.last_job_id}`;
 }

@@ -81,7 +81,7 @@ export function parseSubmission(body: unknown): ParsedSubmission {
   } = fitting(body);
   const tools = checkedTools(submission);
   if (tools !== null && (build !== undefined || interactor !== undefined))
-    throw refusal('invalid_request', '/tools', `must be left out: ${build ? 'a build' : 'a pair'} calls none`);
+    throw refusal('invalid_request', '/tools', `must be left out: ${build ? 'a build' : 'a pair'} calls no tools`);
   if (stdin !== null && interactor !== undefined)
     throw refusal('invalid_request', '/stdin', 'must be left out: the interactor writes it');
   const asked = { ...(promise && { promise }), ...checkedLabels(labels, isSigned) };
@@ -100,7 +100,8 @@ export function parseSubmission(body: unknown): ParsedSubmission {
   const pair = { ...program, interactor: parsedProgram(interactor, INTERACTOR) };
   for (const [at, { large_outputs }] of [['', pair] as const, [INTERACTOR, pair.interactor] as const]) {
     const isTold = (large_outputs?.stdout ?? null) !== null;
-    if (isTold) throw refusal('invalid_request', `${at}/large_outputs/stdout`, 'must be left out: the other reads it');
+    if (isTold)
+      throw refusal('invalid_request', `${at}/large_outputs/stdout`, 'must be left out: the other program reads it');
   }
   return pair;
 }
@@ -207,7 +208,8 @@ function withProduct({ language, product, files = [] }: Interactor, at: string):
 export function checkProductPlace(files: readonly SubmittedFile[], at: string): void {
   const { input } = PRODUCT_FILES;
   const index = files.findIndex(({ path }) => path === input || path.startsWith(`${input}/`));
-  if (index >= 0) throw refusal('invalid_request', `${at}/files/${index}/path`, `is where the product is: ${input}`);
+  if (index >= 0)
+    throw refusal('invalid_request', `${at}/files/${index}/path`, `is the place of the product: ${input}`);
 }
 
 function knownLanguage(name: string, at: string): Language {
@@ -288,12 +290,12 @@ function checkedLargeOutputs(
   const at = `${program}/large_outputs`;
   const stdout = asked.stdout ?? null;
   const all = stdout === null ? paths : [...paths, stdout];
-  if (all.length === 0) throw refusal('invalid_request', at, 'names no file and not standard output');
+  if (all.length === 0) throw refusal('invalid_request', at, 'names neither a file nor standard output');
   if (all.length > filesMax) throw refusal('invalid_request', at, `names more than ${filesMax} outputs`);
   const files = outputs.filter((output) => directoryOfPattern(output) === null);
   const pattern = all.find((path) => directoryOfPattern(path) !== null);
   if (pattern !== undefined)
-    throw refusal('invalid_request', at, `names ${quoted(pattern)}: patterns are for outputs alone`);
+    throw refusal('invalid_request', at, `names ${quoted(pattern)}, but only outputs can be patterns`);
   const wrong = pathsProblem([...files, ...all], 'output');
   if (wrong === null) return { paths: [...paths], stdout, max_bytes };
   const index = wrong.index - files.length;

@@ -181,7 +181,7 @@ async function receiveNew(tenant: string, upload: Upload, options: Receiving, na
   const at = new Date().toISOString();
   const begun = await store.beginUpload({ ...key, sha256: name, size_bytes, at, blobsMax, bytesMax });
   if (begun === 'full') {
-    const message = `The tenant may have ${blobsMax} blobs of ${bytesMax} bytes together.`;
+    const message = `The tenant may have at most ${blobsMax} blobs, of ${bytesMax} bytes together.`;
     throw new ServiceError('tenant_capacity_exhausted', message, { retryAfterSeconds });
   }
   try {

@@ -195,8 +195,8 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     const before = kind.newest?.problem ?? null;
     const facts = { isolation_class, runtime_pack, job_id: jobId, finished_at: finishedAt, problem };
     kind.newest = { ...facts, sha256: sha256Hex(envelope), jobId, finishedAt };
-    if (problem !== null) log.error(facts, 'a canary found that its cell does not refuse what it must');
-    else if (before !== null) log.info(facts, 'a canary found that everything is refused again');
+    if (problem !== null) log.error(facts, 'a canary found that its cell allows what it must refuse');
+    else if (before !== null) log.info(facts, 'a canary found that its cell refuses everything again');
   }
 }
 

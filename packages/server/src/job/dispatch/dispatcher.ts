@@ -315,7 +315,7 @@ export class Dispatcher implements AsyncDisposable {
     if (!store.fleet) return;
     await store.fleet
       .releaseJobs([job])
-      .catch((err: unknown) => log.error({ err, job_id: job.job_id }, 'a job is kept back'));
+      .catch((err: unknown) => log.error({ err, job_id: job.job_id }, 'a job is held back'));
     this.lookAgain();
   }
 

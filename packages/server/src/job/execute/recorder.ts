@@ -71,7 +71,7 @@ class Gathering {
 
   /** Waiting events must be stored at once. */
   hurry(): void {
-    this.#hurried.abort('it is to be stored at once');
+    this.#hurried.abort('the events must be stored at once');
   }
 
   /** No more output comes. */

@@ -162,7 +162,7 @@ export async function held(
 
 function tooMuch(bytes: string): GradingProblem {
   return new GradingProblem(
-    `what it wrote and should write has ${bytes} bytes; at most ${blobBytesMax} can be judged together`,
+    `its output and the expected output have ${bytes} bytes; at most ${blobBytesMax} together can be judged`,
   );
 }
 

@@ -83,7 +83,7 @@ function checkPaths({ common, programs, tests }: ParsedGrading): void {
       const wrong = pathsProblem(paths, 'input');
       if (wrong !== null) throw refusal('invalid_request', pointer, `and those of a test: ${wrong.problem}`);
       if (paths.length > filesMax)
-        throw refusal('invalid_request', pointer, `are with those of ${head.name} more than ${filesMax}`);
+        throw refusal('invalid_request', pointer, `and those of ${head.name} are more than ${filesMax}`);
     }
   }
 }

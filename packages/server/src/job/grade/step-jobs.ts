@@ -52,7 +52,7 @@ export async function stepSpecs(
   { program, step, test }: StepJob,
   options: StepOptions,
 ): Promise<StepSpecs> {
-  if (step === null) throw new Error('a job that was made before is not made again');
+  if (step === null) throw new Error('an existing job is not made again');
   const { submission, role } = step;
   const hasOwn = role === 'test' && test !== null && grading.withFiles.has(test);
   const own = hasOwn ? (await testContent(grading, test, options)).files : [];
@@ -101,7 +101,7 @@ async function startedOf(
   { store }: GradedJobsOptions,
 ): Promise<BuiltProduct> {
   const built = products.get(job_id) ?? (await store.productOf({ tenant, job_id, language, runtime, code, key: null }));
-  if (built === null) throw new GradingProblem(`what ${job_id} built is not there any more`);
+  if (built === null) throw new GradingProblem(`the product of ${job_id} is gone`);
   products.set(job_id, built);
   return built;
 }

@@ -74,8 +74,8 @@ export class LogGuard {
     const asked = head === null ? this.#refuseShown(state) : this.#witnessed(checkpointOf(head), state, { all: true });
     if (!(await asked).hasAnswered)
       throw new LogStopped(
-        'no witness has answered since this node began to log, and one may know that the store is older than the log. Results ' +
-          'are signed, and logged once one of them answers',
+        'no witness has answered since this node began to log, and a witness may know that the store is older than the log. ' +
+          'Results are signed now, and logged once a witness answers',
       );
     this.#compared = origin;
   }
@@ -151,7 +151,7 @@ export class LogGuard {
 
 function takenBack({ size, tree }: LogState, { origin, size: signed, root }: Checkpoint): LogStopped {
   const [, leaves, hash] = checkpointText(origin, { size: signed, root }).split('\n');
-  const has = logNameOf(origin)?.tree === tree ? `has ${size} leaves, or others` : `has tree ${tree}`;
+  const has = logNameOf(origin)?.tree === tree ? `has ${size} leaves, or other leaves` : `has tree ${tree}`;
   return new LogStopped(
     `the store is older than the log: a head of ${origin} with ${leaves} leaves (${hash}) was signed, and the store ${has}. ` +
       'Results are signed, and not logged until `vouchbox log reopen` opens the next tree',

@@ -142,7 +142,7 @@ test('with two keepers at once, each statement gets one position', { tags: ['Log
 test('a log of another host, or without its key, signs nothing', async () => {
   await keeper().logWhatWaits();
   await attested();
-  await expect(keeper({ host: 'else.example' }).logWhatWaits()).rejects.toThrow('the log is that of log.example');
+  await expect(keeper({ host: 'else.example' }).logWhatWaits()).rejects.toThrow('the log belongs to log.example');
   rmSync(join(dataDir, 'attestation-keys/log-key.pem'));
   await expect(keeper().logWhatWaits()).rejects.toThrow('the key of the log is gone');
 });

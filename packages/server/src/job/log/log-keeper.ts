@@ -120,7 +120,7 @@ export class LogKeeper implements AsyncDisposable {
     const { store } = this.#options;
     let state = (await store.logState()) ?? (await this.#open());
     if (state.host !== this.#options.host)
-      throw new LogStopped(`the log is that of ${state.host}, and the service is told to be ${this.#options.host}`);
+      throw new LogStopped(`the log belongs to ${state.host}, and the setting says ${this.#options.host}`);
     await this.#guard.refuseOlder(state);
     for (;;) {
       const size = await store.sequenceLog({ tree: state.tree, size: state.size, most: sequencedMax });

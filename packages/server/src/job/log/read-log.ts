@@ -51,7 +51,7 @@ function unplaced(summary: Summary): ServiceError {
   if (summary === null) return jobNotFound();
   if (!isTerminal(summary.status)) return new ServiceError('job_not_terminal', 'The job has not ended yet.');
   if (summary.attestation_available)
-    return new ServiceError('not_logged', 'No log is kept, or none was when the job was signed.');
+    return new ServiceError('not_logged', 'No log is kept, or none was kept when the job was signed.');
   return new ServiceError('attestation_unavailable', 'The job is not signed yet.', { retryAfterSeconds });
 }
 

@@ -41,7 +41,7 @@ export function readWitnesses(path: string): readonly WitnessAddress[] {
     throw refuse('the file cannot be read', cause);
   }
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
-  if (lines.length > witnessesMax) throw refuse(`there are more than ${witnessesMax}`);
+  if (lines.length > witnessesMax) throw refuse(`the file has more than ${witnessesMax} witnesses`);
   return lines.map((line, at) => {
     const [key = '', url = '', ...rest] = line.trim().split(/\s+/);
     const parsed = parseNoteKey(key);
@@ -154,7 +154,7 @@ export class Witnesses {
     witness.restsUntil = answer.kind === 'silent' ? performance.now() + rest : 0;
     const state = answer.kind === 'missed' ? 'disagrees' : answer.kind;
     const before = witness.standing.state;
-    const reason = answer.kind === 'missed' ? `it knows ${answer.head.size} leaves` : (answer.reason ?? null);
+    const reason = answer.kind === 'missed' ? `it has seen ${answer.head.size} leaves` : (answer.reason ?? null);
     witness.standing = { name: witness.key.name, state, reason };
     if (before !== state) this.#options.onChange?.(witness.standing);
   }
@@ -205,7 +205,7 @@ async function signedBy({ key }: WitnessAddress, head: Checkpoint, text: string)
   const time = await cosignedAt({ text: head.note.text, signatures: lines }, key);
   return typeof time === 'number'
     ? { kind: 'signs', lines }
-    : { kind: 'disagrees', reason: 'what it answered is not signed by its key' };
+    : { kind: 'disagrees', reason: 'its answer is not signed by its key' };
 }
 
 /** The head of our log that a witness shows, with our line and its own; null if it shows none that we signed. */

@@ -118,12 +118,12 @@ function refusalOf(refused: Refused): ServiceError {
     case 'not_allowed':
       return new ServiceError(
         'principal_not_allowed',
-        'Tools of this job are answered by whom its submission names: another principal.',
+        'Only the principal that the submission names may answer calls of this job.',
       );
     case 'no_call':
-      return new ServiceError('tool_call_not_found', 'The job has no call of this number that can be answered.');
+      return new ServiceError('tool_call_not_found', 'No call of this number waits for an answer in the job.');
     case 'ended':
-      return new ServiceError('job_terminal', 'The job has ended, and its program gets no answer any more.');
+      return new ServiceError('job_terminal', 'The job has ended: its program takes no more answers.');
     case 'conflict':
       return new ServiceError('tool_call_answered', 'The call has another answer already.');
     case 'too_large':

@@ -126,12 +126,12 @@ function disabled(): ServiceError {
 /** No time helps: the operator must bring the key back. */
 function unknownKey(): ServiceError {
   const message =
-    'The job was signed with a key that the service does not have: the operator can start it with the directory attestation-keys that has the key.';
+    'The job was signed with a key that the service does not have: the operator must start the service with the attestation-keys directory that has the key.';
   return new ServiceError('signing_key_unknown', message);
 }
 
 function signedAgain(): ServiceError {
-  const message = 'What was signed for the job does not hold here, so the job is signed again.';
+  const message = 'The stored signature of the job does not hold, so the job is signed again.';
   return new ServiceError('attestation_unavailable', message, { retryAfterSeconds });
 }
 

@@ -107,7 +107,7 @@ export function readFacts(places: PackPlaces): PackFacts {
   const stranger = readdirSync(tree).find((name) => name !== 'usr' && name !== 'etc');
   if (stranger !== undefined) throw new PackError(`${join(tree, stranger)} is not an entry that a pack may bring`);
   const facts = readJson(places.facts);
-  if (!fits(PackFacts, facts)) throw new PackError(`${places.facts} is not what a pack says of itself`);
+  if (!fits(PackFacts, facts)) throw new PackError(`${places.facts} does not have the facts of a pack`);
   if (packPlaces(join(directory, '../..'), facts.name, facts.version).directory !== join(directory)) {
     throw new PackError(`${directory} holds another pack: ${facts.name} ${facts.version}`);
   }
@@ -169,7 +169,8 @@ function checkOwn(path: string): void {
   if (!stats?.isDirectory()) {
     throw new PackError(`${path} is ${stats?.isSymbolicLink() ? 'a symbolic link' : 'not a directory'}`);
   }
-  if (stats.uid !== 0 || (stats.mode & 0o022) !== 0) throw new PackError(`${path} can be changed by others than root`);
+  if (stats.uid !== 0 || (stats.mode & 0o022) !== 0)
+    throw new PackError(`${path} can be changed by users other than root`);
 }
 
 function readJson(file: string): unknown {

@@ -31,7 +31,7 @@ const CHANGES: readonly [what: string, change: (places: PackPlaces) => void, nam
   ['another content of the same length', replaceBytes, `${DATA} differs`],
   ['another length', ({ tree }) => writeFileSync(join(tree, DATA), 'longer'), `${DATA} differs`],
   ['another mode', ({ tree }) => chmodSync(join(tree, DATA), 0o4444), `${DATA} differs`],
-  ['another owner', ({ tree }) => chownSync(join(tree, DATA), 1000, 0), `${DATA} is not root's`],
+  ['another owner', ({ tree }) => chownSync(join(tree, DATA), 1000, 0), `${DATA} does not belong to root`],
   ['a directory with another mode', ({ tree }) => chmodSync(join(tree, 'usr/lib'), 0o777), 'usr/lib differs'],
   ['an added file', ({ tree }) => writeFileSync(join(tree, 'usr/lib/more'), ''), 'usr/lib/more is new'],
   ['a missing file', ({ tree }) => unlinkSync(join(tree, DATA)), `${DATA} is missing`],
@@ -89,9 +89,13 @@ describe('a pack', () => {
   it.each([
     ['its manifest was edited', ({ manifest }: PackPlaces) => writeFileSync(manifest, '{}\n'), "the pack's digest"],
     ['its facts are not legible', ({ facts }: PackPlaces) => writeFileSync(facts, '{'), 'cannot be read'],
-    ['its facts miss a member', ({ facts }: PackPlaces) => writeFileSync(facts, '{}'), 'not what a pack says'],
-    ['others may write to its tree', ({ tree }: PackPlaces) => chmodSync(tree, 0o777), 'changed by others'],
-    ['its tree is another user’s', ({ tree }: PackPlaces) => chownSync(tree, 1000, 0), 'changed by others'],
+    [
+      'its facts miss a member',
+      ({ facts }: PackPlaces) => writeFileSync(facts, '{}'),
+      'does not have the facts of a pack',
+    ],
+    ['others may write to its tree', ({ tree }: PackPlaces) => chmodSync(tree, 0o777), 'changed by users other'],
+    ['its tree is another user’s', ({ tree }: PackPlaces) => chownSync(tree, 1000, 0), 'changed by users other'],
     ['its tree has a third entry', ({ tree }: PackPlaces) => writeFileSync(join(tree, 'dev'), ''), 'may bring'],
     ['it was moved to another version', moveToAnotherVersion, 'is not a directory'],
   ])('is unusable if %s', (_, change, message) => {

@@ -65,7 +65,7 @@ class Look {
     const isKnown = expected?.type === 'file' && stats.isFile() && stats.ctimeNs <= this.#knownUntil;
     if (!isKnown && stats.isFile()) this.read++;
     if (expected === undefined) this.#problems.push(`${path} is new`);
-    else if (stats.uid !== 0n || stats.gid !== 0n) this.#problems.push(`${path} is not root's`);
+    else if (stats.uid !== 0n || stats.gid !== 0n) this.#problems.push(`${path} does not belong to root`);
     else if (!isKnown && !isSame(expected, entryOf(path, absolute, stats))) this.#problems.push(`${path} differs`);
   }
 

@@ -212,7 +212,7 @@ describe('nothing is copied', () => {
 
   test('a copy stores nothing if a byte arrives changed', async () => {
     await refuseIn('receipts', `new.receipt_json = replace(new.receipt_json, 'succeeded', 'succeedeD'); return new`);
-    await expect(copy()).rejects.toThrow('the table receipts did not arrive as it was');
+    await expect(copy()).rejects.toThrow('the copy of the table receipts differs');
     expect(await rows()).toEqual([]);
   });
 

@@ -33,7 +33,7 @@ export function clientCertificateOf(given: URLSearchParams): ClientCertificate |
     const { code = 'unreadable' } = cause as NodeJS.ErrnoException;
     throw new StoreError(
       'unopenable',
-      `the files of the database URL’s sslcert and sslkey are no certificate with its unencrypted key (${code})`,
+      `the files of the database URL’s sslcert and sslkey are not a certificate and its unencrypted key (${code})`,
     );
   }
   return pair;

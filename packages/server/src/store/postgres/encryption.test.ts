@@ -213,7 +213,7 @@ describe('a role that needs a client certificate', () => {
 
   test('is refused before a connection is tried if the files are not a certificate with its key', async () => {
     expect(await outcome(certifiedWith(pair('certified', 'another')))).toMatch(
-      /^unopenable: .*sslcert and sslkey are no certificate with its unencrypted key \(ERR_OSSL_X509_KEY_VALUES_MISMATCH\)$/,
+      /^unopenable: .*sslcert and sslkey are not a certificate and its unencrypted key \(ERR_OSSL_X509_KEY_VALUES_MISMATCH\)$/,
     );
     expect(await outcome(certifiedWith(`sslcert=${file('certified.pem')}`))).toMatch(/needs both sslcert and sslkey/);
     expect(await outcome(certifiedWith(`sslkey=${file('certified.key')}`))).toMatch(/needs both sslcert and sslkey/);
@@ -249,7 +249,7 @@ describe('a URL is refused in one clear line', () => {
     ['sslmode=no-verify', /unknown sslmode: it can be disable, require, verify-ca, verify-full$/],
     ['sslmode=verify-ca', /needs sslrootcert=FILE/],
     ['ssl=true', /must say sslmode/],
-    [`sslmode=verify-full&uselibpqcompat=true`, /none of the driver’s own/],
+    [`sslmode=verify-full&uselibpqcompat=true`, /none that only the driver knows/],
     [authority, /must say sslmode/],
     [
       `sslmode=verify-full&${authority}&sslcrl=/etc/revoked.pem`,

@@ -53,7 +53,7 @@ function modeOf(given: URLSearchParams): Mode {
   const mode = given.get('sslmode');
   if (given.has('ssl') || given.has('uselibpqcompat') || mode === null)
     throw refusal(
-      `must say sslmode=${MODES.join(', ')} beside its other parameters for encryption, and none of the driver’s own`,
+      `must say sslmode=${MODES.join(', ')} beside its other parameters for encryption, and none that only the driver knows`,
     );
   if (mode === 'prefer' || mode === 'allow')
     throw refusal(`has sslmode=${mode}, which falls back to no encryption: use verify-full, or disable`);
@@ -66,7 +66,7 @@ function modeOf(given: URLSearchParams): Mode {
 function verifying(mode: Mode, rootFile: string | null): ConnectionOptions {
   if (mode === 'require' && rootFile === null) return { rejectUnauthorized: false };
   if (mode === 'verify-ca' && (rootFile === null || rootFile === SYSTEM))
-    throw refusal('needs sslrootcert=FILE for sslmode=verify-ca: anybody can have a certificate of a public authority');
+    throw refusal('needs sslrootcert=FILE for sslmode=verify-ca: a public authority gives anybody a certificate');
   const ca = rootFile === null || rootFile === SYSTEM ? {} : { ca: contentOf('sslrootcert', rootFile) };
   if (mode === 'verify-ca' || (mode === 'require' && rootFile !== SYSTEM))
     return { ...ca, checkServerIdentity: () => undefined };

@@ -150,7 +150,7 @@ export function retainedKeys(dataDir: string): RetainedKey[] {
     const public_key_pem = usable(path, () => readFileSync(path, 'utf8'));
     const parsed = parsePublicKey(public_key_pem);
     if (parsed.kind === 'refused' || publicKeyFile(parsed.key.key_id) !== name) {
-      throw new SigningKeyError('malformed', `${path} is not the public key that it is named for`, {
+      throw new SigningKeyError('malformed', `${path} is not the public key that its name says`, {
         hint: 'restore it from a backup, or remove it',
       });
     }

@@ -22,7 +22,7 @@ export function sentryObstacle(version: string | null): string | null {
   const problem = nativeProblem(['svc-sentry']);
   if (problem !== null) return problem;
   if (version !== null && RELEASES.has(version)) return null;
-  return `svc-sentry was not tried with runsc ${version}, but with ${[...RELEASES].join(' and ')}`;
+  return `svc-sentry was tried with runsc ${[...RELEASES].join(' and ')}, not with ${version}`;
 }
 
 /** `runsc` is its path and the flags that both processes are given. */

@@ -70,7 +70,7 @@ export function installProfile(root = '/'): readonly string[] {
   writeFileSync(profile, PROFILE_TEXT, { mode: 0o644 });
   const done = [`${SHARED}: the program that makes user namespaces`, `${PROFILE}: the profile that allows it`];
   if (!existsSync(join(root, PARSER))) {
-    return [...done, `${PARSER} is not here: a kernel with AppArmor reads the profile at its next start`];
+    return [...done, `${PARSER} is not installed: a kernel with AppArmor reads the profile at its next start`];
   }
   try {
     execFileSync(join(root, PARSER), ['--replace', profile], { stdio: ['ignore', 'ignore', 'pipe'] });

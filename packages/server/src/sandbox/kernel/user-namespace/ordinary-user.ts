@@ -73,7 +73,7 @@ export function missingUsers(facts: OrdinaryUserFacts): MissingRight | null {
   }
   if (noNewPrivileges) {
     return {
-      missing: 'the right of newuidmap to its privileges',
+      missing: "newuidmap's right to use its privileges",
       fix: 'take NoNewPrivileges=yes, and settings that imply it, out of the unit',
     };
   }

@@ -96,7 +96,7 @@ describe('a wheel that was built for', () => {
       const refused: unknown = await installWheelFor(`${name}_${machine}`).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(PackError);
       expect((refused as PackError).hint).toContain(
-        `wheels of Python 3.11 for glibc up to 2.36 on ${machine} are taken`,
+        `only wheels of Python 3.11 for glibc up to 2.36 on ${machine} are taken`,
       );
     },
   );

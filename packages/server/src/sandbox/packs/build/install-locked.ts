@@ -48,8 +48,8 @@ async function installWheels(requirements: string, options: InstallOptions): Pro
     await run('/usr/bin/python3', wheelWords(version, { target, file }), options);
   } catch (cause) {
     if (!(cause instanceof PackError) || !cause.message.includes('No matching distribution')) throw cause;
-    const taken = `wheels of Python ${version} for glibc up to 2.${GLIBC_MINOR_MAX} on ${MACHINE} are taken`;
-    throw new PackError(cause.message, { cause, hint: `${taken}, and neither musllinux wheels nor source archives` });
+    const taken = `only wheels of Python ${version} for glibc up to 2.${GLIBC_MINOR_MAX} on ${MACHINE} are taken`;
+    throw new PackError(cause.message, { cause, hint: `${taken}: no musllinux wheels and no source archives` });
   }
   moveInto(tree, `usr/local/lib/python${version}/dist-packages`, target);
 }

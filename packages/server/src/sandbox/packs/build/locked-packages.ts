@@ -40,7 +40,7 @@ function checkLines(text: string): void {
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     const at = `line ${index + 1}`;
     if (line.includes('#') && line.endsWith('\\')) throw new PackError(`${at} is a comment that ends in a backslash`);
-    if (index < 2 && ENCODING.test(line)) throw new PackError(`${at} names an encoding, and UTF-8 is read`);
+    if (index < 2 && ENCODING.test(line)) throw new PackError(`${at} names an encoding, but the file is read as UTF-8`);
   }
 }
 
@@ -81,7 +81,7 @@ export function checkLockfile(text: string): Lockfile {
     if (!PLACE.test(place))
       throw new PackError(`${JSON.stringify(place.slice(0, 80))} is not a place below node_modules`);
     if (!locked.Check(entry))
-      throw new PackError(`${place} is no version with the https address of a .tgz and a sha512 digest`);
+      throw new PackError(`${place} lacks a version, the https address of a .tgz or a sha512 digest`);
   }
   return value;
 }

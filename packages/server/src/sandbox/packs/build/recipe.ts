@@ -116,11 +116,11 @@ export function parseRecipe(json: string): Recipe {
     const problem = first?.keyword === 'boolean' ? 'is not known' : first?.message;
     throw new PackError(`${first?.instancePath || 'the recipe'} ${problem ?? 'is not as a recipe must be'}`);
   }
-  if (value.name === SYSTEM_PACK) throw new PackError(`/name ${SYSTEM_PACK} is the pack of the host itself`);
+  if (value.name === SYSTEM_PACK) throw new PackError(`/name ${SYSTEM_PACK} names the pack of the host itself`);
   const taken = Object.keys(value.environment ?? {}).find(isFixedVariable);
-  if (taken !== undefined) throw new PackError(`/environment/${taken} is not for a pack to set`);
+  if (taken !== undefined) throw new PackError(`/environment/${taken} is a variable that a pack may not set`);
   const machine = (value.etc ?? []).find((name) => NEVER_FROM_ETC.has(name));
-  if (machine !== undefined) throw new PackError(`/etc: ${machine} is not for a pack to bring`);
+  if (machine !== undefined) throw new PackError(`/etc: ${machine} is a file that a pack may not bring`);
   return value;
 }
 

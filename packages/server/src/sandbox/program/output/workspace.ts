@@ -252,7 +252,7 @@ export function tooLargeTogether(
 }
 
 function tooMany(pattern: string, left: number, observed: number): Violation {
-  const message = `${left} of the files below did not come back: ${filesMax} files are the most`;
+  const message = `${left} of the files below did not come back: at most ${filesMax} files do`;
   return { type: 'output_count', message, path: pattern, limit: filesMax, observed };
 }
 

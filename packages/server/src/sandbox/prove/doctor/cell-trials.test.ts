@@ -21,7 +21,7 @@ describe('the finding about ls and stat', () => {
 
   test('says that time ran out, and not that they fail, if it did', () => {
     const found = toolsFinding({ said: '', ending: { kind: 'wall_limit' } }, fix);
-    expect(found).toMatchObject({ result: 'warn', observed: 'they were not over after 120 s, so nothing is known' });
+    expect(found).toMatchObject({ result: 'warn', observed: 'they did not end within 120 s, so nothing is known' });
     expect(found).not.toMatchObject({ fix });
   });
 });

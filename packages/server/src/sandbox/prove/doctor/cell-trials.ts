@@ -12,7 +12,7 @@ import { type Finding, fail, pass, warn } from './finding.ts';
 import type { ProviderFinding } from './report.ts';
 import type { Checks, Trial } from './trial.ts';
 
-const CURRENT_RUNSC = "install a current runsc from gVisor's own releases: the one that Debian packages is of 2022";
+const CURRENT_RUNSC = "install a current runsc from gVisor's own releases: Debian's is from 2022";
 /** On a slow host a tool that works must not run out of time. */
 const TOOLS_SECONDS_MAX = 120;
 const LANGUAGE_FIXES: Readonly<Record<(typeof SYSTEM_LANGUAGES)[number], string>> = {
@@ -114,7 +114,7 @@ export interface BashRun {
 export function toolsFinding({ said, ending }: BashRun, fix: string): Finding {
   if (ending.kind === 'wall_limit' || ending.kind === 'cpu_limit') {
     return warn(
-      `they were not over after ${TOOLS_SECONDS_MAX} s, so nothing is known`,
+      `they did not end within ${TOOLS_SECONDS_MAX} s, so nothing is known`,
       'try again when the host is less busy',
     );
   }

@@ -136,7 +136,7 @@ export class CgroupTrials implements AsyncDisposable {
 function describeLayout(layout: CgroupLayout): Finding {
   const { usable, problem, version } = layout;
   if (usable === null && !needsGroups())
-    return warn(`${version}, and none can be made: memory is watched, not held`, SCOPE);
+    return warn(`${version}, and no group can be made: memory is watched, not held`, SCOPE);
   if (usable === null) return fail(`${version}, and no limit can be held`, problem ?? DELEGATE);
   return pass(`${version}, limits are held by cgroup ${'v2' in usable ? 'v2' : 'v1'}`);
 }

@@ -33,7 +33,7 @@ function runtimeTrial(name: 'crun' | 'runsc', find: () => Promise<Runtime>): Tri
 const FIXES: Readonly<Record<GvisorPlatform, string>> = {
   systrap:
     'run `vouchbox setup` as root, which takes a newer runsc from backports where Debian has one; else install one of 2023-08 or later',
-  kvm: 'give this machine a working /dev/kvm; the other platforms do without',
+  kvm: 'give this machine a working /dev/kvm; the other platforms do not need it',
   ptrace: 'allow ptrace: sysctl -w kernel.yama.ptrace_scope=1',
 };
 

@@ -52,7 +52,7 @@ async function take(session: Session, step: NextStep, instance: string | null): 
     } else if (performance.now() - begunAt > busyMillisecondsMax) {
       throw new StoreError(
         'busy',
-        `step ${step.name} got no lock of the tables for a minute: start again when less runs`,
+        `step ${step.name} got no lock of the tables for a minute: start again when the database is less busy`,
       );
     }
     await pause(pauseMilliseconds);

@@ -66,7 +66,7 @@ function refuseOlderCode(oldest: number, knows: number): void {
   if (oldest <= knows) return;
   throw new StoreError(
     'newer_schema',
-    `the database takes no version of the service that knows less than schema ${oldest}, and this one knows ${knows}: start the newer version`,
+    `the database needs a version of the service that knows schema ${oldest}, and this one knows ${knows}: start the newer version`,
   );
 }
 
