@@ -153,7 +153,7 @@ test('of an address without its secret the page says so, and of a link that open
   const plain = `${rig().service.url}/links/${link_id}`;
   for (const bad of [plain, `${plain}#`, `${plain}#short`, `${plain}#${'a'.repeat(42)}\u00fc`]) {
     await using opened = await openPage(browser, bad);
-    await opened.page.getByRole('heading', { name: 'This address is not whole' }).waitFor();
+    await opened.page.getByRole('heading', { name: 'This address is incomplete' }).waitFor();
     expect(opened.requests).toHaveLength(1);
     expect(await accessibilityProblems(opened.page)).toEqual([]);
   }
@@ -161,7 +161,7 @@ test('of an address without its secret the page says so, and of a link that open
   const { page } = opened;
   await verdictOf(page, 'whole');
   await page.goto(`${plain}#${'A'.repeat(43)}`);
-  const gone = page.getByRole('heading', { name: 'This link shows nothing, or no longer' });
+  const gone = page.getByRole('heading', { name: 'This link is unknown or has ended' });
   await gone.waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
   await page.goto(address);
@@ -240,7 +240,7 @@ test('of a long output the page shows the beginning, and the whole is a download
 test('a credential of the service opens no page, and what a link reads is a download where a browser is led to it', async () => {
   const { link_id, secret } = await linkTo(await runSigned(PROGRAM));
   await using opened = await openPage(browser, `${rig().service.url}/links/${link_id}#key-of-alpha`);
-  await opened.page.getByRole('heading', { name: 'This address is not whole' }).waitFor();
+  await opened.page.getByRole('heading', { name: 'This address is incomplete' }).waitFor();
   expect(opened.requests).toHaveLength(1);
   for (const part of ['job', 'result', 'attestation', 'result-artifact']) {
     const { status, headers } = await rig().request(`/links/${link_id}/${part}`, { key: secret });
@@ -275,7 +275,7 @@ test('the dashboard makes a link with what is ticked, shows its address once, an
   await again.page.getByRole('region', { name: 'Links as a table' }).waitFor({ state: 'detached' });
   expect(await keptBy(again.page)).not.toContain(secret);
   await reader.page.reload();
-  await reader.page.getByRole('heading', { name: 'This link shows nothing, or no longer' }).waitFor();
+  await reader.page.getByRole('heading', { name: 'This link is unknown or has ended' }).waitFor();
 });
 
 test('whoever did not submit the job finds no form for a link, but the links that there are', async () => {

@@ -164,7 +164,7 @@ const END_KINDS: Readonly<Partial<Record<TerminalReason, EndKind>>> = {
 function kindOf({ job_id, status, terminal_reason }: End): EndKind {
   const kind = terminal_reason === null ? undefined : END_KINDS[terminal_reason];
   if (kind !== undefined) return kind;
-  throw new AdapterError(500, `${job_id} has no result of its program: ${status}, ${terminal_reason ?? 'not ended'}`);
+  throw new AdapterError(500, `${job_id} has no result: ${status}, ${terminal_reason ?? 'not ended'}`);
 }
 
 const isOutput = (kind: string): kind is StreamName => kind === 'stdout' || kind === 'stderr';

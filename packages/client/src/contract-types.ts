@@ -160,7 +160,7 @@ export interface JobSubmission {
    * and runtime.
    */
   product?: {
-    /** Of a build that has succeeded. */
+    /** The job of a successful build. */
     job_id: string;
   };
   /** Name of a runtime pack, from capabilities; null counts as left out. */
@@ -238,11 +238,11 @@ export interface JobSubmission {
    */
   libraries?: Libraries;
   /**
-   * By which the job is listed. They are part of the receipt, and of what an idempotency key stands for,
-   * only with `sign_labels`.
+   * Words by which jobs can be listed. They are part of the receipt, and of what an idempotency key
+   * stands for, only with `sign_labels`.
    */
   labels?: Array<string>;
-  /** Has the labels in the receipt too, which is signed. */
+  /** Puts the labels into the receipt too, which is signed. */
   sign_labels?: boolean;
   /** Asks for a promise that the log answers for the job in time. */
   promise?: boolean;
@@ -285,7 +285,7 @@ export interface Interactor {
    * and runtime.
    */
   product?: {
-    /** Of a build that has succeeded. */
+    /** The job of a successful build. */
     job_id: string;
   };
   /** Name of a runtime pack, from capabilities; null counts as left out. */
@@ -334,7 +334,7 @@ export interface OutputFile {
 }
 
 export interface OutputName {
-  /** Of a job that has ended. */
+  /** The id of a job that has ended. */
   job_id: string;
   /** Under `output/`. */
   path: string;
@@ -482,7 +482,7 @@ export interface GradingSubmission {
      * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
      */
     env?: Record<string, string>;
-    /** As of a job; those of a program go to each of its tests. */
+    /** Files, as a job has them; those of a program go to each of its tests. */
     files?: Array<InputFile | UploadedFile | OutputFile>;
     /** Name of a runtime pack. */
     runtime?: string | null;
@@ -492,7 +492,7 @@ export interface GradingSubmission {
     args?: Array<string>;
     limits?: LimitsInput;
   };
-  /** The schema of the verdicts; `urn:svc:verdict:v1` if left out. The members after it need the other. */
+  /** The schema of the verdicts; `urn:svc:verdict:v1` if left out. The members below need the other. */
   verdict?: 'urn:svc:verdict:v1' | 'urn:svc:verdict:v2';
   interactor?: {
     language: string;
@@ -511,7 +511,7 @@ export interface GradingSubmission {
      * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
      */
     env?: Record<string, string>;
-    /** As of a job; those of a program go to each of its tests. */
+    /** Files, as a job has them; those of a program go to each of its tests. */
     files?: Array<InputFile | UploadedFile | OutputFile>;
     /** Name of a runtime pack. */
     runtime?: string | null;
@@ -525,14 +525,14 @@ export interface GradingSubmission {
     name: string;
     /** `sum` if left out. */
     score?: 'sum' | 'minimum';
-    /** Of a group whose smallest part counts. */
+    /** Points of a group whose smallest part counts. */
     points?: number;
     /** Groups that are listed before it. */
     after?: Array<string>;
     /** Whether the first test that wins nothing ends the group. */
     stop?: boolean;
   }>;
-  /** The same for all tests, where there are no groups. */
+  /** Without groups: whether the first test that wins nothing ends the grading. */
   stop?: boolean;
   validators?: Array<{
     language: string;
@@ -551,7 +551,7 @@ export interface GradingSubmission {
      * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
      */
     env?: Record<string, string>;
-    /** As of a job; those of a program go to each of its tests. */
+    /** Files, as a job has them; those of a program go to each of its tests. */
     files?: Array<InputFile | UploadedFile | OutputFile>;
     /** Name of a runtime pack. */
     runtime?: string | null;
@@ -588,7 +588,7 @@ export interface GradingProgram {
    * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
    */
   env?: Record<string, string>;
-  /** As of a job; those of a program go to each of its tests. */
+  /** Files, as a job has them; those of a program go to each of its tests. */
   files?: Array<InputFile | UploadedFile | OutputFile>;
   /** Name of a runtime pack. */
   runtime?: string | null;
@@ -604,7 +604,7 @@ export interface GradingTest {
       };
   /** Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. */
   args?: Array<string>;
-  /** As of a job; those of a program go to each of its tests. */
+  /** Files, as a job has them; those of a program go to each of its tests. */
   files?: Array<InputFile | UploadedFile | OutputFile>;
   expected?:
     | string
@@ -719,7 +719,7 @@ export interface GradingDetail {
   /** Tests of all programs together. */
   runs: number;
   runs_ended: number;
-  /** As they were sent. */
+  /** The programs, in the order of the submission. */
   graded: Array<ProgramState>;
 }
 
@@ -737,7 +737,7 @@ export interface GradingCancellation {
   /** Tests of all programs together. */
   runs: number;
   runs_ended: number;
-  /** As they were sent. */
+  /** The programs, in the order of the submission. */
   graded: Array<ProgramState>;
   already_terminal: boolean;
 }
@@ -973,7 +973,7 @@ export interface StoredSpec {
   language?: Language;
   code?: string;
   stdin?: string | null;
-  /** Where `stdin` was named; `stdin` is null then. */
+  /** The bytes that `stdin` named; `stdin` is null then. */
   named_stdin?: {
     /** In place of the content: an output of another job of the tenant. */
     from?: OutputName;
@@ -1265,7 +1265,7 @@ export interface PendingStatement {
   /** UTC with milliseconds. */
   answer_by: string;
   envelope: DsseEnvelope;
-  /** As `log-proof` of a job has it; null until the log has it. */
+  /** The proof, as a job's `log-proof` has it; null until the log has the statement. */
   log_proof: string | null;
 }
 
@@ -1360,7 +1360,7 @@ export interface RuntimePack {
   languages: Array<Language>;
   digest: string;
   /**
-   * Its libraries, as they were found when it was built. Absent of the pack `system`, whose libraries
+   * Its libraries, as they were found when it was built. Absent for the pack `system`, whose libraries
    * are those of the host, and of a pack that an earlier version built.
    */
   libraries?: Array<PackLibrary>;

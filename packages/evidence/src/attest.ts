@@ -96,7 +96,7 @@ function inconsistency(record: TerminalRecord): string | null {
   const { job, receipt, events } = record;
   const digest = verifyReceipt(receipt);
   if (digest.kind === 'broken' || digest.receipt_sha256 !== job.receipt_sha256)
-    return 'the receipt does not have its digest';
+    return 'the receipt does not match its digest';
   const { head, count } = isJsonObject(receipt['event_chain']) ? receipt['event_chain'] : {};
   const chain = verifyChain(events, {
     job_id: job.job_id,
@@ -106,7 +106,9 @@ function inconsistency(record: TerminalRecord): string | null {
   });
   if (chain.kind === 'broken') return `the event chain is broken at ${chain.seq}: ${chain.problem}`;
   const contradicted = contradictedMember(record);
-  return contradicted === null ? keptProblem(record.kept) : `the job's ${contradicted} is not that of its receipt`;
+  return contradicted === null
+    ? keptProblem(record.kept)
+    : `the job's ${contradicted} differs from that of its receipt`;
 }
 
 /** The members that the predicate repeats, from a receipt of any version. */

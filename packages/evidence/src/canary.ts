@@ -93,7 +93,7 @@ export function canaryFindings({ tenant, also, receipt }: ExecutionPredicate): C
     if (tried === undefined || answer === undefined) return nothing('a line of it cannot be read');
     tries.push({ tried, answer, isRefused: (REFUSALS.get(tried) ?? NO_RIGHT).includes(answer) });
   }
-  if (!isWhatItWrote(lines as string[], receipt)) return nothing('its receipt has other output');
+  if (!isWhatItWrote(lines as string[], receipt)) return nothing('its receipt has the digest of another output');
   if (receipt['terminal_reason'] === 'memory_limit' && tries.every(({ tried }) => tried !== 'memory'))
     tries.push({ tried: 'memory', answer: ENDED_FOR_MEMORY, isRefused: true });
   return { tries, problem: problemOf(tries) };
@@ -114,5 +114,5 @@ function problemOf(tries: readonly CanaryTry[]): string | null {
     return `it was not refused: ${allowed.map(({ tried, answer }) => `${tried} (${answer})`).join(', ')}`;
   const known = new Set(tries.map(({ tried }) => tried));
   const missing = CANARY_TRIES.filter((name) => !known.has(name));
-  return missing.length === 0 ? null : `it says nothing of ${missing.join(', ')}`;
+  return missing.length === 0 ? null : `it does not mention ${missing.join(', ')}`;
 }

@@ -44,7 +44,7 @@ describe('an export has room for', { tags: ['Limits-4a'] }, () => {
   test('no other names, and no more files than a job may have', () => {
     expect(problems(['README.md', 1])).toEqual(['is not a file of an export']);
     const files = Array.from({ length: 109 }, (_, at): [string, number] => [`input/${at}`, 0]);
-    expect(problems(...files).indexOf('is one file more than the 108 that an export may have')).toBe(108);
+    expect(problems(...files).indexOf('exceeds the 108 files that an export may have')).toBe(108);
     expect(problems([EXPORT_MANIFEST, 256 * 1024 + 1])).toEqual([expect.stringContaining('256 KiB')]);
   });
 });

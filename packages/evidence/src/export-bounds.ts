@@ -25,7 +25,7 @@ export class ExportBounds {
   add(path: string, size_bytes: number): string | null {
     const bytesMax = exportedFileBytesMax(path);
     if (bytesMax === null) return 'is not a file of an export';
-    if (++this.#files > exportFilesMax) return `is one file more than the ${exportFilesMax} that an export may have`;
+    if (++this.#files > exportFilesMax) return `exceeds the ${exportFilesMax} files that an export may have`;
     if (size_bytes > bytesMax) return `is larger than ${sizeText(bytesMax)}, the most that an export may have of it`;
     const total = TOTALS.find(({ root }) => path.startsWith(root));
     if (total === undefined) return null;

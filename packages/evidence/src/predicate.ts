@@ -53,7 +53,7 @@ export interface KeptForPredicate {
 /** The reason why a kept value cannot be stated; null if it can be. No digest covers it. */
 export function keptProblem({ salt, tenant_number, also = null }: KeptForPredicate): string | null {
   if (salt !== null && !OPTIONAL_FORMS.salt(salt)) return 'the salt is malformed';
-  if (also !== null && !isObjectText(also)) return 'what is said beside the receipt is malformed';
+  if (also !== null && !isObjectText(also)) return 'the members beside the receipt are malformed';
   return tenant_number === null || OPTIONAL_FORMS.tenantJobNumber(tenant_number) ? null : 'the number is malformed';
 }
 

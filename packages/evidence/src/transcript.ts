@@ -75,7 +75,7 @@ export class Transcript {
     if (call.outcome !== null) return `event ${seq} answers a call that has an answer`;
     const outcome = typeof error === 'string' ? { error } : { result };
     if (Object.hasOwn(data, 'result') === Object.hasOwn(data, 'error') || Object.values(outcome)[0] === undefined)
-      return `event ${seq} has not one answer`;
+      return `event ${seq} does not have exactly one answer`;
     this.#calls.set(call.seq, { ...call, outcome, principal: typeof principal === 'string' ? principal : null });
     return null;
   }

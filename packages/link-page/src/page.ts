@@ -116,7 +116,7 @@ class Page {
     this.#report.clear();
     this.#showSigner(null);
     const isGone = error instanceof LinkFailure && error.kind === 'gone';
-    const text = error instanceof LinkFailure ? error.message : 'What the service answered cannot be shown.';
+    const text = error instanceof LinkFailure ? error.message : "The service's answer cannot be shown.";
     showState(isGone ? goneView() : troubleView(text, () => void this.open()));
   }
 }

@@ -9,16 +9,16 @@ import type { LaterFile, LinkedResult } from './read-link.ts';
 export function goneView(): HTMLElement {
   return section(
     'gone',
-    'This link shows nothing, or no longer',
+    'This link is unknown or has ended',
     element(
       'p',
       {},
-      'Its time may be over, or whoever made it ended it. The job may be removed, or the address is not whole.',
+      'Its time may be over, or its maker may have ended it. The job may be removed, or the address may be incomplete.',
     ),
     element(
       'p',
       {},
-      'Ask whoever gave it to you for another. If you saved the files, the ',
+      'Ask the person who gave it to you for another. If you saved the files, the ',
       element('a', { href: '/verify' }, 'page that verifies'),
       ' checks them without the link.',
     ),
@@ -28,7 +28,7 @@ export function goneView(): HTMLElement {
 export function noSecretView(): HTMLElement {
   return section(
     'gone',
-    'This address is not whole',
+    'This address is incomplete',
     element(
       'p',
       {},
@@ -97,7 +97,7 @@ export function laterView(
         note.textContent = `${path} is here, with the digest that the receipt names.`;
       } catch (error) {
         const why = error instanceof Error ? error.message : '';
-        note.textContent = why || `${path} is not kept any more, or the link has ended.`;
+        note.textContent = why || `${path} is no longer kept, or the link has ended.`;
       }
     };
     button.addEventListener('click', () => void fetchIt());
@@ -140,9 +140,9 @@ export function elsewhereView({ tenant, job_id }: LinkedJob): HTMLElement {
     element(
       'p',
       {},
-      'A page that comes from the service which signed is as good as that service. Download attestation.dsse.json and result.json from the list above. Drop both on a ',
+      'A page from the service that signed is only as trustworthy as that service. Download attestation.dsse.json and result.json from the list above. Drop both on a ',
       element('a', { href: '/verify' }, 'page that verifies'),
-      ', best on one that came to you from elsewhere, or run:',
+      ', best on one that you got elsewhere, or run:',
     ),
     element('pre', { tabindex: '0', role: 'region', 'aria-label': 'Command' }, command),
   );

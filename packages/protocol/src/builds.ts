@@ -25,7 +25,7 @@ export const StoredBuild = Type.Object({ options: Type.Array(Type.String()) });
 
 /** The product that a job starts in place of a compiler. */
 export const Product = Closed(
-  { job_id: Type.String({ pattern: '^[!-~]{1,128}$', description: 'Of a build that has succeeded.' }) },
+  { job_id: Type.String({ pattern: '^[!-~]{1,128}$', description: 'The job of a successful build.' }) },
   {
     description:
       'Starts what a build of the same code made, without a compiler. The build was of the same language and runtime.',

@@ -25,7 +25,9 @@ export const PendingStatement = Type.Object({
   answer_by: Timestamp,
   /** The canonical form (RFC 8785) of this object was signed and logged. */
   envelope: DsseEnvelope,
-  log_proof: Nullable(Type.String({ description: 'As `log-proof` of a job has it; null until the log has it.' })),
+  log_proof: Nullable(
+    Type.String({ description: "The proof, as a job's `log-proof` has it; null until the log has the statement." }),
+  ),
 });
 export type PendingStatement = Static<typeof PendingStatement>;
 

@@ -84,7 +84,7 @@ export function compilerProblem({ terminal_reason, violations, stderr }: TestEnd
   if (limit !== null) return `the compiler met a limit: ${limit}`;
   return ABOUT_PROGRAM.test(stderr)
     ? null
-    : 'the compiler failed, and what is recorded of it names no error in the program';
+    : 'the compiler failed, and its recorded output names no error in the program';
 }
 
 /** The first matching line, cut to the length of a report. */

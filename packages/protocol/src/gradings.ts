@@ -34,7 +34,7 @@ const Runtime = Type.Optional(
 const Files = Type.Optional(
   Type.Array(SubmittedFile, {
     maxItems: filesMax,
-    description: 'As of a job; those of a program go to each of its tests.',
+    description: 'Files, as a job has them; those of a program go to each of its tests.',
   }),
 );
 
@@ -90,7 +90,7 @@ export type GraderProgram = Static<typeof GraderProgram>;
 export const GradingGroup = Closed({
   name: Name,
   score: Type.Optional(Type.Enum(['sum', 'minimum'], { description: '`sum` if left out.' })),
-  points: Type.Optional(Type.Number({ minimum: 0, description: 'Of a group whose smallest part counts.' })),
+  points: Type.Optional(Type.Number({ minimum: 0, description: 'Points of a group whose smallest part counts.' })),
   after: Type.Optional(
     Type.Array(Name, { maxItems: gradingGroupsMax, description: 'Groups that are listed before it.' }),
   ),
@@ -107,12 +107,14 @@ export const GradingSubmission = Closed({
   checker: Type.Optional(GraderProgram),
   verdict: Type.Optional(
     Type.Enum([...VERDICT_SCHEMAS], {
-      description: `The schema of the verdicts; \`${VERDICT_SCHEMA}\` if left out. The members after it need the other.`,
+      description: `The schema of the verdicts; \`${VERDICT_SCHEMA}\` if left out. The members below need the other.`,
     }),
   ),
   interactor: Type.Optional(GraderProgram),
   groups: Type.Optional(Type.Array(GradingGroup, { minItems: 1, maxItems: gradingGroupsMax })),
-  stop: Type.Optional(Type.Boolean({ description: 'The same for all tests, where there are no groups.' })),
+  stop: Type.Optional(
+    Type.Boolean({ description: 'Without groups: whether the first test that wins nothing ends the grading.' }),
+  ),
   validators: Type.Optional(Type.Array(GraderProgram, { maxItems: gradingValidatorsMax })),
   limits: Type.Optional(LimitsInput),
   requirements: Type.Optional(Requirements),
@@ -169,7 +171,10 @@ export const GradingList = Type.Object({
 });
 export type GradingList = Static<typeof GradingList>;
 
-const detailMembers = { ...lifecycle, graded: Type.Array(ProgramState, { description: 'As they were sent.' }) };
+const detailMembers = {
+  ...lifecycle,
+  graded: Type.Array(ProgramState, { description: 'The programs, in the order of the submission.' }),
+};
 
 export const GradingDetail = Type.Object(detailMembers);
 export type GradingDetail = Static<typeof GradingDetail>;

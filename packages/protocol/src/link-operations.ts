@@ -10,7 +10,7 @@ export const LINK_OPERATIONS = {
   createLink: {
     ...ENDPOINTS.createLink,
     tag: 'jobs',
-    summary: 'Make a link: whoever is given it reads the result of the job without a credential.',
+    summary: 'Make a link, with which anyone reads the result of the job without a credential.',
     description:
       'Only the principal that submitted the job makes one, and only where the operator allows it. The link is told once. It ' +
       'ends by its time, with the credential that made it, with the job, or when somebody revokes it.',

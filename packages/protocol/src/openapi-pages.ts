@@ -37,7 +37,7 @@ export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
     schema: Type.Enum(['no-store', 'public, no-cache']),
     ...required,
   },
-  'Log-ETag': { description: 'Of a whole tile: names its hashes, for `If-None-Match`.', schema: Type.String() },
+  'Log-ETag': { description: 'Names the hashes of a whole tile, for `If-None-Match`.', schema: Type.String() },
   'Access-Control-Allow-Origin': { description: 'Any page may read it.', schema: Type.Enum(['*']), ...required },
   'Link-Content-Disposition': {
     description: 'No browser shows it as a page of the service.',

@@ -140,7 +140,7 @@ export function openApiDocument(): Node {
         { name: 'evidence', description: 'Signed, exact bytes that anyone can check.' },
         { name: 'service', description: 'The service and the caller.' },
         { name: 'public', description: 'Open to everyone, or to a token of its own.' },
-        { name: 'pages', description: 'For people. A service may be without them, but for the first.' },
+        { name: 'pages', description: 'For people. A service may lack all of them but the first.' },
       ],
       paths: { ...paths(), ...pagePaths() },
       components: {

@@ -237,7 +237,7 @@ export const OPERATIONS = {
     access: 'service:read',
     answers: {
       200: { ...json('Languages, isolation, limits, packs and features.', Capabilities), headers: ['ETag'] },
-      304: { description: 'They are those that the client has.', content: {}, headers: ['ETag'] },
+      304: { description: 'The client has the current answer.', content: {}, headers: ['ETag'] },
     },
     errors: SCOPED_ERRORS,
     capacity: ['connection'],

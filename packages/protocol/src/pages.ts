@@ -74,7 +74,7 @@ export const PAGES = {
   },
   getLinkPage: {
     path: '/links/{link}',
-    summary: 'The page that shows what a link is to. It is the same for all links.',
+    summary: 'The page that shows the job of a link. It is the same for all links.',
     kind: 'html',
     content: HTML,
   },

@@ -29,7 +29,7 @@ export const RuntimePack = Type.Object({
     Type.Array(PackLibrary, {
       maxItems: librariesMax,
       description:
-        'Its libraries, as they were found when it was built. Absent of the pack `system`, whose libraries are those of the ' +
+        'Its libraries, as they were found when it was built. Absent for the pack `system`, whose libraries are those of the ' +
         'host, and of a pack that an earlier version built.',
     }),
   ),

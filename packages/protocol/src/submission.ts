@@ -43,7 +43,7 @@ export type UploadedFile = Static<typeof UploadedFile>;
 /** A file that a job brought back. */
 export const OutputName = Closed(
   {
-    job_id: Type.String({ pattern: '^[!-~]{1,128}$', description: 'Of a job that has ended.' }),
+    job_id: Type.String({ pattern: '^[!-~]{1,128}$', description: 'The id of a job that has ended.' }),
     path: Type.String({ minLength: 1, maxLength: pathBytesMax, description: 'Under `output/`.' }),
   },
   { description: 'In place of the content: an output of another job of the tenant.' },
@@ -102,7 +102,7 @@ export type NamedStdin = Static<typeof NamedStdin>;
 /** The same as it is stored: an output was looked up. */
 export const StoredStdin = Closed(
   { from: Type.Optional(OutputName), blob: UploadedFile.properties.blob },
-  { description: 'Where `stdin` was named; `stdin` is null then.' },
+  { description: 'The bytes that `stdin` named; `stdin` is null then.' },
 );
 export type StoredStdin = Static<typeof StoredStdin>;
 
@@ -160,7 +160,7 @@ export const Label = Type.String({ minLength: 1, maxLength: labelCharsMax });
 export const Labels = Type.Array(Label, {
   maxItems: labelsMax,
   description:
-    'By which the job is listed. They are part of the receipt, and of what an idempotency key stands for, only with `sign_labels`.',
+    'Words by which jobs can be listed. They are part of the receipt, and of what an idempotency key stands for, only with `sign_labels`.',
 });
 
 export const Requirements = Closed({
@@ -280,7 +280,7 @@ export const JobSubmission = Closed({
   session: Type.Optional(SessionStep),
   libraries: Type.Optional(Libraries),
   labels: Type.Optional(Labels),
-  sign_labels: Type.Optional(Type.Boolean({ description: 'Has the labels in the receipt too, which is signed.' })),
+  sign_labels: Type.Optional(Type.Boolean({ description: 'Puts the labels into the receipt too, which is signed.' })),
   promise: Type.Optional(Type.Boolean({ description: 'Asks for a promise that the log answers for the job in time.' })),
 });
 export type JobSubmission = Static<typeof JobSubmission>;

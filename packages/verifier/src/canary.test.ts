@@ -90,7 +90,11 @@ test.each([
   ['whose try is named as members are', canaryOf([...LINES, 'constructor: allowed']), 'constructor (allowed)'],
   ['that left a try out', canaryOf(LINES.slice(1)), 'it says nothing of mount'],
   ['that was not ended for its memory', canaryOf(LINES, { status: 'succeeded' }), 'nothing of memory'],
-  ['that wrote something else', canaryOf(LINES, { also: { tried: LINES.slice(1) } }), 'its receipt has other output'],
+  [
+    'that wrote something else',
+    canaryOf(LINES, { also: { tried: LINES.slice(1) } }),
+    'its receipt has the digest of another output',
+  ],
   ['of a tenant', canaryOf(LINES, { tenant: 'acme' }), 'it is not a canary'],
 ] as const)('a canary %s meets no requirement, and is told', async (_, canary, told) => {
   const required = await verified(namedBy(canary), canary);

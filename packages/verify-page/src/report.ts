@@ -118,7 +118,7 @@ export class Report {
 }
 
 function keyText(count: number, log: LogKeys | null): string {
-  const several = `${count} keys are pinned: one that signed is enough.`;
+  const several = `${count} keys are pinned: the signature of one is enough.`;
   const signers = count === 0 ? '' : count === 1 ? 'One key is pinned.' : several;
   return log === null
     ? signers

@@ -37,4 +37,4 @@ def compiler_problem(terminal_reason: str | None, violations: Sequence[Violation
             return f"the compiler met a limit: {line[:300]}"
     if _ABOUT_PROGRAM.search(stderr):
         return None
-    return "the compiler failed, and what is recorded of it names no error in the program"
+    return "the compiler failed, and its recorded output names no error in the program"

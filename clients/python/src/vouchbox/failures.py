@@ -74,7 +74,7 @@ class InsufficientScope(ServiceFailure):
 
 
 class PrincipalNotAllowed(ServiceFailure):
-    """The job was submitted by another principal, and names this one not among those that answer."""
+    """The principal did not submit the job, and the submission does not name it among those that may answer."""
 
 
 class JobNotFound(ServiceFailure):
@@ -102,15 +102,15 @@ class GradingNotFound(ServiceFailure):
 
 
 class BlobNotFound(ServiceFailure):
-    """The tenant has no such blob, or no longer."""
+    """The tenant does not have the blob, or no longer has it."""
 
 
 class BlobUnavailable(ServiceFailure):
-    """A file names a blob that the tenant does not have, or no longer."""
+    """A file names a blob that the tenant does not have, or no longer has."""
 
 
 class InputUnavailable(ServiceFailure):
-    """A file names an output of a job that has not ended, lacks it or is not there."""
+    """A file names an output of a job that is unknown, has not ended or lacks the output."""
 
 
 class DigestMismatch(ServiceFailure):
@@ -172,7 +172,7 @@ class ToolCallAnswered(ServiceFailure):
 
 
 class SessionConflict(ServiceFailure):
-    """The session is not where the submission says, or another step of it is not over."""
+    """The session is not where the submission says, or another of its steps still runs."""
 
 
 class ToolResultMisfit(ServiceFailure):

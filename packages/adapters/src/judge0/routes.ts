@@ -44,7 +44,7 @@ function addSubmissions(app: FastifyInstance, parts: AdapterParts): void {
 }
 
 async function forbidden(): Promise<never> {
-  throw new AdapterError(403, 'not allowed here: submissions are listed and removed by the service alone');
+  throw new AdapterError(403, 'not allowed here: only the service lists and removes submissions');
 }
 
 function addBatches(app: FastifyInstance, parts: AdapterParts): void {

@@ -15,7 +15,7 @@ const TRANSPORT: Readonly<Record<TransportFailureReason, string>> = {
   truncated: 'The answer of the service was cut off.',
   undecodable: 'The answer of the service cannot be read.',
   unstructured: 'Something other than the service answered.',
-  digest: 'The bytes that came are not those that the service announced.',
+  digest: 'The bytes that arrived differ from those that the service announced.',
 };
 
 const CODES: Readonly<Record<string, string>> = {

@@ -47,7 +47,7 @@ export function heldWords(job: JobDetail): HeldWords {
     weak > 0 && `${weak} ${weak === 1 ? 'weakness' : 'weaknesses'}`,
   ];
   return {
-    sentence: isolation === null ? 'what held it was not observed' : WALLS[isolation],
+    sentence: isolation === null ? 'the protections were not observed' : WALLS[isolation],
     more: more.filter((words) => words !== false).join(' · '),
     tone: weak > 0 ? 'bad' : isolation === null ? 'quiet' : 'good',
   };

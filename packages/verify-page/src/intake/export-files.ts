@@ -134,7 +134,8 @@ function namedByContent(files: Files): Files {
   for (const bytes of files.values()) {
     const name = nameOf(bytes);
     if (name === null) continue;
-    if (known.has(name)) throw new IntakeProblem(`Two of these files could be ${name}. Drop one job at a time.`);
+    if (known.has(name))
+      throw new IntakeProblem(`Two of these files could be ${name}. Drop the files of one job only.`);
     known.set(name, bytes);
   }
   return known;

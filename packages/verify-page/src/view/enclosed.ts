@@ -12,14 +12,14 @@ export function enclosedView({ file, pageBytes, pageDigest }: Enclosed): HTMLEle
     element(
       'p',
       {},
-      'A page that says of itself that all is well proves nothing. Compare it with one that you trust, or check the export with another tool.',
+      'A page that calls itself genuine proves nothing. Compare it with one that you trust, or check the export with another tool.',
     ),
     element(
       'dl',
       {},
       fact(
         'The page',
-        `is to be the first ${bytes} bytes of this file, with SHA-256 ${printable(pageDigest, 64)}: the same as /verify of the service, or what vouchbox verify-page writes.`,
+        `must be the first ${bytes} bytes of this file, with SHA-256 ${printable(pageDigest, 64)}, like /verify of the service and the page that vouchbox verify-page writes.`,
         `head -c ${bytes} FILE | sha256sum`,
       ),
       fact(

@@ -5,7 +5,7 @@ import { element, section } from './element.ts';
 /** Null for an export of one job. */
 export function graphView(graph: GraphFindings | null): HTMLElement | null {
   if (graph === null) return null;
-  const words = `${graph.jobs} ${graph.jobs === 1 ? 'job' : 'jobs'}. Each was checked, and of each arrow that both receipts have the same digest.`;
+  const words = `${graph.jobs} ${graph.jobs === 1 ? 'job' : 'jobs'}. Each job was checked, and for each arrow, that both receipts have the same digest.`;
   const tree = element('pre', { tabindex: '0', role: 'region', 'aria-label': 'Jobs' }, graph.drawing.join('\n'));
-  return section('graph', 'What it stands on', element('p', {}, words), tree);
+  return section('graph', 'Jobs that it depends on', element('p', {}, words), tree);
 }

@@ -34,9 +34,8 @@ function ran(receipt: StoredReceipt): boolean {
 function leadOf(receipt: StoredReceipt): string {
   if (!ran(receipt))
     return 'The receipt says nothing about protections: the program met no executor, or the service stopped while it ran.';
-  if (receipt['bootstrap_ready'] === false)
-    return 'The program never started, so nothing of what follows was in force.';
-  return 'These protections were observed on the cell while the program ran. They are not what was asked for or configured.';
+  if (receipt['bootstrap_ready'] === false) return 'The program never started, so none of the following was in force.';
+  return 'These protections were observed on the cell while the program ran, not merely requested or configured.';
 }
 
 function item({ title, text, state }: Line): HTMLElement {

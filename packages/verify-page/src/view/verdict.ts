@@ -29,7 +29,7 @@ const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
     text: 'This browser cannot check Ed25519 signatures here. Open the page with https, from localhost or as a file on your disk, in a browser of 2025 or later; or use service-verify.',
   },
   incomplete: {
-    title: 'Unchanged, but not all that it stands on is here',
+    title: 'Unchanged, but a job that it depends on is missing here',
     text: 'Nothing here contradicts anything else. A job whose output was used is missing, or its receipt says nothing of its files.',
   },
   'no-key': {
@@ -38,11 +38,11 @@ const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
   },
   unsigned: {
     title: 'Not signed',
-    text: 'There is no attestation here. What follows is what the service, or whoever made these files, says of it.',
+    text: 'There is no attestation here. The rest is what the service, or the maker of these files, says.',
   },
   refused: {
     title: 'Do not trust this result',
-    text: 'What is here is not what was signed, or was never signed by the key that you pinned.',
+    text: 'The files differ from what was signed, or the key that you pinned did not sign them.',
   },
 };
 
@@ -167,7 +167,7 @@ function summary({ receipt, isSigned, key_id, log, added }: Findings): HTMLEleme
     { class: 'summary' },
     isSigned
       ? null
-      : element('p', { class: 'unsigned' }, 'What follows is what these files say. No key that you pinned signed it.'),
+      : element('p', { class: 'unsigned' }, 'The rest is what these files say. No key that you pinned signed it.'),
     element(
       'dl',
       {},

@@ -10,7 +10,7 @@ interface CheckWords {
 const ATTESTATION: Readonly<Record<string, CheckWords>> = {
   key: {
     title: 'A usable public key',
-    meaning: 'Every key is in its one canonical form, and no signature under it can be made without its owner.',
+    meaning: 'Every key is in its one canonical form, and only its owner can make a signature under it.',
   },
   envelope: { title: 'A well-formed envelope', meaning: 'attestation.dsse.json can be read in one way only.' },
   signature: {
@@ -29,7 +29,7 @@ const ATTESTATION: Readonly<Record<string, CheckWords>> = {
   },
   media_type: {
     title: 'A result of a run',
-    meaning: 'What was signed is meant as a result, and not as something else.',
+    meaning: 'The signed object is meant as a result, and not as something else.',
   },
   predicate: {
     title: 'Complete, without contradiction',
@@ -50,10 +50,10 @@ const RECORD: Readonly<Record<string, CheckWords>> = {
     title: 'The manifest names this job',
     meaning: 'manifest.json names the job and the tenant that were signed.',
   },
-  receipt_file: { title: 'The receipt is the signed one', meaning: 'receipt.json is what the statement holds.' },
+  receipt_file: { title: 'The receipt is the signed one', meaning: 'receipt.json is the receipt in the statement.' },
   public_key_file: {
     title: 'The key beside it is the one that signed',
-    meaning: 'public-key.pem is for comparison. It is never what a result is checked with.',
+    meaning: 'public-key.pem is for comparison only. No result is ever checked with it.',
   },
   receipt: { title: 'The receipt is unchanged', meaning: 'It has the digest that it states.' },
   chain: {
@@ -68,17 +68,17 @@ const RECORD: Readonly<Record<string, CheckWords>> = {
     title: 'The history ends as the receipt says',
     meaning: 'The last event has the status, the exit code and the times of the receipt.',
   },
-  output: { title: 'The output is complete', meaning: 'The digests of the output are those of the events.' },
+  output: { title: 'The output is complete', meaning: 'The digests of the output follow from the events.' },
   artifacts: {
-    title: 'The output files are those that were recorded',
+    title: 'The output files are the recorded ones',
     meaning: 'The receipt lists the files that the events name.',
   },
   result_content: {
     title: 'The result follows from the history',
-    meaning: 'stdout, stderr and violations in result.json are those of the events.',
+    meaning: 'stdout, stderr and violations in result.json follow from the events.',
   },
   tools: {
-    title: 'The calls of tools are those that were signed',
+    title: 'The calls of tools are the signed ones',
     meaning: 'How often each tool was called, and the digest of what was asked and answered, follow from the events.',
   },
   events: { title: 'The history can be read', meaning: 'events.ndjson has one event a line.' },
@@ -88,11 +88,11 @@ const LOG: Readonly<Record<string, CheckWords>> = {
   log_entry: { title: 'A proof of the log', meaning: 'log.tlog-proof can be read in one way only.' },
   log_head: {
     title: 'The log signed this head',
-    meaning: 'The key of the log signed how long it is, and the digest of all of it.',
+    meaning: "The key of the log signed the log's length and the digest of all of it.",
   },
   log_inclusion: {
     title: 'This statement is in the log',
-    meaning: 'It cannot be taken out without a change of that digest.',
+    meaning: 'Taking it out would change that digest.',
   },
   witness: {
     title: 'A witness saw this head',
