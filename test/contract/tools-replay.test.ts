@@ -103,7 +103,7 @@ print(sorted(asyncio.run(main())), tools.double(n=${last}))`;
     const second = await run(doubles('(2, 0, 3, 1)', 4), { replay: first });
     expect([first.stdout, second.stdout]).toEqual(['[0, 2, 4, 6] 8\n', '[0, 2, 4, 6] 8\n']);
     const tooEarly = run(doubles('(3, 4)', 0), { replay: first });
-    await expect(tooEarly).rejects.toThrow(/^call 2 is .*"n":4.*"n":0.*, or one of 2 that were open with it$/);
+    await expect(tooEarly).rejects.toThrow(/^call 2 is .*"n":4.*"n":0.*, or one of 2 others that were open then$/);
   });
 
   test('leaves a call open that nobody answered, so that the job ends as before', async () => {

@@ -445,7 +445,7 @@ def test_calls_that_were_open_at_once_may_come_in_another_order(run: Run, servic
     events = events_of(service, api_key, first.job_id)
     again = run(THREADS % ("(2, 0, 3, 1)", 4), replay=events)
     assert again.stdout == first.stdout == "[0, 2, 4, 6] 8\n"
-    with pytest.raises(EvidenceFailure, match="call 2 is .*:4}.*, or one of 2 that were open with it"):
+    with pytest.raises(EvidenceFailure, match="call 2 is .*:4}.*, or one of 2 others that were open then"):
         run(THREADS % ("(3, 4)", 0), replay=events)
 
 

@@ -30,9 +30,9 @@ const LETTERS: Readonly<Record<string, (value: unknown) => boolean>> = {
  * @throws TransportFailure `undecodable`, naming the member that is wrong
  */
 export function checkAnswer<Answer>(route: string, answer: unknown, job_id?: string): Answer {
-  const form = ANSWER_FORMS[route] ?? refuse(`an answer to ${route} has no form`);
+  const form = ANSWER_FORMS[route] ?? refuse(`the contract has no form for an answer to ${route}`);
   const wrong = wrongIn(answer, form) ?? wrongEvent(answer);
-  if (wrong !== null) refuse(`the answer to ${route} is not what it should be: ${wrong}`);
+  if (wrong !== null) refuse(`the answer to ${route} does not fit the contract: ${wrong}`);
   if (job_id !== undefined) checkAbout(answer as { job_id?: string }, job_id);
   return answer as Answer;
 }
@@ -59,7 +59,7 @@ function checkAbout({ job_id: about = '' }: { readonly job_id?: string }, job_id
  */
 export function checkOlderDetail(detail: unknown, job_id: string): JobDetail {
   const wrong = wrongIn(detail, { job_id: 'j', status: 's', 'exit_code?': 'iz', 'duration_ms?': 'iz' });
-  if (wrong !== null) refuse(`the detail of ${job_id} is not what it should be: ${wrong}`);
+  if (wrong !== null) refuse(`the detail of ${job_id} does not fit the contract: ${wrong}`);
   checkAbout(detail as JobDetail, job_id);
   return detail as JobDetail;
 }
@@ -70,7 +70,7 @@ export function checkOlderDetail(detail: unknown, job_id: string): JobDetail {
  */
 export function factsIn(capabilities: unknown): ServiceFacts {
   const wrong = wrongIn(capabilities, { 'features?': ['s'], 'per_tenant?': { waits_max: 'i' } });
-  if (wrong !== null) refuse(`the capabilities are not what they should be: ${wrong}`);
+  if (wrong !== null) refuse(`the capabilities do not fit the contract: ${wrong}`);
   const { features = [], per_tenant } = capabilities as Partial<Capabilities>;
   // A service that lets nobody wait is asked in turn.
   return { features, runsMax: per_tenant === undefined ? null : Math.max(1, per_tenant.waits_max) };

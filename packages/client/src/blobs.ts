@@ -98,7 +98,7 @@ class Watch {
 
   /** The result of the work, or the failure that its end means. */
   async over<T>(work: Promise<T>): Promise<T> {
-    const late = new TransportFailure('timeout', 'nothing more comes of GET /v1/blobs');
+    const late = new TransportFailure('timeout', 'GET /v1/blobs sends nothing more');
     const timer = setTimeout(() => this.#silent.abort(late), this.#milliseconds);
     try {
       return await work;

@@ -19,6 +19,7 @@ export async function checkExactBytes({ bytes, headers }: Answer, sha256: Sha256
   if (!/^[0-9a-f]{64}$/.test(declared)) {
     throw new TransportFailure('digest', 'X-Content-Sha256 is missing or malformed');
   }
-  if ((await sha256(bytes)) !== declared) throw new TransportFailure('digest', 'X-Content-Sha256 is of other bytes');
+  if ((await sha256(bytes)) !== declared)
+    throw new TransportFailure('digest', 'X-Content-Sha256 does not match the bytes');
   return { bytes, sha256: declared, mediaType: headers.get('content-type') ?? '' };
 }

@@ -93,7 +93,7 @@ export function checkGrading(
   const flaw = planProblem({ tests: heads, groups });
   if (flaw !== null) throw new GradingRefusal(flaw);
   if (checker !== undefined && interactor !== undefined)
-    throw new GradingRefusal('an interactor judges: there is no checker beside it');
+    throw new GradingRefusal('the interactor judges, so a checker must be left out');
   checkText('the program', typeof program === 'string' ? program : program.code, BOUNDS.codeBytesMax);
   if (checker !== undefined) checkText('the checker', checker.code, BOUNDS.codeBytesMax);
   if (interactor !== undefined) checkText('the interactor', interactor.code, BOUNDS.codeBytesMax);
@@ -141,11 +141,11 @@ function filesProblem(files: NonNullable<GradeTest['files']>): string | null {
   for (const [path, content] of entries) {
     const bytes = contentSize(content);
     if (bytes > BOUNDS.fileBytesMax)
-      return `${path} ${tooMany(bytes, BOUNDS.fileBytesMax)} are sent with a job; upload it before`;
+      return `${path} ${tooMany(bytes, BOUNDS.fileBytesMax)} can be sent with a job; upload it first`;
     total += bytes;
   }
   if (total <= BOUNDS.filesTotalBytesMax) return null;
-  return `its files together ${tooMany(total, BOUNDS.filesTotalBytesMax, 'have')} are sent with a job; upload them before`;
+  return `its files together ${tooMany(total, BOUNDS.filesTotalBytesMax, 'have')} can be sent with a job; upload them first`;
 }
 
 function contentSize(content: NonNullable<GradeTest['files']>[string]): number {

@@ -221,7 +221,7 @@ async function resultOf(
   const judged = await client.ended(job_id, {});
   const bytes = judged.files.get('output/verdict.json');
   if (bytes === undefined || (await client.sha256(bytes)) !== verdict_sha256)
-    throw new TransportFailure('undecodable', `${job_id} has another verdict than the grading says`);
+    throw new TransportFailure('undecodable', `the verdict of ${job_id} differs from the grading's`);
   const verdict = await verdictOf(bytes, { sent, jobs }, client.sha256);
   const notRun = new Map<string, string>();
   for (const { name, verdict: word, run } of verdict.tests) {

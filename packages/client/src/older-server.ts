@@ -50,7 +50,7 @@ async function streamed(
   { after, limit, signal, missing }: Asked & { readonly after: number; readonly limit: number },
 ): Promise<JobEvent[]> {
   if (session.legacy === 'none') {
-    throw tooOld("its events come by the stream alone, and only with the option legacy: 'key-in-stream-url'", missing);
+    throw tooOld("its events come only over the stream, which needs the option legacy: 'key-in-stream-url'", missing);
   }
   const events: JobEvent[] = [];
   let last = after;

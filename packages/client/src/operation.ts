@@ -93,7 +93,7 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
 
 /** @throws TypeError for what an address would lose */
 function partOf(name: string | number): string {
-  if (name === '.' || name === '..') throw new TypeError(`${name} is no name and no id`);
+  if (name === '.' || name === '..') throw new TypeError(`${name} is neither a name nor an id`);
   return encodeURIComponent(name);
 }
 

@@ -75,7 +75,7 @@ export class ToolReplay {
     const [found] = at < 0 ? [] : this.#missing.splice(at, 1);
     if (found !== undefined) return found;
     const had = first === undefined ? 'no such call' : shown(first.line);
-    const or = expected.length < 2 ? '' : `, or one of ${expected.length - 1} that were open with it`;
+    const or = expected.length < 2 ? '' : `, or one of ${expected.length - 1} others that were open then`;
     return refuse(
       'transcript',
       `call ${this.#numbers.size + 1} is ${shown(line)}, and the transcript has ${had}${or}`,

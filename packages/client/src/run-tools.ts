@@ -306,7 +306,9 @@ class ToolRunner implements Answering {
       if (!(error instanceof ServiceFailure)) throw error;
       if (late.has(error.code)) return;
       if (!unfit.has(error.code) || answer.error !== undefined) throw error;
-      await this.#request({ job_id, seq, signal } as ToolCall, { error: `its result was not taken: ${error.message}` });
+      await this.#request({ job_id, seq, signal } as ToolCall, {
+        error: `the service refused its result: ${error.message}`,
+      });
     }
   }
 }

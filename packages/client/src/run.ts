@@ -271,7 +271,7 @@ export async function runResultOf(
 async function contentOf(session: Session, { path, content_base64, size_bytes, sha256 }: Artifact) {
   const bytes = Uint8Array.from(textOfBase64(content_base64), (character) => character.charCodeAt(0));
   if (bytes.length === size_bytes && (await session.sha256(bytes)) === sha256) return bytes;
-  throw new TransportFailure('digest', `${path} is of other bytes`);
+  throw new TransportFailure('digest', `${path} differs from its digest`);
 }
 
 /** Text that is not base64 is not content: it has another digest than any that is stated. */

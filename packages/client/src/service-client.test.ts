@@ -42,7 +42,7 @@ describe('a request', () => {
       client.revokeLink('job', name),
     ];
     for (const { reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
-      expect(reason).toEqual(new TypeError(`${name} is no name and no id`));
+      expect(reason).toEqual(new TypeError(`${name} is neither a name nor an id`));
     expect(service.seen).toEqual([]);
   });
 

@@ -53,7 +53,8 @@ export interface KnownGrading {
 export async function verdictOf(bytes: Uint8Array, known: KnownGrading, sha256: Sha256): Promise<Verdict> {
   const said = parseJson(bytes) as Partial<Verdict2> | null;
   const { tests, program } = said ?? {};
-  if (!Array.isArray(tests) || tests.length !== known.sent.tests.length) refuse('has not one line for each test');
+  if (!Array.isArray(tests) || tests.length !== known.sent.tests.length)
+    refuse('does not have exactly one line for each test');
   const heads = known.sent.tests.map(({ name, group, points }) => ({ name, group, points }));
   const groups = groupsOf({ tests: heads, groups: known.sent.groups, stop: known.sent.stop });
   const digest = async (text: string) => await sha256(new TextEncoder().encode(text));
@@ -106,7 +107,7 @@ async function lineOf(
   const { checker, interactor = checker, validators = [] } = sent;
   const isLast = run === null || run.job_id === jobs.tests.get(name);
   const isWhole = validations.length === 0 || validations.length === validators.length;
-  if (!isLast || !isWhole) refuse('is of jobs that did not run');
+  if (!isLast || !isWhole) refuse('names jobs that did not run');
   return {
     name,
     group: groupOf({ name, group: test.group }, groups),
@@ -130,7 +131,8 @@ function wonOf(
   most: number,
 ): Pick<TestResult2, 'verdict' | 'points'> {
   const verdict: TestVerdict2 = oneOf(TEST_VERDICTS_2, said) ?? refuse('has a line without a verdict');
-  if (verdict === 'partial') return points > 0 && points < most ? { verdict, points } : refuse('has points of no part');
+  if (verdict === 'partial')
+    return points > 0 && points < most ? { verdict, points } : refuse('has points for no part');
   return { verdict, points: verdict === 'accepted' ? most : 0 };
 }
 

@@ -84,7 +84,7 @@ export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools
   const { sha256 } = tools;
   const same = (check: EvidenceCheck, stated: unknown, found: unknown) => {
     if (canonicalJson(stated) === canonicalJson(found)) return;
-    refuse(check, `${check}: the receipt states something else than is recorded`);
+    refuse(check, `${check}: the receipt differs from the record`);
   };
   const { receipt_sha256, ...covered } = receipt;
   same('receipt', [receipt_sha256, receipt.job_id], [await textDigest(sha256, canonicalJson(covered)), job_id]);

@@ -95,7 +95,7 @@ describe('a step', () => {
   });
 
   test.each([
-    ['other input files than were sent', ended({ 'input/b': '1' }, {})],
+    ['other input files than those sent', ended({ 'input/b': '1' }, {})],
     ['other output files than it gave', ended({}, { 'output/a': '1' }, { files: new Map() })],
   ])('a step whose receipt lists %s is refused, and changes nothing', async (what, result) => {
     const { workspace } = workspaceOf(result);
@@ -115,6 +115,6 @@ describe('a step', () => {
     await workspace.run('x');
     await expect(workspace.verify()).resolves.toBeUndefined();
     Object.assign(first.receipt, { receipt_sha256: 'other' });
-    await expect(workspace.verify()).rejects.toThrow('job_1 has another receipt than when it ended');
+    await expect(workspace.verify()).rejects.toThrow('the receipt of job_1 changed since it ended');
   });
 });

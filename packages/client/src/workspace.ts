@@ -127,7 +127,7 @@ async function stepOf(
   const { sha256 } = tools;
   const { input_artifacts, output_artifacts = [] } = receipt;
   const inputDigest = input_artifacts ? await filesDigest(input_artifacts, sha256) : sent;
-  expectSame(inputDigest, sent, `the receipt of ${job_id} lists other input files than were sent`);
+  expectSame(inputDigest, sent, `the receipt of ${job_id} lists other input files than those sent`);
   const hasLost = violations.some(({ type }) => type.startsWith('output_'));
   const endedByItself = (status === 'succeeded' || status === 'failed') && terminal_reason === 'exited';
   return {
@@ -146,11 +146,11 @@ async function verifyStep(
   tools: Tools,
 ): Promise<void> {
   const { sha256 } = tools;
-  expectSame(receipt.receipt_sha256, receipt_sha256, `${job_id} has another receipt than when it ended`);
+  expectSame(receipt.receipt_sha256, receipt_sha256, `the receipt of ${job_id} changed since it ended`);
   const { input_artifacts } = receipt;
   const given = input_artifacts ? await filesDigest(input_artifacts, sha256) : inputDigest;
   expectSame(given, inputDigest, `${job_id} was given other files`);
-  if (!edited) expectSame(inputDigest, kept, `${job_id} was not given what the step before it left`);
+  if (!edited) expectSame(inputDigest, kept, `${job_id} did not get the files that the step before it left`);
 }
 
 /** The digest of the files of the last kept step; before the first step, that of no files. */

@@ -50,7 +50,7 @@ def check_answer(route: str, body: Mapping[str, Any], job_id: str | None = None)
     """Raises `TransportFailure` unless the answer of a route has its form and is about the job that was asked for."""
     wrong = wrong_in(body, _forms()["answers"][route], "the whole") or _wrong_event(body)
     if wrong is not None:
-        raise TransportFailure("undecodable", f"the answer to {route} is not what it should be: {wrong}")
+        raise TransportFailure("undecodable", f"the answer to {route} does not fit the contract: {wrong}")
     if job_id is not None:
         check_about(body, job_id)
 
@@ -65,7 +65,7 @@ def check_facts(body: Mapping[str, Any]) -> None:
     """Raises `TransportFailure` unless what calls depend on has its form. Capabilities of an older service do not name it."""
     wrong = wrong_in(body, {"features?": ["s"], "per_tenant?": {"waits_max": "i"}}, "the whole")
     if wrong is not None:
-        raise TransportFailure("undecodable", f"the capabilities are not what they should be: {wrong}")
+        raise TransportFailure("undecodable", f"the capabilities do not fit the contract: {wrong}")
 
 
 def _wrong_event(body: Mapping[str, Any]) -> str | None:

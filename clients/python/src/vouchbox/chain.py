@@ -21,7 +21,7 @@ _LINKED = ("data", "job_id", "kind", "prev_hash", "seq", "timestamp")
 ChainFault: TypeAlias = Literal["sequence", "job", "hash_version", "link", "digest", "missing", "surplus", "head"]
 
 _FAULTS: dict[ChainFault, str] = {
-    "sequence": "another event stands in its place",
+    "sequence": "another event is in its place",
     "job": "it belongs to another job",
     "hash_version": "its hash version is unknown, or older than that of an event before it",
     "link": "its prev_hash is not the digest of the event before it",

@@ -190,7 +190,7 @@ class _Grading:
         job_id = judge["job_id"]
         data = (yield from result(self.session, job_id)).files.get(VERDICT_FILE)
         if data is None or sha256_hex(data) != judge["verdict_sha256"]:
-            raise TransportFailure("undecodable", f"{job_id} has another verdict than the grading says")
+            raise TransportFailure("undecodable", f"the verdict of {job_id} differs from the grading's")
         verdict = verdict_of(data, self.sent, self.jobs)
         return GradeResult(
             verdict=verdict,

@@ -118,4 +118,4 @@ def _data_of(events: Sequence[Mapping[str, Any]], kind: str) -> list[Any]:
 
 def _compare(check: str, stated: object, found: object) -> None:
     if canonical_json(stated) != canonical_json(found):
-        raise EvidenceFailure(check, "the receipt states something else than the events")
+        raise EvidenceFailure(check, "the receipt differs from the events")

@@ -74,7 +74,7 @@ class ToolReplay:
             return self._missing.pop(at)
         had = "no such call" if first is None else _shown(first.line)
         if len(expected) > 1:
-            had += f", or one of {len(expected) - 1} that were open with it"
+            had += f", or one of {len(expected) - 1} others that were open then"
         raise _failure(f"call {len(self._numbers) + 1} is {_shown(line)}, and the transcript has {had}", event["seq"])
 
     def end(self) -> None:

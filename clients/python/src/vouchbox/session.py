@@ -133,7 +133,7 @@ def exact_bytes(session: Session, path: str, *, wait_seconds: float = 0.0) -> Fl
     if not re.fullmatch("[0-9a-f]{64}", declared):
         raise TransportFailure("digest", "X-Content-Sha256 is missing or malformed")
     if sha256_hex(answer.body) != declared:
-        raise TransportFailure("digest", "X-Content-Sha256 is of other bytes")
+        raise TransportFailure("digest", "X-Content-Sha256 does not match the bytes")
     return ExactBytes(data=answer.body, sha256=declared, media_type=answer.headers.get("content-type", ""))
 
 

@@ -142,7 +142,7 @@ def _step_of(workspace: WorkspaceState, ended: RunResult, sent_digest: str) -> S
     input_digest = files_digest(_below("input", ended.receipt["input_artifacts"])) if ran else sent_digest
     output_digest = files_digest(_below("output", ended.receipt["output_artifacts"])) if ran else files_digest(())
     if input_digest != sent_digest:
-        raise EvidenceFailure("workspace", f"the receipt of {ended.job_id} lists other input files than were sent")
+        raise EvidenceFailure("workspace", f"the receipt of {ended.job_id} lists other input files than those sent")
     return Step(
         job_id=ended.job_id,
         receipt_sha256=ended.receipt_sha256,
@@ -170,11 +170,11 @@ def verify_steps(workspace: WorkspaceState) -> Flow[None]:
         verified = yield from verify(workspace.session, step.job_id)
         receipt = (yield from detail(workspace.session, step.job_id)).get("receipt", {})
         if verified.receipt_sha256 != step.receipt_sha256:
-            raise EvidenceFailure("workspace", f"{step.job_id} has another receipt than when it ended")
+            raise EvidenceFailure("workspace", f"the receipt of {step.job_id} changed since it ended")
         if "input_artifacts" in receipt and files_digest(_below("input", receipt["input_artifacts"])) != step.input_digest:
             raise EvidenceFailure("workspace", f"{step.job_id} was given other files")
         if not step.edited and step.input_digest != kept:
-            raise EvidenceFailure("workspace", f"{step.job_id} was not given what the step before it left")
+            raise EvidenceFailure("workspace", f"{step.job_id} did not get the files that the step before it left")
         kept = step.output_digest if step.was_kept else kept
 
 
