@@ -96,7 +96,7 @@ describe('a byte that was changed', () => {
     for (const other of others) {
       await giveExport(page, forged({ [EXPORT_FILES.envelope]: bytes(JSON.stringify(other)) }));
       expect(await verdictOf(page, 'refused')).toContain(
-        'attestation.dsse.json: no signature is right under a pinned key',
+        'attestation.dsse.json: no signature is valid under a pinned key',
       );
       expect(await page.locator('.check.not_tried').count()).toBeGreaterThan(5);
     }

@@ -140,7 +140,7 @@ function readEnvelope(bytes: Uint8Array, pass: Pass): Envelope {
 
 async function signatureIn(envelope: Envelope, keys: readonly PinnedKey[], pass: Pass): Promise<FoundSignature> {
   const found = await findSignature(envelope, keys);
-  if (found === null) throw new Refusal('signature', 'no signature is right under a pinned key');
+  if (found === null) throw new Refusal('signature', 'no signature is valid under a pinned key');
   pass('signature', `by ${found.key.key_id}`);
   return found;
 }

@@ -42,9 +42,9 @@ export async function makeBundle({ envelope, publicKey, output, ...log }: Bundle
   return made(report, `${bundleText(signed, logged === undefined ? [] : [logged.entry])}\n`, output);
 }
 
-const NOTICE = 'The bundle carries no key, time or log entry: its reader must pin the key that the hint names.';
+const NOTICE = 'The bundle has no key, time or log entry: its reader must pin the key that the hint names.';
 const LOGGED_NOTICE =
-  'The bundle carries no key: its reader must pin the key that the hint names, and that of the log by a trusted root. ' +
+  "The bundle has no key: its reader must pin the key that the hint names, and the log's key by a trusted root. " +
   'The time of its log entry is the one at which the job ended, as its signer says.';
 
 function refused(report: Report): Made {

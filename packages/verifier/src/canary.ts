@@ -42,7 +42,7 @@ export async function canaryStanding(
   const named = canaryNamedIn(predicate);
   if (file === null)
     return named === null ? noCanary : { ...noCanary, word: 'NAMED, and not checked: give it by --canary' };
-  if (named === null) return contradicted('what was signed of the job names no canary');
+  if (named === null) return contradicted('the signed receipt names no canary');
   const canary = await signedCanary(file, named, publicKeys);
   if (typeof canary === 'string') return contradicted(canary);
   const unlike = differenceOf(predicate, canary);
@@ -73,7 +73,7 @@ async function signedCanary(
   if (typeof stated === 'string') return stated;
   const { jobId, finishedAt } = stated.predicate;
   const isNamed = jobId === named.jobId && finishedAt === named.finishedAt;
-  return isNamed ? stated.predicate : 'it has another job or another end than the job names';
+  return isNamed ? stated.predicate : 'it has another job or end than the job names';
 }
 
 /** In what its cell was of another kind than that of the job; null if it was not. */

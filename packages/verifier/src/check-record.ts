@@ -65,14 +65,14 @@ const RESULT_MEMBERS = ['signal', 'terminal_reason', 'created_at', 'started_at',
 
 /** Each problem in words that follow the event's number. */
 const PROBLEMS: Readonly<Record<ChainProblem, string>> = {
-  sequence: 'another event stands in its place',
+  sequence: 'another event is in its place',
   job: 'it belongs to another job',
   hash_version: 'its hash version is unknown, or older than that of an event before it',
   link: 'its prev_hash is not the digest of the event before it',
   digest: 'its event_hash does not follow from its members',
   missing: 'it is missing: the receipt counts more events than there are',
   surplus: 'it is one more than the receipt counts',
-  head: 'its event_hash is not the head that the receipt states',
+  head: 'its event_hash is not the head in the receipt',
 };
 
 function chainCheck(chain: ChainVerification): Check {
@@ -123,7 +123,7 @@ function contentChecks(sound: Sound): Check[] {
 
 function summaryDetail({ event_chain }: StoredReceipt): string {
   return isJsonObject(event_chain)
-    ? `the receipt's: ${String(event_chain['count'])} events`
+    ? `as the receipt states: ${String(event_chain['count'])} events`
     : 'the receipt has none: a cut-off tail would not show';
 }
 
@@ -167,7 +167,7 @@ const FILES = {
 function filesCheck(name: keyof typeof FILES, { events, receipt }: Sound): Check {
   const { member, kind } = FILES[name];
   const recorded = events.filter((event) => event.kind === kind).map(({ data }) => data);
-  const problem = isSame(receipt[member], recorded) ? null : 'the receipt lists others than the events';
+  const problem = isSame(receipt[member], recorded) ? null : 'the receipt lists other files than the events';
   return checked(name, problem, `${recorded.length} recorded`);
 }
 

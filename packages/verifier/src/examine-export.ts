@@ -153,11 +153,11 @@ function listingChecks(files: ExportFiles, manifest: ExportManifest | null): Exa
   }
   const listed = manifest.files.map(({ path, size_bytes, sha256 }): ExaminedCheck => {
     const found = files.get(path);
-    if (found === undefined) return failure(path, 'it is listed and missing');
+    if (found === undefined) return failure(path, 'it is listed but missing');
     const is = digestOf(found);
     if (is.size_bytes !== size_bytes)
-      return failure(path, `it has ${is.size_bytes} bytes, and ${size_bytes} are listed`);
-    if (is.sha256 !== sha256) return failure(path, `its digest is ${is.sha256}, and ${sha256} is listed`);
+      return failure(path, `it has ${is.size_bytes} bytes, but ${size_bytes} are listed`);
+    if (is.sha256 !== sha256) return failure(path, `its digest is ${is.sha256}, but ${sha256} is listed`);
     return { name: path, state: 'passed', detail: `${size_bytes} bytes, sha256:${sha256}` };
   });
   const known = new Set([EXPORT_MANIFEST, ...manifest.files.map(({ path }) => path)]);

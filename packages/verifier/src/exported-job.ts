@@ -70,9 +70,9 @@ function listingProblem(manifest: ExportManifest, files: ExportFiles): ExportPro
   if (surplus !== undefined) return notAnExport(`${surplus} is not listed`);
   for (const { path, size_bytes, sha256 } of manifest.files) {
     const content = files.get(path);
-    if (content === undefined) return { problem: `${path} is listed and missing`, exitCode: EXIT.record };
+    if (content === undefined) return { problem: `${path} is listed but missing`, exitCode: EXIT.record };
     if (EXPORT_FILES_READ_WHOLE.has(path) && wholeFile(files, path) === undefined)
-      return notAnExport(`${path} is given without its bytes`);
+      return notAnExport(`${path} was given without its bytes`);
     const found = digestOf(content);
     if (found.size_bytes !== size_bytes || found.sha256 !== sha256)
       return { problem: `${path} is not as it is listed`, exitCode: EXIT.record };

@@ -126,7 +126,7 @@ describe('service-verify graph', { tags: ['Inputs-7'] }, () => {
     const files = new Map(job.files);
     files.delete(EXPORT_OPTIONAL_FILES.policy);
     const stripped = await verify(graph([{ ...job, files }, jobOn(1, [])]));
-    expect([stripped.exitCode, stripped.bad[0]]).toEqual([6, expect.stringContaining('policy.json: it is not here')]);
+    expect([stripped.exitCode, stripped.bad[0]]).toEqual([6, expect.stringContaining('policy.json is missing')]);
     const surplus = await verify(graph([jobOn(0, []), jobOn(1, [])]));
     expect([surplus.exitCode, surplus.bad[0]]).toEqual([6, expect.stringContaining('job_0001')]);
     const foreign = await verify(graph([jobOn(0, [1]), jobOn(1, [], { key: signingKey() })]));
@@ -137,7 +137,7 @@ describe('service-verify graph', { tags: ['Inputs-7'] }, () => {
 
   test('finds a cycle, and ends', async () => {
     const { exitCode, bad } = await verify(graph([jobOn(0, [1]), jobOn(1, [2]), jobOn(2, [1])]));
-    expect([exitCode, bad.at(-1)]).toEqual([6, expect.stringContaining('it stands on itself')]);
+    expect([exitCode, bad.at(-1)]).toEqual([6, expect.stringContaining('it depends on itself')]);
   });
 
   test('refuses another tenant, another job, a directory without a list, and files that no graph has', async () => {

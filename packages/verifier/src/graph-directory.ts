@@ -25,7 +25,7 @@ export async function verifyGraphDirectory(
   const entries = entriesOf(directory);
   const foreign = entries.find((entry) => !entry.isDirectory() && entry.name !== GRAPH_FILE);
   if (foreign !== undefined) {
-    const checks = [failed('graph', `${foreign.name} is in it, which no graph has`)];
+    const checks = [failed('graph', `${foreign.name} is in it, but no graph has such a file`)];
     return { exitCode: EXIT.notAnExport, checks, facts: {}, notice: null, job_id: null, jobs: new Map() };
   }
   const list = entries.some(({ name }) => name === GRAPH_FILE)

@@ -48,7 +48,7 @@ describe('service-verify head says that two signed heads are', () => {
   test('a fork, if both have one size and two roots: the two files are the proof', async () => {
     const forked = {
       exitCode: 6,
-      said: 'FORKED: the log signed two heads of 40 statements: others are shown another log',
+      said: 'FORKED: the log signed two heads of 40 statements: it shows other people another log',
     };
     expect(await compare([log.checkpoint(), fork.checkpoint()])).toEqual(forked);
     expect(await compare([log.proof(3), fork.proof(3)])).toEqual(forked);
@@ -59,7 +59,7 @@ describe('service-verify head says that two signed heads are', () => {
     const proof = fork.consistency(30);
     expect(await compare([log.checkpoint(30), fork.checkpoint()], proof)).toMatchObject({
       exitCode: 6,
-      said: expect.stringContaining('CHANGED: the log does not begin with what it had at 30') as string,
+      said: expect.stringContaining('CHANGED: the log does not begin with its earlier 30') as string,
     });
   });
 

@@ -37,7 +37,7 @@ export async function compareHeads(paths: readonly [string, string], options: He
 
 const WORD = { forked: 'FORKED', changed: 'CHANGED', not_shown: 'NOT SHOWN' } as const;
 
-const NOTICE = 'This shows that both heads are of one log. Another person may still have been shown another one.';
+const NOTICE = 'This shows that both heads belong to one log. Another person may still have been shown another log.';
 
 function wordOf(one: number, other: number): string {
   if (one === other) return `SAME: ${one} statements`;

@@ -59,7 +59,7 @@ function addAgree(program: Command, stage: Stage): void {
     .argument('<directory...>', 'exports of the job, of each service one')
     .option(
       '--require <requirement>',
-      'operators>=N, for so many different keys, or what each receipt must say; may be repeated',
+      'operators>=N, for at least N different keys, or a requirement on each receipt; may be repeated',
       collect,
       [],
     );
@@ -76,7 +76,12 @@ function addTenant(program: Command, stage: Stage): void {
     .description('check exports of one tenant, and that none of its jobs is missing')
     .argument('<directory...>')
     .option('--jobs <number>', 'how many jobs the tenant has had', wholeNumber)
-    .option('--promise <file>', 'the promise of its last job, which tells it, too; may be repeated', collect, []);
+    .option(
+      '--promise <file>',
+      "a promise of the tenant's last job, which names its number; may be repeated",
+      collect,
+      [],
+    );
   withTrust(command).action(async (directories: readonly string[], options: TenantOptions & OutputOptions) => {
     tell(stage, options, await verifyTenant(directories, options));
   });
@@ -99,7 +104,7 @@ function addPromise(program: Command, stage: Stage): void {
     .option('--witness <file>', 'the key of a witness of the log, as NAME+HINT+BASE64; may be repeated', collect, [])
     .option('--envelope <file>', 'the DSSE envelope of the result, as served', once)
     .option('--log-proof <file>', 'the proof that the log has the envelope', once)
-    .option('--pending <file>', 'what the service says of the job while it waits', once)
+    .option('--pending <file>', "the service's statements about the job while it waits", once)
     .option('--head <file>', 'a head of the log that a witness saw; may be repeated', collect, [])
     .option('--require <requirement>', 'kept: fail with 5 where the promise is not kept yet', collect, [])
     .action(async (file: string, options: PromiseOptions & OutputOptions) => {

@@ -21,8 +21,7 @@ export interface LogOptions {
 export function readLog({ logKey, witness = [], logState, logConsistency, ...more }: LogOptions): LogExpectation {
   const { afterHead = [], logDelay, acceptReopened = false } = more;
   const given = [logState, ...(logConsistency ?? []), ...witness, ...afterHead].some((path) => path !== undefined);
-  if (logKey === undefined && given)
-    throw new UsageError('what is said of the log needs --log-key, the key of the log');
+  if (logKey === undefined && given) throw new UsageError('requirements on the log need --log-key, the key of the log');
   if (afterHead.length > 0 && witness.length === 0)
     throw new UsageError('--after-head needs --witness: only a witness says when it saw a head');
   return {

@@ -61,7 +61,7 @@ export function relationOf(
     heads.some(({ size, root }) => size === head.size && !equalHashes(root, head.root)),
   );
   if (fork !== undefined) {
-    const problem = `the log signed two heads of ${fork.size} statements: others are shown another log`;
+    const problem = `the log signed two heads of ${fork.size} statements: it shows other people another log`;
     return { kind: 'forked', problem };
   }
   const used = proofs.filter(({ old }) => old === one.size || old === other.size);
@@ -69,7 +69,7 @@ export function relationOf(
     if (!isConsistent(old === one.size ? one : other, checkpoint, hashes))
       return {
         kind: 'changed',
-        problem: `the log does not begin with what it had at ${old} statements: it was changed`,
+        problem: `the log does not begin with its earlier ${old} statements: it was changed`,
       };
   }
   const reached = (size: number) => [

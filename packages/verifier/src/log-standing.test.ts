@@ -58,7 +58,7 @@ describe("the log's verdict on an export", () => {
       'with a proof, and no key of the log',
       log.proof(index),
       [],
-      'NOT LOGGED: its proof was not checked, for no log key is pinned',
+      'NOT LOGGED: its proof was not checked, because no log key is pinned',
     ],
     ['with a proof', log.proof(index), pinned, 'UNWITNESSED: its operator could show others another log'],
     [

@@ -63,7 +63,7 @@ export async function logStanding(
   if (proof === null)
     return pinned === null ? notLogged : { ...notLogged, word: `${NOT_LOGGED}: no proof of it is here` };
   if (pinned === null)
-    return { ...notLogged, word: `${NOT_LOGGED}: its proof was not checked, for no log key is pinned` };
+    return { ...notLogged, word: `${NOT_LOGGED}: its proof was not checked, because no log key is pinned` };
   const parsed = parseLogProof(proof);
   if (parsed.kind === 'refused') return refusedAt('log_entry', `the proof is refused: ${parsed.reason}`);
   const { origin } = parsed.proof.checkpoint;
@@ -109,7 +109,7 @@ function isLaterTree({ name }: NoteKey, origin: string): boolean {
 const ACCEPT = 'pin the key of the new tree, or accept it with --accept-reopened';
 
 function reopenedFrom(before: string, origin: string): string {
-  return `REOPENED: the log goes on as ${origin}, and what ${before} had is no longer provable: ${ACCEPT}`;
+  return `REOPENED: the log continues as ${origin}, and the statements of ${before} are no longer provable: ${ACCEPT}`;
 }
 
 function lostText({ head: { origin, size } }: EarlierHead): string {

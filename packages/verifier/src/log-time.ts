@@ -50,7 +50,7 @@ export async function witnessTimes({ note }: Checkpoint, witnesses: readonly Not
   const times: Witnessed[] = [];
   for (const witness of witnesses) {
     const time = await cosignedAt(note, witness);
-    if (time === 'wrong') return `${witness.name} did not sign what it should have`;
+    if (time === 'wrong') return `${witness.name} did not sign the head as it must`;
     if (time !== 'unsigned') times.push({ name: witness.name, time });
   }
   return times;

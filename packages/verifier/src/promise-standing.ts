@@ -119,7 +119,7 @@ async function statementIn(check: string, bytes: Uint8Array<ArrayBuffer>, public
   if (typeof signed === 'string') throw new Refusal(check, EXIT.signature, signed);
   const { payload, payloadType } = signed.envelope;
   const decoded = payloadType === STATEMENT_MEDIA_TYPE ? decodeStatement(payload) : null;
-  if (decoded?.kind !== 'statement') throw new Refusal(check, EXIT.profile, 'what was signed is no statement');
+  if (decoded?.kind !== 'statement') throw new Refusal(check, EXIT.profile, 'the signed content is not a statement');
   return { statement: decoded.statement, signed };
 }
 
@@ -134,7 +134,7 @@ interface Verdict {
 
 async function standing(asked: Asked, pass: Pass): Promise<Verdict> {
   const { stated, log } = asked;
-  if (log === null) return { word: 'OPEN', detail: 'the log was not looked at, for its key is not pinned' };
+  if (log === null) return { word: 'OPEN', detail: 'the log was not checked, because its key is not pinned' };
   if (!isSameLog(stated, log.log))
     throw new Refusal(
       'same_log',
@@ -160,7 +160,7 @@ async function standing(asked: Asked, pass: Pass): Promise<Verdict> {
   }
   const after = headWithout(Number.POSITIVE_INFINITY, answerBy, heads);
   if (after !== null) {
-    const detail = `nothing here shows that the log answered by ${answerBy}, and a witness saw its head at ${timeText(after.time)}`;
+    const detail = `nothing here shows that the log answered by ${answerBy}, although a witness saw its head at ${timeText(after.time)}`;
     return { word: 'BROKEN', detail };
   }
   return isPending
@@ -210,7 +210,8 @@ async function provenPending(asked: Asked, log: LogKeys, pass: Pass): Promise<re
   for (const { envelope, proof } of asked.pending) {
     const { statement, signed } = await statementIn('pending', envelope, asked.publicKeys);
     const read = readPending(statement);
-    if (read.kind === 'refused') throw new Refusal('pending', EXIT.profile, `it says no such thing: ${read.reason}`);
+    if (read.kind === 'refused')
+      throw new Refusal('pending', EXIT.profile, `it is no statement that the job waits: ${read.reason}`);
     const { predicate } = read;
     if (predicate.promiseSha256 !== promiseSha256 || predicate.jobId !== asked.stated.jobId)
       throw new Refusal('pending', EXIT.record, 'a statement is about another promise');
@@ -247,9 +248,9 @@ function submissionOf(receipt: Receipt, { submission }: PromisePredicate): strin
   // A receipt that was made by recovery has the outcome alone. It is signed, and it is an answer.
   const isOfRecovery = promised.every(([name]) => !Object.hasOwn(receipt, name));
   if (isOfRecovery && receipt['terminal_reason'] === 'server_restarted')
-    return 'the job ran when the service stopped: its receipt says nothing of what was submitted';
+    return 'the job ran when the service stopped: its receipt says nothing of the submission';
   const other = promised.find(([name, value]) => !states(own(receipt, name), value));
-  if (other === undefined) return 'the result is of what was submitted';
+  if (other === undefined) return 'the result belongs to the promised submission';
   throw new Refusal('submission', EXIT.record, `the result has another ${other[0]} than was promised`);
 }
 

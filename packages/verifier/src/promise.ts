@@ -35,10 +35,10 @@ export async function verifyPromise(file: string, options: PromiseOptions): Prom
   const { publicKey, tenant, job, logKey, witness = [], envelope, logProof, pending, head = [] } = options;
   const demands = options.require ?? [];
   const unknown = demands.find((demand) => demand !== 'kept');
-  if (unknown !== undefined) throw new UsageError(`unknown requirement ${unknown}; of a promise, kept can be required`);
+  if (unknown !== undefined)
+    throw new UsageError(`unknown requirement ${unknown}; a promise can only be required to be kept`);
   const ofLog = [envelope, logProof, pending, ...head].some((path) => path !== undefined);
-  if (ofLog && logKey === undefined)
-    throw new UsageError('what is said of the log needs --log-key, the key of the log');
+  if (ofLog && logKey === undefined) throw new UsageError('requirements on the log need --log-key, the key of the log');
   const { keys } = readLog({ ...(logKey !== undefined && { logKey }), witness });
   const { exitCode, checks, word, facts } = await promiseStanding({
     promise: readWhole(file, envelopeBytesMax),

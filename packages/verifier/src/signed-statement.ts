@@ -26,7 +26,7 @@ export async function signedStatement(
   if (bad !== undefined) return `a public key is refused: ${bad.reason}`;
   const keys = parsed.flatMap((result) => (result.kind === 'key' ? [result.key] : []));
   const found = await findSignature(decoded.envelope, keys);
-  if (found === null) return 'no signature is right under a pinned key';
+  if (found === null) return 'no signature is valid under a pinned key';
   return { bytes, envelope: decoded.envelope, ...found };
 }
 

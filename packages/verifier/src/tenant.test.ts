@@ -127,7 +127,7 @@ describe('service-verify tenant', () => {
   });
 
   test.each<[what: string, file: string, exitCode: number, problem: string]>([
-    ['a stranger signed', promiseOf({}, signingKey()), 2, 'no signature is right under a pinned key'],
+    ['a stranger signed', promiseOf({}, signingKey()), 2, 'no signature is valid under a pinned key'],
     ['was given to another tenant', promiseOf({ tenant: 'other' }), 4, 'the tenant is not acme'],
     ['has no number', promiseOf({ tenantJobNumber: undefined }), 4, 'does not say which job of its tenant it is'],
     ['is a result', scratch.write('result', (jobs[0] as AttestedJob).attestation.envelope), 4, 'it is no promise'],

@@ -32,7 +32,7 @@ export async function verifyTenant(directories: readonly string[], options: Tena
   const { publicKey, tenant, jobs, promise = [] } = options;
   if (jobs === undefined && promise.length === 0)
     throw new UsageError(
-      'tell how many jobs the tenant has had: by --jobs, or by --promise with the promise of its last one',
+      'state how many jobs the tenant has had: by --jobs, or by --promise with the promise of its last job',
     );
   const checks: Check[] = [];
   const told = [jobs ?? 0];
@@ -80,7 +80,7 @@ async function promisedNumber(path: string, { publicKey, tenant }: TenantOptions
 }
 
 const NOTICE =
-  'This shows the jobs up to this number, as many as were told. It does not show a job that tenant and operator leave out together.';
+  'This shows all jobs up to this number, which you stated. It does not show a job that tenant and operator leave out together.';
 
 function countedOf(directory: string, { facts }: Report): Counted {
   const { job_id, receipt_sha256, tenant_job_number: number } = facts;

@@ -45,11 +45,11 @@ function without(check: string, reason: string): TlogEntry {
 /** Why Sigstore's tools would not take a proof that holds; null if they do. */
 function sigstoreProblem({ index, rekorHead }: LogProof, seconds: number): string | null {
   if (index === 0) return 'leaf 0 is the opening statement of the log, and Sigstore’s tools take position 0 for none';
-  if (rekorHead === null) return 'the proof lacks the head in Rekor’s form: fetch it from the service again';
+  if (rekorHead === null) return 'the proof lacks the head in Rekor’s form: fetch the proof from the service again';
   const head = parseNote(rekorHead);
   if (head.kind === 'refused' || head.note.signatures.length !== 1)
     return 'its head in Rekor’s form has other lines than that of the log';
-  return seconds > 0 ? null : 'the statement does not say when its job ended, and Sigstore’s tools want a time';
+  return seconds > 0 ? null : 'the statement does not say when its job ended, but Sigstore’s tools need a time';
 }
 
 /**

@@ -32,10 +32,8 @@ export function toolChecks(
 }
 
 function unlike(stated: unknown, evidence: object): string | null {
-  if (stated === undefined) return 'nothing was signed of the calls of tools';
-  return canonicalJson(stated) === canonicalJson(evidence)
-    ? null
-    : 'what was signed of them does not follow from the events';
+  if (stated === undefined) return 'the signed receipt says nothing about calls of tools';
+  return canonicalJson(stated) === canonicalJson(evidence) ? null : 'the signed calls do not follow from the events';
 }
 
 /** The calls as facts by the numbers of their events. The chain and what was signed of them are checked elsewhere. */

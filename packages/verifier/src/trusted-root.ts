@@ -15,7 +15,7 @@ export interface TrustedRootOptions {
   readonly output?: string;
 }
 
-const NOTICE = 'The root names logs and no signer: whoever uses it pins the key of the signer beside it.';
+const NOTICE = 'The root names logs and no signer: its user must also pin the key of the signer.';
 
 /** A start is demanded. Nothing says when the log's key was made, and the log states no times that it would bound. */
 const SINCE_EVER = { start: '1970-01-01T00:00:00Z' };

@@ -154,7 +154,7 @@ export function programChecks(files: ExportFiles, receipt: StoredReceipt): Check
       const stated = statedDigest(path, receipt);
       if (stated === null) return [];
       const { size_bytes, sha256 } = digestOf(content);
-      const problem = stated.sha256 === sha256 ? null : 'the receipt does not cover it';
+      const problem = stated.sha256 === sha256 ? null : 'the receipt does not cover this file';
       return [checked(path, problem, `${size_bytes} bytes, sha256:${sha256}`)];
     });
 }

@@ -104,8 +104,8 @@ export async function verifyGraph(
 
 function gone(job_id: string, missing: readonly string[]): Node {
   const detail = missing.includes(job_id)
-    ? 'the service did not have it any more'
-    : 'it is not here, and not listed as missing';
+    ? 'the service no longer had it'
+    : 'it is not here, but not listed as missing';
   return { job_id, state: 'missing', detail, status: null, exitCode: EXIT.policy, receipt: null, inputs: [] };
 }
 
@@ -134,9 +134,9 @@ async function nodeOf(
     return { job_id, state: 'unbound', detail, status, exitCode: EXIT.policy, receipt, inputs: [] };
   }
   const policy = isProblem(files) ? undefined : wholeFile(files, EXPORT_OPTIONAL_FILES.policy);
-  if (policy === undefined) return broken('policy.json: it is not here, so what the job stands on is not known');
+  if (policy === undefined) return broken('policy.json is missing, so the inputs of the job are unknown');
   const inputs = inputsOfPolicy(policy);
-  if (inputs === null) return broken('policy.json: what it says of inputs cannot be read');
+  if (inputs === null) return broken('policy.json: its inputs cannot be read');
   const talk = interactionOf(receipt);
   return {
     job_id,
@@ -236,9 +236,9 @@ function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport
     }
   }
   const strangers = isKnown ? surplus : [];
-  for (const name of strangers) checks.push(failed(name, 'it is here, and nothing stands on it'));
+  for (const name of strangers) checks.push(failed(name, 'it is here, but no job depends on it'));
   const circle = jobOfCircle(jobs);
-  if (circle !== null) checks.push(failed(circle, 'it stands on itself'));
+  if (circle !== null) checks.push(failed(circle, 'it depends on itself'));
   if (strangers.length > 0 || circle !== null) broken.push(EXIT.record);
   const exitCode = broken[0] ?? (isWhole ? EXIT.good : EXIT.policy);
   const edges = [...jobs.values()].reduce((sum, { inputs }) => sum + inputs.length, 0);

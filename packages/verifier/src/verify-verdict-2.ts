@@ -69,7 +69,7 @@ class Examiner {
       const build = program.build as NonNullable<typeof program.build>;
       const job = await this.#job('build', build.job_id);
       const end = jobEnd(job);
-      same({ ...jobRecord(end), compiler: builderOf(end) }, build, 'the verdict says something else of it');
+      same({ ...jobRecord(end), compiler: builderOf(end) }, build, 'the verdict says something else about it');
       if (end.code_sha256 !== program.code_sha256) throw new Mismatch('it built another program');
       if (job.receipt['build'] === undefined) throw new Mismatch('it did more than compile');
       this.#product = artifactDigest(job.receipt['large_outputs'], PRODUCT_FILES.output);
@@ -129,7 +129,7 @@ class Examiner {
     if (product !== this.#product || startedBy(receipt) !== program.build?.job_id)
       throw new Mismatch('it did not start what the build made');
     const isAlone = product !== undefined || !isCompiled({ language: program.language });
-    same(runRecord(end, isAlone), said, 'the verdict says something else of its end, its time or its memory');
+    same(runRecord(end, isAlone), said, 'the verdict says something else about its end, its time or its memory');
     const isPair = isJsonObject(receipt['interaction']);
     if (isPair && test.check === null && end.exit_code === 0) throw new Mismatch('its interactor was not asked');
     if (!isPair && end.stdin_sha256 !== test.stdin_sha256) throw new Mismatch('the verdict names another input');
@@ -151,13 +151,13 @@ class Examiner {
     if (this.#seen.has(test.starved.job_id)) throw new Mismatch('its first job is that of another test');
     this.#seen.add(test.starved.job_id);
     const isSame = GIVEN.every((member) => alike(first.receipt[member], last.job.receipt[member]));
-    if (!isSame) throw new Mismatch('it was given something else when it was repeated');
+    if (!isSame) throw new Mismatch('its repetition got another input');
   }
 
   async #checkCheck(name: string, test: TestResult2, check: CheckRecord): Promise<void> {
     const job = await this.#job(`${name}, its checker`, check.job_id);
     const { receipt } = job;
-    sameCheck(job, check, 'the verdict says something else of its checker');
+    sameCheck(job, check, 'the verdict says something else about its checker');
     await this.#checkProduct(`${name}, its checker`, receipt);
     const given = receipt['input_artifacts'];
     if (isJsonObject(receipt['interaction'])) return this.#checkInteractor(test, receipt);
@@ -200,7 +200,7 @@ class Examiner {
 
   async #checkValidation(name: string, test: TestResult2, said: CheckRecord): Promise<void> {
     const job = await this.#job(`${name}, its validator`, said.job_id);
-    sameCheck(job, said, 'the verdict says something else of its validator');
+    sameCheck(job, said, 'the verdict says something else about its validator');
     await this.#checkProduct(`${name}, its validator`, job.receipt);
     if (test.run !== null && job.receipt['stdin_sha256'] !== test.stdin_sha256)
       throw new Mismatch('its validator read another input');
@@ -212,10 +212,10 @@ class Examiner {
     if (build === undefined) return;
     const { receipt: made } = await this.#job(`${name}, its build`, build);
     if (made['build'] === undefined || made['code_sha256'] !== receipt['code_sha256'])
-      throw new Mismatch(`${name}: it started what was built of another program`);
+      throw new Mismatch(`${name}: it started the product of another program`);
     const product = artifactDigest(receipt['input_artifacts'], PRODUCT_FILES.input);
     if (product === undefined || product !== artifactDigest(made['large_outputs'], PRODUCT_FILES.output))
-      throw new Mismatch(`${name}: it did not start what its build made`);
+      throw new Mismatch(`${name}: it did not start the product of its build`);
   }
 
   async #job(name: string, job_id: string): Promise<Attested> {

@@ -35,7 +35,7 @@ export type { VerdictExpectation };
 /** The meaning of a good report of a verdict, and its limits. */
 const NOTICE =
   'This shows that the program of this digest was run once for each test, in a job of its own, and that the verdict ' +
-  'follows from what those jobs did and from the expected outputs of these digests. It does not show what the tests were.';
+  'follows from what those jobs did and from the expected outputs with these digests. It does not show the tests themselves.';
 
 /** Where a directory of a verdict has it, the export of its judge, and those of all other jobs. */
 export const VERDICT_DIRECTORY = { verdict: 'verdict.json', judge: 'judge', jobs: 'jobs' } as const;
@@ -76,13 +76,17 @@ async function linesOf(
 function judgeCheck({ receipt }: Attested): Check {
   const code = receipt['code_sha256'];
   const isKnown = JUDGES.has(code) && receipt['status'] === 'succeeded';
-  return checked('judge_program', isKnown ? null : 'it is not the judge that is known here', `sha256:${String(code)}`);
+  return checked('judge_program', isKnown ? null : 'its judge is not the known one', `sha256:${String(code)}`);
 }
 
 function verdictFileCheck({ receipt }: Attested, bytes: Uint8Array<ArrayBuffer>): Check {
   const sha256 = sha256Hex(bytes);
   const isListed = artifactDigest(receipt['output_artifacts'], VERDICT_FILE) === sha256;
-  return checked('verdict_file', isListed ? null : 'it is not what the judge wrote', `sha256:${sha256}`);
+  return checked(
+    'verdict_file',
+    isListed ? null : "its digest is not the one in the judge's receipt",
+    `sha256:${sha256}`,
+  );
 }
 
 /** A judge that is known made the form. What it passes on is looked at where it has a form of its own. */
@@ -162,9 +166,10 @@ function checkerProblem(test: TestResult, said: CheckerRun, { receipt }: Atteste
     return 'its checker was given another output';
   }
   const { terminal_reason, exit_code } = receipt;
-  if (terminal_reason !== said.terminal_reason || exit_code !== said.exit_code) return 'its checker ended otherwise';
+  if (terminal_reason !== said.terminal_reason || exit_code !== said.exit_code)
+    return 'its checker ended in another way';
   const judged = terminal_reason !== 'exited' ? 'checker_failed' : CHECKED[String(exit_code)];
-  return (judged ?? 'checker_failed') === test.verdict ? null : 'its checker said something else';
+  return (judged ?? 'checker_failed') === test.verdict ? null : 'its checker gave another verdict';
 }
 
 const CHECKED: Readonly<Record<string, TestVerdict>> = { 0: 'accepted', 1: 'wrong_answer' };

@@ -149,7 +149,7 @@ export async function verifyLogProof(proof: LogProof, leaf: Hash, keys: LogKeys)
   for (const witness of keys.witnesses) {
     const time = await cosignedAt(checkpoint.note, witness);
     if (time === 'wrong')
-      return { kind: 'failed', check: 'witness', reason: `${witness.name} did not sign what it should have` };
+      return { kind: 'failed', check: 'witness', reason: `${witness.name} did not sign the head as it must` };
     if (time === 'unsigned' || counted.has(witness.key.key_id)) continue;
     counted.add(witness.key.key_id);
     witnessed.push({ name: witness.name, time });
