@@ -62,7 +62,7 @@ describe('vouchbox keys', () => {
   test('prints a new key alone on stdout, and its description on stderr', async () => {
     const { stdout, stderr } = await keys('create', '--tenant', 'alpha', '--expires-in', '12h');
     expect(stdout).toMatch(/^svc_[0-9a-f]{18}_[A-Za-z0-9_-]{43}\n$/);
-    expect(stderr).toMatch(/of tenant alpha.*until 2.*only time it is shown/s);
+    expect(stderr).toMatch(/of tenant alpha.*until 2.*key is shown only now/s);
     expect((await whoami(stdout.trim())).json.scopes).toEqual([...SCOPES]);
   });
 

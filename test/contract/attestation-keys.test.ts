@@ -25,7 +25,7 @@ test('before the first key nothing is listed or exported', async () => {
     code: 2,
     stdout: '',
     stderr: expect.stringMatching(
-      /^vouchbox: there is no signing key yet: a service that signs makes one\n$/m,
+      /^vouchbox: there is no signing key yet: a service that signs makes one at its start\n$/m,
     ) as string,
   });
 });

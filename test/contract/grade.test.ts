@@ -302,7 +302,7 @@ describe('a verdict', () => {
   });
 
   test('is printed with the tests that expect no output, unless a checker judges them', async () => {
-    const says = 'there is no a.out: of such tests only the end of the program counts';
+    const says = 'there is no a.out: such a test counts only how the program ends';
     expect((await graded('sum.py', '--tests', 'open')).stderr).toContain(says);
     expect((await graded('sum.py', '--tests', 'open', '--checker', 'three.py')).stderr).not.toContain(says);
     expect((await graded('sum.py', '--tests', 'tests')).stderr).not.toContain('only the end');

@@ -37,7 +37,7 @@ test('the address of a link is printed alone, and whoever has it reads the resul
   const again = await command('links', 'revoke', job, id);
   expect([again.code, again.stderr]).toEqual([
     1,
-    expect.stringMatching(/link_not_found, .*\); `vouchbox links JOB` lists those there are\n$/),
+    expect.stringMatching(/link_not_found, .*\); `vouchbox links JOB` lists the links of a job\n$/),
   ]);
 });
 

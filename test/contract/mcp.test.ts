@@ -108,7 +108,7 @@ test('verifies a job with whichever of the pinned keys signed it', async () => {
   expect(await verified(earlier)).toMatchObject({
     isError: true,
     content: [
-      { text: expect.stringMatching(/^no given public key is the one that signed the job, sha256:/) as string },
+      { text: expect.stringMatching(/^none of the given public keys signed the job; its key is sha256:/) as string },
     ],
   });
   rmSync(directory, { recursive: true });
@@ -307,9 +307,9 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     const { job_id } = ran.structuredContent;
     const { structuredContent, content } = await client.callTool({ name: 'verify_job', arguments: { job_id } });
     expect(structuredContent).toMatchObject({ verdict: 'good', key: 'of the service' });
-    expect(content[0].text).toMatch(/^whole, but of an unknown signer: no key is pinned\n/);
+    expect(content[0].text).toMatch(/^whole, but the signer is unknown: no key is pinned\n/);
     expect(content[0].text.split('\n').filter((said: string) => said.includes('pinned'))).toEqual([
-      'whole, but of an unknown signer: no key is pinned',
+      'whole, but the signer is unknown: no key is pinned',
       'ok     key: of the service, not pinned',
     ]);
     expect(structuredContent.checks.every(({ good }: { good: boolean }) => good)).toBe(true);

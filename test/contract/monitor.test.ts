@@ -192,7 +192,10 @@ test('a promise of a tree is watched in the next one, which answers for it', asy
 test('only two heads of one size are called a proof for anyone', async () => {
   await looked(await showing(log));
   const older = await looked(await showing(grownBy(new TestLog(undefined, log.key), 3, 'statement')));
-  expect([older.code, older.stderr]).toEqual([6, expect.stringContaining('Only two heads of one size would prove')]);
+  expect([older.code, older.stderr]).toEqual([
+    6,
+    expect.stringContaining('Only two different heads of the same size would prove'),
+  ]);
   const forked = await looked(await showing(grownBy(new TestLog(undefined, log.key), 9, 'another')));
   expect([forked.code, forked.stderr]).toEqual([6, expect.stringContaining('show both to anyone')]);
 });

@@ -197,7 +197,7 @@ describe('a build', () => {
 
   test('is not required if the job started none', async () => {
     const { code, stderr } = await reproduce('first', '--output', 'none', '--product', 'job_x', ...keys);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('it started none') });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('the job started no product') });
   });
 });
 
@@ -211,7 +211,7 @@ describe('a malicious service', () => {
     const { code, stderr } = await command('reproduce', 'first', ...words);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringMatching(/job job_1 was not ended, signed and read within 1 s, .* run the command again/),
+      stderr: expect.stringMatching(/job job_1 did not end and get signed within 1 s, .* run the command again/),
     });
   });
 
@@ -253,12 +253,12 @@ describe('nothing is sent', () => {
   });
 
   test('of an export without its program', async () => {
-    await expectRefused(await exportOf(doubler, 'bare', '--evidence-only'), 'it has no policy.json', ...keys);
+    await expectRefused(await exportOf(doubler, 'bare', '--evidence-only'), 'policy.json is missing', ...keys);
   });
 
   test('of a program that talked to another', async () => {
     const pair = { language: 'bash', code: 'echo 1', interactor: { language: 'bash', code: 'read x' } };
-    await expectRefused(await exportOf(pair, 'pair'), 'talked to that of another job', ...keys);
+    await expectRefused(await exportOf(pair, 'pair'), 'talked to the program of another job', ...keys);
   });
 
   test('from a directory that is not an export', async () => {

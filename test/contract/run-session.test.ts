@@ -100,7 +100,7 @@ test('a conflict says what to do', async () => {
 });
 
 test.each([
-  [['--local'], /^vouchbox: --session needs a service that goes on: .*\n$/],
+  [['--local'], /^vouchbox: --session needs a service that keeps running: .*\n$/],
   [['--interactor', 'a.py'], /^vouchbox: --interactor must be left out of a step of a session .*\n$/],
   [['--language', 'c'], /^vouchbox: --session must be left out: c is compiled, .*\n$/],
   [['--output', 'output/.session/state'], /^vouchbox: --session keeps outputs of its own, .*\n$/],
@@ -140,7 +140,7 @@ test('sessions are listed and removed', async () => {
   const again = await command('sessions', 'remove', 'listed');
   expect([again.code, again.stderr]).toEqual([
     1,
-    expect.stringMatching(/session_not_found, .*\); `vouchbox sessions` lists those there are\n$/),
+    expect.stringMatching(/session_not_found, .*\); `vouchbox sessions` lists the sessions\n$/),
   ]);
   expect((await step('listed', 'print("a" in globals())')).stdout).toBe('False\n');
 });

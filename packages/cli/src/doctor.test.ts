@@ -68,7 +68,7 @@ test('an ordinary user who has only user namespaces is told which protections ar
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   expect(stdout).toMatch(/^warn {2}this process is root, .*: user 65534 of the host, who is every program as well\n/);
   expect(stdout).toMatch(/^warn {2}control groups .* memory is watched, not held\n {6}→ .*systemd-run --user/m);
-  expect(stdout).toContain('programs are isolated by namespace, the strongest that works here');
+  expect(stdout).toContain('programs are isolated by namespace, the strongest provider that works here');
 });
 
 test('a printed configuration of MCP names what its reader lacks for cells', () => {

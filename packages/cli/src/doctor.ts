@@ -46,7 +46,7 @@ function summaryOf({ makes_cells, usable, providers, checks, host_posture }: Doc
     '',
     `${count('pass')} passed, ${count('warn') === 1 ? '1 warning' : `${count('warn')} warnings`}, ${count('fail')} failed, ${count('not_tried')} not tried`,
     classes.join('; '),
-    makes_cells ? isolationOf(usable) : 'this node runs no programs, so the needs of cells were not tried',
+    makes_cells ? isolationOf(usable) : 'this node runs no programs, so it did not try what cells need',
     `host posture sha256 ${host_posture.sha256}`,
     '',
   ].join('\n');
@@ -55,5 +55,5 @@ function summaryOf({ makes_cells, usable, providers, checks, host_posture }: Doc
 function isolationOf(usable: DoctorReport['usable']): string {
   return usable === null
     ? 'no program can be isolated on this host: fix what failed, from the top'
-    : `programs are isolated by ${usable}, the strongest that works here`;
+    : `programs are isolated by ${usable}, the strongest provider that works here`;
 }

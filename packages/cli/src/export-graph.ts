@@ -46,7 +46,7 @@ export async function writeGraph(
       throw new CommandFailure(`${job_id} depends on jobs over more than ${graphDepthMax} others`);
     const next: string[] = [];
     for (const id of level) {
-      if (!isDirectoryOfJob(id)) throw new WrongAnswer(`the service names a job ${id}, which is not the id of a job`);
+      if (!isDirectoryOfJob(id)) throw new WrongAnswer(`the service names a job ${id}, which is not a valid job id`);
       const written = await read(id, async (origin) => {
         const { missing, files } = await writeExport(directory, origin, { program, policy: 'kept', prefix: `${id}/` });
         jobs.push({ job_id: id, files, missing });

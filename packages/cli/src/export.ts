@@ -22,7 +22,7 @@ import { shellWord } from './terminal/shell-word.ts';
 
 export interface ExportOptions extends AccessOptions, JsonOption {
   readonly output?: string;
-  /** PEM of the key that signed the job, if the service has replaced it since; of a graph, of all such keys. */
+  /** PEM of the public key that signed the job, if the service has replaced it since; of a graph, of all such keys. */
   readonly publicKey?: readonly string[];
   readonly evidenceOnly?: true;
   /** Also exports every job that the job depends on. */
@@ -74,10 +74,10 @@ function written(job_id: string, options: ExportOptions, signal: AbortSignal): P
   checkSource(options);
   const ofOne = [options.logProof && '--log-proof', options.promise && '--promise'].find((flag) => flag);
   if (options.withInputs && ofOne)
-    throw new UsageError(`${ofOne} is of one job: export the jobs of a graph one by one for theirs`);
+    throw new UsageError(`${ofOne} belongs to one job: export the jobs of a graph one by one to get theirs`);
   for (const [flag, path] of [['--log-proof', options.logProof] as const, ['--canary', options.canary] as const]) {
     if (options.withInputs && path !== undefined)
-      throw new UsageError(`${flag} is of one job: export the jobs of a graph one by one for theirs`);
+      throw new UsageError(`${flag} belongs to one job: export the jobs of a graph one by one to get theirs`);
   }
   const reading = { ...options, signal };
   if (options.withInputs)
@@ -120,15 +120,14 @@ function isGone(error: unknown): boolean {
 function tell(job_id: string, { target, tenant, missing, graph }: Written, options: ExportOptions): number {
   const ofGraph = graph && { jobs: graph.jobs, gone: graph.gone };
   printResult(options, `${target}\n`, { directory: target, job_id, tenant, missing, ...ofGraph });
-  for (const path of missing)
-    note(`${path} is not in it: the service has not kept the file. The receipt has its digest`);
-  for (const id of graph?.gone ?? []) note(`${id} is not in it: the service has not kept the job`);
+  for (const path of missing) note(`${path} is missing: the service has not kept the file. The receipt has its digest`);
+  for (const id of graph?.gone ?? []) note(`${id} is missing: the service has not kept the job`);
   if (options.json) return EXIT.ok;
   if (graph !== null) tellDisclosed(graph.jobs);
   const command = `${graph === null ? 'directory' : 'graph'} ${shellWord(target)}`;
   const log = options.logProof === undefined ? '' : ` --log-key LOG.key --log-proof ${shellWord(options.logProof)}`;
   const canary = options.canary === undefined ? '' : ` --canary ${shellWord(options.canary)}`;
-  note('it can be checked without the service, with a key that came another way:');
+  note('anyone can check it without the service, with a key that came another way:');
   note(`npx --no service-verify ${command} --public-key PINNED.pem --tenant ${shellWord(tenant)}${log}${canary}`);
   return EXIT.ok;
 }
@@ -162,7 +161,7 @@ async function withOrigin<Result>(
   await using service = namedService(options);
   if (service === null) {
     throw new UsageError(
-      'name a service with --url and --key or a profile, or the data of one that does not run with --data-dir',
+      'name a service with --url and --key or a profile, or the data of a stopped service with --data-dir',
     );
   }
   const { publicKey = [], withInputs, signal } = options;

@@ -138,14 +138,14 @@ function late(job_id: string | null, { timeout }: ReproduceOptions): CommandFail
   return new CommandFailure(
     job_id === null
       ? `the service did not take the job within ${timeout} s; run the command again, with a longer --timeout if it is slow`
-      : `job ${job_id} was not ended, signed and read within ${timeout} s, and was not cancelled; run the command again to wait for the same job, with a longer --timeout if it needs one`,
+      : `job ${job_id} did not end and get signed within ${timeout} s, and was not cancelled; run the command again to wait for the same job, with a longer --timeout if it needs one`,
   );
 }
 
 /** The export, once all of it was found good. Without a pinned key this shows only that nothing in it contradicts the rest. */
 async function verified(directory: string, pinned: readonly string[]): Promise<ExportedJob> {
   const exported = readExportDirectory(directory);
-  if ('problem' in exported) throw new CommandFailure(`${directory} is no export: ${exported.problem}`);
+  if ('problem' in exported) throw new CommandFailure(`${directory} is not an export: ${exported.problem}`);
   const publicKeys = pinned.length > 0 ? pinned : [publicKeyOf(exported)];
   const { checks } = await verifyExport(exported, { publicKeys, tenant: exported.manifest.tenant });
   const bad = checks.find(({ isGood }) => !isGood);

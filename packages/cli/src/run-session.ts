@@ -37,7 +37,7 @@ export function sessionRemarks({ name, lastJob }: ProgramSession, { moved, kept,
     const place = lastJob === null ? 'at its beginning' : `at ${lastJob}`;
     return [`session ${name} stays ${place}: ${problem ?? 'no state came back from this step'}`];
   }
-  if (kept === null) return [`session ${name} moved, and the program did not say what it kept`];
+  if (kept === null) return [`session ${name} moved on, but the program did not say what it kept`];
   const more = kept.more_not_kept + Math.max(0, kept.not_kept.length - namedMax);
   return [
     ...kept.not_kept.slice(0, namedMax).map((one) => `not kept: ${one.kind} ${one.name}: ${one.reason}`),

@@ -121,7 +121,9 @@ function serviceNamedBy({ local, ...options }: RunOptions): ServiceAccess | null
 /** A service of the run's own ends with it, and its sessions too. */
 function withoutSession({ session }: RunOptions): null {
   if (session === undefined) return null;
-  throw new UsageError('--session needs a service that goes on: name one by --url, --profile or `vouchbox login`');
+  throw new UsageError(
+    '--session needs a service that keeps running: name one by --url, --profile or `vouchbox login`',
+  );
 }
 
 /** Loaded only if no service is named: a call to a named one needs no server code. */

@@ -79,7 +79,7 @@ async function wholeHistory(job_id: string, client: ServiceClient, call: CallOpt
     characters += JSON.stringify(event).length;
     if (characters > historyBytesMax)
       throw new WrongAnswer(
-        `the history of ${job_id} is larger than ${sizeText(historyBytesMax)}, the most that a job has`,
+        `the history of ${job_id} is larger than ${sizeText(historyBytesMax)}, more than any job has`,
       );
     events.push(event);
   }
@@ -149,8 +149,8 @@ async function signerOf(key_id: string | null, client: ServiceClient, given: rea
   if (signer !== undefined) return signer;
   throw new UsageError(
     given.length === 0
-      ? `the job was signed with ${key_id}, which is not the service's key any more; give that one with --public-key`
-      : `no given public key is the one that signed the job, ${key_id}`,
+      ? `the job was signed with ${key_id}, which the service has replaced; give that key with --public-key`
+      : `none of the given public keys signed the job; its key is ${key_id}`,
   );
 }
 

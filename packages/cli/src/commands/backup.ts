@@ -19,7 +19,7 @@ export function addBackup(program: Command): void {
 export function addRestore(program: Command): void {
   const command = program
     .command('restore')
-    .description('make a data directory from a backup, after every check; nothing is overwritten')
+    .description('make a data directory from a backup, after every check; it overwrites nothing')
     .argument('<file>', 'the file that `vouchbox backup` made')
     .option('--attestation-keys <directory>', 'a copy of the signing keys; without it the first start makes a new key')
     .option('--data-dir <directory>', 'the directory to make (or SERVICE_DATA_DIR)')
@@ -33,7 +33,9 @@ export function addRestore(program: Command): void {
 export function addCopyStore(program: Command): void {
   const command = program
     .command('copy-store')
-    .description('copy the SQLite store of a stopped service to PostgreSQL: all of it, compared at the end, or nothing')
+    .description(
+      'copy the SQLite store of a stopped service to PostgreSQL: everything, compared at the end, or nothing',
+    )
     .argument('<url>', 'postgres://…, an empty schema; the password may be in it, in PGPASSWORD or in ~/.pgpass')
     .action(async (url: string, options: CopyStoreOptions) =>
       ending((await import('../operator/store-copies.ts')).copyStoreTo(url, options)),

@@ -22,7 +22,7 @@ export function addVm(program: Command): void {
   program
     .command('vm')
     .description('print a Linux machine for Lima, in which a Mac has cells')
-    .option('--start', 'start it with limactl instead, and make it the first time')
+    .option('--start', 'start the machine with limactl instead, and make it the first time')
     .option('--checkout <directory>', 'the checkout to copy into it (default: the one of this command)')
     .action(async (options: VmOptions) =>
       ending(import('../operator/vm.ts').then(({ vmCommand }) => vmCommand(options))),
@@ -59,7 +59,7 @@ export function addPacks(program: Command): void {
     .command('verify')
     .description('compare every file of a pack with its manifest')
     .argument('<name>')
-    .argument('[version]', 'the version (default: the newest)')
+    .argument('[version]', 'the version of the pack (default: the newest)')
     .action(async (name: string, version: string | undefined, options: PacksOptions) =>
       ending((await import('../operator/packs.ts')).verifyPackOf(name, version, options)),
     );

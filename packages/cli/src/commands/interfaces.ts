@@ -48,7 +48,7 @@ export function addAdapter(program: Command): void {
     .description('serve the interface of another system in front of a service: callers change only their URL')
     .addArgument(new Argument('<system>', 'whose interface').choices(ADAPTER_NAMES))
     .option('--port <port>', 'where to listen; 0 takes any free port', port, 2000)
-    .option('--host <host>', 'the address to listen on; others than loopback need --caller-key', '127.0.0.1')
+    .option('--host <host>', 'the address to listen on; any other than loopback needs --caller-key', '127.0.0.1')
     .option('--caller-key <key>', 'the key that callers must send as Authorization: Bearer KEY (or ADAPTER_KEY)')
     .option(
       '--runtime <language=pack>',

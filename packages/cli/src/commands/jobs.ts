@@ -18,7 +18,7 @@ export function addJobs(program: Command): void {
     .command('list', { isDefault: true })
     .description('the newest jobs first')
     .option('--limit <number>', 'how many, 1 to 200')
-    .option('--status <statuses>', 'only these, separated by commas')
+    .option('--status <statuses>', 'only jobs in these statuses, separated by commas')
     .addOption(new Option('--language <language>', 'only this language').choices([...LANGUAGES]))
     .option('--label <text>', 'only jobs that have this label')
     .action(async (options: ListOptions) => ending((await import('../jobs.ts')).listJobs(options)));
@@ -42,7 +42,7 @@ export function addLibraries(program: Command): void {
     .description('pack packages of pip or npm for `vouchbox run --libraries`, and upload them');
   const pack = libraries
     .command('pack')
-    .description('write the archive of locked packages, and print its digest; nothing of a package is run')
+    .description('write the archive of locked packages, and print its digest; no code of a package runs')
     .option('--python <file>', 'a requirements.txt with hashes: pip installs its wheels')
     .option('--python-version <version>', 'the Python version of the cell, such as 3.11 (default: that of this host)')
     .option('--node <file>', 'a package-lock.json: npm ci installs its packages')
@@ -73,7 +73,7 @@ export function addSessions(program: Command): void {
     .action(async (options: JobOptions) => ending((await import('../sessions.ts')).listSessions(options)));
   const remove = sessions
     .command('remove')
-    .description('remove a session; its jobs stay as long as others')
+    .description('remove a session; its jobs stay as long as other jobs')
     .argument('<name>', '', sessionName)
     .action(async (name: string, options: JobOptions) =>
       ending((await import('../sessions.ts')).removeSession(name, options)),
@@ -87,7 +87,7 @@ export function addLinks(program: Command): void {
     .command('link')
     .description('make a link by which anyone can read the result of a job without a key, and print its address once')
     .argument('<job>')
-    .option('--show <parts>', 'also show these, separated by commas: code, input, files (its outputs)')
+    .option('--show <parts>', 'also show these parts, separated by commas: code, input, files (its outputs)')
     .option('--expires-in <duration>', 'how long the link lasts: 30m, 12h, 7d (default: 1d)', duration)
     .action(async (job: string, options: LinkOptions) => ending((await import('../links.ts')).makeLink(job, options)));
   const links = program.command('links').description('list and revoke the links to a job; without a subcommand, list');
@@ -114,17 +114,19 @@ export function addExport(program: Command): void {
     .description('write everything that an auditor needs about one job into a directory for service-verify')
     .argument('<job>')
     .option('--output <directory>', 'where to write it; default: a directory named after the job')
-    .option('--public-key <file>', 'the key that signed the job, if the service has replaced it since', collect, [])
-    .option('--evidence-only', 'leave out the program, its input and its output files')
-    .option('--with-inputs', 'also every job whose outputs it got as inputs, and so on')
     .option(
-      '--log-proof <file>',
-      'also the proof that the log of the service has it, in a new file beside the directory',
+      '--public-key <file>',
+      'the public key that signed the job, if the service has replaced it since',
+      collect,
+      [],
     )
-    .option('--promise <file>', 'also the promise of the job, in a new file beside the directory')
-    .option('--canary <file>', 'also the canary that it names, in a new file beside the directory')
+    .option('--evidence-only', 'leave out the program, its input and its output files')
+    .option('--with-inputs', 'also export every job whose outputs it got as inputs, and their inputs in turn')
+    .option('--log-proof <file>', 'also write the proof that the log has the job, to a new file beside the directory')
+    .option('--promise <file>', 'also write the promise of the job, to a new file beside the directory')
+    .option('--canary <file>', 'also write the canary that the job names, to a new file beside the directory')
     .option('--data-dir <directory>', 'read the data of a stopped service instead of asking a running one')
-    .option('--database-url <url>', 'its store, if it is not in the data directory (or SERVICE_DATABASE_URL)')
+    .option('--database-url <url>', 'the store, if it is not in the data directory (or SERVICE_DATABASE_URL)')
     .option('--tenant <tenant>', 'the tenant of the job, with --data-dir')
     .action(async (job: string, options: ExportOptions) =>
       ending((await import('../export.ts')).exportJob(job, options)),
@@ -138,10 +140,10 @@ export function addReproduce(program: Command): void {
     .command('reproduce')
     .description('run an exported job again at another operator’s service, export its answer and compare the two')
     .argument('<directory>', 'the export of a job; its results are not sent')
-    .option('--output <directory>', 'where the answer goes; default: beside the export, with -reproduced')
+    .option('--output <directory>', 'the directory for the answer; default: beside the export, with -reproduced')
     .option('--public-key <file>', 'a pinned key as PEM; give those of both operators', collect, [])
-    .option('--product <job>', 'the build at that service whose product the job starts, if it started one')
-    .option('--timeout <seconds>', 'how long that service may take in all', seconds, 600)
+    .option('--product <job>', 'the build at that service whose product the job starts, if the job started a product')
+    .option('--timeout <seconds>', 'how many seconds that service may take in all', seconds, 600)
     .action(async (directory: string, options: ReproduceOptions) =>
       ending((await import('../reproduce.ts')).reproduce(directory, options)),
     );

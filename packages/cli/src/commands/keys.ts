@@ -21,7 +21,7 @@ export function addKeys(program: Command): void {
     .action(async (options: KeysOptions) => ending((await import('../operator/keys.ts')).listKeys(options)));
   const rotate = keys
     .command('rotate')
-    .description('issue a key that replaces another; the old key ends, with everything that it holds open')
+    .description('issue a key that replaces another; the old key ends, with every wait and stream that it holds open')
     .argument('<credential>', 'the identifier of the old key, as the list shows it')
     .option('--overlap <duration>', 'keep the old key valid for this long: 30m, 12h, 7d', duration)
     .action(async (id: string, options: KeysOptions) =>
@@ -29,7 +29,7 @@ export function addKeys(program: Command): void {
     );
   const revoke = keys
     .command('revoke')
-    .description('end a key now, with everything that it holds open')
+    .description('end a key now, with every wait and stream that it holds open')
     .argument('<credential>', 'its identifier, as the list shows it')
     .action(async (id: string, options: KeysOptions) =>
       ending((await import('../operator/keys.ts')).revokeKey(id, options)),
@@ -60,7 +60,7 @@ export function addAttestationKeys(program: Command): void {
   const exported = keys
     .command('export')
     .description('the public key as PEM, for those who check results to pin')
-    .argument('[key]', 'its identifier, as the list shows it; the current one without')
+    .argument('[key]', 'its identifier, as the list shows it; default: the current key')
     .option('--output <file>', 'write it to this file instead of printing it')
     .action(async (key: string | undefined, options: AttestationKeysOptions) =>
       ending((await import('../operator/attestation-keys.ts')).exportAttestationKey(key, options)),

@@ -13,11 +13,11 @@ export function addMonitor(program: Command): void {
     .description('follow a log, and exit at the first head that did not grow from the one before; needs no credential')
     .argument('<url...>', 'addresses of the service that keeps it, whose heads are compared')
     .requiredOption('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64')
-    .requiredOption('--state <file>', 'remembers the largest head that was seen')
+    .requiredOption('--state <file>', 'the file that remembers the largest head that was seen')
     .option('--witness <file>', 'the key of a witness of the log; may be given several times', collect, [])
     .option('--promise <file>', 'a promise: the first witnessed head after its time is kept beside it', collect, [])
     .option('--accept-reopened', 'the first look may show a later tree of the log')
-    .option('--every <seconds>', 'how long to wait from one look to the next', seconds, 60)
+    .option('--every <seconds>', 'how long to wait between two looks', seconds, 60)
     .option('--once', 'look once')
     .option('--json', 'a line of JSON for each look')
     .addHelpText(
@@ -40,7 +40,7 @@ export function addWitness(program: Command): void {
     )
     .option('--log-key <file>', 'the key of a log to watch; may be given several times', collect, [])
     .option('--key <file>', 'the private key of this witness (default: the state’s file with .key)')
-    .option('--name <name>', 'the name of this witness, which its key has (default: the name of this host)')
+    .option('--name <name>', 'the name of this witness, as its key has it (default: the name of this host)')
     .option('--port <port>', 'where to listen; 0 takes any free port', port, 8787)
     .option('--host <host>', 'the address to listen on', '127.0.0.1')
     .action(async (options: WitnessOptions) => ending((await import('../witness/witness.ts')).witness(options)));

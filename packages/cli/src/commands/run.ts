@@ -15,7 +15,12 @@ export function addRun(program: Command): void {
     .option('--language <language>', `${LANGUAGES.join(', ')}; default: by the name of the file`)
     .option('--stdin <text>', 'what the program reads on stdin: the text, @FILE, or - for this command’s own stdin')
     .option('--interactor <file>', 'a second program, with the same limits: each reads what the other writes')
-    .option('--env <NAME=VALUE>', 'a variable of the program; NAME alone takes its value here', collect, [])
+    .option(
+      '--env <NAME=VALUE>',
+      'a variable of the program; NAME alone takes its value from this environment',
+      collect,
+      [],
+    )
     .option(
       '--file <input/name=path>',
       'an input file, or job:ID/output/name; without a path it goes to input/ under its own name',
@@ -34,10 +39,10 @@ export function addRun(program: Command): void {
       collect,
       [],
     )
-    .option('--reproducible', 'fix the hash seeds of Python and Perl, so that a set has one order at every run')
+    .option('--reproducible', 'fix the hash seeds of Python and Perl, so that a set has the same order in every run')
     .option('--label <text>', 'a word by which `vouchbox jobs --label` finds the job; up to 16', collect, [])
     .option('--sign-labels', 'put the labels into the signed receipt')
-    .option('--whole-stdout <path>', 'a file for the whole stdout, as bytes, even if the result has only its beginning')
+    .option('--whole-stdout <path>', 'a file for the whole stdout, as bytes, even if the result has only the beginning')
     .option(
       '--session <name>',
       'begin with the variables and files of the last run in this session, and keep them again',

@@ -36,12 +36,12 @@ function messageOf(error: unknown): string | null {
 const NEXT_STEPS: Readonly<Record<string, string>> = {
   unauthorized: '`vouchbox keys list`, on the host of the service, shows which keys are valid',
   insufficient_scope: '`vouchbox keys list`, on the host of the service, shows what the key may do',
-  job_not_found: '`vouchbox jobs` lists those there are',
+  job_not_found: '`vouchbox jobs` lists the jobs',
   links_disabled: '`vouchbox export` writes the result as files that can be handed on',
-  link_not_found: '`vouchbox links JOB` lists those there are',
-  session_not_found: '`vouchbox sessions` lists those there are',
+  link_not_found: '`vouchbox links JOB` lists the links of a job',
+  session_not_found: '`vouchbox sessions` lists the sessions',
   session_conflict:
-    'run it again once no step runs, or with another name; `vouchbox sessions` shows the last step of each, and its `remove` lets one begin anew',
+    'run it again once no step runs, or with another name; `vouchbox sessions` shows the last step of each, and `vouchbox sessions remove` lets one begin anew',
 };
 
 function refusalLine({ message, code, requestId }: ServiceFailure): string {

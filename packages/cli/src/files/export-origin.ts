@@ -78,7 +78,7 @@ export async function readUploads(
     const found = await readBlob(blob, (pieces) => read(path, pieces));
     if (found === null) missing.push(path);
     else if (found.sha256 === content.sha256) blobs.set(blob, found);
-    else throw new WrongAnswer(`what is stored as ${blob} has another digest`);
+    else throw new WrongAnswer(`the stored content of ${blob} has another digest`);
   }
   return { blobs, missing };
 }

@@ -15,7 +15,7 @@ export function checkOutputPath(path: string, given: string): void {
 /** The service takes a star as a part of a name; a person who types one means a pattern. */
 function problemOfOutput(path: string): string | null {
   if (path.replace(/\/\*\*$/, '').includes('*')) {
-    return 'has a * that is not a pattern: only output/** and output/DIRECTORY/** are';
+    return 'has a * outside of a pattern: only output/** and output/DIRECTORY/** are patterns';
   }
   return outputProblem(path);
 }

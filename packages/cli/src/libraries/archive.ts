@@ -48,7 +48,7 @@ function foundAt(root: string, path: string, entry: Dirent): Found {
   const { mode, size } = lstatSync(join(root, path));
   if (entry.isDirectory()) return { path, kind: 'directory', mode: 0o755, size: 0 };
   if (entry.isFile()) return { path, kind: 'file', mode: (mode & 0o111) === 0 ? 0o644 : 0o755, size };
-  throw new UsageError(`${path} is neither a file nor a directory, and a cell unpacks nothing else`);
+  throw new UsageError(`${path} is neither a file nor a directory, and a cell unpacks only these`);
 }
 
 async function* entries(root: string, found: readonly Found[]): AsyncGenerator<Uint8Array> {

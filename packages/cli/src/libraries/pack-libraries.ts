@@ -89,5 +89,5 @@ function checked(file: string, hint: string, use: (text: string) => void): void 
 function run(program: string, words: readonly string[], cwd: string): void {
   const { status, signal, error } = spawnSync(program, words, { cwd, stdio: ['ignore', 2, 2] });
   if (error !== undefined) throw new CommandFailure(`${program} cannot be run: ${error.message}`, { cause: error });
-  if (status !== 0) throw new CommandFailure(`${program} failed (${status ?? signal}); what it said is above`);
+  if (status !== 0) throw new CommandFailure(`${program} failed (${status ?? signal}); see its messages above`);
 }

@@ -45,7 +45,7 @@ const ToldProgram = Type.Object({
     Type.Object({ name: Type.String(), passed: Type.Boolean(), points: Type.Number(), points_max: Type.Number() }),
   ),
   tests: Type.Array(ToldTest),
-  tests_left_out: Type.Integer({ description: 'Tests that this answer leaves out, accepted ones first.' }),
+  tests_left_out: Type.Integer({ description: 'Tests that this answer leaves out; accepted ones are left out first.' }),
 });
 type ToldProgram = Static<typeof ToldProgram>;
 
@@ -125,7 +125,7 @@ async function readVerdict(
   signal: AbortSignal,
 ): Promise<Verdict2> {
   const bytes = verdictBytes(await client.result(job_id, { signal }), verdict_sha256);
-  if (bytes === null) throw new TransportFailure('undecodable', `${job_id} has another verdict than the grading says`);
+  if (bytes === null) throw new TransportFailure('undecodable', `the verdict of ${job_id} differs from the grading's`);
   return JSON.parse(new TextDecoder().decode(bytes)) as Verdict2;
 }
 

@@ -73,7 +73,7 @@ async function callerOf(
     return { token, clientId: principal, scopes: [...scopes] };
   } catch (error) {
     if (error instanceof ServiceFailure) return { status: error.status, message: error.message };
-    return { status: 502, message: 'the service gave no usable answer' };
+    return { status: 502, message: "the service's answer cannot be used" };
   }
 }
 

@@ -38,7 +38,7 @@ const ViolationSchema = Type.Object({
   message: Type.String(),
   path: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Number()),
-  phase: Type.Optional(Type.String({ description: 'Present if the compiler broke it.' })),
+  phase: Type.Optional(Type.String({ description: 'Present if the compiler broke the limit.' })),
 });
 
 const StepSchema = Type.Object({
@@ -207,7 +207,8 @@ const ARGUMENTS: Readonly<Record<string, string>> = { wall_time: 'timeout_second
 function violationLine({ type, message, limit, phase }: JobAnswer['violations'][number]): string {
   const argument = phase === undefined ? ARGUMENTS[type] : undefined;
   const bound = limit === undefined || message.includes(String(limit)) ? '' : ` (limit ${limit})`;
-  const advice = argument === undefined ? '' : `; pass ${argument} to change the limit, as far as list_runtimes allows`;
+  const advice =
+    argument === undefined ? '' : `; pass ${argument} to change the limit, up to what list_runtimes allows`;
   return `${told(type)}: ${told(message)}${bound}${advice}`;
 }
 

@@ -92,7 +92,7 @@ function passedOn(options: McpOptions): readonly string[] {
   checkAllowed(options);
   if (toolsFrom.length > 0 && allowTool.length === 0)
     throw new UsageError(
-      'programs may call no tool before it is allowed: give --allow-tool; `vouchbox mcp` names them',
+      'programs may call no tool that is not allowed: give --allow-tool; `vouchbox mcp` names the tools',
     );
   const keys = publicKey.map((file) => `--public-key=${resolve(file)}`);
   return [

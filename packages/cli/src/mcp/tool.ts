@@ -52,7 +52,8 @@ export function cancelWith(signal: AbortSignal, cancel: () => Promise<unknown>):
 
 function toolErrorOf(error: unknown): CallToolResult {
   if (error instanceof ServiceFailure) return toolError(`${told(error.message)} (${told(error.code)})`);
-  if (error instanceof TransportFailure) return toolError(`The service gave no usable answer: ${told(error.message)}`);
+  if (error instanceof TransportFailure)
+    return toolError(`The service's answer cannot be used: ${told(error.message)}`);
   throw error;
 }
 

@@ -27,7 +27,7 @@ async function boundedText({ body }: Response): Promise<string> {
   let [text, bytes] = ['', 0];
   for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += piece.length;
-    if (bytes > answerBytesMax) throw new CommandFailure('the log answers with more than a head or a proof has');
+    if (bytes > answerBytesMax) throw new CommandFailure('the answer of the log is longer than any head or proof');
     text += decoder.decode(piece, { stream: true });
   }
   return text;

@@ -64,7 +64,7 @@ async function lookOnce(url: string, { keys, seen, acceptReopened, signal }: Loo
     return { kind: 'cheat', word: 'NOT SIGNED', text: `the head is refused: ${head}`, shown: null };
   const before = seen ?? firstOf(keys);
   if (treeOf(head.origin) < treeOf(before.origin)) {
-    const text = `it shows ${head.origin}, and ${before.origin} was opened since`;
+    const text = `it shows ${head.origin}, but ${before.origin} was opened later`;
     return { kind: 'cheat', word: 'ROLLED BACK', text, shown: noteText(head.note) };
   }
   if (before.origin !== head.origin) {
@@ -109,7 +109,7 @@ async function beside(
 ): Promise<Look | Grew> {
   const shown = noteText(head.note);
   if (head.size < seen.size) {
-    const text = `it shows ${head.size} statements, and ${seen.size} were seen`;
+    const text = `it shows ${head.size} statements, fewer than the ${seen.size} seen before`;
     return { kind: 'cheat', word: 'ROLLED BACK', text, shown };
   }
   const proof = head.size === seen.size ? null : await readOfLog(url, `consistency?old=${seen.size}`, signal);

@@ -106,7 +106,7 @@ function keptEvidence(
   note(
     word === 'FORKED'
       ? `show both to anyone: service-verify head ${state} ${file} --log-key ${logKey}`
-      : 'ask the operator why. Only two heads of one size would prove a fork to others',
+      : 'ask the operator why. Only two different heads of the same size would prove a fork to others',
   );
   return MONITOR_EXIT.cheated;
 }

@@ -55,7 +55,7 @@ export function keepDue(
     witnessedAt !== null && witnessedAt >= promise.due && isSameLog(promise, shown);
   for (const { file, jobId } of promises.filter(isDue)) {
     writeFileSync(headFile(file), noteText(head.note), { mode: 0o600, flag: 'wx', flush: true });
-    note(`the log was to answer for ${jobId} by now: a head of ${head.size} statements is in ${headFile(file)}`);
+    note(`the log had to answer for ${jobId} by now: a head of ${head.size} statements is in ${headFile(file)}`);
     note(`ask for the proof of the job, and: service-verify promise ${file} --head ${headFile(file)} …`);
   }
   return promises.filter((promise) => !isDue(promise));

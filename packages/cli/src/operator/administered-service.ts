@@ -49,7 +49,7 @@ async function locate(options: DataOptions): Promise<Config> {
   const found = candidates(given, running);
   const [only] = found;
   if (only === undefined) {
-    throw new OperatorError(`no service runs here, and ${given.dataDir} has no data of one`, {
+    throw new OperatorError(`no service runs here, and ${given.dataDir} has no data of a service`, {
       hint: 'give --data-dir or SERVICE_DATA_DIR',
     });
   }

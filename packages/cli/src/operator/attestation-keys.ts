@@ -18,7 +18,7 @@ export interface AttestationKeysOptions extends DataOptions, JsonOption {
 /** Makes a new key, prints its identifier, and reports on stderr what happened to the old one. */
 export async function rotateAttestationKey(options: AttestationKeysOptions): Promise<number> {
   const { retired, current } = rotateSigningKey(await dataDirOf(options));
-  if (retired !== null) note(`${retired} signs nothing any more; its public key is kept, for what it signed`);
+  if (retired !== null) note(`${retired} signs nothing any more; its public key is kept, to check what it signed`);
   note('auditors must pin the new key too; `vouchbox attestation-keys export` prints it');
   if (!options.json) note('results are signed from now on with:');
   printResult(options, `${current}\n`, { retired, current });
@@ -49,7 +49,7 @@ export async function exportAttestationKey(
   if (found === undefined) {
     throw new UsageError(
       key_id === undefined
-        ? 'there is no signing key yet: a service that signs makes one'
+        ? 'there is no signing key yet: a service that signs makes one at its start'
         : `${key_id} is not one of the keys; \`vouchbox attestation-keys list\` lists them`,
     );
   }
@@ -63,7 +63,7 @@ export async function exportAttestationKey(
 
 /** The identifier is the key's fingerprint. An auditor who gets the key compares it by another way. */
 function sayWhatToDo(key_id: string, file = 'FILE'): void {
-  note(`the key is ${key_id}; give it to those who check results, and tell them this identifier another way`);
+  note(`the key is ${key_id}; give the file to those who check results, and tell them this identifier another way`);
   note(`they run: npx --no service-verify directory EXPORT --public-key ${shellWord(file)} --tenant TENANT`);
 }
 

@@ -70,7 +70,7 @@ function showIssued({ key, ...view }: IssuedCredential, options: KeysOptions): v
   const end = expires_at === null ? 'without an end' : `until ${expires_at}`;
   if (!options.json) {
     note(`key ${credential_id} of tenant ${tenant}, ${principal}, ${end}, for ${scopes.join(' ')}`);
-    note('this is the only time it is shown; its caller keeps it with `vouchbox login --url URL`, or in SERVICE_KEY:');
+    note('the key is shown only now; its caller keeps it with `vouchbox login --url URL`, or in SERVICE_KEY:');
   }
   printResult(options, `${key}\n`, { key, ...view });
 }

@@ -26,7 +26,7 @@ export async function offerPack(packs: string, pack: BuiltPack): Promise<readonl
       `the service of ${data_dir} ${offered ? 'offers it now' : 'does not offer it'}${problem === null ? '' : `: ${problem}`}`,
     );
   }
-  if (offers.length === 0) note('no service with these packs runs: one offers it from its start on');
+  if (offers.length === 0) note('no service with these packs runs: a service offers the pack from its start on');
   return offers;
 }
 

@@ -14,13 +14,13 @@ export async function reopen(options: ReopenLogOptions): Promise<number> {
   requireData(dataDir);
   if (options.yes !== true)
     throw new OperatorError('the service then gives no more proofs of the present tree, and this cannot be undone', {
-      hint: 'say --yes if the log is stopped or closed and its store cannot be brought back',
+      hint: 'say --yes if the log is stopped or closed and its store cannot be restored',
     });
   const reopened = await reopenLog(dataDir);
   const { origin, log_key, previous, lost } = reopened;
   const [before = 'no head'] = previous?.split('\n') ?? [];
   note(`REOPENED: ${lost} leaves up to the last head of ${before} are no longer provable`);
-  note(`statements whose jobs are still there are logged again, in ${origin}; people pin its key:`);
+  note(`statements whose jobs are still stored are logged again, in ${origin}; people pin its key:`);
   printResult(options, `${log_key}\n`, reopened);
   return EXIT.ok;
 }

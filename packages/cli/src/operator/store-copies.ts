@@ -41,13 +41,13 @@ export interface RestoreCommandOptions extends JsonOption {
 
 /** Two stores would log under one name. */
 const LOG_CLOSED =
-  'its log is closed: once it runs, `vouchbox log reopen` opens the next tree, and results wait until then';
+  'its log is closed: once the service runs, `vouchbox log reopen` opens the next tree, and results wait until then';
 
 /** Restores a backup, and reports on stderr the directory and the remaining steps. */
 export async function restoreFrom(file: string, options: RestoreCommandOptions): Promise<number> {
   const { dataDir, databaseUrl } = loadConfig(serverEnvironment(), { 'data-dir': options.dataDir });
   if (databaseUrl !== null) {
-    throw new OperatorError('a store is restored into a data directory, and SERVICE_DATABASE_URL names another place', {
+    throw new OperatorError('a restore writes into a data directory, but SERVICE_DATABASE_URL names another place', {
       hint: 'unset it, restore, and move svc.db there before the first start',
     });
   }
@@ -58,7 +58,7 @@ export async function restoreFrom(file: string, options: RestoreCommandOptions):
     dataDir,
   });
   const keys = attestationKeys === undefined ? '; it has no signing keys: the first start makes a new one' : '';
-  note(`${dataDir} has everything of the backup, and every check passed${keys}`);
+  note(`${dataDir} has everything from the backup, and every check passed${keys}`);
   note(`start it with: vouchbox serve --data-dir ${shellWord(dataDir)}`);
   if (hasLog) note(LOG_CLOSED);
   printResult(options, '', { data_dir: dataDir, has_signing_keys: attestationKeys !== undefined });

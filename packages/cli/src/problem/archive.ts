@@ -75,5 +75,5 @@ function checkEntry(
   if (uncompressedSize > fileBytes) {
     throw new UsageError(`${fileName} has ${uncompressedSize} bytes; at most ${fileBytes} are read`);
   }
-  if (totalLeft < 0) throw new UsageError(`the archive unpacks to more than is read of a package`);
+  if (totalLeft < 0) throw new UsageError(`the archive unpacks to more bytes than a package may have`);
 }

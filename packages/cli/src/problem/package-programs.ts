@@ -57,7 +57,7 @@ async function readProgram(tree: ProblemTree, name: string, files: readonly stri
   }
   if (sources.length > 1) throw new UsageError(`${name} has several source files; a validator must be one file`);
   const code = await withHeaders(tree, source, new Set());
-  if (code.length > codeMax) throw new UsageError(`${name} is longer than a program can be`);
+  if (code.length > codeMax) throw new UsageError(`${name} is longer than a program may be`);
   return { name, language, code };
 }
 

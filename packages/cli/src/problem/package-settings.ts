@@ -77,7 +77,7 @@ function legacyJudging(settings: Settings, isScoring: boolean): Judging {
     throw new UsageError('problem.yaml: a validator gives a score, but the type is not scoring');
   if (isScoredByValidator && settings.map('grading').text('objective') === 'min')
     throw new UsageError(
-      'problem.yaml: objective: min: a score that is better the smaller it is cannot be counted here',
+      'problem.yaml: objective: min: this command cannot count scores of which the smallest is best',
     );
   return { isCustom: first === 'custom', isInteractive: more.includes('interactive'), isScoredByValidator };
 }
@@ -113,7 +113,7 @@ async function readLimits(tree: ProblemTree, given: Settings) {
     ...(seconds !== undefined && { cpu_seconds: seconds, wall_seconds: Math.max(10, Math.ceil(3 * seconds + 2)) }),
     ...(memory !== undefined && { mem_mb: Math.ceil(memory) }),
   };
-  const untimed = 'the package names no time limit: that of the service holds, or --limit cpu_seconds=N';
+  const untimed = "the package names no time limit: the service's limit holds, or --limit cpu_seconds=N";
   return { limits, notes: seconds === undefined ? [untimed] : [] };
 }
 

@@ -28,14 +28,14 @@ export async function readPackageTests(tree: ProblemTree, settings: PackageSetti
     return directory === undefined || name === undefined ? [] : [{ path, directory, name: `${directory}/${name}` }];
   });
   const stray = tree.paths.find((path) => /^data\/(sample|secret)\/.*\.files\//.test(path));
-  if (stray !== undefined) throw new UsageError(`${stray}: tests with files of their own are not read`);
+  if (stray !== undefined) throw new UsageError(`${stray}: tests with files of their own are not supported`);
   const isShort = settings.isScoring && leavesSamplesOut({ ...settings, directories });
   const found = isShort ? all.filter(({ directory }) => !isSample(directory)) : all;
   if (found.length === 0) throw new UsageError('the package has no tests: no data/secret/NAME.in');
   const notes =
     found.length === all.length
       ? []
-      : ['the samples are not run: they count nothing, and a part of their points would count as failed'];
+      : ['the samples are not run: they count nothing, and the points of a part would count as failed'];
   const scores = settings.isScoring ? groupScores(found, { ...settings, directories }) : null;
   const tests: PackageTest[] = [];
   const inputFlags = new Map<string, readonly string[]>();

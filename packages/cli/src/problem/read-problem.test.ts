@@ -156,7 +156,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   ['very deep lists', { 'problem.yaml': nested }, /problem\.yaml cannot be read as YAML/],
   ['no mapping', { 'problem.yaml': '- a\n' }, /problem\.yaml is no mapping/],
   ['a key twice', { 'problem.yaml': 'name: a\nname: b\n' }, /problem\.yaml cannot be read as YAML: .*unique/],
-  ['too many settings', { 'problem.yaml': `name: ${'x'.repeat(70_000)}\n` }, /longer than settings are/],
+  ['too many settings', { 'problem.yaml': `name: ${'x'.repeat(70_000)}\n` }, /longer than a settings file may be/],
   ['a name that is a list', { 'problem.yaml': 'name: [a]\n' }, /name is not a text/],
   ['a limit that is negative', { 'problem.yaml': 'limits: {memory: -1}\n' }, /memory is not a number/],
   ['a time that is no number', { '.timelimit': 'soon\n' }, /\.timelimit has no number of seconds/],

@@ -96,5 +96,7 @@ async function customValidator(tree: ProblemTree): Promise<Checker> {
   const { programs, notes } = await readPrograms(tree, directory);
   const [program] = programs;
   if (program !== undefined && programs.length === 1) return validatorOf(program);
-  throw new UsageError(notes[0] ?? `${directory} has ${programs.length} programs, and one judges outputs here`);
+  throw new UsageError(
+    notes[0] ?? `${directory} has ${programs.length} programs, but must have one, which judges outputs`,
+  );
 }

@@ -84,7 +84,7 @@ async function readRegular(real: string, name: string): Promise<Buffer> {
   try {
     const { size } = await file
       .stat()
-      .then((is) => (is.isFile() ? is : refuse(name, new Error('it is no plain file'))));
+      .then((is) => (is.isFile() ? is : refuse(name, new Error('it is not a plain file'))));
     if (size > TREE_BOUNDS.fileBytes)
       throw new UsageError(`${name} has ${size} bytes; at most ${TREE_BOUNDS.fileBytes} are read`);
     const bytes = Buffer.alloc(size);

@@ -16,7 +16,7 @@ export class Settings {
 
   /** @throws UsageError if the text is no mapping in YAML */
   static of(file: string, text: string): Settings {
-    if (text.length > textMax) throw new UsageError(`${file} is longer than settings are`);
+    if (text.length > textMax) throw new UsageError(`${file} is longer than a settings file may be`);
     const value = parsed(file, text) ?? new Map();
     if (!(value instanceof Map)) throw new UsageError(`${file} is no mapping of names to values`);
     return new Settings(file, value);

@@ -25,13 +25,13 @@ export interface ServiceAccess extends AsyncDisposable {
 export function namedService(options: AccessOptions): ServiceAccess | null {
   const named = addressAndKey(options);
   if (named === null) {
-    if (options.key !== undefined) throw new UsageError('--key is of no use without --url or SERVICE_URL');
+    if (options.key !== undefined) throw new UsageError('--key needs --url or SERVICE_URL');
     return null;
   }
   const { url: baseUrl, key: apiKey } = named;
   checkAddress(baseUrl);
   if (apiKey === null) {
-    throw new UsageError('the service asks for a key; give --key or SERVICE_KEY, or keep one with `vouchbox login`');
+    throw new UsageError('the service needs a key; give --key or SERVICE_KEY, or keep one with `vouchbox login`');
   }
   const client = createServiceClient({ baseUrl, apiKey });
   return { client, url: baseUrl, [Symbol.asyncDispose]: async () => {} };
@@ -54,7 +54,8 @@ export function checkAddress(url: string): void {
     throw new UsageError(`${url} is not an address; give --url http://HOST:PORT`);
   }
   const { username, password } = new URL(url);
-  if (username !== '' || password !== '') throw new UsageError('an address has no user and no password; give --key');
+  if (username !== '' || password !== '')
+    throw new UsageError('an address must not have a user or a password; give --key');
 }
 
 interface Named {

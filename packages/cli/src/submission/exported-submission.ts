@@ -51,17 +51,17 @@ export function submissionIn(
   const receipt = objectIn(exported, EXPORT_FILES.receipt);
   const policy = objectIn(exported, EXPORT_OPTIONAL_FILES.policy);
   if (policy === null || receipt === null)
-    throw again('the export does not say what the job demanded: it has no policy.json');
-  if (receipt['interaction'] !== undefined) throw again('its program talked to that of another job');
+    throw again('the export does not say what the job demanded: policy.json is missing');
+  if (receipt['interaction'] !== undefined) throw again('its program talked to the program of another job');
   const { allow_network: _network, inputs: _inputs, product: started, build, large_outputs, ...demanded } = policy;
   const { limits, outputs, runtime, reproducible, requirements, tools, ...unknown } = demanded;
   const [foreign] = Object.keys(unknown);
   if (foreign !== undefined) throw again(`it demanded ${foreign}, which this command does not know how to ask for`);
   if (started !== undefined && product === undefined)
     throw again(
-      'it started the product of a build; reproduce the export of that build, and name its new job with --product',
+      'it started the product of a build; reproduce the export of that build, and name the new job with --product',
     );
-  if (started === undefined && product !== undefined) throw again('--product is given, and it started none');
+  if (started === undefined && product !== undefined) throw again('--product is given, but the job started no product');
   const read = (path: string) => readAgain(directory, path, exported);
   const inputs = inputsOf(receipt['input_artifacts']);
   const libraries = inputs.includes(LIBRARIES_FILE) ? read(LIBRARIES_FILE) : null;

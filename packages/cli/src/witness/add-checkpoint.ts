@@ -48,14 +48,14 @@ export async function addCheckpoint(body: Uint8Array, witness: Witness): Promise
   const log = witness.logs.map((key) => treeKeyOf(key, checkpoint.origin)).find((key) => key !== null);
   if (log === undefined) return refused(404, `the log ${checkpoint.origin} is not watched here`);
   if ((await headProblem(checkpoint, log)) !== null) return refused(403, 'the key of the log did not sign the head');
-  if (old > checkpoint.size) return refused(400, 'the old size is above that of the head');
+  if (old > checkpoint.size) return refused(400, "the old size is larger than the head's");
   const known = witness.state.head(checkpoint.origin);
   if (known === null && treesOf(log, witness) >= treesMax)
     return refused(403, `the log opened ${treesMax} trees already`);
   if (old !== (known?.size ?? 0)) return sizeAnswer(known?.size ?? 0);
   const isSame = known !== null && known.size === checkpoint.size;
   if (isSame && !equalHashes(known.root, checkpoint.root)) return sizeAnswer(known.size);
-  if (!grewFrom(known, checkpoint, hashes)) return refused(422, 'the head does not grow from the one that was signed');
+  if (!grewFrom(known, checkpoint, hashes)) return refused(422, 'the head does not grow from the signed one');
   return { status: 200, body: signed(checkpoint, log, witness) };
 }
 

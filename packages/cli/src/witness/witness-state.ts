@@ -79,6 +79,6 @@ function knownIn(path: string): Known {
 function headIn(origin: string, text: string): Checkpoint {
   const parsed = parseCheckpoint(text);
   if (parsed.kind === 'refused') throw new Error(`its head of ${origin} is refused: ${parsed.reason}`);
-  if (parsed.checkpoint.origin !== origin) throw new Error(`its head of ${origin} is of another log`);
+  if (parsed.checkpoint.origin !== origin) throw new Error(`its head of ${origin} belongs to another log`);
   return parsed.checkpoint;
 }

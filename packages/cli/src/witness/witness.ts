@@ -30,7 +30,7 @@ export async function witness(options: WitnessOptions): Promise<number> {
   using interrupts = takeInterrupts();
   using state = WitnessState.open(path, options.name ?? hostname());
   if (options.name !== undefined && options.name !== state.name)
-    throw new UsageError(`${path} is of the witness ${state.name}: a witness keeps its name`);
+    throw new UsageError(`${path} belongs to the witness ${state.name}: a witness keeps its name`);
   const { privateKey, pinned } = keyIn(options.key ?? `${path}.key`);
   const key = ownKey(state.name, pinned.raw);
   const now = () => Math.floor(Date.now() / 1000);
@@ -42,7 +42,7 @@ export async function witness(options: WitnessOptions): Promise<number> {
   const own = noteKeyText(key);
   printResult(options, `listening on ${opened.url}\n${own}\n`, { url: opened.url, key: own });
   if (!options.json)
-    note('the second line is the key of this witness: give it to those who check results, and to the log');
+    note("the second line is the key of this witness: give it to those who check results, and to the log's operator");
   await aborted(interrupts.asked);
   return EXIT.ok;
 }

@@ -85,10 +85,10 @@ function check(found: readonly Found[], offered: readonly Found[], names: readon
   const list = found.map(({ tool }) => told(tool.name)).join(', ');
   if (names.length === 0)
     throw new UsageError(
-      `programs may call no tool before it is allowed: give --allow-tool for some of ${list}, or '*'`,
+      `programs may call no tool that is not allowed: give --allow-tool for some of ${list}, or '*'`,
     );
   const absent = names.find((name) => name !== ALL && allowed(found, [name]).length === 0);
-  if (absent !== undefined) throw new UsageError(`--allow-tool ${absent}: there is no such tool, but ${list}`);
+  if (absent !== undefined) throw new UsageError(`--allow-tool ${absent}: there is no such tool; there are ${list}`);
   const unnamed = offered.find(({ name }) => name === '');
   if (unnamed !== undefined) throw new UsageError(`the tool ${unnamed.tool.name} has a name that no program can use`);
   for (const [at, { name, server }] of offered.entries()) {

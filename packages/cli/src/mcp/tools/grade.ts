@@ -48,7 +48,7 @@ const Grade = Type.Object(
     validators: Type.Optional(Type.Array(Grader, { maxItems: gradingValidatorsMax })),
     cpu_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'The time limit of each test.' })),
     timeout_seconds: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, description: 'Wall clock; if left out, well above cpu_seconds.' }),
+      Type.Number({ exclusiveMinimum: 0, description: 'Wall clock; by default well above cpu_seconds.' }),
     ),
     memory_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
     minimum_isolation: Type.Optional(

@@ -48,7 +48,9 @@ const RunCode = Type.Object(
     session: Type.Optional(SessionName),
     labels: Type.Optional(Labels),
     reproducible: Type.Optional(
-      Type.Boolean({ description: 'Fix the hash seeds of Python and Perl, so that a set has one order at every run.' }),
+      Type.Boolean({
+        description: 'Fix the hash seeds of Python and Perl, so that a set has the same order in every run.',
+      }),
     ),
     promise: Type.Optional(
       Type.Boolean({

@@ -28,7 +28,7 @@ export type PinnedKeys = readonly string[];
 export function addVerifyJob(server: McpServer, client: ServiceClient, pinned: PinnedKeys): void {
   addTool(server, 'verify_job', {
     title: 'Verify a job',
-    description: 'Checks the signature, the receipt and every link of the history of a job that ended.',
+    description: 'Checks the signature, the receipt and every link of the history of an ended job.',
     input: VerifyJob,
     output: Verdict,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
@@ -68,12 +68,12 @@ function verdictOf({ exitCode, checks, notice }: Report, key: Verdict['key']): V
 }
 
 const UNPINNED =
-  'The key came from the service itself: this shows that the record is whole, not who made it, and not that the program succeeded. Pin a key with --public-key.';
+  'The key came from the service itself: this shows that the record is whole, but neither who made it nor that the program succeeded. Pin a key with --public-key.';
 
 function asText({ verdict, checks, key, notice }: Verdict): string {
   const lines = checks.map(
     ({ check, good, detail }) => `${good ? 'ok    ' : 'FAILED'} ${told(check)}: ${told(detail)}`,
   );
-  const word = verdict === 'good' && key !== 'pinned' ? 'whole, but of an unknown signer: no key is pinned' : verdict;
+  const word = verdict === 'good' && key !== 'pinned' ? 'whole, but the signer is unknown: no key is pinned' : verdict;
   return [word, ...lines, ...(notice === null ? [] : [notice])].join('\n');
 }
