@@ -14,7 +14,7 @@ const C_VERSION = '%d.%d.%d\\n", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__';
 
 const JAVASCRIPT = `process.getBuiltinModule('fs').writeSync(1, process.versions.node)`;
 
-/** A program that prints the version of what runs or compiles it. */
+/** A program that prints the version of its interpreter or compiler. */
 const PROBES: Readonly<Record<Language, string>> = {
   python: 'import sys; print("%d.%d.%d" % sys.version_info[:3])',
   node: JAVASCRIPT,

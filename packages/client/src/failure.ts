@@ -89,7 +89,7 @@ export type EvidenceCheck =
   | 'link'
   | 'digest';
 
-/** What the service recorded does not hold together. */
+/** The records of the service contradict each other. */
 export class EvidenceFailure extends Error {
   declare readonly check: EvidenceCheck;
   /** The number of the first wrong event; null if it is not about one. */

@@ -11,7 +11,7 @@ import { read } from './operation.ts';
 import type { RunOptions, RunResult } from './run.ts';
 import type { Session } from './session.ts';
 
-/** What a step kept, and by name and reason what it could not keep. */
+/** What a step kept, and the names and reasons of the rest. */
 export interface Kept {
   readonly globals: number;
   readonly files: number;

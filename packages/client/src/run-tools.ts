@@ -44,7 +44,7 @@ export interface ToolDefinition {
 
 export type RunTools = Readonly<Record<string, ToolFunction | ToolDefinition>>;
 
-/** Asked before a tool runs: true lets it run, anything else is told to the program, text as the reason. */
+/** Asked before a tool runs: true lets it run, anything else refuses it, and a text is the reason that the program gets. */
 export type Approve = (call: ToolCall) => unknown;
 
 export interface ToolOptions {
@@ -324,7 +324,7 @@ async function inTime(execute: ToolFunction, call: ToolCall, seconds: number | u
   return await Promise.race([execute(call.arguments, { ...call, signal }), late]);
 }
 
-/** As JSON has it: nothing is null, and so are numbers that JSON lacks. @throws TypeError for what has no JSON */
+/** The value's JSON: nothing is null, and so are numbers that JSON lacks. @throws TypeError for a value without JSON */
 function plain(value: unknown): unknown {
   if (value === undefined) return null;
   const text = JSON.stringify(value);

@@ -28,7 +28,7 @@ import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
 
-/** Takes output as the program wrote it, newlines included. What it returns is awaited before the next piece. */
+/** Takes output as the program wrote it, newlines included. Its promise is awaited before the next piece. */
 export type OnText = (text: string) => unknown;
 
 export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pick<FollowOptions, 'onState'> {

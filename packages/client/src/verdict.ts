@@ -43,7 +43,7 @@ export interface GradingJobs {
   readonly ids: ReadonlySet<string>;
 }
 
-/** The known facts of a grading of one program. `sent` has its texts, whatever was uploaded of them. */
+/** The known facts of a grading of one program. `sent` has the texts, even of those that were uploaded. */
 export interface KnownGrading {
   readonly sent: GradingSubmission;
   readonly jobs: GradingJobs;
@@ -96,7 +96,7 @@ interface LineOptions {
   readonly digest: (text: string) => Promise<string>;
 }
 
-/** The line of a test, with what only the jobs can say taken from the document. */
+/** The line of a test, with the values from the document that only the jobs can show. */
 async function lineOf(
   test: GradingTest,
   said: Partial<TestResult2>,

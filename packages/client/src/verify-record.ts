@@ -42,7 +42,7 @@ export interface JobRecord {
   readonly receipt: Receipt;
 }
 
-/** What the client passes to this module, which imports nothing of the client, so that both stay whole files. */
+/** The functions that the client passes to this module, which imports nothing of the client, so that both stay whole files. */
 export interface Tools {
   readonly sha256: Sha256;
 }

@@ -5,8 +5,9 @@ import { noticeRefusal } from './session/session.ts';
 /** Milliseconds for which an answer counts as fresh. */
 const freshMilliseconds = 5000;
 
-/** The client of the service retries by itself. A refused key ends the session, whichever call was
- * refused, unless the call had another credential. */
+/**
+ * The client of the service retries by itself. A refused key ends the session, unless the refused call had another credential.
+ */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     onError: (error, { meta }) => {

@@ -39,7 +39,7 @@ const REFUSALS: ReadonlyMap<string, readonly string[]> = new Map([
   ['memory', ['Cannot allocate memory']],
 ]);
 
-/** What a canary's last line would have been, where it was ended for the try. */
+/** The last line that a canary would have written, if the try had not ended it. */
 const ENDED_FOR_MEMORY = 'ended by the memory limit';
 
 /** Names the newest canary of cells like that of a job, as the statement of the job does. */

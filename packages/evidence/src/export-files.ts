@@ -25,7 +25,7 @@ export interface ExportSource {
   readonly public_key_pem: string;
   readonly requested_spec: StoredSpec;
   readonly artifacts: readonly { readonly path: string; readonly content: Uint8Array }[];
-  /** What the submission names and the large outputs, as far as they are still stored, by their `sha256:…`. */
+  /** The named inputs and the large outputs that are still stored, by their `sha256:…`. */
   readonly blobs?: ReadonlyMap<string, ExportContent>;
 }
 
@@ -35,7 +35,7 @@ export type ProgramSource = Pick<ExportSource, 'requested_spec' | 'receipt_json'
 export interface ExportChoice {
   /** Whether to leave out the program, its input and its output files, because they are secret. */
   readonly program: 'kept' | 'left_out';
-  /** Whether the policy stays in where the program is left out: it says on which jobs this one stands. */
+  /** Whether the policy stays if the program is left out: it names the jobs that this one depends on. */
   readonly policy?: 'kept';
 }
 
@@ -58,7 +58,7 @@ export function exportFiles(source: ExportSource, { program, policy }: ExportCho
 }
 
 /**
- * The texts and files that the receipt covers, as far as they are known here. A recovery receipt covers none.
+ * The texts and files that the receipt covers, if they are known here. A recovery receipt covers none.
  *
  * @throws ExportFailure as `exportFiles` does
  */

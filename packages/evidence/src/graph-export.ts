@@ -1,7 +1,7 @@
 /**
- * The directory of a job and of all jobs that it stands on, as `vouchbox export --with-inputs` writes it: an export of each job
- * in a directory of its name, and a list. The list is not signed. What a job stands on is in its policy, which its receipt
- * has the digest of, so a list that leaves out something is found out.
+ * The directory of a job and of all jobs that it depends on, as `vouchbox export --with-inputs` writes it: an export of each job
+ * in a directory of its name, and a list. The list is not signed. A job's policy names the jobs that it depends on, and its
+ * receipt has the policy's digest, so an incomplete list is noticed.
  */
 import type { OutputName } from '@vouchbox/protocol';
 import { canonicalJson } from './canonical-json.ts';
@@ -11,7 +11,7 @@ export const JOB_GRAPH_TYPE = 'urn:svc:job-graph:v1';
 
 /** The list of a graph. */
 export const GRAPH_FILE = 'graph.json';
-/** How many jobs a graph may have, and over how many others the job that it is about may stand on one. */
+/** How many jobs a graph may have, and the longest chain of jobs from the graph's job to one that it depends on. */
 export const graphJobsMax = 10_000;
 export const graphDepthMax = 1000;
 export const graphFileBytesMax = 4 * 2 ** 20;

@@ -62,7 +62,7 @@ class Page {
     try {
       await this.#follow();
     } catch (error) {
-      // What was read stays in sight, whatever became of the link.
+      // The page keeps showing the content that it read, even if the link ends.
       if (this.#shown === null) this.#refuse(error);
     }
   }

@@ -1,4 +1,4 @@
-/** Asks the service for what the link shows. The secret goes in a header, which is in no log and in no address. */
+/** Asks the service for the parts that the link shows. The secret goes in a header, which is in no log and in no address. */
 import { canonicalJson, decodeBase64, EXPORT_FILES, programFiles, sha256Hex } from '@vouchbox/evidence';
 import type { FoldedResult, LinkedJob } from '@vouchbox/protocol';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
@@ -89,7 +89,7 @@ export class LinkReader {
   }
 }
 
-/** The program, its input and its files, as far as receipt and link show them; with the receipt where nothing is signed. */
+/** The program, its input and its files, if receipt and link show them; with the receipt where nothing is signed. */
 function programOf(job: LinkedJob, folded: FoldedResult | null): [string, Uint8Array<ArrayBuffer>][] {
   const { requested_spec, receipt, attestation_available: isSigned } = job;
   if (receipt === undefined) return [];

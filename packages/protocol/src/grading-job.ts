@@ -113,7 +113,7 @@ export function checkRecord(end: JobEnd, codes: ExitCodes): CheckRecord {
   return { ...jobRecord(end), code_sha256: end.code_sha256, codes, said: saidBy(end, codes) };
 }
 
-/** More is no number that counts. */
+/** No larger number counts. */
 const saidCharsMax = 50;
 export const TOO_LONG = 'too long';
 
@@ -176,7 +176,7 @@ export function checkerSubmission(plan: GradingPlan, checker: GraderProgram, giv
   return { ...graderSubmission(plan, checker, product), args, files, ...stdin };
 }
 
-/** An interactor with the input and what is expected. What it writes on its output file is its own. */
+/** An interactor with the input and what is expected. The checker may write its own output file as it likes. */
 export function interactorSubmission(
   plan: GradingPlan,
   interactor: GraderProgram,

@@ -55,7 +55,7 @@ export const TOOL_LIMIT_DEFAULTS: Readonly<ToolLimits> = {
 };
 export const TOOL_LIMIT_CEILINGS: Readonly<ToolLimits> = { ...TOOL_LIMIT_DEFAULTS, calls: 10_000 };
 
-/** The limits that a submission asks for and that hold otherwise, each with what was asked for and what holds. */
+/** The limits that do not hold as the submission asks, each with the asked and the effective value. */
 export function clampedLimits(
   asked: Readonly<Partial<Record<LimitName, number>>>,
   held: Readonly<Partial<EffectiveLimits>>,

@@ -2,7 +2,7 @@
 import { SESSION_FILES } from './session-files.ts';
 import type { StoredSpec } from './submission.ts';
 
-/** Each with what it shows of a submission; `files` are those that the program left. */
+/** Each part with the members of a submission that it shows; `files` are those that the program left. */
 export const LINK_PARTS = {
   code: ['code'],
   input: ['args', 'env', 'stdin', 'named_stdin', 'files'],

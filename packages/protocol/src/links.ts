@@ -1,6 +1,6 @@
 /**
- * Links: anyone with a link reads the result of a job without a credential, until it ends. Its secret is returned once, to
- * whoever makes it.
+ * Links: anyone with a link reads the result of a job without a credential, until it ends. Only the answer to its maker has the
+ * secret.
  */
 import { linkSecondsDefault, linkSecondsMax, linkSecondsMin } from './limits.ts';
 import { LINK_PART_NAMES } from './link-parts.ts';

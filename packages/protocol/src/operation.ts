@@ -45,7 +45,7 @@ export interface RequestBody {
   readonly mediaType?: string;
   /** Encoded bytes. */
   readonly bytesMax: number;
-  /** What a caller whose body is too large is told as well, such as a smaller bound of a part. */
+  /** More about the bounds, such as a smaller bound of a part, for the refusal of a body that is too large. */
   readonly smallerBound?: string;
   /** Tokens of its JSON, if it may have more than others. */
   readonly tokensMax?: number;

@@ -1,6 +1,6 @@
 /**
  * Every operation of the service as data: its callers, its input, its answers and its refusals. Routes, clients and the OpenAPI
- * document are made from this table, and what it says is typed: a route that holds, answers or reads what its operation does not
+ * document are made from this table, and it is typed: a route that holds, answers or reads anything that its operation does not
  * list does not compile. Spec § Endpoints.
  */
 

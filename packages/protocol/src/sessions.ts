@@ -32,7 +32,7 @@ export const SessionStep = Type.Object(
 );
 export type SessionStep = Static<typeof SessionStep>;
 
-/** A session as it stands. */
+/** The state of a session. */
 export const Session = Type.Object({
   name: Type.String(),
   language: Type.Enum([...LANGUAGES]),

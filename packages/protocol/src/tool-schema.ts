@@ -1,6 +1,6 @@
 /**
- * Which JSON Schemas a tool may have. Their keywords are those that are listed here and no others, so that what it costs to
- * check a value, and what the check means, does not depend on what a library makes of the rest. JSON Schema, draft 2020-12.
+ * Which JSON Schemas a tool may have. Schemas have only the keywords listed here, so no library decides how long a check takes,
+ * or what it means. JSON Schema, draft 2020-12.
  */
 import { toolSchemaDepthMax } from './limits.ts';
 import { printable } from './printable.ts';

@@ -1,7 +1,7 @@
 /**
- * Which environment variables a job may set. None of them could weaken its cell, since a program may start another one
- * with any environment. Refused are those whose value would have no effect, since the interpreter may have started before
- * there was a job, or would make the program differ from what the receipt describes. Spec § Job submission, an addition.
+ * Which environment variables a job may set. None of them could weaken its cell, since a program may start another one with any
+ * environment. Two kinds are refused: variables without effect, because the interpreter may have started before there was a job,
+ * and variables that would make the program differ from the receipt's description. Spec § Job submission, an addition.
  */
 
 /** Part of every cell: the same for all programs. */

@@ -194,7 +194,7 @@ function openHistory({ store, membership, telemetry: { observer, lastHour }, log
   return observer === NO_OBSERVER ? history : observedHistory(history, { store, observer, log });
 }
 
-/** What is not signed shows nothing to anyone, and a class that isolates nothing has nothing to refuse. */
+/** An unsigned canary shows nothing to anyone, and a class that isolates nothing has nothing to refuse. */
 function openCanaries({ config, store, cells, log }: JobParts): Canaries | null {
   if (cells === null || config.canaries === 'off' || config.attestationMode === 'off') return null;
   const { provider, health } = cells;

@@ -135,7 +135,7 @@ function compared(runs: readonly Run[], checks: readonly Check[], operatorsMin: 
   };
 }
 
-/** The names of what is not the same everywhere, or is not stated. */
+/** The names of members that differ somewhere, or are not stated. */
 function differing(first: Members, others: readonly Members[]): readonly string[] {
   const names = new Set([first, ...others].flatMap((members) => [...members.keys()]));
   return [...names].filter((name) => {
@@ -173,8 +173,8 @@ function givenTo(exported: ExportedJob, receipt: StoredReceipt): Members {
 }
 
 /**
- * The demands of the job. Of which jobs its inputs are outputs, which build made its product, and who answers its tools, is each
- * service’s own; what they are is compared. Without the policy itself its digest is all that there is.
+ * The demands of the job. Each service has its own jobs behind the inputs, its own build of the product and its own answerers of
+ * tools: these are not compared, but the contents are. Without the policy itself its digest is all that there is.
  */
 function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly (readonly [string, string | null])[] {
   const policy = objectIn(exported, EXPORT_OPTIONAL_FILES.policy);
@@ -206,14 +206,14 @@ function endOf(exported: ExportedJob, receipt: StoredReceipt): Members {
   ]);
 }
 
-/** What the program asked its tools and was told, in whichever order: calls that are open at once come as threads get to run. */
+/** The calls of tools and their answers, in any order: calls that are open at once come as threads get to run. */
 function transcriptOf(events: readonly JobEvent[]): string {
   const transcript = new Transcript();
   for (const event of events) transcript.add(event);
   return transcript.text().split('\n').sort().join('\n');
 }
 
-/** The files of a list by their paths and digests, in whichever order it has them. */
+/** The files of a list by their paths and digests, in any order. */
 function artifacts(list: unknown): string {
   const files: readonly unknown[] = Array.isArray(list) ? list : [];
   const lines = files.filter(isJsonObject).map(({ path, sha256 }) => canonicalJson([path, sha256]));

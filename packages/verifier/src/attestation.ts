@@ -98,7 +98,7 @@ export function factsOf(signed: Signed | null, { log, canary }: Beside): Facts {
   };
 }
 
-/** What few predicates have beside the members of all, as they state it, and the labels of a receipt that has them. */
+/** Members of few predicates beside the members of all, as stated, and the labels of a receipt that has them. */
 export function addedFacts({ salt, tenantJobNumber, also = {}, receipt: { labels } }: ExecutionPredicate): Facts {
   const unknown = Object.entries(also).map(([name, value]): [string, string] => [`also.${name}`, canonicalJson(value)]);
   return {

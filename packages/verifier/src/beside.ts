@@ -1,4 +1,4 @@
-/** What is known of a verified statement from elsewhere: where it stands in the log, and what its canary shows. */
+/** Facts about a verified statement from elsewhere: its place in the log, and what its canary shows. */
 import { type CanaryStanding, noCanary } from './canary.ts';
 import { type LogStanding, notLogged } from './log-standing.ts';
 

@@ -60,7 +60,7 @@ function contradicted(reason: string): CanaryStanding {
   return { ...noCanary, checks: [failed('canary', reason)] };
 }
 
-/** What the canary states, once its signature and its digest are right; else why it is not the one that is named. */
+/** The canary's statement, if its signature and its digest are right; else why it is not the named one. */
 async function signedCanary(
   { bytes }: CanaryFile,
   named: NamedCanary,

@@ -67,7 +67,7 @@ function factsOf({ events }: History, chain: RecordVerdict['chain']): Facts {
   return chain.kind === 'broken' ? { first_bad_seq: chain.seq, fault: chain.problem } : ending;
 }
 
-/** A history alone does not show what followed it. A receipt does, because it counts the events. */
+/** A history alone does not show later events. A receipt does, because it counts the events. */
 function noticeOf({ events, end }: History, hasReceipt: boolean): string {
   if (hasReceipt)
     return 'The history is whole, and the receipt belongs to it. Only an attestation shows who made them.';

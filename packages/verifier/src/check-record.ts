@@ -81,7 +81,7 @@ function chainCheck(chain: ChainVerification): Check {
   return passed('chain', `${chain.count} links recomputed${legacy}, head ${chain.head}`);
 }
 
-/** Migrated events alone show nothing. A receipt shows that there are no others. */
+/** Migrated events alone show nothing. A receipt shows that there are no other events. */
 function hashedCheck(chain: ChainVerification): Check | null {
   const isUnhashed = chain.kind === 'intact' && chain.count === 0;
   return isUnhashed ? failed('chain', 'none of the events is hashed: there is nothing to verify') : null;
@@ -110,7 +110,7 @@ interface Sound {
   readonly chain: ChainVerification;
 }
 
-/** A receipt of an older version, or of a recovery, has fewer members. What it does not state is not checked. */
+/** A receipt of an older version, or of a recovery, has fewer members. Members that it does not state are not checked. */
 function contentChecks(sound: Sound): Check[] {
   return [
     checked('chain_summary', summaryProblem(sound), summaryDetail(sound.receipt)),

@@ -83,7 +83,7 @@ export interface Examination {
   readonly isSigned: boolean;
   /** The key that signed, pinned or not; null if no known key did. */
   readonly key_id: string | null;
-  /** What few statements or receipts have: see `addedFacts`. Empty if no known key signed it. */
+  /** Members of few statements or receipts: see `addedFacts`. Empty if no known key signed it. */
   readonly added: Facts;
   /** The result artifact; null if it could not be read. */
   readonly result: Readonly<Record<string, unknown>> | null;

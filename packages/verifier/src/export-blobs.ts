@@ -6,9 +6,9 @@ import { digestPieces, EXPORT_FILES_READ_WHOLE, ExportBounds, exportedFileBytesM
 import { type ExportFiles, type ExportProblem, notAnExport } from './exported-job.ts';
 
 /**
- * The files of an export for `parseExport`. Their sizes are compared with the bounds of an export before any is read.
- * What has a path that no export has is digested, too, so that it can be named.
- * @throws what the platform throws where a file cannot be read, or was changed meanwhile
+ * The files of an export for `parseExport`. Their sizes are compared with the bounds of an export before any is read. A file
+ * whose path no export has is digested, too, so that it can be named. @throws what the platform throws if a file cannot be read,
+ * or was changed meanwhile
  */
 export async function readExportBlobs(blobs: ReadonlyMap<string, Blob>): Promise<ExportFiles | ExportProblem> {
   const bounds = new ExportBounds();

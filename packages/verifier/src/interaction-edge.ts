@@ -1,5 +1,5 @@
 /**
- * The edge between two jobs whose programs talked: what one was given is the beginning of what the other wrote. Both ends are in
+ * The edge between two jobs whose programs talked: the input of one is the beginning of the other's output. Both ends are in
  * their receipts. Uses nothing that only Node has.
  */
 import {
@@ -44,7 +44,7 @@ export function isInteraction({ path, from }: GraphInput): boolean {
   return path === STDIN && from.path === OUTPUT;
 }
 
-/** What was compared of the edge: the digest of what was given, or what is wrong. Both are null if nothing was given. */
+/** The compared digest of the edge, or what is wrong. Both are null if nothing was given. */
 export interface ComparedInteraction {
   readonly sha256: string | null;
   readonly problem: string | null;

@@ -17,7 +17,7 @@ export interface LogOptions {
   readonly logDelay?: string;
 }
 
-/** Reads them. What cannot be read, or is no key, is a `UsageError`. */
+/** Reads them. A file that cannot be read, or is no key, is a `UsageError`. */
 export function readLog({ logKey, witness = [], logState, logConsistency, ...more }: LogOptions): LogExpectation {
   const { afterHead = [], logDelay, acceptReopened = false } = more;
   const given = [logState, ...(logConsistency ?? []), ...witness, ...afterHead].some((path) => path !== undefined);

@@ -51,7 +51,7 @@ export type HeadRelation =
   | { readonly kind: 'one_log'; readonly newest: Checkpoint }
   | { readonly kind: 'forked' | 'changed' | 'not_shown'; readonly problem: string };
 
-/** How two heads stand to each other. All heads, those of the proofs too, are signed by the log. */
+/** The relation of two heads. All heads, those of the proofs too, are signed by the log. */
 export function relationOf(
   [one, other]: readonly [Checkpoint, Checkpoint],
   proofs: readonly Consistency[],

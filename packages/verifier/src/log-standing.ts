@@ -33,7 +33,7 @@ export interface LogExpectation {
   readonly after?: readonly Uint8Array[];
   /** How long after its end a job may reach the log, in milliseconds. */
   readonly delay?: number;
-  /** Whether a later tree of the pinned log is taken, though what the earlier ones had is no longer provable. */
+  /** Whether a later tree of the pinned log is accepted, though the statements of the earlier ones are no longer provable. */
   readonly acceptReopened?: boolean;
 }
 

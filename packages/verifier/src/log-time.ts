@@ -1,6 +1,6 @@
 /**
  * Whether a statement reached the log soon after its job ended. The log signs no times, but a witness says when it saw a head: a
- * statement that this head does not have came later, whatever it says of itself. Uses nothing that only Node has.
+ * statement that this head does not have came later, even if it says otherwise. Uses nothing that only Node has.
  */
 import { type Checkpoint, cosignedAt, type NoteKey, type SignedStatement, type Witnessed } from '@vouchbox/evidence';
 import { type Check, checked, failed } from './report.ts';

@@ -242,7 +242,7 @@ async function provenResult(asked: Asked, log: LogKeys, pass: Pass): Promise<num
   return index;
 }
 
-/** That a receipt is of what was promised. @throws Refusal if it is of something else */
+/** Checks that a receipt belongs to the promised submission. @throws Refusal if it belongs to something else */
 function submissionOf(receipt: Receipt, { submission }: PromisePredicate): string {
   const promised = Object.entries(submission);
   // A receipt that was made by recovery has the outcome alone. It is signed, and it is an answer.

@@ -1,6 +1,6 @@
 /**
- * Reads a file that the command line names: once, whole and bounded. So what is digested is what was parsed, and pipes
- * and `/dev/stdin` work like files.
+ * Reads a file that the command line names: once, whole and bounded. So the digested bytes are the parsed ones, and pipes and
+ * `/dev/stdin` work like files.
  */
 import { Buffer } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';

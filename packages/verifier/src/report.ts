@@ -21,7 +21,7 @@ export interface Report {
   readonly notice: string | null;
 }
 
-/** The report of evidence of which nothing is worth repeating. */
+/** The report on evidence that has no facts worth repeating. */
 export function refusal(exitCode: ExitCode, checks: readonly Check[]): Report {
   return { exitCode, checks, facts: {}, notice: null };
 }

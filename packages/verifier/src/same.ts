@@ -56,7 +56,7 @@ function verdictOf(one: Signed, other: Signed): { readonly word: string; readonl
   return { word: 'NOT COMPARABLE: they are of two jobs', exitCode: EXIT.policy };
 }
 
-/** What the two statements do not have in common, by the names of their members. */
+/** The members in which the two statements differ, by name. */
 function differing(one: Signed, other: Signed): readonly string[] {
   const [first, second] = [one.predicate, other.predicate] as unknown as Readonly<Record<string, unknown>>[];
   const names = new Set([...Object.keys(first ?? {}), ...Object.keys(second ?? {})]);
@@ -64,7 +64,7 @@ function differing(one: Signed, other: Signed): readonly string[] {
   return [...(one.resultSha256 === other.resultSha256 ? [] : ['the result']), ...members];
 }
 
-/** Whoever reads the file says why it cannot be read. */
+/** The reader of the file says why it cannot be read. */
 function envelopeAt(path: string): string {
   try {
     return statSync(path).isDirectory() ? join(path, EXPORT_FILES.envelope) : path;

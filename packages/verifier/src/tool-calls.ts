@@ -1,4 +1,7 @@
-/** The calls of tools in a history: whether what was signed of them follows from the events, and what they were, for a reader. */
+/**
+ * The calls of tools in a history: whether the signed counts and digests follow from the events, and the calls themselves, for a
+ * reader.
+ */
 import {
   canonicalJson,
   type ExecutionPredicate,

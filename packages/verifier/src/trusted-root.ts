@@ -1,6 +1,6 @@
 /**
  * `service-verify trusted-root`: the pinned keys of logs in the form in which Sigstore's tools take them. It names no signer:
- * whose results are taken is told to those tools beside it. docs/decisions/0064 says what they demand.
+ * those tools get the signer's key separately. docs/decisions/0064 says what they demand.
  */
 import { canonicalJson, encodeBase64, logNameOf, type NoteKey, rekorIdOf, spkiOf } from '@vouchbox/evidence';
 import { EXIT } from './exit-code.ts';

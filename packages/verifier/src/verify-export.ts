@@ -94,7 +94,7 @@ function calledTools(exported: ExportedJob, { predicate }: Signed): Facts {
   return 'problem' in history ? {} : callFacts(history.events);
 }
 
-/** Compares every other file of the directory with what was signed. */
+/** Compares every other file of the directory with the signed digests. */
 function attestedChecks(exported: ExportedJob, { predicate, key_id }: Signed): Check[] {
   const { receipt } = predicate;
   const { files } = exported;

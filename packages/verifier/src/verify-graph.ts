@@ -219,7 +219,7 @@ function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport
   const checks: Check[] = [];
   const broken: ExitCode[] = [];
   let isWhole = true;
-  /** Only a good job shows which jobs it stands on. */
+  /** Only a good job shows which jobs it depends on. */
   const isKnown = [...jobs.values()].every(({ state }) => state === 'good');
   for (const { job_id: id, state, detail, inputs } of jobs.values()) {
     checks.push(

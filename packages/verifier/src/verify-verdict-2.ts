@@ -1,6 +1,6 @@
 /**
- * Checks a verdict of version 2: each line is computed again from the signed record of the job that it names, and what
- * follows from the lines by the rules of the judge. docs/GRADING.md.
+ * Checks a verdict of version 2: each line is computed again from the signed record of the job that it names, and the points from
+ * the lines by the rules of the judge. docs/GRADING.md.
  */
 import { canonicalJson, isJsonObject, sha256Hex } from '@vouchbox/evidence';
 import {
@@ -206,7 +206,7 @@ class Examiner {
       throw new Mismatch('its validator read another input');
   }
 
-  /** What a program of the grader started was built of its own source. */
+  /** The product that a program of the grader started was built from its own source. */
   async #checkProduct(name: string, receipt: Attested['receipt']): Promise<void> {
     const build = startedBy(receipt);
     if (build === undefined) return;
@@ -239,7 +239,7 @@ function lacksChecker({ verdict, check }: TestResult2): boolean {
 
 const COMPARED = { code_sha256: COMPARER_SHA256 };
 
-/** What a checker was given beside what it checks: it is the same for all tests. */
+/** The files of a checker beside the one that it checks: they are the same for all tests. */
 function ownFiles(given: unknown): unknown {
   const checked: readonly unknown[] = Object.values(CHECKED_FILES);
   return Array.isArray(given) ? given.filter((file) => !(isJsonObject(file) && checked.includes(file['path']))) : given;

@@ -89,7 +89,7 @@ function verdictFileCheck({ receipt }: Attested, bytes: Uint8Array<ArrayBuffer>)
   );
 }
 
-/** A judge that is known made the form. What it passes on is looked at where it has a form of its own. */
+/** A judge that is known made the form. The parts that it passes on are checked if they have a form of their own. */
 function parseVerdict(bytes: Uint8Array<ArrayBuffer>, known: string | undefined): Verdict | Verdict2 | null {
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused' || !isJsonObject(json.value)) return null;

@@ -72,7 +72,7 @@ interface Job extends Pick<JobDetail, 'status' | 'language' | 'created_at' | 'fi
   readonly requested_spec: Partial<Omit<JobSubmission, 'tools'>>;
 }
 
-/** A job of which the adapter knows only the token. */
+/** A job that the adapter knows only by its token. */
 async function storedJob(client: Client, job_id: string): Promise<readonly [Job, Ended | Problem | null]> {
   const detail = await refusals(client.detail(job_id)).catch((error: AdapterError) => {
     throw error.status === 404 ? new AdapterError(404, 'there is no submission with this token') : error;

@@ -74,7 +74,7 @@ function inBatch<Item>(items: readonly Item[]): readonly Item[] {
   throw new AdapterError(400, `number of submissions in a batch should be less than or equal to ${batchMax}`);
 }
 
-/** What was made of one submission: its error stands in its place, and the tokens of the others are kept. */
+/** The outcome of one submission: a failed one has its error, and the others keep their tokens. */
 async function submitOne(given: unknown, form: TextForm, parts: AdapterParts): Promise<object> {
   try {
     return { token: await submit(objectOf(given, 'submissions'), form, parts) };

@@ -1,8 +1,8 @@
 /**
- * A Judge0 token. If nothing else must be remembered, it is the UUID in the id of the job, which is as long as a token of
- * Judge0. Else it is the id with what Judge0 would have stored beside it: the number of the language as the caller gave it,
- * if it is not the usual one, and a digest of the output that the caller expects. So an adapter keeps nothing, and any of
- * them answers for every job. The program never sees the expected output.
+ * A Judge0 token. If nothing else must be remembered, it is the UUID in the id of the job, which is as long as a token of Judge0.
+ * Else it is the id with the values that Judge0 would have stored beside it: the language's number as the caller gave it, if it
+ * is not the usual one, and a digest of the output that the caller expects. So an adapter keeps nothing, and any of them answers
+ * for every job. The program never sees the expected output.
  */
 import { createHash } from 'node:crypto';
 import { AdapterError } from '../adapter-error.ts';

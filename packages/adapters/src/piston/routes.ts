@@ -80,7 +80,7 @@ const LIMITS = [
   ['memory_limit', 'mem_mb', 2 ** 20],
 ] as const;
 
-/** A limit that is left out, or 0, is the service's default; so is a memory limit of -1, which is none there. */
+/** A limit that is left out, or 0, is the service's default, and so is a memory limit of -1, which Piston takes as no limit. */
 function limitsOf(stage: 'compile' | 'run', body: Body, ceilings: Ceilings): Program['limits'] {
   const limits: Program['limits'] = {};
   for (const [name, limit, unit] of LIMITS) {

@@ -31,7 +31,7 @@ function wordOf({ long, flags }: Option): string {
   return long ?? flags;
 }
 
-/** What may follow an option, where it is one of a list. */
+/** The values of an option that takes one of a list. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   '--language': LANGUAGES,
   '--limit <name=value>': LIMIT_NAMES.map((name) => `${name}=`),

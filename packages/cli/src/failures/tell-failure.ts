@@ -49,7 +49,7 @@ function refusalLine({ message, code, requestId }: ServiceFailure): string {
   return `${message} (${code}, request ${requestId ?? 'unknown'})${next === undefined ? '' : `; ${next}`}`;
 }
 
-/** What the platform's fetch knows beyond "failed", such as a refused connection. */
+/** The details of a failed fetch, such as a refused connection. */
 function causeOf({ cause }: Error): string {
   if (!(cause instanceof Error)) return '';
   const known = cause.cause instanceof Error ? cause.cause : cause;

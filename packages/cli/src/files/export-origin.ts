@@ -40,8 +40,8 @@ export interface Exported {
 }
 
 /**
- * Writes every file of the export below a prefix, the manifest last: what is not whole does not look like an export.
- * @throws WrongAnswer if what came from the service cannot be a job's export
+ * Writes every file of the export below a prefix, the manifest last: an incomplete directory does not look like an export.
+ * @throws WrongAnswer if the service's files cannot be a job's export
  */
 export async function writeExport(
   directory: NewDirectory,

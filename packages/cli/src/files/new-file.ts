@@ -1,4 +1,4 @@
-/** A file that a command makes. What is there already may be evidence or a key, so it is never overwritten. */
+/** A file that a command makes. An existing file may be evidence or a key, so it is never overwritten. */
 import { writeFileSync } from 'node:fs';
 import { UsageError } from '../failures/usage-error.ts';
 

@@ -21,7 +21,7 @@ export function inputFile({ path: name, text, base64, from }: InputFile) {
   return { path, content_base64: base64 ?? Buffer.from(text ?? '').toString('base64') };
 }
 
-/** The files of what may have none, as members of a submission. */
+/** The files, or undefined where a submission may have none. */
 export function withFiles<Holder extends { readonly files?: readonly InputFile[] | undefined }>({
   files,
   ...holder

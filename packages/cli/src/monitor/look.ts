@@ -79,7 +79,7 @@ async function lookOnce(url: string, { keys, seen, acceptReopened, signal }: Loo
 
 const treeOf = (origin: string) => logNameOf(origin)?.tree ?? 0;
 
-/** What nobody has seen yet has no statement. */
+/** An unseen log has no statement. */
 function firstOf({ log }: LogKeys): Pick<Checkpoint, 'origin' | 'size'> {
   return { origin: log.name, size: 0 };
 }

@@ -101,7 +101,7 @@ export function pointsText({ points, pointsMax }: Points, between: string): stri
   return [points, pointsMax].map((number) => Math.round(number * 100) / 100).join(between);
 }
 
-/** The same for a test or a group, some of which count nothing by themselves. */
+/** The points of a test or a group; some count nothing by themselves. */
 export function shareText(won: Points, between: string): string {
   return won.pointsMax === 0 ? '–' : pointsText(won, between);
 }

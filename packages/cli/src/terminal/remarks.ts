@@ -25,10 +25,10 @@ const NO_NETWORK =
 const NAMES_SOCKET = /socket|\/dev\/(tcp|udp)\//;
 const REFUSED = /Operation not permitted|EPERM/;
 
-/** What a cell says instead of beginning the program. */
+/** The reports of a cell that did not begin the program. */
 const NOT_UNPACKED = /^The libraries cannot be unpacked: /;
 
-/** What the submission names that a remark may be about. */
+/** The parts of a submission that a remark may be about. */
 export interface Asked {
   readonly limits?: LimitsInput | undefined;
   /** As they were named. */

@@ -33,7 +33,7 @@ export function countOf(count: number): string {
   return COUNT.format(count);
 }
 
-/** A count with what is counted, whose plural ends in s: `1 line`, `2,000 lines`. */
+/** A count with its noun, whose plural ends in s: `1 line`, `2,000 lines`. */
 export function amountOf(count: number, noun: string): string {
   return `${countOf(count)} ${count === 1 ? noun : `${noun}s`}`;
 }

@@ -18,8 +18,8 @@ export interface PermitBound {
 export type Permit = Disposable;
 
 /**
- * Ends the holder of a permit, because another tenant has the place from now on. Called at most once, while the other takes it,
- * with what the caller should be told. It must not throw.
+ * Ends the holder of a permit, because another tenant has the place from now on. Called at most once, when another tenant takes
+ * the permit, with the words for the caller. It must not throw.
  */
 export type GiveWay = (refusal: ServiceError) => void;
 

@@ -26,7 +26,7 @@ export interface RateDecision {
 export interface RateBudget {
   /** Takes one token of the tenant if there is one. A refused request takes none. */
   spend(tenant: string): RateDecision;
-  /** Takes tokens that the tenant has spent already, even if there are none: it then waits for longer. */
+  /** Takes tokens that the tenant has spent already, even below zero: it then waits for longer. */
   charge(tenant: string, tokens: number): void;
 }
 

@@ -70,7 +70,7 @@ class SharedBudget {
     return this.#budget.left(tenant) >= this.#budget.burst;
   }
 
-  /** At the first request for a while the owner may know of others, so it is told at once. */
+  /** The owner may know of other requests, so the first one after a pause is reported at once. */
   note(tenant: string, tokens: number, isFirst: boolean): void {
     this.#untold.set(tenant, (this.#untold.get(tenant) ?? 0) + tokens);
     this.#tellSoon(isFirst ? 0 : tellMilliseconds);

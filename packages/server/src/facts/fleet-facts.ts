@@ -170,7 +170,10 @@ function canSign({ facts }: LiveNode): boolean {
   return !facts?.signing_problem;
 }
 
-/** Whom to tell of a topic beside this process; null if nobody. Each topic concerns one node, or those that follow it. */
+/**
+ * Where changes of a topic are announced beside this process; null if nowhere. Each topic concerns one node, or those that follow
+ * it.
+ */
 export function addresseeOf(topic: Topic, { spec, node }: About, fleet: Pick<Fleet, 'node' | 'nodes'>) {
   if (topic === 'queue') return executorFor(spec, fleet);
   if (topic === 'outbox' || topic === 'log' || topic === 'promises') return signingNode(fleet);

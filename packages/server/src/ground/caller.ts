@@ -5,7 +5,7 @@ import { ServiceError } from './service-error.ts';
 export type Caller = Whoami;
 
 /**
- * `whatFor` is what needs the scope, as words that follow its name; nothing where the whole operation does.
+ * `whatFor` says what needs the scope, in words that follow the scope's name; empty if the whole operation needs it.
  *
  * @throws ServiceError `insufficient_scope`. Spec § Authentication 3
  */

@@ -1,4 +1,4 @@
-/** The URL without its password, for what others may read. A text that is not a URL is returned unchanged. */
+/** The URL without its password, for texts that others may read. A text that is not a URL is returned unchanged. */
 export function withoutPassword(url: string): string {
   if (!URL.canParse(url)) return url;
   const shown = new URL(url);

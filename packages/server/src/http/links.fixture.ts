@@ -29,7 +29,7 @@ export function memoryLinks(access: Access, { key, job }: { key: string; job: st
   };
 }
 
-/** What a link shows, of jobs in memory: no more than the id, and one blob. */
+/** The contents of a link, from jobs in memory: only the id, and one blob. */
 export function memoryLinked({ owned, blob }: { owned: (caller: Caller, job_id: string) => void; blob: string }) {
   return {
     linked: async (caller: Caller, job_id: string) => {

@@ -23,7 +23,7 @@ export interface BesideOptions {
   readonly build: () => BuildDigests | null;
 }
 
-/** A canary is no use of its pack, and names no other one. */
+/** A canary does not count as a use of its pack, and names no other canary. */
 export function besideReceipts({ canaries, build }: BesideOptions): Beside {
   return {
     used(execution, { tenant }) {

@@ -13,7 +13,7 @@ export interface LongPart {
   pieces(): AsyncIterable<string | Uint8Array>;
 }
 
-/** A JSON value of which some parts are read while it is sent. */
+/** A JSON value that is partly read while it is sent. */
 export class LongJson<T> {
   declare readonly value: T;
   readonly parts: readonly Part[];

@@ -28,7 +28,7 @@ export type Topic =
 
 /** The fact that also decides which of several nodes is woken. */
 export interface About {
-  /** What was queued: a node is woken that can run it. */
+  /** The queued job: a node that can run it is woken. */
   readonly spec?: RequestedSpec;
   /** The node that runs the job. */
   readonly node?: number | null;

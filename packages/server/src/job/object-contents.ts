@@ -1,4 +1,4 @@
-/** Contents of jobs that lie in an object store, under names that are made of what they are. */
+/** Contents of jobs in an object store, under names that follow from the contents. */
 import { subtle } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
 import { Turns } from '../ground/waiting/turns.ts';

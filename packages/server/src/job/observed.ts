@@ -1,6 +1,6 @@
 /**
  * Reports the events of jobs to the operator's instruments. It wraps the stages, which do not know of it. The end of a job is
- * reported as the store has it, whichever stage ended it. Canaries are no tenant's, and are not counted.
+ * reported as the store has it, whichever stage ended it. Canaries belong to no tenant, and are not counted.
  */
 import { CANARY_TENANT } from '@vouchbox/evidence';
 import { isTerminal } from '@vouchbox/protocol';
@@ -18,7 +18,7 @@ export interface ObservedOptions {
   readonly log: Log;
 }
 
-/** A history whose observer is told of each stored change. */
+/** A history that reports each stored change to an observer. */
 export function observedHistory(history: History, { store, observer, log }: ObservedOptions): History {
   const committed = async <Answer>(change: Promise<Answer>): Promise<Answer> => {
     const began = performance.now();

@@ -1,4 +1,4 @@
-/** Notices when an object store answers again after it did not, whoever asked it. */
+/** Notices when an object store answers again, for all its users. */
 import { ObjectError, type ObjectStore } from './object-store.ts';
 
 /** Wraps the store. `onReturn` is called after the first request that succeeds after one or more that failed. */

@@ -238,7 +238,7 @@ export interface CellRequest extends CellKind {
   readonly aheadUntil?: AbortSignal;
 }
 
-/** The parts of which a cell of a kind would be made now. */
+/** The parts that a cell of this kind would be made of now. */
 export interface CellOrigin {
   /** One kind serves every request of it, whether the request names its pack or not. */
   readonly kind: string;

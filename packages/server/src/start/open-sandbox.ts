@@ -43,7 +43,7 @@ export async function openSandbox(config: Config, instance: string): Promise<Ope
 
 /** A job may write, beside its input, as much as this many files of the largest size together. */
 const workFilesOfFullSize = 2;
-/** What is most of all input: a checker is given the input of a test, its output, and what is expected. */
+/** A checker needs the most inputs: the input of a test, its output, and the expected output. */
 const checkedFilesBytesMax = 3 * blobBytesMax;
 
 async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {

@@ -32,8 +32,8 @@ export type Methods<Known extends Commands> = {
 export const WITHOUT_TENANT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation']);
 
 /**
- * Changes that need not be on disk when they are answered: a later change says that all of them are there, and its commit
- * puts them on disk with it. What is lost before that was nobody's.
+ * Changes that need not be on disk when they are answered: a later change says that all of them are there, and its commit puts
+ * them on disk with it. Earlier losses concern nobody.
  */
 export const LAGGING: ReadonlySet<string> = new Set<keyof Writes>(['addPiece']);
 

@@ -10,7 +10,7 @@ import type { StoreError } from './store-error.ts';
 export interface NodeFacts {
   readonly version: string;
   readonly roles: readonly NodeRole[];
-  /** What its cells are; null if it makes none. */
+  /** The class of its cells; null if it makes none. */
   readonly executor: ExecutorFacts | null;
   /** The key that it signs with; null if it does not sign. */
   readonly signs_with: string | null;
@@ -92,8 +92,8 @@ export interface Fleet extends FleetCommands {
    */
   tell(topic: string, to: number | 'followers'): void;
   /**
-   * Hears what is told of a topic until it is disposed. Once the store has noted that, the topic is heard once, because
-   * something may have been told before.
+   * Hears the messages of a topic until it is disposed. Once the store has noted that, the topic is heard once, because something
+   * may have been told before.
    */
   follow(topic: string): Disposable;
   listen(listener: FleetListener): void;

@@ -103,7 +103,7 @@ export interface GradingProgramTable extends GradingKeyColumns {
 
 export interface GradingTestTable extends GradingKeyColumns {
   position: number;
-  /** What every step asks of a test, without its texts: JSON. */
+  /** The members of a test that every step needs, without its texts: JSON. */
   head: string;
   /** The facts of a test that every step needs, without its texts: JSON. */
   content: string;

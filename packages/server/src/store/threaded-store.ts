@@ -127,7 +127,7 @@ type Runs = Pick<
   | 'deleteEnded'
 >;
 
-/** Characters of receipts that wait for whoever awaited the ends of their jobs. */
+/** Characters of receipts that are kept for callers who awaited the ends of their jobs. */
 const endCharsMax = 2 ** 20;
 /** Less than the shortest retention. */
 const sharedResultMilliseconds = 20_000;
@@ -137,7 +137,7 @@ function runsOver(change: Change, sides: Sides): Runs {
   const { fleet, reads } = sides;
   // Another node may remove a job, but never sooner after its end than this.
   const results = new ShortResults(undefined, fleet === null ? Number.POSITIVE_INFINITY : sharedResultMilliseconds);
-  /** The ends of jobs that were awaited. Whoever waited asks for it once. */
+  /** The ends of jobs that were awaited. A caller that waited asks for it once. */
   const ends = new Kept<GradedJobEnd>({
     sizeMax: endCharsMax,
     sizeOf: ({ receipt_json }) => receipt_json?.length ?? 0,
@@ -191,7 +191,7 @@ function runsOver(change: Change, sides: Sides): Runs {
   };
 }
 
-/** Adds events to jobs, and gives them to whoever follows. */
+/** Adds events to jobs, and gives them to their followers. */
 function eventsOver(
   change: Change,
   { reads, writes }: Sides,

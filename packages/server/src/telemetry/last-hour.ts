@@ -1,8 +1,8 @@
 /**
- * What a node counts of the last hour, minute by minute: how jobs ended, how long they waited and ran, and how many there
- * were at once. It is in memory, from the start of the node on, and bounded: a minute keeps 64 durations of each kind,
- * drawn at random, of the 200 tenants that had jobs last. A tenant is told of its own jobs alone, and of the queue, which
- * the status tells everyone.
+ * What a node counts of the last hour, minute by minute: how jobs ended, how long they waited and ran, and how many there were at
+ * once. It is in memory, from the start of the node on, and bounded: a minute keeps 64 durations of each kind, drawn at random,
+ * of the 200 tenants that had jobs last. A tenant learns of its own jobs alone, and of the queue, which the status shows to
+ * everyone.
  */
 import type { ServiceStatus, TerminalStatus } from '@vouchbox/protocol';
 import { TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';
@@ -43,7 +43,7 @@ export class LastHour {
     if (duration_ms !== null) minute.runs.add(duration_ms);
   }
 
-  /** What a tenant is told: a number for each minute, the oldest first. */
+  /** The answer to a tenant: a number for each minute, the oldest first. */
   of(tenant: string): HourOfTenant {
     const now = this.#minuteNow();
     const first = Math.min(now, Math.max(this.#began, now - minutesMax + 1));

@@ -5,7 +5,7 @@ import { METRICS_MEDIA_TYPES, type MetricsFormat } from './metrics-format.ts';
 
 /** The current jobs of a tenant, and the bounds that apply to them. */
 export interface TenantJobs {
-  /** Every language once, including those without a job: the series are the same whatever a tenant runs. */
+  /** Every language once, including those without a job: the series do not depend on a tenant's jobs. */
   readonly languages: readonly { readonly language: Language; readonly queued: number; readonly running: number }[];
   /** Jobs of the tenant that may wait. */
   readonly queueCapacity: number;

@@ -52,7 +52,7 @@ export class Checker {
     await this.#waiting.at(-1)?.promise;
   }
 
-  /** Ends the thread, whatever it does. Open requests get no answer. */
+  /** Ends the thread, even in the middle of its work. Open requests get no answer. */
   stop(): void {
     this.#worker.terminate();
   }

@@ -6,7 +6,7 @@ import type { GraphFindings } from './graph-findings.ts';
 /** Calls of tools that are shown. */
 const callsMax = 200;
 
-/** `incomplete`: the job is good or whole, and one that it stands on is missing or unbound. */
+/** `incomplete`: the job is good or whole, but one that it depends on is missing or unbound. */
 export type PageVerdict = ExaminationVerdict | 'incomplete';
 
 export interface Findings extends Omit<Examination, 'events' | 'brokenAt' | 'result' | 'verdict'> {

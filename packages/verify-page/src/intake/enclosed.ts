@@ -6,7 +6,7 @@ import { decodeBase64 } from '@vouchbox/evidence';
 import type { DroppedFile } from './export-files.ts';
 
 export interface Enclosed extends DroppedFile {
-  /** How many bytes of the file are the page, and their digest, as whoever saved it says. */
+  /** How many bytes of the file are the page, and their digest, as its maker states them. */
   readonly pageBytes: string;
   readonly pageDigest: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Makes an export of what somebody dropped: a directory, an archive of one, or an envelope with its result. Names are
- * only keys of a map here; nothing is written anywhere.
+ * Makes an export of the dropped files: a directory, an archive of one, or an envelope with its result. Names are only keys of a
+ * map here; nothing is written anywhere.
  */
 import {
   EXPORT_FILES,

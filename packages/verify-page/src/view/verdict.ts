@@ -12,7 +12,7 @@ interface VerdictWords {
   readonly text: string;
 }
 
-/** `no-key`: what was given as a key is none, which says nothing about the result. `unsigned`: there is no attestation. */
+/** `no-key`: the given text is no key, which says nothing about the result. `unsigned`: there is no attestation. */
 export type ShownVerdict = PageVerdict | 'no-key' | 'unsigned';
 
 const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
@@ -135,7 +135,7 @@ const ADDED: Readonly<Record<string, string>> = {
   labels: 'Labels',
 };
 
-/** Whoever made the files may have put in anything, so only so much of it is shown. */
+/** The maker of the files may have put in anything, so only so much of it is shown. */
 const addedMax = 16;
 
 function addedRows(added: Findings['added']): [string, string][] {

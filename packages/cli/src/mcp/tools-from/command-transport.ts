@@ -68,7 +68,7 @@ export class CommandTransport implements Transport {
     while (this.#readOne());
   }
 
-  /** False once there is no whole message more. What is none is left out. */
+  /** False once no whole message is left. Words that are no setting are left out. */
   #readOne(): boolean {
     try {
       const message = this.#buffer.readMessage();

@@ -1,4 +1,4 @@
-/** Schemas of other servers, reduced to what a service accepts. */
+/** Schemas of other servers, reduced to the keywords that a service accepts. */
 import { canonicalJson } from '@vouchbox/evidence';
 import { schemaProblem, toolSchemaBytesMax } from '@vouchbox/protocol';
 

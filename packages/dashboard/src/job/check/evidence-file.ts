@@ -1,7 +1,7 @@
 /**
  * The file that a job is handed on in: an archive of its export, or the verify page with that archive behind it. The page is
- * there byte for byte, and what follows it is a block of data, which no browser runs: the digest of the page can be compared
- * with that of the one which a service serves.
+ * there byte for byte, and a block of data follows it, which no browser runs: so the digest of the page can be compared with that
+ * of the page which a service serves.
  */
 import { type ExportChoice, encodeBase64, exportFiles, sha256Hex } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';

@@ -53,8 +53,8 @@ export function peerOf(address: string): string {
 }
 
 /**
- * Two numbers that stand still show a stuck reader: bytes of pieces that were accepted whole, and what is left of the
- * piece in flight. Only the handle knows the latter; Node's own socket timeout reads it there too.
+ * A reader is stuck if neither number changes: the bytes of pieces that were accepted whole, and the rest of the piece in flight.
+ * Only the handle knows the latter; Node's own socket timeout reads it there too.
  */
 export function noteProgress(connection: Connection, now: number): void {
   const { socket } = connection;

@@ -73,7 +73,7 @@ export class Connections implements Disposable {
     connection.requests += 1;
     connection.answers.push(response);
     onAnswerEnd(response, () => this.#answerEnded(connection, response));
-    // The longest wait that starts now still fits into what is left of the connection's life.
+    // The longest wait that can start now and still end within the connection's life.
     const age = performance.now() - connection.openedAt;
     if (age > this.#bounds.connectionMilliseconds / 2) response.shouldKeepAlive = false;
     return true;

@@ -29,7 +29,7 @@ export interface TransportBounds {
   readonly bodyBytesPerSecond: number;
   /** The time without one byte accepted by the socket while there is something to send. */
   readonly writeProgressMilliseconds: number;
-  /** From accept to close, whatever happens in between. */
+  /** From accept to close, in every case. */
   readonly connectionMilliseconds: number;
   /**
    * Between the end of an answer and the first byte of the next request. Longer than the idle time of usual proxies.

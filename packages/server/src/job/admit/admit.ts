@@ -293,7 +293,7 @@ function filesOf({ program, interactor }: Keyed): readonly StoredFile[] {
 }
 
 /**
- * The digest that the key stands for from now on, and the job it stood for before. The store is asked for both at once.
+ * The digest of the key from now on, and the job that had the key before. The store is asked for both at once.
  */
 async function lookedUp(asked: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
   const { tenant, key } = asked;

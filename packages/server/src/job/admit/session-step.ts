@@ -15,7 +15,7 @@ import { ServiceError } from '../../ground/service-error.ts';
 import { sessionModule } from '../../sandbox/cell/session-module.ts';
 import { quoted, refusal } from './refuse.ts';
 
-/** What may be among the inputs of the service's own, and whose it is. */
+/** The service's own inputs, and the feature that each belongs to. */
 const OWN_PLACES = [
   [SESSION_FILES.inputs, "is the place of the service's own files of a session"],
   [LIBRARIES_FILE, 'is the place of the libraries'],

@@ -106,7 +106,7 @@ export function parseSubmission(body: unknown): ParsedSubmission {
   return pair;
 }
 
-/** Members of a run, of which a build has none. */
+/** Members of a run that a build must not have. */
 const OF_A_RUN = ['stdin', 'args', 'env', 'outputs', 'large_outputs', 'product', 'interactor'] as const;
 
 /** A build, whose limits are those of compilers, and whose one output is the product. */

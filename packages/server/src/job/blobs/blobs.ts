@@ -150,7 +150,7 @@ async function receive(tenant: string, upload: Upload, options: Receiving): Prom
   return { isKnown: known !== null, stored: { blob: `sha256:${sha256}`, size_bytes, expires_at } };
 }
 
-/** Reads the known bytes, so that a caller is told of other content. Returns its size. */
+/** Reads the known bytes too, so that a caller learns of other content. Returns its size. */
 async function compare({ sha256, chunks }: Upload): Promise<number> {
   const hash = createHash('sha256');
   let bytes = 0;

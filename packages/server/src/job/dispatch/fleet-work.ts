@@ -35,7 +35,7 @@ export interface FleetWorkOptions {
   /** The nudges of this process alone: what it heard from others is not repeated to them. */
   readonly nudges: Nudges;
   readonly dispatcher: Pick<Dispatcher, 'lookAgain' | 'stop' | 'isFull'>;
-  /** Another node to wake; null if there is none. */
+  /** Another node to wake; null if none needs it. */
   readonly anotherExecutor: () => number | null;
   readonly log: Log;
   /** Called with how many jobs of nodes that are gone were ended, or given back to the queue. */

@@ -1,4 +1,4 @@
-/** A launched job as the dispatcher sees it: what it holds, how to stop it, and when it is over. `launch.ts` runs it. */
+/** A launched job as the dispatcher sees it: its resources, how to stop it, and when it is over. `launch.ts` runs it. */
 import type { RunningCell, StopCause } from '../../sandbox/sandbox.ts';
 import type { QueuedJob } from '../../store/records/rows.ts';
 import type { Log } from '../../telemetry/log/log.ts';

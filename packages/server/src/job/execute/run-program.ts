@@ -45,7 +45,7 @@ export interface JobDependencies {
   readonly beside?: Beside;
   readonly log: Log;
   readonly memory: JobMemory;
-  /** What was read lately and had its digest. */
+  /** Bytes that were read lately and had their digest. */
   readonly products: ReturnType<typeof keptProducts>;
   /** Aborts when the process gives up on events that it could not store. */
   readonly giveUp: AbortSignal;

@@ -145,8 +145,8 @@ export function inline(path: string, text: string): StoredFile {
 }
 
 /**
- * An input whose content is shown to nobody: it is stored where no caller can name it. @throws GradingProblem if it is larger
- * than a blob may be, as only a judge's input can be
+ * A secret input: it is stored where no caller can name it. @throws GradingProblem if it is larger than a blob may be, as only a
+ * judge's input can be
  */
 export async function held(
   path: string,

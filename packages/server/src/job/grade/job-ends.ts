@@ -1,4 +1,4 @@
-/** The ends of gradings' jobs, as far as their gradings ask. */
+/** The ends of gradings' jobs, in the detail that gradings need. */
 import type { Receipt } from '@vouchbox/protocol';
 import { compilerProblem } from '@vouchbox/protocol/grading';
 import type { JobKey } from '../../store/records/rows.ts';

@@ -19,7 +19,7 @@ export interface PlannedJob {
   readonly test: number | null;
 }
 
-/** The end of a job, as far as its grading asks. */
+/** The end of a job, in the detail that its grading needs. */
 export interface JobEnd {
   readonly job_id: string;
   readonly receipt_sha256: string;

@@ -36,7 +36,7 @@ import { gradersOf, type StoredProgram } from './grading-body.ts';
 import { PROGRAM, type StepJob } from './plan-run.ts';
 
 export interface StepOptions extends GradedJobsOptions {
-  /** What all blobs of a tenant may have together. */
+  /** The bytes that all blobs of a tenant may have together. */
   readonly blobBytesMax: number;
 }
 

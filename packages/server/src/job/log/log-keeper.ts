@@ -23,7 +23,7 @@ import { type WitnessAddress, Witnesses, type WitnessStanding } from './witnesse
 export interface LogKeeperOptions {
   readonly store: Pick<Store, 'logState' | 'openLog' | 'reopenLog' | 'sequenceLog' | 'storeLogHead' | 'logRanges'>;
   readonly dataDir: string;
-  /** The host of which the log has its name. */
+  /** The host in the name of the log. */
   readonly host: string;
   readonly keys: { readonly current: () => SigningKey };
   readonly witnesses?: readonly WitnessAddress[];

@@ -1,5 +1,5 @@
 /**
- * The digests of what runs: of the service's own files as they are on disk when it starts, and of the programs in C that start
+ * The digests of the running code: the service's own files as they are on disk when it starts, and the programs in C that start
  * its cells. Node, the libraries of others and what is loaded later are not in them.
  */
 import { createHash } from 'node:crypto';

@@ -13,7 +13,7 @@ export interface Wanted {
 const CELLS_MAX = 64;
 
 /**
- * Plans one cell of each kind, then a second, and so on, as far as the memory goes. A kind of unknown size gets one cell, which
+ * Plans one cell of each kind, then a second, and so on, until the memory is used. A kind of unknown size gets one cell, which
  * shows the size. Returns a number for each kind, in the given order.
  */
 export function planParking(kinds: readonly Wanted[], bytesMax: number): readonly number[] {

@@ -13,7 +13,10 @@ import type { Breach } from './watch/watch.ts';
 
 /** How long nothing must have passed before processor time is read. Then it is read again after twice as long, and so on. */
 const QUIET_MILLISECONDS = 100;
-/** What a program that waits may use of a time: a part of it, and so many milliseconds. gVisor alone uses half of that. */
+/**
+ * The time that a waiting program may use: a part of the time that passes, and so many milliseconds. gVisor alone uses half of
+ * that.
+ */
 const WAITING = { part: 0.08, milliseconds: 15 };
 /** The same of the time in which it was killed: the kernel takes it down on its account. */
 const KILLED = { part: 0.12, milliseconds: 100 };
@@ -66,7 +69,7 @@ class Shared {
       const cpu = this.sides.map((side) => side.cpuMilliseconds());
       this.readings = [...this.readings.slice(-1), { at, areFull, cpu }];
     } catch {
-      return; // A cell is gone: its end says what there is to say.
+      return; // A cell is gone: its end has the reason.
     }
     this.#timer = setTimeout(() => this.#look(), at - this.#movedAt).unref();
   }
@@ -92,7 +95,7 @@ export class Side implements InteractionSide {
     return this.#shared.sides.find((side) => side !== this) as Side;
   }
 
-  /** The program is released. What it writes is delivered to the other from now on. */
+  /** The program is released. Its output is delivered to the other from now on. */
   begin(part: Part): void {
     const { stdin, stdout } = part.pipes;
     this.#part = part;
@@ -139,7 +142,7 @@ export class Side implements InteractionSide {
 
   /**
    * The other learns of it when the program is over, so that it cannot seem to have ended first. A program that closes its output
-   * and goes on has said all.
+   * and goes on writes no more.
    */
   #closed(): void {
     this.#isClosed = true;

@@ -4,7 +4,7 @@
  */
 import type { Language } from '@vouchbox/protocol';
 
-/** The fixed environment of a program. In the `system` pack there are no other variables. */
+/** The fixed environment of a program. The `system` pack sets no other variables. */
 export const ENVIRONMENT: readonly string[] = [
   'PATH=/opt/svc/bin:/usr/local/bin:/usr/bin:/bin',
   'HOME=/tmp',
@@ -17,8 +17,8 @@ export const ENVIRONMENT: readonly string[] = [
 ];
 
 /**
- * What a job that asks for it gets besides. Other languages iterate in an order that needs no seed, or have no variable for
- * theirs, as Lua and Java's immutable sets.
+ * Variables for a job that asks to be reproducible. Other languages iterate in an order that needs no seed, or have no variable
+ * for theirs, as Lua and Java's immutable sets.
  */
 export const FIXED_SEEDS: readonly string[] = ['PYTHONHASHSEED=0', 'PERL_HASH_SEED=0', 'PERL_PERTURB_KEYS=0'];
 

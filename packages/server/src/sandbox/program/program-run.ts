@@ -35,7 +35,9 @@ export interface RunEnd {
   readonly diagnostics: string;
 }
 
-/** Of the program without what compiled it. Wall time is its own, or what is left of the job's after some milliseconds. */
+/**
+ * The program's own usage, without its compiler's. Wall time is its own, or what is left of the job's after some milliseconds.
+ */
 export interface ProgramAlone extends Pick<ProgramUsage, 'account'> {
   readonly cpuMilliseconds: number;
   readonly wall: { readonly milliseconds: number } | { readonly afterMilliseconds: number };
@@ -97,7 +99,7 @@ export class ProgramRun implements RunningCell, Disposable {
     const { cpuMilliseconds: counted, memoryPeakBytes, alone, ...end } = await this.#options.over();
     this.#watch[Symbol.dispose]();
     const cpuMilliseconds = counted === null ? null : Math.max(counted, this.#watch.cpuMillisecondsSeen);
-    // What runs in a build once its compiler has succeeded hands the product over: nothing of it is the program.
+    // In a build, the process that runs after its compiler only hands the product over: nothing of it is the program.
     const isBuild = program.compilerOptions !== undefined;
     const isCompiling = end.isCompiling || isBuild;
     const counters: Omit<Counters, 'hasFullFile'> = {
@@ -128,7 +130,7 @@ export class ProgramRun implements RunningCell, Disposable {
       ...violationsOf(ending, { ...counters, hasFullFile }, limits),
       ...(ofTools === null ? [] : [ofTools]),
     ];
-    // What never ran is not said to lack what it would have written.
+    // A program that never ran does not lack outputs.
     const left = [...outputs.violations, ...(large?.violations ?? [])].filter(
       ({ type }) => !isCompiling || type !== 'output_missing',
     );

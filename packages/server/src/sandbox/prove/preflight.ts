@@ -134,7 +134,7 @@ export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'
   };
 }
 
-/** What fails leaves no cells. */
+/** A failed trial leaves no cells. */
 async function orNone(proof: Promise<void>, cells: Candidate): Promise<void> {
   try {
     await proof;

@@ -23,21 +23,24 @@ export function blobsNamed(files: readonly StoredFile[]): readonly string[] {
   return [...new Set(files.filter(isNamed).map(blobNameOf))];
 }
 
-/** The name by which to find the blob of a file: the digest of an upload, or with a word before it that of what was copied. */
+/** The name by which to find the blob of a file: the digest of an upload, or a word and the digest of a copy. */
 export function blobNameOf(file: NamedFile): string {
   if (isHeld(file)) return heldNameOf(digestOf(file));
   return isOutput(file) ? copyNameOf(digestOf(file)) : digestOf(file);
 }
 
 /**
- * A copy of an output, which is kept for the jobs that name it, has a name that is no digest. So no caller finds it, and it
- * is no upload: whoever names the digest must be able to name the output.
+ * A copy of an output, which is kept for the jobs that name it, has a name that is no digest. So no caller finds it, and it is no
+ * upload: a caller that names the digest must be able to name the output.
  */
 export function copyNameOf(sha256: string): string {
   return `output:${sha256}`;
 }
 
-/** The same for what a grading holds. It counts as nothing that the tenant uploaded: there is no more of it than in gradings. */
+/**
+ * A blob of a grading is named in the same way. It counts as nothing that the tenant uploaded: there is no more of it than in
+ * gradings.
+ */
 export function heldNameOf(sha256: string): string {
   return `${HELD}${sha256}`;
 }

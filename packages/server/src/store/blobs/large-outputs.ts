@@ -90,7 +90,7 @@ export async function storeLargeOutputs(
   });
 }
 
-/** Whether a job with this specification has large outputs to tell of, none at least. */
+/** Whether a job with this specification states its large outputs, even if there are none. */
 export function asksForLargeOutputs(requested_spec: string): boolean {
   return requested_spec.includes(ASKING);
 }

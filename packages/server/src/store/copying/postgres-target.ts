@@ -71,7 +71,7 @@ export class PostgresTarget implements AsyncDisposable {
     this.#session.begin('isolation level read committed');
   }
 
-  /** Sends the rows, and waits after each batch. `onRows` is told how many were written. */
+  /** Sends the rows, and waits after each batch. `onRows` gets the number of written rows. */
   async write(table: CopiedTable, rows: Iterable<CopiedRow>, onRows: (count: number) => void): Promise<TableSum> {
     const places = table.columns.map((_, index) => `$${index + 1}`).join(', ');
     const sql = `insert into "${table.name}" (${quoted(table.columns)}) values (${places})`;

@@ -112,7 +112,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   const { json, receipt_sha256 } = sealReceipt(receiptOf(input, facts));
   const { tenant, job_id, finished_at } = input;
   together(db, () => {
-    // Drawn here and not when it is signed, so that whoever signs the job signs the same.
+    // Drawn here and not when it is signed, so that every signer of the job signs the same.
     const salt = randomBytes(saltBytes).toString('hex');
     insertReceipt.send(db, {
       tenant,

@@ -52,9 +52,9 @@ export interface KeyRegistration extends RegisteredKey {
 }
 
 /**
- * Says which key this node signs with. If a living node signs with a key that this one does not replace, that key is
- * returned and nothing is stored. A rotation replaces the key of this node, whatever the others use. Every node can then
- * check what retired keys signed, such as before the store had several nodes.
+ * Says which key this node signs with. If a living node signs with a key that this one does not replace, that key is returned and
+ * nothing is stored. A rotation replaces the key of this node, and no other node's. Every node can then check what retired keys
+ * signed, such as before the store had several nodes.
  */
 export async function registerKey(
   db: StoreDatabase,
@@ -72,7 +72,7 @@ export async function registerKey(
 
 /**
  * A key of a living node that this one does not replace; null if there is none. A node keeps the key that it named last until it
- * signs with the next: after a rotation another may start first. What was replaced itself replaces nothing, whoever has it.
+ * signs with the next: after a rotation another may start first. A replaced key itself replaces nothing.
  */
 async function foreignKey(
   db: StoreDatabase,

@@ -93,7 +93,7 @@ async function blobsOf(db: StoreDatabase, { tenant, blobs, held }: GradingAdmiss
   return found;
 }
 
-/** The grading of a key, and the digest that it stands for. */
+/** The grading that was made with a key, and its digest. */
 export function findGradingByKey(
   db: StoreDatabase,
   asked: { readonly tenant: string; readonly key: string },

@@ -83,7 +83,7 @@ export function extendChain(db: StoreDatabase, job: ChainedJob, parts: readonly 
   return linked;
 }
 
-/** Events as whoever follows the job is to get them; null if nobody does, or if they have runs or are many. */
+/** Events for the followers of the job; null if nobody follows, or if the events have runs or are many. */
 export function eventsToFollow({ rows, runs }: LinkedEvents, isFollowed: boolean): readonly StoredEvent[] | null {
   if (!isFollowed || runs.length > 0 || rows.length > followedMax) return null;
   return rows;

@@ -12,7 +12,7 @@ export const HISTORY_COLUMNS = HISTORY;
 /** The columns of one event. */
 export type HistoryRow = Columns<typeof HISTORY_COLUMNS, string>;
 
-/** An event with the length of its data, in UTF-16 units, in the place of its data. */
+/** An event with the length of its data, in UTF-16 units, instead of its data. */
 type Head = Columns<typeof HISTORY_COLUMNS, number>;
 
 type Columns<Names extends readonly (keyof StoredEvent)[], Data> = {

@@ -120,7 +120,7 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
   return { kind: 'created', job: freshSummary(input) };
 }
 
-/** The job that a key of this tenant stands for. Nothing is created. */
+/** The job that was made with a key of this tenant. Nothing is created. */
 export async function findByIdempotencyKey(
   db: StoreDatabase,
   { tenant, key }: { tenant: string; key: string },
@@ -140,7 +140,7 @@ async function earlierAdmission(db: StoreDatabase, { tenant, idempotency }: Admi
   return { kind: 'replayed', job: earlier.job, peer: earlier.peer };
 }
 
-/** A build of the same program that has succeeded: whoever asks gets it in place of another job. The key is not used up. */
+/** A successful build of the same program: any caller gets it in place of another job. The key is not used up. */
 async function earlierBuild(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
   const { tenant, build_sha256, graded } = input;
   const job_id = build_sha256 === undefined ? null : await madeBefore(db, { tenant, build_sha256 });

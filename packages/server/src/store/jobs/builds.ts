@@ -1,6 +1,6 @@
 /**
- * Builds of programs: which of them a job may start the product of, and which is there already for a program that is to be
- * built. Both are asked within one tenant, so nothing that another tenant built is ever started.
+ * Builds of programs: which products a job may start, and which build exists already for a program that is to be built. Both are
+ * asked within one tenant, so nothing that another tenant built is ever started.
  */
 import { sha256Hex } from '@vouchbox/evidence';
 import type { RequestedSpec, StoredFile, StoredProduct, StoredSpec } from '@vouchbox/protocol';
@@ -70,7 +70,7 @@ async function productOfKey(
   return product?.job_id === job_id && file !== undefined ? { product, file } : null;
 }
 
-/** The build of this digest whose product is there; null if there is none. */
+/** The build of this digest whose product is kept; null if there is none. */
 export async function madeBefore(db: StoreDatabase, asked: Omit<BuildTable, 'job_id'>): Promise<string | null> {
   const found = await selectLatest.first(db, asked);
   if (found === null) return null;

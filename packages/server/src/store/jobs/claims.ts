@@ -1,8 +1,8 @@
 /**
- * Which node has taken which job, in a store that several nodes share. A node takes a queued job before it prepares a
- * cell for it, and a job that starts at once in the transaction that accepts it. The end of a job removes its claim. A
- * claim of a node that no longer has a row has no effect: another node ends the job, or takes it from the queue.
- * In a store for one process there are no claims: what every job does with them does nothing there.
+ * Which node has taken which job, in a store that several nodes share. A node takes a queued job before it prepares a cell for
+ * it, and a job that starts at once in the transaction that accepts it. The end of a job removes its claim. A claim of a node
+ * that no longer has a row has no effect: another node ends the job, or takes it from the queue. A store for one process has no
+ * claims: every use of them does nothing there.
  */
 import { sql } from 'kysely';
 import { deleteBy, hasIn, insertOf, JOB, same, selectBy } from '../by-column.ts';
@@ -88,8 +88,8 @@ function isPairOf(asked: Abilities & { slots: number }) {
 }
 
 /**
- * Goes through the tenant's queue in its order and stops as soon as it has found enough. What else it asks about a job is
- * asked in subqueries, and not in joins, which a planner could begin with all jobs of the tenant.
+ * Goes through the tenant's queue in its order and stops as soon as it has found enough. Its other questions about a job are
+ * subqueries, not joins, which a planner could begin with all jobs of the tenant.
  */
 const selectUnclaimed = prepared((db, asked: UnclaimedAsked) =>
   db
@@ -167,7 +167,7 @@ export function endClaim(db: StoreDatabase, { tenant, job_id }: JobKey): void {
   if (nodeOf(db) !== null) deleteClaim.send(db, { tenant, job_id });
 }
 
-/** What this node has taken, in the store's own view. */
+/** The jobs that this node has taken, in the store's own view. */
 export async function takenJobs(db: StoreDatabase): Promise<readonly TakenJob[]> {
   const rows = await selectTaken.all(db, { node: requireNode(db) });
   return rows.map(({ created_at, started_at, ...job }) => ({ ...job, started_at: started_at ?? created_at }));

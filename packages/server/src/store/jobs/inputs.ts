@@ -1,6 +1,6 @@
 /**
- * Finds the bytes that files of a submission name: an upload, or an output of a job that has ended. An output is looked up
- * once. Whoever sends a submission again gets the answer of the first time, also where the output is gone.
+ * Finds the bytes that files of a submission name: an upload, or an output of a job that has ended. An output is looked up once.
+ * A repeated submission gets the answer of the first time, even if the output is gone.
  */
 import type { OutputFile, OutputName, ResolvedOutput, StoredSpec, UploadedFile } from '@vouchbox/protocol';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
@@ -23,7 +23,7 @@ export interface InputsAsked {
   readonly mayReadJobs: boolean;
 }
 
-/** The bytes that a file stands for. */
+/** The bytes of a named file. */
 export interface Input {
   /** `sha256:` and 64 hex digits. */
   readonly blob: string;
@@ -63,7 +63,7 @@ const selectEarlier = prepared((db, { tenant, key }: { tenant: string; key: stri
 
 const selectStored = selectBy('job_specs', JOB, ['requested_spec', 'evidence']);
 
-/** The bytes that each file stands for, in the same order; null for a file that the tenant does not have. */
+/** The bytes of each named file, in the same order; null for a file that the tenant does not have. */
 export async function inputs(db: StoreDatabase, asked: InputsAsked): Promise<readonly (Input | null)[]> {
   const found: (Input | null)[] = [];
   for (const file of asked.files) found.push(await inputOf(db, file, asked));

@@ -118,7 +118,7 @@ async function chosenJobs(
       continue;
     }
     const slots = slotsOf(next.jobs[0]);
-    // A pair waits until both slots are free, and no later job overtakes it. Where there are no two, its end says so.
+    // A pair waits until both slots are free, and no later job overtakes it. A single job's end says so.
     if (slots > left && choice.slots >= PAIR_SLOTS) break;
     const [job] = takeTurn(next);
     if (job !== undefined) jobs.push(job);
@@ -137,7 +137,7 @@ async function withSpec(db: StoreDatabase, job: QueuedJob): Promise<ChosenJob> {
   return { ...job, requested_spec: (await selectShortSpec.first(db, job))?.requested_spec ?? null };
 }
 
-/** Both jobs of a pair, with what their own rows say. */
+/** Both jobs of a pair, as their own rows have them. */
 async function pairOf(db: StoreDatabase, job: QueuedJob): Promise<ChosenJob> {
   const { tenant } = job;
   const one = await withSpec(db, { ...job, ...(await selectProgram.first(db, job)) });

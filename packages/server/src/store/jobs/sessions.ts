@@ -1,6 +1,6 @@
 /**
- * Sessions. A row is written when a step is accepted and never when a job ends: whether the step moved its session is read from
- * what the job left. So a session moves with the end of its step, whoever stored that, and a crash leaves nothing to repair.
+ * Sessions. A row is written when a step is accepted and never when a job ends: the job's outputs show whether the step moved its
+ * session. So a session moves with the end of its step, in any store call, and a crash leaves nothing to repair.
  */
 import type { Session } from '@vouchbox/protocol';
 import { isTerminal, type JobStatus, SESSION_FILES, sessionsMax } from '@vouchbox/protocol/vocabulary';

@@ -17,7 +17,7 @@ export interface WaitingTenant {
 }
 
 /**
- * The number of the tenant's next job. Whoever accepts a job holds the row of its tenant locked, so none comes between.
+ * The number of the tenant's next job. The acceptance of a job holds the row of its tenant locked, so no other comes between.
  * Before the first job there is no row to lock.
  */
 export function nextNumber(tenant: string): RawBuilder<number> {

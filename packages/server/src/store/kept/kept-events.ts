@@ -1,5 +1,5 @@
 /**
- * Keeps the events of each followed job that were stored last. Whoever waited for them asks for them next, and is answered
+ * Keeps the events of each followed job that were stored last. A caller that waited for them asks for them next, and is answered
  * without a read. Events never change, so what is kept may be old and is never wrong: it is a page if it begins where the page
  * does.
  */

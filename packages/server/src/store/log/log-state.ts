@@ -217,8 +217,8 @@ export async function reopenLog(
 }
 
 /**
- * Closes the log of a store that was copied, until the next tree is opened. Its last head stays served. A log of no leaves
- * is what no version of the service goes on from: place 0 is taken.
+ * Closes the log of a store that was copied, until the next tree is opened. Its last head stays served. No version of the service
+ * continues a log without leaves: place 0 is taken.
  */
 export async function closeLog(db: StoreDatabase): Promise<boolean> {
   return (await emptyState.run(db, {})) > 0;

@@ -1,6 +1,6 @@
 /**
- * Promises of accepted jobs, and statements that a promised job waits. What they say is drawn here, each in one transaction,
- * and signed outside of the store: two that sign make the same bytes, and the first is kept. docs/decisions/0066.
+ * Promises of accepted jobs, and statements that a promised job waits. Their contents are fixed here, each in one transaction,
+ * and signed outside of the store: two signers make the same bytes, and the first is kept. docs/decisions/0066.
  */
 import { randomBytes } from 'node:crypto';
 import { saltBytes } from '@vouchbox/evidence';

@@ -1,4 +1,4 @@
-/** Builds by what they were made of, so that none is made twice. More than one grading may have a job, if it is a build. */
+/** Builds by a digest of their inputs, so that none is made twice. More than one grading may have a job, if it is a build. */
 import { referToJob } from './0004-tables.ts';
 
 export const builds = `create table builds (

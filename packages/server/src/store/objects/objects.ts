@@ -105,7 +105,9 @@ const selectAlike = prepared((db, { tenant, sha256 }: Pick<StoredObject, 'tenant
 
 const insertObject = insertOf('objects', [...OBJECT, 'sha256', 'size_bytes', 'state', 'changed_at']);
 
-/** The update leaves condemned objects alone. On PostgreSQL it also waits for whoever is about to condemn the object. */
+/**
+ * The update leaves condemned objects alone. On PostgreSQL it also waits for a transaction that is about to condemn the object.
+ */
 const touch = prepared((db, { tenant, object_id, at }: ObjectKey & { readonly at: string }) =>
   db
     .updateTable('objects')

@@ -29,7 +29,7 @@ export function clientCertificateOf(given: URLSearchParams): ClientCertificate |
   try {
     createSecureContext(pair);
   } catch (cause) {
-    // The cause is left out: it may have been made of what the files hold.
+    // The cause is left out: it may contain parts of the files.
     const { code = 'unreadable' } = cause as NodeJS.ErrnoException;
     throw new StoreError(
       'unopenable',

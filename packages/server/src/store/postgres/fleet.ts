@@ -1,7 +1,7 @@
 /**
- * One node's part in a fleet, on a session of its own: it renews the lease, removes those of the next nodes whose lease is
- * over, and passes on what nodes tell each other. Whoever removed a node looks which jobs it left, and so does the first
- * node with each beat.
+ * One node's part in a fleet, on a session of its own: it renews the lease, removes those of the next nodes whose lease is over,
+ * and passes on what nodes tell each other. The node that removed another looks which jobs it left, and so does the first node
+ * with each beat.
  */
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';

@@ -1,6 +1,6 @@
 /**
  * One node's knowledge about the others. A beat reads what changed since the last one, a few nodes in turn, and the leases of the
- * next few in the order of their numbers: as many rows however many nodes there are. What is read in turn shows what no change
+ * next few in the order of their numbers: as many rows however many nodes there are. The nodes read in turn show what no change
  * said: the work of each node, and nodes of earlier code that came or went.
  */
 import type { ExecutorFacts, LiveNode, NodeFacts } from '../fleet.ts';
@@ -98,7 +98,7 @@ export class KnownNodes {
     this.#seen = null;
   }
 
-  /** Whether no node with a lower number serves, so that this one does what one is to do for all. */
+  /** Whether no node with a lower number serves, so that this one has the tasks that one node does for all. */
   isFirst(node: number): boolean {
     return !this.#sorted.some((other) => other.node < node && other.facts !== null);
   }

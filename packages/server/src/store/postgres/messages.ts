@@ -14,7 +14,7 @@ const EVERYTHING = '*';
 export class Messages {
   readonly #node: number;
   readonly #hear: (topics: readonly string[] | null) => void;
-  /** Topics that come together are told together. By channel. */
+  /** Topics that come together are sent together. By channel. */
   readonly #untold = new Map<string, Set<string>>();
   /** How many follow each topic that the session listens to. It goes on for a while after the last of them. */
   readonly #followers = new Map<string, number>();

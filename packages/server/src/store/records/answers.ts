@@ -31,7 +31,7 @@ export type AdmitResult =
   | { readonly kind: 'grading_over' }
   /** The tenant does not have one of the blobs that the submission names. */
   | { readonly kind: 'blob_unavailable' }
-  /** The session is elsewhere; null if there is none. */
+  /** The session is elsewhere; null if the principal has none of this name. */
   | { readonly kind: 'session_conflict'; readonly found: Session | null }
   /** `kept blobs`: there would be no room if all jobs that have not ended gave back theirs. */
   | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' | 'blobs' | 'kept blobs' | 'sessions' };
@@ -81,7 +81,10 @@ export type CancelResult =
   | { readonly kind: 'already_terminal' }
   /** It was queued, and is terminal now: receipt, `finished` event and outbox row were written with it. */
   | { readonly kind: 'cancelled'; readonly peer?: string }
-  /** It runs. The request is recorded, and the dispatcher must be told: of which node, if several share the store. */
+  /**
+   * It runs. The request is recorded, and the dispatcher gets a message: that of the node with the job, if several share the
+   * store.
+   */
   | { readonly kind: 'running'; readonly peer?: string; readonly node: number | null };
 
 export type ToolAnswerResult =
@@ -187,7 +190,7 @@ export interface StoredAttestation {
   readonly envelope: Uint8Array;
   /** Null if it was not asked for, or lies in an object. */
   readonly result_artifact: Uint8Array | null;
-  /** What a result that was asked for lies in; else null. `isIntact` says nothing of its bytes. */
+  /** The place of a requested result; else null. `isIntact` says nothing of its bytes. */
   readonly object: StoredObject | null;
   /**
    * Whether these bytes have the digests and sizes of the row, and whether the job has the receipt. Nothing else was

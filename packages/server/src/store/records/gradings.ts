@@ -19,10 +19,10 @@ export interface GradingAdmission extends GradingKey {
   readonly created_at: string;
   /** The members for all runs: JSON. */
   readonly common: string;
-  /** The head of a program is what its owner reads of it. */
+  /** The head of a program has the members that its owner reads. */
   readonly programs: readonly GradingPart[];
   readonly tests: readonly GradingPart[];
-  /** What the blobs are found by that it names: uploads, and copies of outputs. */
+  /** The names by which its blobs are found: uploads, and copies of outputs. */
   readonly blobs: readonly string[];
   /** The digests of those that were copied to where no caller can name them. The uploads are removed if nobody else uses them. */
   readonly held: readonly string[];
@@ -64,7 +64,7 @@ export interface ProgramEnd extends GradingKey {
   readonly status: Exclude<ProgramStatus, 'waiting'>;
   /** The end of its judge, which is recorded with it. Left out if it ends without one. */
   readonly job?: GradedEnd;
-  /** The names of what was held for its judge, which nobody needs any more. */
+  /** The names of files that were kept for its judge, which nobody needs any more. */
   readonly held: readonly string[];
   /** The members that its end changes of what its owner reads: JSON. */
   readonly ended: string;

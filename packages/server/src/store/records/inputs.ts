@@ -52,7 +52,7 @@ export interface PromiseTimes {
   readonly due_at: string;
 }
 
-/** What a job is to its grading: what it does for which program, and for which time. */
+/** The job's part in its grading: its task, its program, and its number of tries. */
 export interface GradedJob {
   readonly grading_id: string;
   readonly program: number;
@@ -61,7 +61,7 @@ export interface GradedJob {
 }
 
 export interface StartInput extends JobKey {
-  /** When it was accepted, for whoever counts how long jobs wait. */
+  /** When it was accepted, for the waiting times of jobs. */
   readonly created_at: string;
   readonly started_at: string;
   readonly execution: ExecutionRecord;
@@ -141,7 +141,7 @@ export interface FinishInput extends JobKey {
   readonly output: ExecutorOutput | null;
   /** Of a program that talked to another. */
   readonly interaction?: ObservedInteraction;
-  /** What is said beside the receipt in what is signed: facts of the executor and of other jobs. Left out if there are none. */
+  /** The signed facts beside the receipt: those of the executor and of other jobs. Left out if there are none. */
   readonly also?: Readonly<Record<string, unknown>>;
   /** Whether a caller waits for the result, which is then returned even if it is not short. */
   readonly isAwaited?: boolean;

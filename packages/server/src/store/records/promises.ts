@@ -1,7 +1,7 @@
 /** Promises as the store keeps them. docs/decisions/0066. */
 import type { JobKey } from './rows.ts';
 
-/** A promise that waits for its signature, with what it says. */
+/** A promise that waits for its signature, with its contents. */
 export interface UnsignedPromise extends JobKey {
   readonly created_at: string;
   readonly answer_by: string;

@@ -143,7 +143,7 @@ export interface LinkRow {
   readonly shows: readonly LinkPart[];
   readonly created_at: string;
   readonly expires_at: string;
-  /** What is kept of whoever made it: `Access.pledge`. Its tenant is that of the job. */
+  /** The authority of its maker, as it is kept: `Access.pledge`. Its tenant is that of the job. */
   readonly caller: Whoami;
 }
 

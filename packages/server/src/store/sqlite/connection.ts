@@ -37,7 +37,7 @@ export function openForWriting(path: string): Connection {
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');
   database.exec('pragma wal_autocheckpoint = 0');
-  // What a statement may have to undo, and sorts, make no file of their own.
+  // Sorts, and the changes that a statement may have to undo, make no file of their own.
   database.exec('pragma temp_store = memory');
   database.exec(`pragma journal_size_limit = ${walBytesKept}`);
   return connection;

@@ -1,7 +1,7 @@
 /**
- * The service's end of a thread of the store. Calls of one turn of the event loop are sent in one message, even if they
- * come from many connections. Calls that no caller waits for go with the next that has one, and share its commit. When
- * the thread ends, for whatever reason, every waiting and every later call is rejected, so that none hangs.
+ * The service's end of a thread of the store. Calls of one turn of the event loop are sent in one message, even if they come from
+ * many connections. Calls that no caller waits for go with the next that has one, and share its commit. When the thread ends for
+ * any reason, every waiting and every later call is rejected, so that none hangs.
  */
 import type { AnswerOf, Commands, InputOf, Methods } from '../commands.ts';
 import { StoreError } from '../store-error.ts';

@@ -22,7 +22,7 @@ export type SendReport = (report: Report) => void;
 export interface ThreadKind {
   /** Opens the connection of a thread, which then reports through `report`. */
   open(report: SendReport): Promise<StoreThread>;
-  /** What `open` threw, as an error of the store. */
+  /** The error of `open`, as an error of the store. */
   errorOf(thrown: unknown): StoreError;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Calls of tools and their answers. What was asked and answered is in the events; the rows here say which call is open, who may
- * answer, and which answers the program was not given yet. An answer is taken once, whichever node takes it.
+ * Calls of tools and their answers. The events have the calls and the answers; the rows here say which call is open, who may
+ * answer, and which answers the program was not given yet. An answer is taken once, by any node.
  */
 import { canonicalJson } from '@vouchbox/evidence';
 import type { OpenToolCall, ToolCallRecord, ToolResultRecord } from '@vouchbox/protocol';
@@ -137,7 +137,7 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
   const answer_seq = linked.tail.chain_seq;
   noteAnswer.send(db, { ...input, seq: asked.seq, answer_seq });
   takeBytes.send(db, { ...input, bytes });
-  // As the history has it, whoever tells the program.
+  // The call as the history has it, which every way to give the answer reads.
   const given = { answer_seq, call: asked.call ?? 0, outcome: JSON.parse(text) as GivenAnswer['outcome'] };
   const toFollow = eventsToFollow(linked, input.isFollowed ?? false);
   return { kind: 'taken', node, ...given, toFollow };

@@ -1,6 +1,6 @@
 /**
- * The structured log: one JSON object a line. Keys, tickets, code and stdin never reach it: known members are cut out
- * by name, and text that looks like a credential is cut out of every finished line, wherever it came from.
+ * The structured log: one JSON object a line. Keys, tickets, code and stdin never reach it: known members are cut out by name,
+ * and text that looks like a credential is cut out of every finished line, even inside a message.
  */
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { isoTime } from './iso-time.ts';

@@ -86,7 +86,7 @@ export class ProcessTree implements Group {
     }
   }
 
-  /** What its processes have of memory that is no file's. What they share counts once, by parts, where that could matter. */
+  /** The memory of its processes that is no file's. Shared memory counts once, by parts, where that could matter. */
   unreclaimableBytes(): number {
     return this.anonymousBytes();
   }
@@ -124,7 +124,7 @@ export class ProcessTree implements Group {
     }
   }
 
-  /** Nothing of it is left once whoever made process 1 has waited for it. */
+  /** Nothing of it is left once the maker of process 1 has waited for it. */
   remove(): Promise<void> {
     return Promise.resolve();
   }
@@ -191,7 +191,7 @@ function residentOf(pid: number): number {
   return resident * PAGE_BYTES;
 }
 
-/** What a process has for itself, and its parts of what it shares, without files on disks. */
+/** The memory of a process alone, and its parts of shared memory, without files on disks. */
 interface Shares {
   readonly own: number;
   readonly shared: number;
@@ -204,7 +204,7 @@ function sharesOf(pid: number): Shares {
   return Number.isNaN(own + shared) ? { own: residentOf(pid), shared: 0 } : { own, shared };
 }
 
-/** Nothing where the place is no file system of its own: it is then part of one of the host's. */
+/** Zero if the place is no file system of its own, but part of one of the host's. */
 function filledAt(root: string, place: string): number {
   try {
     if (statSync(root + place).dev === statSync(`${root}/`).dev) return 0;

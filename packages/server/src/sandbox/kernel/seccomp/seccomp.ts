@@ -70,9 +70,9 @@ export interface KernelFilterOptions extends FilterOptions {
 const PIPE_SIZE = 1031;
 
 /**
- * Calls by which one user's process could end or starve another's. Limits may be read of every process, and set on the
- * caller alone: a limit of processor time on process 1 would end the cell. Process 1 itself gives up its capabilities by
- * `capset`, which gives nothing to whoever has none.
+ * Calls by which one user's process could end or starve another's. Limits may be read of every process, and set on the caller
+ * alone: a limit of processor time on process 1 would end the cell. Process 1 itself gives up its capabilities by `capset`, which
+ * gives nothing to a process that has none.
  */
 const ONE_USER_CALLS = ['fcntl', 'prlimit64'];
 const oneUserRules: readonly Rule[] = [
@@ -98,9 +98,9 @@ const MISSING_IN_GVISOR: readonly string[] =
   'ioprio_get ioprio_set mq_open mq_unlink sched_rr_get_interval sched_setparam'.split(' ');
 
 /**
- * The profile for crun, the launcher and what else makes filters by libseccomp. Every version of libseccomp drops rules
- * for calls that are newer than itself. A call that is allowed with some arguments also has rules for its refusals.
- * `clone3` answers ENOSYS, because its flags are in memory where a filter cannot see them: libc falls back to `clone`.
+ * The profile for crun, the launcher and other users of libseccomp. Every version of libseccomp drops rules for calls that are
+ * newer than itself. A call that is allowed with some arguments also has rules for its refusals. `clone3` answers ENOSYS, because
+ * its flags are in memory where a filter cannot see them: libc falls back to `clone`.
  */
 export function seccompProfile(
   { loopback, sharesHostKernel, oneUser = false, watchesMemory = false }: KernelFilterOptions,

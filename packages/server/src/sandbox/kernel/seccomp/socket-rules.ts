@@ -43,7 +43,7 @@ export function allowedSockets(loopback: boolean): readonly Rule[] {
   return loopback ? [...unix, ...internet] : unix;
 }
 
-/** Refusals of all other sockets, as far as rules can express them; the rest counts as unknown. */
+/** Refusals of all other sockets that rules can express; the rest counts as unknown. */
 export function refusedSockets(loopback: boolean): readonly Rule[] {
   const notUnix = { index: 0, value: AF_UNIX, op: 'SCMP_CMP_NE' } as const;
   if (!loopback) return [refuse(SOCKET_CALLS, notUnix)];

@@ -6,7 +6,7 @@
  * rules.
  */
 
-/** Allowed whatever their arguments are. */
+/** Allowed with any arguments. */
 export const ALLOWED_CALLS: readonly string[] = words(`
 accept accept4 access alarm arch_prctl bind brk cachestat capget chdir chmod chown clock_getres clock_gettime
 clock_nanosleep close close_range connect copy_file_range creat dup dup2 dup3 epoll_create epoll_create1

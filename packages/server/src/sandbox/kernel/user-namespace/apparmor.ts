@@ -23,7 +23,7 @@ const PROFILE = '/etc/apparmor.d/vouchbox';
 const PARSER = '/usr/sbin/apparmor_parser';
 const OWN = nativePath('svc-enter');
 
-/** The rights of that program alone. What it starts keeps the profile, and so makes cells below. */
+/** The rights of that program alone. Its children keep the profile, and so can make cells below. */
 const PROFILE_TEXT = `# Lets one program make user namespaces, in which cells of ordinary users are made. It belongs to root.
 abi <abi/4.0>,
 include <tunables/global>

@@ -40,7 +40,7 @@ export function missingOfUser(): readonly MissingRight[] {
   return [...missingRights(facts), ...(users === null ? [] : [users])];
 }
 
-/** All that this process lacks to make cells, with what to do about each; null if nothing. */
+/** Everything that this process lacks to make cells, each with its remedy; null if nothing. */
 export function whyNoCells(): MissingRight | null {
   const why = whyNeverCells();
   return why !== null || process.geteuid?.() === 0 ? why : { missing: 'the rights of root', fix: 'run it as root' };

@@ -1,6 +1,6 @@
 /**
- * What an ordinary user needs on a host to make namespace cells there, what each further right would give, and what is
- * missing of both. Everything here is a decision about facts; `own-facts.ts` reads them.
+ * What an ordinary user needs on a host to make namespace cells there, what each further right would give, and which of both are
+ * missing. Everything here is a decision about facts; `own-facts.ts` reads them.
  */
 import type { UserRange } from './mapped-users.ts';
 
@@ -10,7 +10,7 @@ export interface OrdinaryUserFacts {
   readonly user: string;
   /** The settings of the kernel by which it refuses user namespaces to ordinary users, as `NAME=VALUE` that would allow them. */
   readonly refusals: readonly string[];
-  /** What the kernel says to a user namespace of this user where no setting refuses it; null if it makes one. */
+  /** The kernel's answer to a user namespace of this user where no setting refuses it; null if it makes one. */
   readonly saidOnTrial: string | null;
   /** Whether it is in the user database, as newuidmap(1) wants. */
   readonly hasName: boolean;
@@ -25,7 +25,7 @@ export interface OrdinaryUserFacts {
   readonly isBuilt: boolean;
 }
 
-/** What is missing, in words for the operator, and the one thing to do about it. */
+/** The missing part, in words for the operator, and its one remedy. */
 export interface MissingRight {
   readonly missing: string;
   readonly fix: string;
@@ -48,7 +48,7 @@ export function missingRights({ refusals, saidOnTrial, isBuilt }: OrdinaryUserFa
   ];
 }
 
-/** The kernel has a number of them for each user. Whatever else refuses them is around this process. */
+/** The kernel has a number of them for each user. Any other refusal comes from around this process. */
 function fixOf(said: string): string {
   return said.endsWith('No space left on device')
     ? 'as root: sysctl -w user.max_user_namespaces=15000'

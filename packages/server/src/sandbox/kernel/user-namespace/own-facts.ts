@@ -62,7 +62,7 @@ function namesOfUser(): readonly string[] {
   }
 }
 
-/** What the kernel says to a user namespace of this user; null if it makes one. A container's filter is in no file. */
+/** The kernel's answer to a user namespace of this user; null if it makes one. A container's filter is in no file. */
 function saidOnTrial(): string | null {
   const { status, stderr } = spawnSync(enterProgram(), ['0', '0', '0', '/bin/true'], { encoding: 'utf8' });
   return status === 0 ? null : stderr.trim().replace(/^vouchbox: /, '');

@@ -1,7 +1,7 @@
 /**
- * The libraries of a pack, as its tree has them: for Python the distributions with the modules that a program imports, for
- * Node the packages. Names of distributions and of modules differ, so both are read from what the packages say of
- * themselves. Nothing of the tree runs, and no link in it is followed.
+ * The libraries of a pack, as its tree has them: for Python the distributions with the modules that a program imports, for Node
+ * the packages. Names of distributions and of modules differ, so both are read from the packages' own metadata. Nothing of the
+ * tree runs, and no link in it is followed.
  */
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ function pythonPlaces(tree: string): string[] {
   return parents.filter((path) => PYTHON_PLACES.test(path)).map((path) => `${path}/dist-packages`);
 }
 
-/** The name by which a program can import this entry; none for what is not a module. */
+/** The name by which a program can import this entry; none if the entry is no module. */
 function moduleOf(entry: string): string[] {
   const name = entry.replace(/(\.py|\.[\w-]+\.so|\.so)$/, '');
   return /^[A-Za-z_]\w*$/.test(name) && name !== '__pycache__' ? [name] : [];

@@ -49,7 +49,7 @@ const ARCHIVE =
   '^https://(?!(www\\.)?((gist\\.)?github\\.com|gitlab\\.com|bitbucket\\.org|git\\.sr\\.ht)[:/])[a-z0-9.-]+(:[0-9]+)?/[^?#\\s]+\\.tgz$';
 
 const Locked = Type.Object({
-  /** Without an address, npm takes it and the name for what to install, and they could be an address of Git. */
+  /** Without an address, npm installs the package by the key and the name, and they could be an address of Git. */
   version: Type.String({ pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+([+-][0-9A-Za-z.+-]+)?$' }),
   name: Type.Optional(Type.String({ pattern: '^(@[a-z0-9~-][a-z0-9._~-]*/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*$' })),
   /** Left out, it comes from the registry that this host's npm uses. */

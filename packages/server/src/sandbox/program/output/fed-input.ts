@@ -18,7 +18,7 @@ export class FedInput {
   #isOver = false;
   #failure: unknown = null;
 
-  /** `failed` is called if a piece cannot be read: the program must not take what it has for all. */
+  /** `failed` is called if a piece cannot be read: the program must not take a part of its input for all. */
   static of({ stdin }: Pick<Program, 'stdin'>, pipe: PipeInput, failed: () => void): FedInput | null {
     return stdin === null || typeof stdin === 'string' ? null : new FedInput(stdin, pipe, failed);
   }

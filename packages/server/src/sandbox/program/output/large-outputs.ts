@@ -1,7 +1,7 @@
 /**
- * The large outputs of a run: files that are read in pieces once everything of the program is dead, and standard output,
- * which is kept while it comes. Neither stands whole in memory. All of them together have a bound. What exceeds it is not
- * kept at all, so no digest ever stands for a part.
+ * The large outputs of a run: files that are read in pieces once everything of the program is dead, and standard output, which is
+ * kept while it comes. Neither is ever whole in memory. All of them together have a bound. A larger output is not kept at all, so
+ * no digest is ever that of a part.
  */
 import { closeSync, readSync } from 'node:fs';
 import { streamBytesMax, type Violation } from '@vouchbox/protocol';
@@ -99,11 +99,11 @@ type Spooled =
   /** The events have every byte. */
   | { readonly kind: 'recorded' };
 
-/** Keeps standard output beside its record. The program waits for whoever keeps it, but never for a reader. */
+/** Keeps standard output beside its record. The program waits for the store, but never for a reader. */
 class SpooledOutput {
   readonly #request: LargeRequest;
   readonly #pipes: Pick<Pipes, 'stdout'>;
-  /** Throws at bytes that are no UTF-8: their record is not what was written. */
+  /** Throws at bytes that are no UTF-8: their record differs from what was written. */
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   readonly #keeping: Promise<Pick<LargeOutput, 'size_bytes' | 'sha256'>>;
   #isText = true;

@@ -33,7 +33,7 @@ export class LiveInput {
     this.#onDelivered = onDelivered;
   }
 
-  /** The pipe of the program that reads it. What came before is sent to it now. */
+  /** The pipe of the program that reads it. The bytes that came before are sent to it now. */
   open(pipe: PipeInput): void {
     this.#pipe = pipe;
     this.#send();
@@ -58,13 +58,13 @@ export class LiveInput {
     source.resume();
   }
 
-  /** Closes the pipe once what waits was delivered, so that the program then finds the end. */
+  /** Closes the pipe once all waiting bytes were delivered, so that the program then finds the end. */
   end(): void {
     this.#isEnding = true;
     this.#send();
   }
 
-  /** Nobody reads it any more: what waits and what follows is dropped. */
+  /** Nobody reads it any more: waiting and later bytes are dropped. */
   close(): void {
     this.#isClosed = true;
     this.#waiting.length = 0;
@@ -78,7 +78,7 @@ export class LiveInput {
     return isIdle ? (this.#pipe?.descriptor ?? null) : null;
   }
 
-  /** Whether bytes wait that the pipe has no room for, so that whoever writes them waits. */
+  /** Whether bytes wait that the pipe has no room for, so that their writer waits. */
   get isFull(): boolean {
     return !this.#isClosed && this.#waiting.length > 0;
   }

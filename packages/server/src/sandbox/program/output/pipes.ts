@@ -85,7 +85,7 @@ function offered(output: Readable): Promise<void> {
   return new Promise((resolve) => output.once('data', () => resolve()));
 }
 
-/** Rejects when the child has ended, with what it printed. */
+/** Rejects with the child's output when the child has ended. */
 function endOf(child: ChildProcess, said: () => string): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   child.once('error', reject);

@@ -1,7 +1,7 @@
 /**
- * The two pipes of a program that may call tools: one JSON text a line. What a call means, who answers it and what is kept of
- * it is decided outside of the cell. A program that floods, writes something else, or never reads what it is told ends alone:
- * no more is held of it than its bounds allow.
+ * The two pipes of a program that may call tools: one JSON text a line. The service, outside of the cell, decides what a call
+ * means, who answers it and what is kept of it. A program that floods, writes something else, or never reads its answers ends
+ * alone: the service holds no more of it than its bounds allow.
  *
  *   it writes  `{"call": 1, "tool": "search", "arguments": {"query": "…"}}`
  *   it reads   `{"call":1,"result":…}` or `{"call":1,"error":"…"}`

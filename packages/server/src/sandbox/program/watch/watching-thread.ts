@@ -33,7 +33,7 @@ export class WatchingThread {
     this.#worker.postMessage(request satisfies WatchMessage);
   }
 
-  /** The program of this id is over. The thread notices that by itself, unless it is told. Idempotent. */
+  /** The program of this id is over. The thread notices that by itself, unless another message says so. Idempotent. */
   forget(id: number, { isTold }: { readonly isTold: boolean }): void {
     if (!this.#watched.delete(id)) return;
     if (isTold) this.#worker?.postMessage({ kind: 'forget', id } satisfies WatchMessage);

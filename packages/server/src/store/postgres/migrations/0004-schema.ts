@@ -1,6 +1,6 @@
 /**
- * The tables of a store on PostgreSQL: those of both kinds of store, and those that let several services share one. Text
- * is compared by its bytes, whatever the collation of the database.
+ * The tables of a store on PostgreSQL: those of both kinds of store, and those that let several services share one. Text is
+ * compared by its bytes, independently of the collation of the database.
  *
  * Large columns hold what is compressed already, so the server does not try to compress them again.
  */

@@ -85,7 +85,7 @@ export async function beginRegistration(session: Session, { knows }: SchemaRange
 /** A node that knows less than a step needs. */
 export interface OlderNode {
   readonly node: number;
-  /** What it says of itself; null if it does not serve yet. */
+  /** The node's facts; null if it does not serve yet. */
   readonly facts: string | null;
   /** False once its lease is over. It may still come back, until its row is removed. */
   readonly is_alive: boolean;

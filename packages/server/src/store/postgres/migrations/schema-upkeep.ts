@@ -1,7 +1,7 @@
 /**
- * Takes the steps of a schema that a start leaves out, while the service works: it moves rows into the new form, and
- * removes the old form when no node needs it. One node of those that know the steps does it at a time. Whatever ends
- * that node, another goes on where it was.
+ * Takes the steps of a schema that a start leaves out, while the service works: it moves rows into the new form, and removes the
+ * old form when no node needs it. One node of those that know the steps does it at a time. If that node ends, another goes on
+ * where it was.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { StandingLoop } from '../../../ground/waiting/standing-loop.ts';

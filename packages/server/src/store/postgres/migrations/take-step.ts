@@ -8,7 +8,7 @@ import type { Session } from '../connection.ts';
 import { lockTimeout, type OlderNode, type ShutOutOptions, shutOutBelow } from './schema-state.ts';
 import type { NextStep } from './steps.ts';
 
-/** Held by whoever takes a step. */
+/** Held by the node that takes a step. */
 const MIGRATING = `hashtextextended('vouchbox migration in ' || current_schema(), 0)`;
 
 /** How many rows a backfill looks at in one transaction. */

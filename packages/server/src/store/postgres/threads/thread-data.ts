@@ -1,4 +1,4 @@
-/** What the writer's thread of a store on PostgreSQL is started with, beside what every thread of a store is. */
+/** The values that the writer's thread of a store on PostgreSQL starts with, beside those of every thread of a store. */
 import type { ThreadData } from '../../threads/messages.ts';
 import type { PostgresStep } from '../migrations/steps.ts';
 

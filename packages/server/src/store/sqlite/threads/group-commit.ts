@@ -38,8 +38,8 @@ export class GroupCommit {
   }
 
   /**
-   * Takes commands from the front of `waiting`, as many as one transaction should hold, and answers each of them. What
-   * an answer says is on disk, unless all commands that wait may lag; what it refuses changed nothing.
+   * Takes commands from the front of `waiting`, as many as one transaction should hold, and answers each of them. The changes of
+   * an answer are on disk, unless all commands that wait may lag; a refused command changed nothing.
    */
   async take(waiting: Call[]): Promise<Answer[]> {
     this.#hasLagged = waiting.every(this.#isLagging);
