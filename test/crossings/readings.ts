@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { ServiceStatus } from '@vouchbox/protocol';
 import { openDashboard } from '../browser/open-dashboard.ts';
 import { giveKey, verdictOf } from '../browser/verify-page.ts';
 import { openBrowser, openPage, type Page } from '../rig/browser.ts';
@@ -43,7 +42,7 @@ function isReading(act: string): act is Reading {
 /** A node counts a job once its end is stored. */
 export async function counted(
   crossing: Crossing,
-  read: () => Promise<readonly Pick<ServiceStatus, 'last_hour'>[]>,
+  read: () => Promise<readonly { readonly last_hour?: { readonly ended: { readonly failed: readonly number[] } } }[]>,
 ): Promise<number> {
   return await crossing.until('no node counted the job', async () => {
     const counts = (await read()).flatMap(({ last_hour }) => last_hour?.ended.failed ?? []);
@@ -63,7 +62,7 @@ export async function enclosed(crossing: Crossing, job_id: string): Promise<stri
     return join(directory, file);
   };
   await using dashboard = await openDashboard(browser, { url: service.otherUrl, view: `/jobs/${job_id}` }, { key });
-  await dashboard.page.getByRole('button', { name: 'Export evidence' }).click();
+  await dashboard.page.getByRole('button', { name: 'Hand it on' }).click();
   const address = pathToFileURL(await saved(dashboard.page, 'Save as a page', 'evidence.html')).href;
   await using opened = await openPage(browser, address);
   await verdictOf(opened.page, 'whole');

@@ -15,12 +15,7 @@ export function addRun(program: Command): void {
     .option('--language <language>', `${LANGUAGES.join(', ')}; default: by the name of the file`)
     .option('--stdin <text>', 'what the program reads on stdin: the text, @FILE, or - for this command’s own stdin')
     .option('--interactor <file>', 'a second program, with the same limits: each reads what the other writes')
-    .option(
-      '--env <NAME=VALUE>',
-      'a variable of the program; NAME alone takes its value from this environment',
-      collect,
-      [],
-    )
+    .option('--env <NAME=VALUE>', 'a variable of the program; NAME alone takes its value from yours', collect, [])
     .option(
       '--file <input/name=path>',
       'an input file, or job:ID/output/name; without a path it goes to input/ under its own name',

@@ -109,7 +109,7 @@ function query<Parameters extends object, Row>(text: (given: Given) => RawBuilde
 function inserted(
   table: string,
   columns: readonly string[],
-  { given, constants = {} }: { readonly given: Given; readonly constants?: object | undefined },
+  { given, constants = {} }: { readonly given: Given; readonly constants?: Given | undefined },
 ): RawBuilder<unknown> {
   const all = [...columns, ...Object.keys(constants)];
   const values = sql.join([...columns.map((name) => given[name]), ...Object.values(constants)]);

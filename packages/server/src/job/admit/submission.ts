@@ -208,8 +208,7 @@ function withProduct({ language, product, files = [] }: Interactor, at: string):
 export function checkProductPlace(files: readonly SubmittedFile[], at: string): void {
   const { input } = PRODUCT_FILES;
   const index = files.findIndex(({ path }) => path === input || path.startsWith(`${input}/`));
-  if (index >= 0)
-    throw refusal('invalid_request', `${at}/files/${index}/path`, `is the place of the product: ${input}`);
+  if (index >= 0) throw refusal('invalid_request', `${at}/files/${index}/path`, `is kept for the product: ${input}`);
 }
 
 function knownLanguage(name: string, at: string): Language {

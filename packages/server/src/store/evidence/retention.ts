@@ -48,13 +48,13 @@ function ended(db: StoreDatabase, { before, canariesBefore, limit }: Choice) {
 }
 
 function attested(db: StoreDatabase, step: Choice) {
-  return ended(db, step).where(({ not }) => not(hasIn('attestation_outbox', JOB, { of: 'jobs' })));
+  return ended(db, step).where((is) => is.not(hasIn('attestation_outbox', JOB, { of: 'jobs' })));
 }
 
 function logged(db: StoreDatabase, step: Choice) {
   return attested(db, step)
-    .where(({ not }) => not(hasIn('log_entries', JOB, { of: 'jobs', where: sql`log_entries.position is null` })))
-    .where(({ not }) => not(hasIn('log_pending', JOB, { of: 'jobs', where: sql`log_pending.position is null` })));
+    .where((is) => is.not(hasIn('log_entries', JOB, { of: 'jobs', where: sql`log_entries.position is null` })))
+    .where((is) => is.not(hasIn('log_pending', JOB, { of: 'jobs', where: sql`log_pending.position is null` })));
 }
 
 const selectEnded = { removed: prepared(ended), kept: prepared(attested), logged: prepared(logged) };

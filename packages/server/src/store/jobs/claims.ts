@@ -53,8 +53,8 @@ const deleteClaimOf = deleteBy('claims', [...JOB, 'node']);
 const deleteOrphans = prepared((db) =>
   db
     .deleteFrom('claims')
-    .where(({ not }) => not(hasIn('jobs', JOB, { of: 'claims', where: sql`jobs.status = 'running'` })))
-    .where(({ not }) => not(hasIn('nodes', ['node'], { of: 'claims' }))),
+    .where((is) => is.not(hasIn('jobs', JOB, { of: 'claims', where: sql`jobs.status = 'running'` })))
+    .where((is) => is.not(hasIn('nodes', ['node'], { of: 'claims' }))),
 );
 
 /**

@@ -88,7 +88,7 @@ const selectOrphans = prepared((db) =>
     .selectFrom('jobs')
     .select(['tenant', 'job_id', 'created_at', 'started_at', 'cancellation_requested'])
     .where('status', '=', sql.lit('running'))
-    .where(({ not }) => not(hasIn('claims', JOB, { of: 'jobs', where: hasIn('nodes', ['node'], { of: 'claims' }) })))
+    .where((is) => is.not(hasIn('claims', JOB, { of: 'jobs', where: hasIn('nodes', ['node'], { of: 'claims' }) })))
     .orderBy('started_at'),
 );
 

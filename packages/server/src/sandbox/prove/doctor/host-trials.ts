@@ -25,6 +25,17 @@ export interface HostTrialOptions {
   readonly isReserveFree: (directory: string) => Promise<boolean>;
 }
 
+const LOOPBACK: Trial = {
+  id: 'host.loopback',
+  title: 'a loopback, by which commands reach a service of their own',
+  fix: 'as root: ip link set lo up',
+  attempt() {
+    const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all);
+    const own = addresses.find(({ internal, family }) => internal && family === 'IPv4');
+    return own === undefined ? warn('none is up', this.fix) : pass(own.address);
+  },
+};
+
 export function hostTrials({ dataDirectory, isReserveFree }: HostTrialOptions): Trial[] {
   return [
     {
@@ -74,16 +85,7 @@ export function hostTrials({ dataDirectory, isReserveFree }: HostTrialOptions): 
         return areNativesBrought() ? fail(problem, this.fix) : warn(problem, this.fix);
       },
     },
-    {
-      id: 'host.loopback',
-      title: 'a loopback, by which commands reach a service of their own',
-      fix: 'as root: ip link set lo up',
-      attempt() {
-        const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all);
-        const own = addresses.find(({ internal, family }) => internal && family === 'IPv4');
-        return own === undefined ? warn('none is up', this.fix) : pass(own.address);
-      },
-    },
+    LOOPBACK,
     {
       id: 'host.free_space',
       title: 'free space in the data directory',
