@@ -37,8 +37,8 @@ export url=http://127.0.0.1:8080 key=change-this-key    # SERVICE_LEGACY_KEYS=me
 \`\`\`
 
 \`$job\` is the \`job_id\` of an answer, \`$grading\` a \`grading_id\`, and \`$stream_url\` is in the answer with a ticket. Ids,
-times, durations and digests stand for those that you will see, and \`…\` marks what is left out here. Of the headers, those are
-shown that belong to the operation.
+times, durations and digests stand for those that you will see, and \`…\` marks what is left out here. Only the
+headers of the operation itself are shown.
 
 ## What every request has in common
 

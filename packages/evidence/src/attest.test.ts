@@ -146,7 +146,7 @@ describe('attesting a terminal job', () => {
     const whole = record(['one']);
     expect(attest({ ...whole, job: { ...whole.job, ...changed } }, signer)).toEqual({
       kind: 'inconsistent',
-      reason: `the job's ${Object.keys(changed)[0]} is not that of its receipt`,
+      reason: `the job's ${Object.keys(changed)[0]} differs from that of its receipt`,
     });
   });
 

@@ -31,7 +31,7 @@ export interface GraderProgram extends PlannedProgram {
 export interface PlannedGroup {
   readonly name: string;
   readonly score?: 'sum' | 'minimum' | undefined;
-  /** Of a group whose smallest part counts; without it, the points of its tests together. */
+  /** The points of a group whose smallest part counts; if left out, the sum of its tests' points. */
   readonly points?: number | undefined;
   /** Groups that are listed before it. If not all of their tests are accepted, those of this one are skipped. */
   readonly after?: readonly string[] | undefined;

@@ -156,7 +156,7 @@ describe('a large text', () => {
       check: { codes: 'kattis', exit_code: 42 },
     });
   });
-  test('of which a part is lost is not compared', () => {
+  test('whose end is lost is not compared', () => {
     const { given } = drive(two, { abilities: NONE, ends: { 'test 1': { truncated: true } } });
     expect(given.tests[0]).toMatchObject({ is_cut: true, check: null });
   });

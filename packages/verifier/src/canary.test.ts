@@ -88,8 +88,8 @@ test.each([
   ['that lacked a process to ask', canaryOf([...LINES, 'setuid_0: Resource temporarily unavailable']), 'setuid_0 (R'],
   ['that may make no process', canaryOf([...LINES.slice(0, -1), 'processes: Operation not permitted']), 'processes (O'],
   ['whose try is named as members are', canaryOf([...LINES, 'constructor: allowed']), 'constructor (allowed)'],
-  ['that left a try out', canaryOf(LINES.slice(1)), 'it says nothing of mount'],
-  ['that was not ended for its memory', canaryOf(LINES, { status: 'succeeded' }), 'nothing of memory'],
+  ['that left a try out', canaryOf(LINES.slice(1)), 'it does not mention mount'],
+  ['that was not ended for its memory', canaryOf(LINES, { status: 'succeeded' }), 'not mention memory'],
   [
     'that wrote something else',
     canaryOf(LINES, { also: { tried: LINES.slice(1) } }),

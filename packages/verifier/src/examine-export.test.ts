@@ -106,7 +106,7 @@ describe('a byte that was changed', () => {
       const examination = await examineExport(files, pinned);
       expect(examination.verdict).toBe('refused');
       const file = examination.files.find(({ name }) => name === path);
-      expect(file?.detail).toMatch(/its digest is [0-9a-f]{64}, and [0-9a-f]{64} is listed/);
+      expect(file?.detail).toMatch(/its digest is [0-9a-f]{64}, but [0-9a-f]{64} is listed/);
     },
   );
 

@@ -239,7 +239,7 @@ describe('the time at which a witness saw the log without a result', () => {
 test.each([
   ['the key of a witness in place of the log’s', ['--log-key', witnessKey], 'has the key of a witness'],
   ['the key of the log in place of a witness’s', ['--log-key', logKey, '--witness', logKey], 'has the key of a log'],
-  ['a witness without a log', ['--witness', witnessKey], 'needs --log-key'],
+  ['a witness without a log', ['--witness', witnessKey], 'need --log-key'],
   ['a key that is none', ['--log-key', publicKey], 'has no key'],
   ['a file that is not there', ['--log-key', '/nowhere'], 'cannot be read'],
 ])('%s is wrong usage', async (_what, words, problem) => {

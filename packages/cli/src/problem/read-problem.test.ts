@@ -201,7 +201,11 @@ test.each<[string, (directory: string) => void, RegExp]>([
   ['a directory elsewhere', (at) => symlinkSync('/etc', join(at, 'data/secret/etc')), /secret\/etc is a link out of/],
   ['a link to nothing', (at) => symlinkSync('nothing', join(at, 'data/secret/a/2.in')), /2\.in cannot be read: ENOENT/],
   ['a circle of links', (at) => symlinkSync('..', join(at, 'data/secret/a/up')), /too deep for a package/],
-  ['a pipe', (at) => execFileSync('mkfifo', [join(at, 'data/secret/a/2.in')]), /2\.in cannot be read: it is no plain/],
+  [
+    'a pipe',
+    (at) => execFileSync('mkfifo', [join(at, 'data/secret/a/2.in')]),
+    /2\.in cannot be read: it is not a plain/,
+  ],
   [
     'a file that is too large',
     (at) => execFileSync('truncate', ['-s', '65M', join(at, 'data/secret/a/1.in')]),

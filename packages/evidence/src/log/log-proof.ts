@@ -164,7 +164,7 @@ export async function headProblem({ origin, note }: Checkpoint, log: NoteKey): P
   return verdict === 'signed' ? null : `the key of ${log.name} did not sign it`;
 }
 
-/** A proof may lack the head in Rekor's form. One that it has is the same head, and signed. */
+/** A proof may lack the head in Rekor's form. If the proof has one, it must be the same head, and signed. */
 async function rekorHeadProblem({ rekorHead, checkpoint }: LogProof, log: NoteKey): Promise<string | null> {
   if (rekorHead === null) return null;
   const result = parseCheckpoint(rekorHead);

@@ -1,7 +1,7 @@
 /**
  * Queries that are built and compiled once for a connection and then run with new parameters, directly on it. Building
  * a query, or finding a connection for it, costs more than running it on SQLite, so the queries of every job and every
- * event are prepared. How a connection runs them is all that the kinds of store differ in: see `StoreAdapter`.
+ * event are prepared. The kinds of store differ only in how a connection runs them: see `StoreAdapter`.
  */
 import assert from 'node:assert';
 import type { CompiledQuery, DialectAdapter, QueryResult } from 'kysely';

@@ -89,7 +89,7 @@ function receive(listener: Listener, request: IncomingMessage, response: ServerR
   else pipeline(beforeDiscarding(refusal.body, request), response, ignoreClientGone);
 }
 
-/** A handshake after an unanswered request would be answered before it. Such a client gets no further answer. */
+/** A handshake must not be answered before an earlier request, so its client gets no further answer. */
 function receiveUpgrade(
   listener: Listener,
   request: IncomingMessage,

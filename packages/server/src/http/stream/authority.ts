@@ -1,6 +1,6 @@
 /**
  * Ends what a credential holds open once its authority has ended: expired, revoked or rotated. Requests are checked
- * when they arrive. This is for those that stay, and for connections that are idle between two requests. Spec §
+ * when they arrive. This module is for streams and waits, and for connections that are idle between two requests. Spec §
  * Authentication 8.
  */
 import type { Socket } from 'node:net';

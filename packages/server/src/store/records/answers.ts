@@ -109,7 +109,7 @@ export type OpenToolCalls =
   | {
       readonly kind: 'calls';
       readonly calls: JsonText<OpenToolCall[]>;
-      /** The number of the last of them; null if there is none. */
+      /** The number of the last call; null if there is none. */
       readonly last: number | null;
       /** Whether no more calls come. */
       readonly hasEnded: boolean;

@@ -52,7 +52,7 @@ export interface PromiseTimes {
   readonly due_at: string;
 }
 
-/** The job's part in its grading: its task, its program, and its number of tries. */
+/** The job's part in its grading: its program, its step, and its number of tries. */
 export interface GradedJob {
   readonly grading_id: string;
   readonly program: number;

@@ -199,7 +199,7 @@ export class Workspace implements Disposable {
   }
 }
 
-/** Its parent is there. Node's own way to make parents, too, never ends where a descriptor on the path is closed. */
+/** Its parent exists. Node's recursive `mkdir` would never end if a descriptor on the path is closed. */
 function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o755 });

@@ -64,7 +64,7 @@ export function kernelTrials(probes: Probes): Trial[] {
       title: 'new privileges can be given up for good',
       fix: 'run Linux 3.5 or newer',
       attempt: async () =>
-        expect(await probes.probed('no_new_privileges'), 'set to 1, and cannot be unset', 'run Linux 3.5 or newer'),
+        expect(await probes.probed('no_new_privileges'), 'held 1, and it cannot be undone', 'run Linux 3.5 or newer'),
     },
   ];
 }

@@ -4,7 +4,7 @@ import { Probes } from './probe.ts';
 test('a probe runs in its own process, so the next probe still has what the first gave up', async () => {
   using probes = new Probes();
   const said = [await probes.probed('no_new_privileges'), await probes.probed('no_new_privileges')];
-  expect(said).toEqual(Array.from({ length: 2 }, () => 'set to 1, and cannot be unset'));
+  expect(said).toEqual(Array.from({ length: 2 }, () => 'held 1, and it cannot be undone'));
 });
 
 test('concurrent probes each get their own answer', async () => {
