@@ -104,7 +104,7 @@ describe('vouchbox export', () => {
   test('exits with 0 and names a file that the service has not kept', async () => {
     await using service = await serving(refusal(404, 'blob_not_found', {}, false));
     const ended = await exported(service);
-    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining('input/a is not in it') });
+    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining('input/a is missing') });
     expect(readdirSync(join(scratch, 'out'))).not.toContain('input');
   });
 

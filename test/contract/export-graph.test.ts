@@ -114,11 +114,11 @@ test('a job of a stopped service is exported from its data, a removed one is mis
   database.prepare('delete from jobs where job_id = ?').run(jobs.right);
   database.close();
   const gone = await exported('--data-dir', rig.dataDir, '--tenant', 'alpha', '--output', 'data');
-  expect([gone.code, gone.stderr]).toEqual([0, expect.stringContaining(`${jobs.right} is not in it`)]);
+  expect([gone.code, gone.stderr]).toEqual([0, expect.stringContaining(`${jobs.right} is missing`)]);
   const { exitCode, stdout } = await verified('data');
   expect([exitCode, stdout]).toEqual([5, expect.stringContaining(`MISSING: the service no longer had it`)]);
   rig = await Rig.start(settings, rig.dataDir);
   const served = await exported(...access(), '--output', 'served', '--public-key', at('pinned.pem'));
-  expect([served.code, served.stderr]).toEqual([0, expect.stringContaining(`${jobs.right} is not in it`)]);
+  expect([served.code, served.stderr]).toEqual([0, expect.stringContaining(`${jobs.right} is missing`)]);
   expect((await verified('served')).exitCode).toBe(5);
 });

@@ -230,7 +230,7 @@ sys.exit(0 if said == wanted and sys.argv[-1] == "word" else 1)`,
     const newest = async () => (await client.list({ limit: 1 })).items;
     const before = await newest();
     const checker = { language: 'bash', code: 'true' };
-    await expect(client.grade(program, { tests: SUMS, checker })).rejects.toThrow(/^an interactor judges/);
+    await expect(client.grade(program, { tests: SUMS, checker })).rejects.toThrow(/^the interactor judges/);
     expect(await newest()).toEqual(before);
   });
 

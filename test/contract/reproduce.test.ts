@@ -262,6 +262,6 @@ describe('nothing is sent', () => {
   });
 
   test('from a directory that is not an export', async () => {
-    await expectRefused('.', 'is no export', ...keys);
+    await expectRefused('.', 'is not an export', ...keys);
   });
 });

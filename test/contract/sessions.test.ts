@@ -227,7 +227,7 @@ describe('a session', () => {
     const others = many.filter((answer) => !accepted.includes(answer));
     expect(others.map(refusalOf)).toEqual(others.map(() => [409, 'session_conflict']));
     const job_id = String(accepted[0]?.json.job_id);
-    expect(others[0]?.json.error.message).toContain(`step ${job_id} is not over`);
+    expect(others[0]?.json.error.message).toContain(`step ${job_id} still runs`);
     await rig().alpha.client.waitForResult(job_id);
     const late = await rig().post(step(name, first.job_id));
     expect([...refusalOf(late), late.json.error.message]).toEqual([

@@ -97,7 +97,7 @@ def test_a_session_has_one_language_and_may_be_of_another_than_python(client: An
     session = client.session("shell", language="bash")
     session.run("echo kept > file")
     assert client.session("shell").run("cat file").stdout == "kept\n"
-    with pytest.raises(SessionConflict, match="the session is in bash"):
+    with pytest.raises(SessionConflict, match="the session is in the language bash"):
         client.session("shell").run("1", language="python")
 
 

@@ -98,7 +98,7 @@ describe('without the key in an address', () => {
       await expect(ask(clientOf(service))).rejects.toMatchObject({
         reason: 'unstructured',
         status: 404,
-        message: expect.stringContaining("only with the option legacy: 'key-in-stream-url'") as string,
+        message: expect.stringContaining("needs the option legacy: 'key-in-stream-url'") as string,
       });
       expect(service.opened).toEqual([]);
     },
