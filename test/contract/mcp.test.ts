@@ -193,7 +193,10 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     });
     expect((await run('print(xs, open("output/o").read())', { session })).structuredContent.stdout).toBe('[1] o\n');
     const other = await run('true', { session, language: 'bash' });
-    expect([other.isError, other.content[0].text]).toEqual([true, expect.stringContaining('the session is in the language python')]);
+    expect([other.isError, other.content[0].text]).toEqual([
+      true,
+      expect.stringContaining('the session is in the language python'),
+    ]);
     expect((await run('1', { session: '../x' })).isError).toBe(true);
   });
 

@@ -278,5 +278,7 @@ describe('a verdict', () => {
 
 test('an answer of an unknown form is refused', async () => {
   const { checkAnswer } = await import('./answer-check.ts');
-  expect(() => checkAnswer('GET /v1/unheard-of', {})).toThrow('the contract has no form for an answer to GET /v1/unheard-of');
+  expect(() => checkAnswer('GET /v1/unheard-of', {})).toThrow(
+    'the contract has no form for an answer to GET /v1/unheard-of',
+  );
 });

@@ -38,7 +38,7 @@ const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
   },
   unsigned: {
     title: 'Not signed',
-    text: 'There is no attestation here. The rest is what the service, or the maker of these files, says.',
+    text: 'There is no attestation here, so nobody answers for this result by a signature.',
   },
   refused: {
     title: 'Do not trust this result',
