@@ -81,11 +81,11 @@ describe('a tool', () => {
     const circle: unknown[] = [];
     circle.push(circle);
     expect(await says(() => circle)).toMatch(/^error: .Converting circular structure/);
-    expect(await says(() => 'x'.repeat(300_000))).toMatch(/^error: .its result was not taken: /);
+    expect(await says(() => 'x'.repeat(300_000))).toMatch(/^error: .the service refused its result: /);
     expect(await says(() => JSON.parse('['.repeat(40) + ']'.repeat(40)))).toMatch(
-      /^error: .its result was not taken: /,
+      /^error: .the service refused its result: /,
     );
-    expect(await says(() => '\ud800')).toMatch(/^error: .its result was not taken: /);
+    expect(await says(() => '\ud800')).toMatch(/^error: .the service refused its result: /);
   });
 
   test('that takes too long gets an error, and its signal aborts', async () => {
@@ -127,7 +127,7 @@ for wrong in ({"query": "x"}, {"query": "A1"}, {"query": 7}):
 
   test('is an error in the program if its result does not fit its schema', async () => {
     const tools = { it: { result: { type: 'number' }, execute: () => 'text' } };
-    expect(await says(() => {}, { tools })).toMatch(/^error: .its result was not taken: /);
+    expect(await says(() => {}, { tools })).toMatch(/^error: .the service refused its result: /);
   });
 
   test('runs only if approve allows it, and an error in approve ends the run', async () => {
@@ -238,8 +238,8 @@ for n in range(3):
   });
 
   test('gets an error for a result that the stream would refuse', async () => {
-    expect(await says(() => '\ud800')).toMatch(/^error: 'its result was not taken/);
-    expect(await says(() => 'x'.repeat(2 ** 19))).toMatch(/^error: 'its result was not taken/);
+    expect(await says(() => '\ud800')).toMatch(/^error: 'the service refused its result/);
+    expect(await says(() => 'x'.repeat(2 ** 19))).toMatch(/^error: 'the service refused its result/);
     expect((await says(() => 'x'.repeat(2 ** 17))).length).toBe(2 ** 17 + 2);
   });
 

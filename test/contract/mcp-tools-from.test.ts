@@ -78,7 +78,7 @@ describe('a server some of whose tools are allowed', () => {
 
   test.each([
     ['fail()', 'no such page'],
-    ['large()', 'its result was not taken: '],
+    ['large()', 'the service refused its result: '],
     ['die()', 'the server of this tool gave no answer: Connection closed'],
     ['search(query=7)', 'the arguments do not fit: at /query'],
     ['picture()', 'the submission names no tool of this name'],

@@ -95,7 +95,7 @@ def test_a_result_is_json_or_an_error_of_the_tool(run: Run, value: object, word:
 
 @pytest.mark.parametrize("value", ["x" * 300_000, "\ud800", 2**70 + 1], ids=["large", "half of a character", "large number"])
 def test_a_result_that_the_service_does_not_take_is_an_error_of_the_tool(run: Run, value: object) -> None:
-    assert said(run, lambda: value).startswith("error: its result was not taken: ")
+    assert said(run, lambda: value).startswith("error: the service refused its result: ")
 
 
 def test_what_a_tool_raises_is_an_exception_of_the_program(run: Run) -> None:

@@ -195,7 +195,7 @@ class ToolRunner:
                 return
             if code not in _UNFIT or "error" in answer:
                 raise
-            yield from self._send(waiting, _error(f"its result was not taken: {failure}"))
+            yield from self._send(waiting, _error(f"the service refused its result: {failure}"))
         except TransportFailure:
             if not self.is_over:
                 raise
