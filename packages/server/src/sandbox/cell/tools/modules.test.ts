@@ -95,6 +95,43 @@ for n in range(3):
 print(tools.turn(last=True))`,
     '0 1 2 None\n',
   ],
+  'python, whose handler of a signal calls a tool while another call waits': [
+    'python',
+    `
+import signal
+signal.signal(signal.SIGALRM, lambda *_: print(tools.echo(n=1), tools.turn(last=True)))
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+print(tools.turn())`,
+    "{'n': 1} None\nNone\n",
+  ],
+  'python, whose handler raises at any moment while another thread waits': [
+    'python',
+    `
+import json, signal
+from threading import Thread
+armed = False
+def late(*_):
+    global armed
+    if armed:
+        armed = False
+        raise TimeoutError
+signal.signal(signal.SIGALRM, late)
+got = []
+other = Thread(target=lambda: got.extend(tools.echo(n=n)["n"] for n in range(40)))
+other.start()
+signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+for _ in range(100):
+    try:
+        armed = True
+        tools.echo()
+        armed = False
+    except TimeoutError:
+        pass
+signal.setitimer(signal.ITIMER_REAL, 0)
+other.join()
+print(got == list(range(40)))`,
+    'True\n',
+  ],
   'javascript, a module': [
     'node',
     `

@@ -1,6 +1,7 @@
 # The module `tools` of a program that may call tools: `tools.search(query="…")`, and `await tools.search(query="…")` in a
 # coroutine. Anything that writes and reads the same lines can do the same. A program's module has no other names than
 # `ToolError`, so that every tool has its own.
+import _signal
 import _thread
 import os
 import sys
@@ -61,11 +62,12 @@ class Channel:
                     self.begin_reading(None)
 
     def read(self):
-        """Reads some answers. What a signal raises here loses none: they are kept in one step, and one that is told
-        twice changes nothing. Returns whether more may come."""
+        """Reads some answers. What is raised here loses none: they are kept in one step, whoever reads next begins with
+        those that were kept, and one that is told twice changes nothing. Returns whether more may come."""
         from json import loads
 
-        self.parts.extend(map(os.read, (ANSWERS,), (65536,)))
+        if not any(b"\n" in part for part in self.parts):
+            self.parts.extend(map(os.read, (ANSWERS,), (65536,)))
         more = self.parts[-1] != b""
         *lines, rest = b"".join(self.parts).split(b"\n")
         for line in lines:
@@ -160,10 +162,16 @@ class Waiting:
         self.lock.acquire()
 
 
+def has_handlers():
+    """Whether code of the program may run in the midst of a read: it could call a tool itself, or raise anywhere."""
+    handlers = map(_signal.getsignal, range(1, _signal.NSIG))
+    return any(callable(handler) and handler is not _signal.default_int_handler for handler in handlers)
+
+
 def call_and_wait(tool, arguments):
     waiting = Waiting()
     try:
-        channel.send(tool, arguments, waiting.settle, waiting)
+        channel.send(tool, arguments, waiting.settle, None if has_handlers() else waiting)
         waiting.wait()
     finally:
         channel.stop_reading(waiting)
