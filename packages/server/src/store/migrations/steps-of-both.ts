@@ -1,4 +1,4 @@
-/** The steps after the first schema that both kinds of store take. */
+/** The steps that both kinds of store take after `0004-schema`, each of the kind `expand`. */
 import { type Spelling, spelled } from './0004-tables.ts';
 import { findOutputs } from './0004-with-used-outputs.ts';
 import { gradingTables } from './0004-with-verdicts.ts';

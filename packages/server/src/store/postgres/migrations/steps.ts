@@ -26,14 +26,14 @@ export interface PostgresStep extends Step {
   readonly sql: string;
 }
 
-/** A step is never taken from this list or moved in it: its place gives its number. Steps are in the order of their names. */
-export const STEPS: readonly PostgresStep[] = [
-  { name: '0004-schema', sql: createTables },
-  { name: '0004-with-wide-fleets', sql: wideFleets },
-  ...stepsOfBoth(spelling),
-]
-  .sort((one, other) => (one.name < other.name ? -1 : 1))
-  .map((step) => ({ ...step, kind: 'expand' }));
+const ALL: PostgresStep[] = [
+  { name: '0004-schema', kind: 'expand', sql: createTables },
+  { name: '0004-with-wide-fleets', kind: 'expand', sql: wideFleets },
+  ...stepsOfBoth(spelling).map((step) => ({ ...step, kind: 'expand' as const })),
+];
+
+/** In the order of their names. A step is never removed, and none gets a name before another's: its place gives its number. */
+export const STEPS: readonly PostgresStep[] = ALL.sort((one, other) => (one.name < other.name ? -1 : 1));
 
 const UNRELEASED = [
   ...['0004-tables', '0004-with-execution', '0004-with-nodes', '0004-with-uploads', '0004-with-versions'],
