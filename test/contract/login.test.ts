@@ -36,6 +36,20 @@ describe('vouchbox login', () => {
     expect([statSync(file()).mode & 0o777, statSync(join(config, 'vouchbox')).mode & 0o777]).toEqual([0o600, 0o700]);
   });
 
+  test('takes a piped key, not the one of the environment, which it takes if nothing is piped', async () => {
+    const env = { SERVICE_KEY: rig().beta.key };
+    const words = ['login', '--json', '--url', rig().service.url];
+    const tenants = {
+      alpha: (await rig().alpha.client.whoami()).tenant,
+      beta: (await rig().beta.client.whoami()).tenant,
+    };
+    const loggedInTo = async (more: readonly string[], stdin: string) =>
+      JSON.parse((await call([...words, ...more], { env, stdin })).stdout).tenant;
+    expect(await loggedInTo([], `${rig().alpha.key}\n`)).toBe(tenants.alpha);
+    expect(await loggedInTo([], '')).toBe(tenants.beta);
+    expect(await loggedInTo(['--key', rig().alpha.key], `${rig().beta.key}\n`)).toBe(tenants.alpha);
+  });
+
   test('keeps nothing for a key that the service refuses, or for an invalid address', async () => {
     const words = ['login', '--url', rig().service.url, '--key', 'unknown'];
     expect(await call(words)).toMatchObject({ code: 1, stderr: expect.stringContaining('unauthorized') });
@@ -69,7 +83,7 @@ describe('vouchbox login', () => {
   test('sends the key of a profile to no other address', async () => {
     await login('alpha');
     const { code, stderr } = await call(['jobs', '--url', 'http://127.0.0.1:1']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('asks for a key')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('needs a key')]);
   });
 
   test('says in one line if the home of the user cannot be written, and keeps nothing', async () => {

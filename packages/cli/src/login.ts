@@ -11,7 +11,7 @@ import { clientEnvironment } from './service/environment.ts';
 import { checkProfileName, DEFAULT_PROFILE, profilesFile, readProfiles, writeProfiles } from './service/profiles.ts';
 import { checkAddress } from './service/service-access.ts';
 import { type JsonOption, note, printResult, tableOf } from './terminal/print.ts';
-import { askSecretly } from './terminal/standard-input.ts';
+import { askSecretly, isPiped } from './terminal/standard-input.ts';
 
 export interface LoginOptions extends JsonOption {
   readonly url?: string;
@@ -32,14 +32,20 @@ export async function login(options: LoginOptions): Promise<number> {
   if (url === null) throw new UsageError('say which service with --url http://HOST:PORT');
   checkAddress(url);
   if (isReadableOnTheWay(url)) note(`${url} is not encrypted: anyone on the network path can read the key`);
-  const key = options.key ?? environment.key ?? (await askSecretly(`key for ${printable(url)}: `));
-  if (key === '') throw new UsageError('the key is empty; give --key or SERVICE_KEY, or write it to stdin');
+  const key = options.key ?? (await pipedOrKept(environment.key, url));
+  if (key === '') throw new UsageError('the key is empty; give --key, write it to stdin, or set SERVICE_KEY');
   const { tenant, principal, scopes } = await createServiceClient({ baseUrl: url, apiKey: key }).whoami();
   writeProfiles(new Map([...readProfiles(), [name, { url, key }]]));
   const view = { profile: name, url, tenant, principal, scopes };
   const text = `profile ${name}: ${url}, as ${principal} of tenant ${tenant}, for ${scopes.join(' ')}`;
   printResult(options, `${printable(text)}\n`, view);
   return EXIT.ok;
+}
+
+/** A key on stdin wins over SERVICE_KEY, which may be another service's: whoever pipes a key means that key. */
+async function pipedOrKept(kept: string | null, url: string): Promise<string> {
+  if (kept !== null && !isPiped()) return kept;
+  return (await askSecretly(`key for ${printable(url)}: `)) || (kept ?? '');
 }
 
 /** Forgets one profile or all. The service is not notified. */

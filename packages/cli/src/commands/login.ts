@@ -10,7 +10,10 @@ export function addLogin(program: Command): void {
     .command('login')
     .description('keep the address and the key of a service in a profile, so that the other commands call it')
     .option('--url <url>', 'the address of the service (or SERVICE_URL)')
-    .option('--key <key>', 'its key (or SERVICE_KEY); without either, the command asks for it or reads it from stdin')
+    .option(
+      '--key <key>',
+      'its key; without it, the one on stdin, or else SERVICE_KEY, or else the command asks for it',
+    )
     .option('--profile <name>', 'the name of the profile (or SERVICE_PROFILE)')
     .action(async (options: LoginOptions) => ending((await import('../login.ts')).login(options)));
   withJson(command);

@@ -48,11 +48,13 @@ export async function readStandardInput(bytesMax: number): Promise<Buffer> {
 /** The line without its end; empty if there is none. At a terminal the question is asked on stderr. */
 export async function askSecretly(question: string): Promise<string> {
   if (stdin.isTTY) process.stderr.write(question);
+  const waiting = stdin.isTTY ? undefined : setTimeout(() => note('reading a line from stdin'), patienceMilliseconds);
   const lines = createInterface({ input: stdin, terminal: stdin.isTTY === true, output: discarding() });
   try {
     for await (const line of lines) return line.trim();
     return '';
   } finally {
+    clearTimeout(waiting);
     lines.close();
     if (stdin.isTTY) process.stderr.write('\n');
   }
