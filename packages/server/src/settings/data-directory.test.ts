@@ -42,8 +42,8 @@ describe('the data directory', () => {
       await chown(path, 65_534, 65_534);
       await expect(openDataDirectory(path)).rejects.toMatchObject({
         name: 'StartError',
-        message: expect.stringContaining('belongs to user 65534') as string,
-        hint: expect.stringMatching(/^chown 0 /) as string,
+        message: expect.stringContaining('belongs to another user') as string,
+        hint: expect.stringMatching(/^set SERVICE_DATA_DIR to /) as string,
       });
     },
   );

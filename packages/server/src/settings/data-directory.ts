@@ -27,7 +27,7 @@ export async function openDataDirectory(path: string): Promise<void> {
 
 /** @throws StartError if there is no directory, or if others than this user may change it */
 export async function checkDataDirectory(path: string): Promise<void> {
-  await checkOwnDirectory('data directory', path);
+  await checkOwnDirectory('data directory', path, 'SERVICE_DATA_DIR');
 }
 
 /**
@@ -37,10 +37,10 @@ export async function checkDataDirectory(path: string): Promise<void> {
  */
 export async function checkStoreDirectory(file: string | null): Promise<void> {
   const path = file === null ? null : dirname(file);
-  if (path !== null && (await exists(path))) await checkOwnDirectory('directory of the store', path);
+  if (path !== null && (await exists(path))) await checkOwnDirectory('directory of the store', path, 'SERVICE_DATABASE_URL');
 }
 
-async function checkOwnDirectory(what: string, path: string): Promise<void> {
+async function checkOwnDirectory(what: string, path: string, setting: string): Promise<void> {
   let facts: Stats;
   try {
     facts = await stat(path);
@@ -48,10 +48,10 @@ async function checkOwnDirectory(what: string, path: string): Promise<void> {
     throw unusable(path, cause);
   }
   if (!facts.isDirectory()) throw unusable(path, { code: 'ENOTDIR' });
-  const user = process.geteuid?.() ?? facts.uid;
-  if (facts.uid !== user) {
-    throw new StartError(`the ${what} ${path} belongs to user ${facts.uid}, who could put anything into it`, {
-      hint: `chown ${user} ${path}, or name a directory of user ${user}`,
+  if (facts.uid !== (process.geteuid?.() ?? facts.uid)) {
+    // No numbers: those of a user namespace are not the host's.
+    throw new StartError(`the ${what} ${path} belongs to another user, who could put anything into it`, {
+      hint: `set ${setting} to a place in a directory of your own; to take over this one, chown it as root`,
     });
   }
   if ((facts.mode & OTHERS_WRITE) !== 0) {
