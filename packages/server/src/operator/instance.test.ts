@@ -38,7 +38,7 @@ describe('the instance of a data directory', () => {
   test.runIf(process.geteuid?.() === 0)('is held by one service of the host at a time', () => {
     const path = directory('held');
     const first = openInstance(path);
-    expect(() => openInstance(path)).toThrow(`another service on this host has the instance-id of ${path}`);
+    expect(() => openInstance(path)).toThrow(`a service with the data of ${path} runs on this host already`);
     first[Symbol.dispose]();
     openInstance(path)[Symbol.dispose]();
   });

@@ -31,8 +31,8 @@ export function openInstance(dataDir: string, { makesCells = true } = {}): Insta
   if (!makesCells || process.geteuid?.() !== 0) return { id, [Symbol.dispose]: () => {} };
   const lock = takeName(runDirectoryOf(instanceName(id)));
   if (lock === null) {
-    throw new StartError(`another service on this host has the ${FILE_NAME} of ${dataDir}`, {
-      hint: `if ${dataDir} is a copy, remove ${join(dataDir, FILE_NAME)}`,
+    throw new StartError(`a service with the data of ${dataDir} runs on this host already`, {
+      hint: `stop it or set another SERVICE_DATA_DIR; only in a copy of that service's directory, remove ${FILE_NAME}`,
     });
   }
   return { id, [Symbol.dispose]: () => lock[Symbol.dispose]() };
