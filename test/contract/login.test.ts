@@ -80,6 +80,20 @@ describe('vouchbox login', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('there are default, other')]);
   });
 
+  test('is what a printed configuration of MCP names, by the name of the profile', async () => {
+    const configured = async (env: Record<string, string> = {}) => {
+      const { stdout, stderr } = await call(['mcp', 'config', 'claude'], { env });
+      expect(stderr).not.toContain('starts cells itself');
+      return JSON.parse(stdout).mcpServers.vouchbox;
+    };
+    await login('alpha');
+    await login('beta', '--profile', 'other');
+    expect(await configured()).toMatchObject({ args: ['mcp', '--profile', 'default'] });
+    expect(await configured({ SERVICE_PROFILE: 'other' })).toMatchObject({ args: ['mcp', '--profile', 'other'] });
+    const named = await configured({ SERVICE_URL: rig().service.url });
+    expect(named).toMatchObject({ args: ['mcp'], env: { SERVICE_URL: rig().service.url } });
+  });
+
   test('sends the key of a profile to no other address', async () => {
     await login('alpha');
     const { code, stderr } = await call(['jobs', '--url', 'http://127.0.0.1:1']);

@@ -4,7 +4,7 @@ import { printableJson } from '@vouchbox/protocol/vocabulary';
 export interface ServedBy {
   /** The service to call; null if the command starts one. */
   readonly url: string | null;
-  /** The profile of `vouchbox login` to call; null if none is named. */
+  /** The profile of `vouchbox login` to call; null if there is none. */
   readonly profile: string | null;
   /** The path of the command. It is absolute: a program starts its servers in any directory, with any PATH. */
   readonly command: string;

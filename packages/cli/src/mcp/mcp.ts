@@ -7,6 +7,7 @@ import { createServiceClient } from '@vouchbox/client';
 import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { clientEnvironment } from '../service/environment.ts';
+import { DEFAULT_PROFILE, readProfiles } from '../service/profiles.ts';
 import { type AccessOptions, checkAddress, namedService } from '../service/service-access.ts';
 import { serviceOrOwn } from '../service/service-or-own.ts';
 import { aborted, takeInterrupts, unlessInterrupted } from '../terminal/interrupts.ts';
@@ -102,13 +103,23 @@ function passedOn(options: McpOptions): readonly string[] {
   ];
 }
 
-/** The service and the key that the settings name. @throws UsageError for an unknown profile, or for two services */
+/**
+ * The address or the profile that the settings name: that of the service which `vouchbox mcp` would call here.
+ *
+ * @throws UsageError for an unknown profile, or for two services
+ */
 function configured({ url, profile }: AccessOptions): { readonly url: string | null; readonly profile: string | null } {
   if (url !== undefined && profile !== undefined)
     throw new UsageError('--url and --profile name two services; give one');
-  if (url !== undefined) checkAddress(url);
-  if (profile !== undefined) namedService({ profile });
-  return { url: url ?? (profile === undefined ? clientEnvironment().url : null), profile: profile ?? null };
+  const environment = clientEnvironment();
+  const address = url ?? (profile === undefined ? environment.url : null);
+  if (address !== null) {
+    checkAddress(address);
+    return { url: address, profile: null };
+  }
+  const named = profile ?? environment.profile ?? (readProfiles().has(DEFAULT_PROFILE) ? DEFAULT_PROFILE : null);
+  if (named !== null) namedService({ profile: named });
+  return { url: null, profile: named };
 }
 
 /** Until stdin ends, as clients end a server, or an interrupt comes. */
