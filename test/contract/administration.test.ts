@@ -1,8 +1,8 @@
 /** The operator's commands: which service they find, and that they create nothing that only a service creates. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { Command, type CommandOptions, vouchbox } from '../rig/command.ts';
 
 let scratch: string;
@@ -61,7 +61,7 @@ describe('without a service and without data of one', () => {
       expect({ code, stdout, stderr }).toEqual({
         code: 1,
         stdout: '',
-        stderr: `vouchbox: no service runs here, and ${join(cwd, 'data')} has no data of one; give --data-dir or SERVICE_DATA_DIR\n`,
+        stderr: `vouchbox: no service runs here, and ${join(cwd, 'data')} has no data of a service; give --data-dir or SERVICE_DATA_DIR\n`,
       });
       expect(readdirSync(cwd)).toEqual([]);
     },
@@ -148,6 +148,21 @@ describe('with a running service', () => {
     expect([stderr.includes(one), stderr.includes(two)]).toEqual([true, true]);
     await using said = host(['keys', 'list', '--data-dir', two], { cwd: scratch });
     expect((await said.ended()).code).toBe(0);
+  });
+
+  test('another user than that of the service is told to become that user, and nothing untrue', async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'svc-administration-'));
+    onTestFinished(() => rmSync(cwd, { recursive: true }));
+    chmodSync(cwd, 0o755);
+    mkdirSync(join(cwd, 'data'), { mode: 0o700 });
+    const within = ['setpriv', '--reuid=54321', '--clear-groups'];
+    const { code, stderr } = await vouchbox(['keys', 'list'], { cwd, within });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /no service of this user runs here, and \S+data cannot be read; .* as the user of the service/,
+      ),
+    ]);
   });
 
   test("a killed service, or one whose path leads to another's data, is not found", async () => {

@@ -2,7 +2,7 @@
  * Finds the service whose data a command administers. The command finds the data directory of a running service, so nobody needs
  * to know it. It prints the directory it used unless an option named it, and never makes a directory.
  */
-import { realpathSync } from 'node:fs';
+import { accessSync, constants, realpathSync } from 'node:fs';
 import {
   type Config,
   type FoundService,
@@ -48,17 +48,33 @@ async function locate(options: DataOptions): Promise<Config> {
   if (isNamed(options)) return named === undefined ? given : settingsOf(options, named);
   const found = candidates(given, running);
   const [only] = found;
-  if (only === undefined) {
-    throw new OperatorError(`no service runs here, and ${given.dataDir} has no data of a service`, {
-      hint: 'give --data-dir or SERVICE_DATA_DIR',
-    });
-  }
+  if (only === undefined) throw nothingFound(given.dataDir);
   if (found.length > 1) {
     throw new OperatorError(`there are several services: ${found.map(({ dataDir }) => dataDir).join(', ')}`, {
       hint: 'say which with --data-dir or SERVICE_DATA_DIR',
     });
   }
   return settingsOf(options, only);
+}
+
+/** Another user's service is not seen, and its data cannot be looked into. */
+function nothingFound(dataDir: string): OperatorError {
+  const hint = 'give --data-dir or SERVICE_DATA_DIR';
+  if (process.geteuid?.() === 0)
+    return new OperatorError(`no service runs here, and ${dataDir} has no data of a service`, { hint });
+  const found = isClosed(dataDir) ? 'cannot be read' : 'has no data of a service';
+  return new OperatorError(`no service of this user runs here, and ${dataDir} ${found}`, {
+    hint: `${hint}, or run this as the user of the service, mostly root`,
+  });
+}
+
+function isClosed(directory: string): boolean {
+  try {
+    accessSync(directory, constants.R_OK | constants.X_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
 }
 
 /** The service whose data is in the default place, if it runs; otherwise those that run, and that one. */
