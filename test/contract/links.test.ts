@@ -9,6 +9,7 @@ import { sha256Hex } from '@vouchbox/evidence';
 import type { FoldedResult, JobSubmission, LinkedJob, NewLink } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { expect, test } from 'vitest';
+import { vouchbox } from '../rig/command.ts';
 import { type Answer, Rig, type RigSettings, useRig } from '../rig/rig.ts';
 
 const SETTINGS: RigSettings = { provider: 'subprocess', 'attestation-mode': 'on', links: 'on' };
@@ -326,11 +327,14 @@ test('a service that allows no links makes none and reads none, and still lists 
   const { client } = second.alpha;
   expect((await client.capabilities()).features).not.toContain('links');
   for (const part of ['', '/job', '/result'])
-    expect((await second.request(`/links/${given.id}${part}`, { key: given.secret })).json.error.code).toBe(
-      'route_not_found',
-    );
+    expect(await second.request(`/links/${given.id}${part}`, { key: given.secret })).toMatchObject({
+      status: 404,
+      json: { error: { code: 'links_disabled', message: 'The operator allows no links to results.' } },
+    });
   await expect(client.createLink(job_id)).rejects.toMatchObject({ code: 'links_disabled' });
   expect(await client.links(job_id)).toMatchObject({ items: [{ link_id: given.id }], may_make: false });
+  const env = { SERVICE_URL: second.service.url, SERVICE_KEY: second.alpha.key };
+  expect((await vouchbox(['links', job_id], { env })).stderr).toContain('the operator allows no links now');
   await client.revokeLink(job_id, given.id);
   expect((await client.links(job_id)).items).toEqual([]);
   expect(await second.stop()).toEqual([]);

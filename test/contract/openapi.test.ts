@@ -96,7 +96,7 @@ afterAll(async () => {
 function serverOf(change: Change): Promise<TestServer> {
   const open = async () => {
     const optional = change.hasNothingOptional
-      ? { publicLog: null, readsLinks: false }
+      ? { publicLog: null }
       : { metricsToken: METRICS_TOKEN, pages: BUILT };
     const server = await openServer({ ...optional, ...change.server });
     await change.prepare?.(server);

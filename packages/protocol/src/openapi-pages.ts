@@ -72,7 +72,7 @@ const OF_KIND_CODES: Readonly<Record<PageRow['kind'], readonly ErrorCode[]>> = {
   file: ['route_not_found'],
   log: ['route_not_found', 'rate_limited', 'store_unavailable', 'capacity_exhausted'],
   link: [
-    'route_not_found',
+    'links_disabled',
     'link_not_found',
     'rate_limited',
     'store_unavailable',

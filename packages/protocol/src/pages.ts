@@ -77,6 +77,7 @@ export const PAGES = {
     summary: 'The page that shows the job of a link. It is the same for all links.',
     kind: 'html',
     content: HTML,
+    errors: ['links_disabled'],
   },
   getLinkedJob: {
     path: '/links/{link}/job',

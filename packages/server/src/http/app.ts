@@ -182,9 +182,9 @@ function boundsOf({ connectionsOfPeer, bounds }: AppOptions): TransportBounds {
 
 /** The routes of this node beside the operations. */
 function besideOf({ isEmbedded, servesApi, pages, publicLog = null, readsLinks }: AppOptions): Beside {
-  if (!servesApi) return { pages: [], log: null, readsLinks: false };
+  if (!servesApi) return { pages: [], log: null, readsLinks: false, servesApi };
   const built = pages ?? (isEmbedded ? [] : readBuiltPages());
-  return { pages: built.filter(({ path }) => readsLinks || path !== LINK_PAGE), log: publicLog, readsLinks };
+  return { pages: built.filter(({ path }) => readsLinks || path !== LINK_PAGE), log: publicLog, readsLinks, servesApi };
 }
 
 function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions, 'servesApi'>): void {

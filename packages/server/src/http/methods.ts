@@ -5,6 +5,7 @@ import { ServiceError } from '../ground/service-error.ts';
 import type { PublicLog } from '../job/log/read-log.ts';
 import { sendRefusal } from './call/respond.ts';
 import { LINK_PAGE, type Page } from './pages/built-pages.ts';
+import { linksDisabled } from './request/path-id.ts';
 import { noSuchRoute } from './request/target.ts';
 import { FRONT_PATH } from './routes/front-page.ts';
 import { isPagePath } from './routes/pages.ts';
@@ -30,9 +31,11 @@ export interface Beside {
   readonly log: PublicLog | null;
   /** Whether links are read here. */
   readonly readsLinks: boolean;
+  /** Whether this node serves more than probes and its metrics. */
+  readonly servesApi: boolean;
 }
 
-const NOTHING: Beside = { pages: [], log: null, readsLinks: false };
+const NOTHING: Beside = { pages: [], log: null, readsLinks: false, servesApi: false };
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
 
@@ -54,9 +57,12 @@ function methodsOf(path: string, { pages, log, readsLinks }: Beside): readonly s
 
 /** Answers OPTIONS, or refuses with 405 or 404. None of its headers allows a browser of another origin. */
 export function answerUnrouted(request: FastifyRequest, reply: FastifyReply, beside: Beside = NOTHING): FastifyReply {
-  const methods = methodsOf(request.url.split('?', 1)[0] ?? '', beside);
+  const path = request.url.split('?', 1)[0] ?? '';
+  const methods = methodsOf(path, beside);
   if (methods.length === 0) {
-    return sendRefusal(request, reply, { error: noSuchRoute() });
+    const isLink =
+      beside.servesApi && !beside.readsLinks && [...LINK_PATHS, LINK_PAGE_PATH].some((known) => known.test(path));
+    return sendRefusal(request, reply, { error: isLink ? linksDisabled() : noSuchRoute() });
   }
   const allow = methods.join(', ');
   if (request.method === 'OPTIONS') return reply.code(204).header('allow', allow).send();

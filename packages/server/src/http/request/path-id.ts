@@ -46,6 +46,11 @@ export function linkNotFound(): ServiceError {
   return new ServiceError('link_not_found', 'The link does not exist or has ended.');
 }
 
+/** To its maker and its readers: the operator reads none. */
+export function linksDisabled(): ServiceError {
+  return new ServiceError('links_disabled', 'The operator allows no links to results.');
+}
+
 function idIn(text: string, notFound: () => ServiceError, form = ID): string {
   if (form.test(text)) return text;
   if (text === '') throw noSuchRoute();

@@ -28,7 +28,7 @@ import { type Handlers, refuseWhenStopping } from '../call/call.ts';
 import { pumpTo, sendBodyTo, sendBytesTo, sendJson, sendTextTo } from '../call/respond.ts';
 import { resetConnection } from '../connections/connection.ts';
 import { blobDigestOf } from '../request/blob-digest.ts';
-import { linkIdOf, linkNotFound } from '../request/path-id.ts';
+import { linkIdOf, linkNotFound, linksDisabled } from '../request/path-id.ts';
 import type { RouteContext } from './context.ts';
 import { ALONE } from './pages.ts';
 
@@ -36,7 +36,7 @@ export function linkHandlers({ links, readsLinks }: RouteContext): Handlers<'cre
   return {
     async createLink(call) {
       refuseWhenStopping(call);
-      if (!readsLinks) throw new ServiceError('links_disabled', 'The operator allows no links to results.');
+      if (!readsLinks) throw linksDisabled();
       const { caller, job_id } = call;
       const wish = wishOf(await readJsonBody(call));
       const made = await answered(links.make(caller, job_id, wish));
