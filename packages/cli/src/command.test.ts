@@ -1,8 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 
 const place = mkdtempSync(join(tmpdir(), 'svc-command-'));
 afterAll(() => rmSync(place, { recursive: true }));
@@ -45,4 +47,21 @@ test.each([
 ])('%j is wrong usage, and the message says what is right', (words, right) => {
   const { status, stderr } = spawnSync(join(import.meta.dirname, '../bin/vouchbox'), words, { encoding: 'utf8' });
   expect([status, stderr]).toEqual([2, expect.stringContaining(right)]);
+});
+
+test.each([
+  ['adapter', 'piston', '--port'],
+  ['mcp', '--http'],
+])('%j at a port that is taken says so in one line', async (...words) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void taken.close());
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const service = ['--url', 'http://127.0.0.1:1', '--key', 'k'];
+  const program = join(import.meta.dirname, '../bin/vouchbox');
+  const { status, stderr } = spawnSync(program, [...words, String(port), ...service], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringMatching(`^vouchbox: cannot listen .*:${port}; give a port .*\n$`),
+  ]);
 });

@@ -29,7 +29,13 @@ function messageOf(error: unknown): string | null {
   if (error instanceof ServiceFailure) return refusalLine(error);
   if (error instanceof TransportFailure) return `${error.message}${causeOf(error)}`;
   if (isOperatorError(error)) return error.hint === null ? error.message : `${error.message}; ${error.hint}`;
+  if (isRefusedPort(error)) return `cannot ${error.message}; give a port that is free and that this user may take`;
   return isUsageError(error) || error instanceof CommandFailure ? error.message : null;
+}
+
+/** The port of `adapter` or of `mcp --http`; `serve` has words of its own. */
+function isRefusedPort(error: unknown): error is Error {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'listen';
 }
 
 /** Advice to a caller about a refusal, if the service's own message has none. */
