@@ -17,6 +17,7 @@ import {
 } from '@vouchbox/protocol';
 import { enterUserNamespace, StartError } from '@vouchbox/server/administration';
 import { serviceVerify } from '@vouchbox/verifier/command';
+import { CommandFailure } from 'vouchbox/command-failure';
 import type { EmbeddedService } from 'vouchbox/embedded-service';
 import { openEmbeddedService } from 'vouchbox/embedded-service';
 import { exportJob } from 'vouchbox/export';
@@ -156,7 +157,8 @@ async function show(service: EmbeddedService): Promise<void> {
 try {
   await main();
 } catch (error) {
-  if (!(error instanceof StartError)) throw error;
-  process.stderr.write(`quickstart: ${error.message}${error.hint === null ? '' : `; ${error.hint}`}\n`);
+  if (!(error instanceof StartError || error instanceof CommandFailure)) throw error;
+  const hint = error instanceof StartError && error.hint !== null ? `; ${error.hint}` : '';
+  process.stderr.write(`quickstart: ${error.message}${hint}\n`);
   process.exitCode = 1;
 }

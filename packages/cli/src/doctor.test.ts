@@ -117,6 +117,12 @@ test('the doctor tries no cells on a node that runs no programs, and needs no ri
   expect(new Set(left.map(({ observed }) => observed))).toEqual(new Set(['not needed: this node runs no programs']));
 });
 
+test('a missing directory for temporary files is reported in one line, before anything is tried', () => {
+  const { status, stdout, stderr } = doctor({ namespaces: true, env: { TMPDIR: '/nonexistent' } });
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(stderr).toMatch(/^vouchbox: nothing can be stored in \/nonexistent, which TMPDIR names: .*\n$/);
+});
+
 test('a wrong setting is reported in one line, before anything is tried', () => {
   const { status, stdout, stderr } = doctor({ namespaces: true, env: { SERVICE_PORT: 'eighty' } });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });

@@ -1,8 +1,10 @@
 /** `vouchbox doctor`: tries every control of this host and reports the results, with advice. */
+import { rmdirSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { type Check, type CheckResult, type DoctorReport, doctor } from '@vouchbox/server';
 import { EXIT } from './failures/exit-code.ts';
+import { temporaryDirectory } from './files/temporary-directory.ts';
 import { administeredServiceIfAny } from './operator/administered-service.ts';
 import { enterOwnUsers } from './service/service-or-own.ts';
 import { printResult } from './terminal/print.ts';
@@ -15,6 +17,8 @@ export interface DoctorCommandOptions {
 
 /** Exits with 0 if this host can meet the needs of its service: for most, to isolate programs. */
 export async function doctorCommand({ json, ...options }: DoctorCommandOptions): Promise<number> {
+  // Several checks would fail without a place for files, and advise something else.
+  rmdirSync(temporaryDirectory('svc-doctor-'));
   const config = await administeredServiceIfAny(options);
   if (config.roles.includes('executor')) await enterOwnUsers();
   const report = await doctor(config, json ? () => {} : (check) => process.stdout.write(textOf(check)));
