@@ -28,8 +28,16 @@ export function readExportFiles(directory: string): ExportFiles | ExportProblem 
   try {
     return readTree(directory);
   } catch (error) {
-    throw new UsageError(`${directory} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw unreadable(directory, error);
   }
+}
+
+/** What was given may be the file that an export came in: an archive, or a page. */
+export function unreadable(directory: string, error: unknown): UsageError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const why =
+    code === 'ENOTDIR' ? 'it is a file; unpack the archive, or give the directory that has the export' : message;
+  return new UsageError(`${directory} cannot be read: ${why}`, { cause: error });
 }
 
 type Content = Uint8Array<ArrayBuffer> | FileDigest;

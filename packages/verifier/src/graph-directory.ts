@@ -40,6 +40,6 @@ function entriesOf(directory: string) {
   try {
     return readdirSync(directory, { withFileTypes: true }).slice(0, graphJobsMax + 2);
   } catch (error) {
-    throw new UsageError(`${directory} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw unreadable(directory, error);
   }
 }

@@ -56,7 +56,7 @@ export function parseRequirement(text: string): Requirement {
   }
   const { form, operators, parse, observe, isMet } = subject;
   const by = operators.find((known) => known === operator);
-  const value = by === undefined ? null : parse(wanted as string);
+  const value = by === undefined || wanted === '' ? null : parse(wanted as string);
   if (by === undefined || value === null) {
     throw new UsageError(`malformed requirement ${text}; it must be ${name}${form}`);
   }
@@ -67,7 +67,7 @@ export function parseRequirement(text: string): Requirement {
   return { text, judge };
 }
 
-const PART = /^(?<name>[a-z0-9_]+)(?<operator>>=|<=|=)(?<wanted>.+)$/;
+const PART = /^(?<name>[a-z0-9_]+)(?:(?<operator>>=|<=|=)(?<wanted>.*))?$/;
 
 /** Everything that can be required, with its form, for the command line's help. */
 export function requirementForms(): string[] {
@@ -133,12 +133,14 @@ function isIsolationClass(value: unknown): value is IsolationClass {
   return (ISOLATION_CLASSES as readonly unknown[]).includes(value);
 }
 
+const UNLABELLED = { word: 'not in the receipt, which has no labels: only `run --sign-labels` signs them' };
+
 /** A label that the submitter had signed. */
 const label: Subject = {
   form: '=TEXT',
   operators: ['='],
   parse: (text) => text,
-  observe: ofReceipt('labels'),
+  observe: (predicate, beside) => ofReceipt('labels')(predicate, beside) ?? UNLABELLED,
   isMet: (found, wanted) => Array.isArray(found) && found.includes(wanted),
 };
 

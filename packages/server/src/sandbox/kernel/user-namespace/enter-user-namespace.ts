@@ -3,6 +3,7 @@
  * made as root of the host makes them: with subordinate users in place of users that nobody has or, where there are none,
  * with this user alone.
  */
+import { readCgroupLayout } from '../cgroup/layout.ts';
 import { enterProgram } from './apparmor.ts';
 import { type MissingRight, missingRights, missingUsers } from './ordinary-user.ts';
 import { ownFacts, refusalOfRoot } from './own-facts.ts';
@@ -22,7 +23,7 @@ export function enterUserNamespace(): void {
   const facts = ownFacts();
   const { users, groups } = facts;
   if (missingRights(facts).length > 0) return;
-  const hasOthers = missingUsers(facts) === null && users !== null && groups !== null;
+  const hasOthers = missingUsers(facts).length === 0 && users !== null && groups !== null;
   const ranges = hasOthers ? [users.first, groups.first, Math.min(users.count, groups.count)].map(String) : ALONE;
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   // In a group of its own the kernel holds the memory of cells. This command starts again there, and comes here once more.
@@ -36,8 +37,14 @@ export function enterUserNamespace(): void {
 export function missingOfUser(): readonly MissingRight[] {
   if (process.platform !== 'linux' || process.geteuid?.() === 0) return [];
   const facts = ownFacts();
-  const users = missingUsers(facts);
-  return [...missingRights(facts), ...(users === null ? [] : [users])];
+  return [...missingRights(facts), ...missingUsers(facts), ...missingGroup()];
+}
+
+/** The group by which the kernel holds the memory of cells, if this process has none and systemd gives none. */
+function missingGroup(): readonly MissingRight[] {
+  if (readCgroupLayout().usable !== null || scopeWords() !== null) return [];
+  const fix = 'start it in a unit with Delegate=yes, as deploy/vouchbox-user.service is';
+  return [{ missing: 'a control group of its own, to limit memory', fix }];
 }
 
 /** Everything that this process lacks to make cells, each with its remedy; null if nothing. */

@@ -15,7 +15,7 @@ const ALLOWED: OrdinaryUserFacts = {
 
 describe('an ordinary user', () => {
   it('lacks nothing on a host with user namespaces and subordinate users', () => {
-    expect([missingRights(ALLOWED), missingUsers(ALLOWED)]).toEqual([[], null]);
+    expect([missingRights(ALLOWED), missingUsers(ALLOWED)]).toEqual([[], []]);
   });
 
   it('makes cells with one user on a host with only user namespaces', () => {
@@ -37,7 +37,15 @@ describe('an ordinary user', () => {
     ['enough subordinate groups', { groups: { first: 100_000, count: 2 } }, /--add-subgids .* ada$/],
     ['the right to new privileges', { noNewPrivileges: true }, /NoNewPrivileges=yes/],
   ])('learns what to do about %s, for users that only its cells have', (_, facts, fix) => {
-    expect(missingUsers({ ...ALLOWED, ...facts })?.fix).toMatch(fix);
+    expect(missingUsers({ ...ALLOWED, ...facts }).map((right) => right.fix)).toEqual([expect.stringMatching(fix)]);
+  });
+
+  it('is told at once of every package and setting that gives it such users', () => {
+    const bare = { ...ALLOWED, hasMappers: false, users: null, groups: null };
+    expect(missingUsers(bare).map(({ fix }) => fix)).toEqual([
+      expect.stringContaining('apt-get install uidmap'),
+      expect.stringContaining('usermod --add-subuids'),
+    ]);
   });
 
   it.each([

@@ -58,26 +58,30 @@ function fixOf(said: string): string {
 /** AppArmor's rule stays for everybody else: a profile names one program that no user can write. */
 const APPARMOR = 'as root: vouchbox setup --apparmor';
 
-/** The first thing that is missing for cells with two users each, which nobody else has; null if nothing is. */
-export function missingUsers(facts: OrdinaryUserFacts): MissingRight | null {
-  const { user, hasMappers, noNewPrivileges } = facts;
-  if (!hasMappers) return { missing: 'newuidmap and newgidmap', fix: 'as root: apt-get install uidmap' };
-  if (!facts.hasName) {
-    return { missing: 'a name in the user database', fix: 'run it as a user whom getent passwd knows' };
-  }
-  if (!isEnough(facts.users) || !isEnough(facts.groups)) {
-    return {
-      missing: `${SUBORDINATES_MIN} subordinate users and groups of ${user} in /etc/subuid and /etc/subgid`,
-      fix: `as root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${user}`,
-    };
-  }
-  if (noNewPrivileges) {
-    return {
-      missing: "newuidmap's right to use its privileges",
-      fix: 'take NoNewPrivileges=yes, and settings that imply it, out of the unit',
-    };
-  }
-  return null;
+/** All that is missing, at once, for cells with two users each, which nobody else has. */
+export function missingUsers(facts: OrdinaryUserFacts): readonly MissingRight[] {
+  const { user, hasName, hasMappers, noNewPrivileges } = facts;
+  const hasUsers = isEnough(facts.users) && isEnough(facts.groups);
+  return [
+    ...(hasMappers ? [] : [{ missing: 'newuidmap and newgidmap', fix: 'as root: apt-get install uidmap' }]),
+    ...(hasName ? [] : [{ missing: 'a name in the user database', fix: 'run it as a user whom getent passwd knows' }]),
+    ...(hasUsers || !hasName
+      ? []
+      : [
+          {
+            missing: `${SUBORDINATES_MIN} subordinate users and groups of ${user} in /etc/subuid and /etc/subgid`,
+            fix: `as root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${user}`,
+          },
+        ]),
+    ...(noNewPrivileges
+      ? [
+          {
+            missing: "newuidmap's right to use its privileges",
+            fix: 'take NoNewPrivileges=yes, and settings that imply it, out of the unit',
+          },
+        ]
+      : []),
+  ];
 }
 
 function isEnough(range: UserRange | null): boolean {
