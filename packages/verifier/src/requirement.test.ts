@@ -129,6 +129,10 @@ describe('a requirement', () => {
     expect(() => parseRequirement(text)).toThrow(UsageError);
   });
 
+  test.each(['label', 'label=', 'label>=x'])('%j is told how the requirement is written', (text) => {
+    expect(() => parseRequirement(text)).toThrow('it must be label=TEXT');
+  });
+
   test('has a form that the help shows', () => {
     expect(requirementForms()).toContain('mem_mb<=N');
   });
