@@ -3,10 +3,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { GRAPH_FILE, graphFileBytesMax, graphJobsMax } from '@vouchbox/evidence';
 import { EXIT } from './exit-code.ts';
-import { readExportFiles } from './export-directory.ts';
+import { readExportFiles, unreadable } from './export-directory.ts';
 import { readBounded } from './read-file.ts';
 import { failed } from './report.ts';
-import { UsageError } from './usage-error.ts';
 import { readPublicKey } from './verify.ts';
 import { type GraphReport, verifyGraph } from './verify-graph.ts';
 
