@@ -293,6 +293,12 @@ describe('vouchbox run', () => {
     );
   });
 
+  test('says that a service without TLS has no https:// address', async () => {
+    const env = { SERVICE_URL: rig().service.url.replace('http:', 'https:'), SERVICE_KEY: 'k' };
+    const { code, stderr } = await vouchbox(['run', program('h.sh', 'true')], { cwd: scratch, env });
+    expect([code, stderr]).toEqual([125, expect.stringMatching(/: nothing speaks TLS there; try http:.*\n$/)]);
+  });
+
   test('says what to do where no loopback leads to a service of this host', async () => {
     const env = { SERVICE_URL: 'http://127.0.0.1:8080', SERVICE_KEY: 'k' };
     const { code, stderr } = await vouchbox(['run', program('h.sh', 'true')], {

@@ -114,7 +114,7 @@ function refusal({ status, headers, bytes }: Answer): ServiceFailure | Transport
   const error = envelopeOf(bytes);
   const retryAfterSeconds = secondsOf(headers.get('retry-after'));
   if (error === null) {
-    const message = `HTTP ${status} without an error of the service: is baseUrl the address of one?`;
+    const message = `HTTP ${status} without an error of the service: is it the address of a service?`;
     return new TransportFailure('unstructured', message, { status, retryAfterSeconds });
   }
   const { code, message, request_id, retryable } = error;

@@ -27,7 +27,7 @@ function lineOf(error: unknown): string {
 /** A message that a person can act on, perhaps from an untrusted service; null for a bug. */
 function messageOf(error: unknown): string | null {
   if (error instanceof ServiceFailure) return refusalLine(error);
-  if (error instanceof TransportFailure) return `${error.message}${causeOf(error)}`;
+  if (error instanceof TransportFailure) return transportLine(error);
   if (isOperatorError(error)) return error.hint === null ? error.message : `${error.message}; ${error.hint}`;
   if (isRefusedPort(error)) return `cannot ${error.message}; give a port that is free and that this user may take`;
   return isUsageError(error) || error instanceof CommandFailure ? error.message : null;
@@ -55,6 +55,14 @@ function refusalLine({ message, code, requestId }: ServiceFailure): string {
   return `${message} (${code}, request ${requestId ?? 'unknown'})${next === undefined ? '' : `; ${next}`}`;
 }
 
+/** That no usable answer came, and why. */
+export function transportLine(error: TransportFailure): string {
+  return `${error.message}${causeOf(error)}`;
+}
+
+/** What OpenSSL says of an answer that is not TLS. */
+const NOT_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
+
 /** The details of a failed fetch, such as a refused connection. */
 function causeOf({ cause }: Error): string {
   if (!(cause instanceof Error)) return '';
@@ -62,6 +70,7 @@ function causeOf({ cause }: Error): string {
   if (codeOf(known) === 'ECONNREFUSED') {
     return `: ${known.message || 'connect ECONNREFUSED'}; is \`vouchbox serve\` running there?`;
   }
+  if (NOT_TLS.has(String(codeOf(known)))) return ': nothing speaks TLS there; try http:// in place of https://';
   const isWithoutLoopback = codeOf(known) === 'ENETUNREACH' && known.message.includes(' 127.');
   return `: ${known.message}${isWithoutLoopback ? '; `ip link set lo up`, as root, starts the loopback' : ''}`;
 }

@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
 import { misfitOf, type Static, type TSchema } from '@vouchbox/protocol';
+import { transportLine } from '../failures/tell-failure.ts';
 import { told } from './told-text.ts';
 
 export interface Tool<Input extends TSchema> {
@@ -53,7 +54,7 @@ export function cancelWith(signal: AbortSignal, cancel: () => Promise<unknown>):
 function toolErrorOf(error: unknown): CallToolResult {
   if (error instanceof ServiceFailure) return toolError(`${told(error.message)} (${told(error.code)})`);
   if (error instanceof TransportFailure)
-    return toolError(`The service's answer cannot be used: ${told(error.message)}`);
+    return toolError(`The service gave no usable answer: ${told(transportLine(error))}`);
   throw error;
 }
 
