@@ -4,7 +4,7 @@ import { LINK_PART_NAMES, linkSecondsMax, linkSecondsMin, printable } from '@vou
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import type { JobOptions } from './jobs.ts';
-import { requireService } from './service/service-access.ts';
+import { isOfThisHost, requireService } from './service/service-access.ts';
 import { note, printResult, tableOf } from './terminal/print.ts';
 
 export interface LinkOptions extends JobOptions {
@@ -21,6 +21,8 @@ export async function makeLink(job_id: string, options: LinkOptions): Promise<nu
   printResult(options, `${printable(link.address)}\n`, link);
   const parts = ['the output and the receipt', ...shows].join(', ');
   note(`anyone who has it sees ${parts} until ${expires_at}; \`vouchbox links revoke ${job_id} ${link_id}\` ends it`);
+  if (isOfThisHost(link.address))
+    note('nobody on another host can open this address: call the service by its public one, with --url');
   return EXIT.ok;
 }
 

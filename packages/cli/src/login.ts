@@ -2,14 +2,13 @@
  * `vouchbox login`, `logout` and `profiles`: keeps the addresses and keys of services, for the commands that call one.
  * A key is checked with its service before it is kept, and is never printed.
  */
-import { isIP } from 'node:net';
 import { createServiceClient } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { clientEnvironment } from './service/environment.ts';
 import { checkProfileName, DEFAULT_PROFILE, profilesFile, readProfiles, writeProfiles } from './service/profiles.ts';
-import { checkAddress } from './service/service-access.ts';
+import { checkAddress, isOfThisHost } from './service/service-access.ts';
 import { type JsonOption, note, printResult, tableOf } from './terminal/print.ts';
 import { askSecretly, isPiped } from './terminal/standard-input.ts';
 
@@ -75,8 +74,5 @@ function profileName({ profile }: LogoutOptions): string {
 
 /** Whether the key would leave this host unencrypted. */
 function isReadableOnTheWay(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  const isHere =
-    hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));
-  return protocol === 'http:' && !isHere;
+  return new URL(url).protocol === 'http:' && !isOfThisHost(url);
 }

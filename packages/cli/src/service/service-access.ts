@@ -1,4 +1,5 @@
 /** The service that a command uses: the one it is pointed to, or its own, which lives as long as the command. */
+import { isIP } from 'node:net';
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import { UsageError } from '../failures/usage-error.ts';
 import { clientEnvironment } from './environment.ts';
@@ -56,6 +57,12 @@ export function checkAddress(url: string): void {
   const { username, password } = new URL(url);
   if (username !== '' || password !== '')
     throw new UsageError('an address must not have a user or a password; give --key');
+}
+
+/** Whether the address leads every host to itself. */
+export function isOfThisHost(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));
 }
 
 interface Named {
