@@ -54,7 +54,7 @@ test.each([
   [['--show', 'code,events'], '--show events: a link can show code, input, files'],
   [['--expires-in', '59s'], '--expires-in: a link lasts at least 1m and at most 7d'],
   [['--expires-in', '8d'], '--expires-in: a link lasts at least 1m and at most 7d'],
-  [['--expires-in', 'soon'], 'Write a whole number and s, m, h or d, as in 90d.'],
+  [['--expires-in', 'soon'], 'Write a whole number and s, m, h or d, as in 7d.'],
 ])('%j is wrong usage, and makes no link', async (words, told) => {
   const job = await ran();
   const { code, stdout, stderr } = await command('link', job, ...words);

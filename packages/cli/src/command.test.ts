@@ -65,3 +65,9 @@ test.each([
     expect.stringMatching(`^vouchbox: cannot listen .*:${port}; give a port .*\n$`),
   ]);
 });
+
+test.each([[], ['jobs'], ['links']])('the help of %j says where the options of its commands are', (...words) => {
+  const program = join(import.meta.dirname, '../bin/vouchbox');
+  const { stdout } = spawnSync(program, [...words, '--help'], { encoding: 'utf8' });
+  expect(stdout).toContain(`\n${['vouchbox', ...words].join(' ')} COMMAND --help lists the options of a command.\n`);
+});

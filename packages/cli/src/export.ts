@@ -145,7 +145,12 @@ function tellDisclosed(jobs: readonly WrittenJob[]): void {
 function checkSource({ url, dataDir, tenant }: ExportOptions): void {
   if (dataDir === undefined && tenant === undefined) return;
   if (url !== undefined) throw new UsageError('a job is exported from --url or from --data-dir, not from both');
-  if (tenant === undefined) throw new UsageError('say whose job it is with --tenant');
+  if (tenant === undefined) {
+    const listed = `vouchbox keys list --data-dir ${shellWord(dataDir ?? '')}`;
+    throw new UsageError(
+      `say whose job it is with --tenant; \`${listed}\` shows the tenants, but for those of SERVICE_LEGACY_KEYS`,
+    );
+  }
 }
 
 interface Reading extends ExportOptions {

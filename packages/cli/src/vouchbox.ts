@@ -81,9 +81,11 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   return program;
 }
 
-/** After wrong usage, names the help of the very command that was used. */
+/** Names the help of each command: after wrong usage of it, and after the list that has it. */
 function hintAtHelp(command: Command, path: string): void {
   const what = command.commands.length > 0 ? 'commands' : 'options';
   command.showHelpAfterError(`(${path} --help lists its ${what})`);
+  if (command.commands.length > 0)
+    command.addHelpText('after', `\n${path} COMMAND --help lists the options of a command.`);
   for (const child of command.commands) hintAtHelp(child, `${path} ${child.name()}`);
 }

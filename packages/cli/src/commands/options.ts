@@ -43,7 +43,7 @@ export function duration(text: string): number {
   const [, count, unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
   const unitSeconds = UNIT_SECONDS[unit];
   if (unitSeconds !== undefined) return Number(count) * unitSeconds;
-  throw new InvalidArgumentError('Write a whole number and s, m, h or d, as in 90d.');
+  throw new InvalidArgumentError('Write a whole number and s, m, h or d, as in 7d.');
 }
 
 /** `--limit`, `--runtime` and `--minimum-isolation`, for a command that runs programs. */
