@@ -40,7 +40,8 @@ function isRefusedPort(error: unknown): error is Error {
 
 /** Advice to a caller about a refusal, if the service's own message has none. */
 const NEXT_STEPS: Readonly<Record<string, string>> = {
-  unauthorized: '`vouchbox keys list`, on the host of the service, shows which keys are valid',
+  unauthorized:
+    '`vouchbox keys list`, on the host of the service, shows which keys are valid, but none of SERVICE_LEGACY_KEYS',
   insufficient_scope: '`vouchbox keys list`, on the host of the service, shows what the key may do',
   job_not_found: '`vouchbox jobs` lists the jobs',
   links_disabled: '`vouchbox export` writes the result as files that can be handed on',
