@@ -1,6 +1,6 @@
 /** Locked packages, installed for real by this host's pip and npm into trees that no package manager made. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { hasEveryPack } from '../../../../../../test/rig/form.ts';
@@ -33,7 +33,9 @@ const PYTHON = { 'usr/bin/python3.11': 'python' };
 async function install(locked: Recipe['locked'], more: Readonly<Record<string, string>> = PYTHON): Promise<string> {
   const directory = freshDirectory();
   const work = join(directory, 'work');
-  mkdirSync(work);
+  // Settings of no user: with them, pip finds nothing.
+  mkdirSync(join(work, '.config/pip'), { recursive: true });
+  writeFileSync(join(work, '.config/pip/pip.conf'), '[global]\nno-index = true\n');
   const tree = plantTree(join(directory, 'tree'), more);
   await installLocked({ recipe: locked === undefined ? {} : { locked }, tree, work, proxies: {}, onLine: () => {} });
   return join(tree, 'usr/local/lib');
@@ -45,6 +47,12 @@ describe('locked packages', () => {
     const read = (path: string) => readFileSync(join(library, path), 'utf8');
     expect(read('python3.11/dist-packages/iniconfig/__init__.py')).toContain('class IniConfig');
     expect(read('node_modules/is-number/index.js')).toContain('module.exports');
+  });
+
+  it("are fetched with settings of the user's home, not of the build's directory, if HOME is relative", async () => {
+    vi.stubEnv('HOME', '.');
+    const library = await install({ requirements: requirements(INICONFIG) }).finally(() => vi.unstubAllEnvs());
+    expect(readdirSync(library)).toEqual(['python3.11']);
   });
 
   // pip and npm try again where a digest is wrong, which takes ten seconds each.

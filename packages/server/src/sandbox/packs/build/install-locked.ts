@@ -5,8 +5,8 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { homedir, userInfo } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PackError } from '../pack-error.ts';
 import { checkLockfile, NODE_MODULES } from './locked-packages.ts';
@@ -125,6 +125,11 @@ function moveInto(tree: string, path: string, from: string): void {
   renameSync(from, to);
 }
 
+/** An empty or relative HOME would lead to the build's own files. */
+function ownHome(): string {
+  return isAbsolute(homedir()) ? homedir() : userInfo().homedir;
+}
+
 /** Runs pip or npm with the caller's own settings for them, which are below its home directory. */
 async function run(
   program: string,
@@ -134,7 +139,7 @@ async function run(
   if (!existsSync(program)) throw new PackError(`${program} is not installed`);
   const child = spawn('/usr/bin/setpriv', ['--pdeathsig=KILL', program, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', HOME: homedir(), TMPDIR: work, ...proxies },
+    env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', HOME: ownHome(), TMPDIR: work, ...proxies },
     cwd: work,
     timeout: INSTALL_MILLISECONDS_MAX,
     killSignal: 'SIGKILL',
