@@ -84,16 +84,20 @@ export function insertNew<Of extends Table, Names extends Column<Of>>(
 }
 
 /** Whether rows of two tables have the same key. */
-export function same(key: readonly string[], table: keyof Tables, other: keyof Tables): RawBuilder<SqlBool> {
+export function same<Of extends Table, Other extends Table>(
+  key: readonly (Column<Of> & Column<Other>)[],
+  table: Of,
+  other: Other,
+): RawBuilder<SqlBool> {
   const equals = key.map((name) => sql`${sql.ref(`${table}.${name}`)} = ${sql.ref(`${other}.${name}`)}`);
   return sql<SqlBool>`${sql.join(equals, sql` and `)}`;
 }
 
 /** Whether another table has a row with the same key, of which this holds. */
-export function hasIn(
-  table: keyof Tables,
-  key: readonly string[],
-  { of, where = sql`true` }: { readonly of: keyof Tables; readonly where?: RawBuilder<unknown> },
+export function hasIn<Of extends Table, Other extends Table>(
+  table: Of,
+  key: readonly (Column<Of> & Column<Other>)[],
+  { of, where = sql`true` }: { readonly of: Other; readonly where?: RawBuilder<unknown> },
 ): RawBuilder<SqlBool> {
   return sql<SqlBool>`exists (select 1 from ${sql.table(table)} where ${same(key, table, of)} and ${where})`;
 }

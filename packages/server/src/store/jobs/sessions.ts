@@ -1,11 +1,11 @@
 /**
  * Sessions. A row is written when a step is accepted and never when a job ends: the job's outputs show whether the step moved its
- * session. So a session moves with the end of its step, in any store call, and a crash leaves nothing to repair.
+ * session. So a session moves with the end of its step, whichever call stored it, and a crash leaves nothing to repair.
  */
 import type { Session } from '@vouchbox/protocol';
 import { isTerminal, type JobStatus, SESSION_FILES, sessionsMax } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
-import { deleteBy } from '../by-column.ts';
+import { deleteBy, JOB, same } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { AdmitResult } from '../records/answers.ts';
 import type { AdmitInput } from '../records/inputs.ts';
@@ -26,10 +26,7 @@ function standings(db: StoreDatabase, { tenant, principal }: Omit<SessionKey, 'n
       join.onRef('jobs.tenant', '=', 'sessions.tenant').onRef('jobs.job_id', '=', 'sessions.next_job'),
     )
     .leftJoin('large_outputs', (join) =>
-      join
-        .onRef('large_outputs.tenant', '=', 'sessions.tenant')
-        .onRef('large_outputs.job_id', '=', 'sessions.next_job')
-        .on('large_outputs.path', '=', sql.lit(SESSION_FILES.newState)),
+      join.on(same(JOB, 'large_outputs', 'jobs')).on('large_outputs.path', '=', sql.lit(SESSION_FILES.newState)),
     )
     .leftJoin('jobs as last', (join) =>
       join.onRef('last.tenant', '=', 'sessions.tenant').onRef('last.job_id', '=', 'sessions.last_job'),

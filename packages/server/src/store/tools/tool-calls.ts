@@ -7,6 +7,7 @@ import type { OpenToolCall, ToolCallRecord, ToolResultRecord } from '@vouchbox/p
 import { isTerminal, replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
 import { textOf } from '../../ground/json-text.ts';
+import { JOB, same } from '../by-column.ts';
 import { type ChainedJob, eventsToFollow, extendChain, type LinkedEvents, storedEvents } from '../history/events.ts';
 import { claimantOf } from '../jobs/claims.ts';
 import { prepared } from '../prepared.ts';
@@ -18,15 +19,8 @@ import type { StoreDatabase } from '../schema.ts';
 const selectAsked = prepared((db, { tenant, job_id, seq }: JobKey & { seq: number }) =>
   db
     .selectFrom('jobs')
-    .leftJoin('job_tools', (join) =>
-      join.onRef('job_tools.tenant', '=', 'jobs.tenant').onRef('job_tools.job_id', '=', 'jobs.job_id'),
-    )
-    .leftJoin('tool_calls', (join) =>
-      join
-        .onRef('tool_calls.tenant', '=', 'jobs.tenant')
-        .onRef('tool_calls.job_id', '=', 'jobs.job_id')
-        .on('tool_calls.seq', '=', seq),
-    )
+    .leftJoin('job_tools', (join) => join.on(same(JOB, 'job_tools', 'jobs')))
+    .leftJoin('tool_calls', (join) => join.on(same(JOB, 'tool_calls', 'jobs')).on('tool_calls.seq', '=', seq))
     .leftJoin('events as last', (join) =>
       join
         .onRef('last.tenant', '=', 'jobs.tenant')
@@ -61,9 +55,7 @@ const takeBytes = prepared((db, row: JobKey & { bytes: number }) =>
 const selectAnswering = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('jobs')
-    .leftJoin('job_tools', (join) =>
-      join.onRef('job_tools.tenant', '=', 'jobs.tenant').onRef('job_tools.job_id', '=', 'jobs.job_id'),
-    )
+    .leftJoin('job_tools', (join) => join.on(same(JOB, 'job_tools', 'jobs')))
     .select(['jobs.status', 'job_tools.answered_by'])
     .where('jobs.tenant', '=', tenant)
     .where('jobs.job_id', '=', job_id),
@@ -72,9 +64,7 @@ const selectAnswering = prepared((db, { tenant, job_id }: JobKey) =>
 const selectSchemas = prepared((db, { tenant, job_id, seq }: JobKey & { seq: number }) =>
   db
     .selectFrom('job_tools')
-    .innerJoin('events', (join) =>
-      join.onRef('events.tenant', '=', 'job_tools.tenant').onRef('events.job_id', '=', 'job_tools.job_id'),
-    )
+    .innerJoin('events', (join) => join.on(same(JOB, 'events', 'job_tools')))
     .select(['job_tools.result_schemas', 'events.data'])
     .where('job_tools.tenant', '=', tenant)
     .where('job_tools.job_id', '=', job_id)
@@ -85,10 +75,7 @@ const selectOpen = prepared((db, { tenant, job_id, after }: JobKey & { after: nu
   db
     .selectFrom('tool_calls')
     .innerJoin('events', (join) =>
-      join
-        .onRef('events.tenant', '=', 'tool_calls.tenant')
-        .onRef('events.job_id', '=', 'tool_calls.job_id')
-        .onRef('events.seq', '=', 'tool_calls.seq'),
+      join.on(same(JOB, 'events', 'tool_calls')).onRef('events.seq', '=', 'tool_calls.seq'),
     )
     .select(['events.seq', 'events.timestamp', 'events.data'])
     .where('tool_calls.tenant', '=', tenant)
@@ -103,10 +90,7 @@ const selectAnswers = prepared((db, { tenant, job_id, after }: JobKey & { after:
   db
     .selectFrom('tool_calls')
     .innerJoin('events', (join) =>
-      join
-        .onRef('events.tenant', '=', 'tool_calls.tenant')
-        .onRef('events.job_id', '=', 'tool_calls.job_id')
-        .onRef('events.seq', '=', 'tool_calls.answer_seq'),
+      join.on(same(JOB, 'events', 'tool_calls')).onRef('events.seq', '=', 'tool_calls.answer_seq'),
     )
     .select(['events.seq', 'events.data', 'tool_calls.call'])
     .where('tool_calls.tenant', '=', tenant)
@@ -149,8 +133,8 @@ async function takenBefore(
   text: string,
 ): Promise<ToolAnswerResult> {
   const [stored] = await storedEvents(db, { tenant, job_id, after: answer_seq - 1, until: answer_seq });
-  const same = canonicalJson(outcomeOf(stored?.data as ToolResultRecord)) === text;
-  return same ? { kind: 'same', answer_seq } : { kind: 'conflict' };
+  const isSame = canonicalJson(outcomeOf(stored?.data as ToolResultRecord)) === text;
+  return isSame ? { kind: 'same', answer_seq } : { kind: 'conflict' };
 }
 
 /** The clock may have been set back, but no event is earlier than the one before it. */
