@@ -81,7 +81,7 @@ async function promisedNumber(path: string, { publicKey, tenant }: TenantOptions
 }
 
 const NOTICE =
-  'This shows all jobs up to this number, which you stated. It does not show a job that tenant and operator leave out together.';
+  'This shows all jobs up to this number, which --jobs, a promise or an export states. It does not show a job that tenant and operator leave out together.';
 
 function countedOf(directory: string, { facts }: Report): Counted {
   const { job_id, receipt_sha256, tenant_job_number: number } = facts;

@@ -74,7 +74,7 @@ class InsufficientScope(ServiceFailure):
 
 
 class PrincipalNotAllowed(ServiceFailure):
-    """The principal did not submit the job, and the submission does not name it among those that may answer."""
+    """Only the principal that submitted the job may do this; calls of tools are also answered by those that the submission names."""
 
 
 class JobNotFound(ServiceFailure):

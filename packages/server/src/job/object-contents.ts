@@ -74,5 +74,5 @@ export async function digestOf(bytes: Uint8Array): Promise<string> {
 }
 
 function notWhatWasPut(object: StoredObject): ObjectError {
-  return new ObjectError('damaged', `the object ${objectKeyOf(object)} has other bytes than were put there`);
+  return new ObjectError('damaged', `the object ${objectKeyOf(object)} does not have the bytes that were stored`);
 }

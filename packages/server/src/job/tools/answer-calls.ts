@@ -118,7 +118,7 @@ function refusalOf(refused: Refused): ServiceError {
     case 'not_allowed':
       return new ServiceError(
         'principal_not_allowed',
-        'Only the principal that the submission names may answer calls of this job.',
+        'Only the principal that submitted the job, and those that its submission names, may answer its calls.',
       );
     case 'no_call':
       return new ServiceError('tool_call_not_found', 'No call of this number waits for an answer in the job.');

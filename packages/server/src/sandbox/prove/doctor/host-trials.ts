@@ -27,7 +27,7 @@ export interface HostTrialOptions {
 
 const LOOPBACK: Trial = {
   id: 'host.loopback',
-  title: 'a loopback, by which commands reach a service of their own',
+  title: 'a loopback interface, over which a command reaches the service that it starts',
   fix: 'as root: ip link set lo up',
   attempt() {
     const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all);
