@@ -152,7 +152,7 @@ describe.for(LOOKS)('$viewport.width pixels wide, $colorScheme:', (look) => {
 
   test('a link that shows nothing', async () => {
     await using opened = await openPage(browser, `${rig().service.url}/links/AAAAAAAAAAAAAAAA`, look);
-    await opened.page.getByRole('heading', { name: 'This address is not whole' }).waitFor();
+    await opened.page.getByRole('heading', { name: 'This address is incomplete' }).waitFor();
     await expectUsable(opened);
   });
 
