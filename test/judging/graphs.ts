@@ -80,7 +80,7 @@ interface Forging {
 /** What was changed, and in which jobs. */
 interface Change {
   readonly what: string;
-  /** One of them must be named: what a broken job stands on is not looked at. */
+  /** One of them must be named: what a broken job depends on is not looked at. */
   readonly jobs: readonly string[];
 }
 

@@ -39,14 +39,14 @@ const inputsMax = 32;
 /** A tenant may wait for so many jobs at a time. */
 const atOnce = 8;
 
-/** Runs every job after those that it stands on. The first id is that of the job which stands on all others. */
+/** Runs every job after those that it depends on. The first id is that of the job which depends on all others. */
 export async function runGraph(
   client: ServiceClient,
   graph: readonly GraphJob[],
   name: string,
 ): Promise<readonly string[]> {
   const ids: Promise<string>[] = [];
-  // A job stands on later ones alone, so those that are begun never wait for one that is not.
+  // A job depends on later ones alone, so those that are begun never wait for one that is not.
   for (let at = graph.length - 1; at >= 0; at--) {
     const earlier = ids[at + atOnce];
     ids[at] = Promise.resolve(earlier).then(() => runJob(client, graph, { at, name, ids }));

@@ -163,7 +163,7 @@ function pinnedOfService(pinned: readonly string[], first: ExportedJob): readonl
   return pinned.some((pem) => keyIdOf(pem) !== signer) ? pinned : [];
 }
 
-/** The same key can be written in several ways. Null if the text is no such value. */
+/** The same key can be written in several ways. Null if the text is no key. */
 function keyIdOf(pem: string): string | null {
   const parsed = parsePublicKey(pem);
   return parsed.kind === 'key' ? parsed.key.key_id : null;

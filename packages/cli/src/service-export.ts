@@ -17,7 +17,7 @@ import type { BlobReader, ExportOrigin } from './files/export-origin.ts';
 
 /** How long to wait for the signature of a job that just ended. */
 const signatureTries = 30;
-/** All questions that the service may ask. */
+/** The longest pause between two tries, even if the service asks for a longer one. */
 const pauseSecondsMax = 5;
 
 /** How often an uploaded file is asked for whose bytes break off. */

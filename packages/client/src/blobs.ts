@@ -32,7 +32,9 @@ export async function upload(
 }
 
 /**
- * Fetches a file by its name, `sha256:…`. @throws TransportFailure `digest` if the bytes have another digest
+ * Fetches a file by its name, `sha256:…`.
+ *
+ * @throws TransportFailure `digest` if the bytes have another digest
  */
 export async function download(session: Session, blob: string, { signal }: CallOptions = {}): Promise<ExactBytes> {
   const sha256 = blob.replace(/^sha256:/, '');

@@ -176,7 +176,7 @@ export function checkerSubmission(plan: GradingPlan, checker: GraderProgram, giv
   return { ...graderSubmission(plan, checker, product), args, files, ...stdin };
 }
 
-/** An interactor with the input and what is expected. The checker may write its own output file as it likes. */
+/** An interactor with the input and what is expected. The interactor may write its own output file as it likes. */
 export function interactorSubmission(
   plan: GradingPlan,
   interactor: GraderProgram,

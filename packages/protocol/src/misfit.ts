@@ -119,7 +119,7 @@ const RULES: Readonly<Record<Keyword, Rule>> = {
 };
 
 /**
- * The misfit of a value that fits no alternative. The fault is that of the first alternative whose type the value has and of
+ * The misfit of a value that fits no alternative. It is that of the first alternative whose type the value has and of
  * which it lacks no member, or else of the first alternative, which is never null.
  */
 function likeliest(breaks: readonly Break[]): Break {

@@ -206,7 +206,7 @@ function endOf(exported: ExportedJob, receipt: StoredReceipt): Members {
   ]);
 }
 
-/** The calls of tools and their answers, in any order: calls that are open at once come as threads get to run. */
+/** The calls of tools and their answers, in any order: calls open at the same time have no fixed order. */
 function transcriptOf(events: readonly JobEvent[]): string {
   const transcript = new Transcript();
   for (const event of events) transcript.add(event);

@@ -7,8 +7,9 @@ import { type ExportFiles, type ExportProblem, notAnExport } from './exported-jo
 
 /**
  * The files of an export for `parseExport`. Their sizes are compared with the bounds of an export before any is read. A file
- * whose path no export has is digested, too, so that it can be named. @throws what the platform throws if a file cannot be read,
- * or was changed meanwhile
+ * whose path no export has is digested, too, so that it can be named.
+ *
+ * @throws what the platform throws if a file cannot be read, or was changed meanwhile
  */
 export async function readExportBlobs(blobs: ReadonlyMap<string, Blob>): Promise<ExportFiles | ExportProblem> {
   const bounds = new ExportBounds();

@@ -77,7 +77,7 @@ export async function mcpConfiguration(program: ConfiguredProgram, options: McpO
   return EXIT.ok;
 }
 
-/** Whether the one who pastes the snippet could run programs with it. The settings' program is silent about that. */
+/** What this user lacks to run programs with the snippet. The settings' program is silent about that. */
 async function ofOwnCells(): Promise<string> {
   const { whyNeverCells } = await import('@vouchbox/server/administration');
   const why = whyNeverCells();

@@ -26,7 +26,7 @@ const TIMES: readonly (readonly [seconds: number, words: string])[] = [
   [604_800, 'seven days'],
 ];
 
-/** The form is there only for somebody whose link the service would make. Anybody who reads the job sees its links. */
+/** The form is shown only to callers who may make a link. Anybody who reads the job sees its links. */
 export function Links({ job_id }: { readonly job_id: string }) {
   const { client, isLive } = useCaller();
   const capabilities = useQuery(useCapabilities());

@@ -87,7 +87,7 @@ export function createHistory(store: Store, nudges: Nudges): History {
       const isFollowed = nudges.isAwaited(`events ${input.job_id}`);
       const result = await store.answerToolCall({ ...input, isFollowed });
       if (result.kind !== 'taken') return result;
-      // The program waits longer than those who follow it.
+      // The program first: it stands still until it has the answer.
       taken.get(input.job_id)?.push(result);
       nudges.send(`answers ${input.job_id}`, { node: result.node });
       changed(input);

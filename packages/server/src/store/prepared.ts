@@ -105,7 +105,7 @@ export function together(db: StoreDatabase, sends: () => void): void {
   adapterOf(db).together(sends);
 }
 
-/** Stands for the store that a connection belongs to. The keys of facts that are remembered about a store. */
+/** Stands for the store that a connection belongs to. Facts about a store are remembered under it. */
 export function storeOf(db: StoreDatabase): object {
   return adapterOf(db).store;
 }

@@ -177,7 +177,7 @@ export interface QueueTable extends JobKeyColumns {
   runtime: string | null;
   mem_mb: number;
   created_at: string;
-  /** Whether it is of a grading. */
+  /** 1 if it is of a grading, else 0. */
   is_test: number;
 }
 

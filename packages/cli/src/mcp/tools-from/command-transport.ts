@@ -68,7 +68,7 @@ export class CommandTransport implements Transport {
     while (this.#readOne());
   }
 
-  /** False once no whole message is left. Words that are no setting are left out. */
+  /** False once no whole message is left. A line that is no message is left out. */
   #readOne(): boolean {
     try {
       const message = this.#buffer.readMessage();

@@ -26,8 +26,9 @@ const NO_THREAD = 'This browser could not start a check, or had too little memor
 const pageEvents = 1000;
 
 /**
- * Reads the record of an ended job, and checks it in a thread of its own, which ends with the answer. @throws ServiceFailure or
- * TransportFailure if it cannot be read, and Error if it cannot be checked
+ * Reads the record of an ended job, and checks it in a thread of its own, which ends with the answer.
+ *
+ * @throws ServiceFailure or TransportFailure if it cannot be read, and Error if it cannot be checked
  */
 export async function checkJob(asked: Asked): Promise<CheckedRecord> {
   const answer = await askThread(asked.signal, (give) => giveRecord(asked, give));

@@ -140,7 +140,7 @@ async function earlierAdmission(db: StoreDatabase, { tenant, idempotency }: Admi
   return { kind: 'replayed', job: earlier.job, peer: earlier.peer };
 }
 
-/** A successful build of the same program: any caller gets it in place of another job. The key is not used up. */
+/** A successful build of the same program: any caller of the tenant gets it in place of another job. The key is not used up. */
 async function earlierBuild(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
   const { tenant, build_sha256, graded } = input;
   const job_id = build_sha256 === undefined ? null : await madeBefore(db, { tenant, build_sha256 });

@@ -118,7 +118,8 @@ async function chosenJobs(
       continue;
     }
     const slots = slotsOf(next.jobs[0]);
-    // A pair waits until both slots are free, and no later job overtakes it. A single job's end says so.
+    // A pair waits until both slots are free, and no later job overtakes it. Where the node has not two slots, the end of the
+    // pair says so.
     if (slots > left && choice.slots >= PAIR_SLOTS) break;
     const [job] = takeTurn(next);
     if (job !== undefined) jobs.push(job);

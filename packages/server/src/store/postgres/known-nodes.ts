@@ -98,7 +98,7 @@ export class KnownNodes {
     this.#seen = null;
   }
 
-  /** Whether no node with a lower number serves, so that this one has the tasks that one node does for all. */
+  /** Whether no node with a lower number serves: this node then does the tasks that only one node does. */
   isFirst(node: number): boolean {
     return !this.#sorted.some((other) => other.node < node && other.facts !== null);
   }

@@ -82,7 +82,7 @@ export type CancelResult =
   /** It was queued, and is terminal now: receipt, `finished` event and outbox row were written with it. */
   | { readonly kind: 'cancelled'; readonly peer?: string }
   /**
-   * It runs. The request is recorded, and the dispatcher gets a message: that of the node with the job, if several share the
+   * It runs. The request is recorded, and the dispatcher must be told: that of the node with the job, if several share the
    * store.
    */
   | { readonly kind: 'running'; readonly peer?: string; readonly node: number | null };

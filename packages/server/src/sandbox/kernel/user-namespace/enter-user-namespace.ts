@@ -33,7 +33,7 @@ export function enterUserNamespace(): void {
   process.execve(program, [program, ...ranges, ...command]);
 }
 
-/** What an ordinary user lacks here for cells that are as strong as those of root; nothing for root. */
+/** What an ordinary user lacks for cells as strong as root's. Empty for root. */
 export function missingOfUser(): readonly MissingRight[] {
   if (process.platform !== 'linux' || process.geteuid?.() === 0) return [];
   const facts = ownFacts();

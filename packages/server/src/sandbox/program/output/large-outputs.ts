@@ -1,7 +1,7 @@
 /**
  * The large outputs of a run: files that are read in pieces once everything of the program is dead, and standard output, which is
- * kept while it comes. Neither is ever whole in memory. All of them together have a bound. A larger output is not kept at all, so
- * no digest is ever that of a part.
+ * kept while it comes. Neither is ever whole in memory. All of them together have a bound. An output that exceeds
+ * it is not kept at all, so no digest is ever that of a part.
  */
 import { closeSync, readSync } from 'node:fs';
 import { streamBytesMax, type Violation } from '@vouchbox/protocol';
