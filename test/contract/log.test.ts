@@ -197,7 +197,10 @@ describe('vouchbox export --log-proof', () => {
 
   test('is not for a graph of jobs', async () => {
     const words = ['export', first, '--with-inputs', '--log-proof', join(scratch, 'graph'), ...access()];
-    expect(await vouchbox(words)).toMatchObject({ code: 2, stderr: expect.stringContaining('belongs to one job') as string });
+    expect(await vouchbox(words)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('belongs to one job') as string,
+    });
   });
 });
 

@@ -95,9 +95,7 @@ afterAll(async () => {
 /** All requests with the same change are made to one server. */
 function serverOf(change: Change): Promise<TestServer> {
   const open = async () => {
-    const optional = change.hasNothingOptional
-      ? { publicLog: null }
-      : { metricsToken: METRICS_TOKEN, pages: BUILT };
+    const optional = change.hasNothingOptional ? { publicLog: null } : { metricsToken: METRICS_TOKEN, pages: BUILT };
     const server = await openServer({ ...optional, ...change.server });
     await change.prepare?.(server);
     return server;

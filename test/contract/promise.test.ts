@@ -235,7 +235,10 @@ describe('the command', () => {
 
   test('keeps no promise of a graph of jobs', async () => {
     const words = ['export', 'job_x', '--with-inputs', '--promise', join(scratch, 'graph'), ...access()];
-    expect(await vouchbox(words)).toMatchObject({ code: 2, stderr: expect.stringContaining('belongs to one job') as string });
+    expect(await vouchbox(words)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('belongs to one job') as string,
+    });
   });
 });
 

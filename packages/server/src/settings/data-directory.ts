@@ -37,7 +37,8 @@ export async function checkDataDirectory(path: string): Promise<void> {
  */
 export async function checkStoreDirectory(file: string | null): Promise<void> {
   const path = file === null ? null : dirname(file);
-  if (path !== null && (await exists(path))) await checkOwnDirectory('directory of the store', path, 'SERVICE_DATABASE_URL');
+  if (path !== null && (await exists(path)))
+    await checkOwnDirectory('directory of the store', path, 'SERVICE_DATABASE_URL');
 }
 
 async function checkOwnDirectory(what: string, path: string, setting: string): Promise<void> {
