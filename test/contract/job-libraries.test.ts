@@ -6,7 +6,7 @@ import { sha256Hex } from '@vouchbox/evidence';
 import { LIBRARIES_FILE } from '@vouchbox/protocol';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { archiveOf } from '../../packages/server/src/sandbox/cell/archive.fixture.ts';
+import { archiveOf, changed } from '../../packages/server/src/sandbox/cell/archive.fixture.ts';
 import { vouchbox } from '../rig/command.ts';
 import { type Answer, type Tenant, useRig } from '../rig/rig.ts';
 
@@ -112,6 +112,15 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
       "The libraries cannot be unpacked: '../work/output/a' is not below the archive's root\n",
     );
     expect(detail.status).toBe('failed');
+  });
+
+  test('what is damaged, cut off or empty does not begin', { tags: ['Libraries-6'] }, async () => {
+    for (const bad of [changed(PYTHON, -8), PYTHON.subarray(0, -8), archiveOf([]), Buffer.alloc(0)])
+      for (const language of ['python', 'node']) {
+        const { result } = await own().run({ language, code: 'print("ran")', libraries: await given(bad) });
+        expect(result).toMatchObject({ stdout: '', exit_code: 1 });
+        expect(result.stderr).toMatch(/^The libraries cannot be unpacked: .+\n$/);
+      }
   });
 });
 

@@ -31,3 +31,11 @@ export function entryBytes({ name, content = '', kind = '0', mode = 0o644, size,
 export function archiveOf(entries: readonly ArchiveEntry[]): Buffer<ArrayBuffer> {
   return Buffer.from(gzipSync(Buffer.concat([...entries.map(entryBytes), Buffer.alloc(2 * BLOCK)])));
 }
+
+/** The bytes with one changed, counted from the end if negative. */
+export function changed(bytes: Uint8Array, at: number): Buffer<ArrayBuffer> {
+  const copy = Buffer.from(bytes);
+  const index = (at + copy.length) % copy.length;
+  copy.writeUInt8(copy.readUInt8(index) ^ 1, index);
+  return copy;
+}

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { useToolCells, WAYS, type Way } from '../program/tools/tool-cells.fixture.ts';
-import { type ArchiveEntry, archiveOf, entryBytes } from './archive.fixture.ts';
+import { type ArchiveEntry, archiveOf, changed, entryBytes } from './archive.fixture.ts';
 
 const { run } = useToolCells();
 const ALL = Object.keys(WAYS) as Way[];
@@ -63,6 +63,14 @@ describe.each(ALL)('in %s', (way) => {
     expect(await runWith(way, 'node', required, libraries)).toMatchObject({ stdout: 'part part 2\n', stderr: '' });
   });
 
+  it('no program begins with libraries that are damaged, or with an empty file', async () => {
+    for (const given of [changed(archiveOf([{ name: 'a' }]), -8), Buffer.alloc(0)])
+      for (const language of ['python', 'node'] as const) {
+        const { stdout, stderr } = await runWith(way, language, '1', given);
+        expect([stdout, stderr]).toEqual(['', expect.stringMatching(/^The libraries cannot be unpacked: /)]);
+      }
+  });
+
   it('a program with tools has both tools and libraries', async () => {
     const libraries = packed(PYTHON);
     const python = await run(way, 'python', 'import tiny; print(tiny.NAME, tools.f(a=1))', { libraries });
@@ -115,9 +123,35 @@ const UNFIT: Readonly<Record<string, readonly [Uint8Array, RegExp]>> = {
   'an archive in gzip of something else': [gzipSync(Buffer.alloc(4096, 'a')), /it is no tar archive/],
   'an archive that ends early': [
     gzipSync(entryBytes({ name: 'a', content: 'a'.repeat(1000) }).subarray(0, 600)),
-    /within/,
+    /it ends too early/,
   ],
   'a stream that ends early': [archiveOf([{ name: 'a', content: 'abc' }]).subarray(0, 60), /end/i],
+};
+
+const END = Buffer.alloc(1024);
+const FIRST = entryBytes({ name: 'first', content: 'first' });
+const SECOND = entryBytes({ name: 'second', content: 'second' });
+/** Uncompressed within gzip, so that its bytes can be changed and nothing but the checksum tells. */
+const SOUND = gzipSync(Buffer.concat([FIRST, SECOND, END]), { level: 0 });
+const zipped = (...parts: readonly Uint8Array[]) => gzipSync(Buffer.concat(parts));
+
+const DAMAGED: Readonly<Record<string, Uint8Array>> = {
+  'other content than its checksum is of': changed(SOUND, SOUND.indexOf('second\0\0', 1200)),
+  'another checksum': changed(SOUND, -8),
+  'another length': changed(SOUND, -1),
+  'no checksum': SOUND.subarray(0, -8),
+  'half a length': SOUND.subarray(0, -2),
+  'no end': zipped(FIRST, SECOND),
+  'half an end': zipped(FIRST, END.subarray(512)),
+  'half a header after the first entry': zipped(FIRST, SECOND.subarray(0, 100)),
+  'a header after the first entry that changed': zipped(FIRST, changed(SECOND, 3), END),
+  'zeros in place of a header': zipped(FIRST, Buffer.alloc(512), SECOND.subarray(512), END),
+  'entries after its end': zipped(FIRST, END, SECOND, END),
+  'something behind it': Buffer.concat([SOUND, Buffer.from('rubbish')]),
+  'something behind the zeros behind it': Buffer.concat([SOUND, END, Buffer.from('rubbish')]),
+  'no bytes': Buffer.alloc(0),
+  'no bytes in gzip': zipped(),
+  'no entries': zipped(END),
 };
 
 describe.each(['python', 'node'] as const)('a program in %s', (language) => {
@@ -128,6 +162,21 @@ describe.each(['python', 'node'] as const)('a program in %s', (language) => {
     expect(stderr).toMatch(/^The libraries cannot be unpacked: /);
     expect(stderr).toMatch(problem);
     expect([stdout, ending]).toMatchObject(['', { kind: 'exited', exit_code: 1 }]);
+  });
+
+  it.each(Object.entries(DAMAGED))(
+    'does not begin with libraries that have %s',
+    { timeout: 60_000 },
+    async (_, given) => {
+      const { stdout, stderr, ending } = await runWith('a forked cell', language, code, given);
+      expect([stdout, stderr]).toEqual(['', expect.stringMatching(/^The libraries cannot be unpacked: .+\n$/)]);
+      expect(ending).toMatchObject({ kind: 'exited', exit_code: 1 });
+    },
+  );
+
+  it('begins with libraries that packers wrote in several parts and padded with zeros', async () => {
+    const given = Buffer.concat([zipped(FIRST), zipped(SECOND, END, END), END]);
+    expect(await runWith('a forked cell', language, code, given)).toMatchObject({ stdout: 'ran\n', stderr: '' });
   });
 
   it.each(CELLS)('ends at its memory limit if its libraries need more: %s', { timeout: 120_000 }, async (way) => {

@@ -63,8 +63,16 @@ const upToNul = (field) => field.subarray(0, [...field, 0].indexOf(0)).toString(
 async function whole(packed, size) {
   const content = await packed.read(size);
   const rest = restOf(size, BLOCK);
-  if (content.length < size || (await packed.read(rest)).length < rest) throw new Unfit('it ends within an entry');
+  if (content.length < size || (await packed.read(rest)).length < rest) throw new Unfit('it ends too early');
   return content;
+}
+
+const isZero = (bytes) => bytes.every((byte) => byte === 0);
+
+/** Two blocks of zeros end a tar archive, and some packers write more. What reads to the end also checks gzip's checksum. */
+async function expectEnd(packed) {
+  for (let rest = await whole(packed, BLOCK); rest.length > 0; rest = await packed.some(BYTES_MAX))
+    if (!isZero(rest)) throw new Unfit('it goes on after its end');
 }
 
 /** The path that a header of pax(1) names, if it names one. */
@@ -84,8 +92,8 @@ function pathIn(records) {
 async function* entries(packed) {
   let named;
   for (;;) {
-    const header = await packed.read(BLOCK);
-    if (header.length < BLOCK || header.every((byte) => byte === 0)) return;
+    const header = await whole(packed, BLOCK);
+    if (isZero(header)) return expectEnd(packed);
     const sum = header.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0);
     if (sum !== numberIn(header.subarray(148, 156))) throw new Unfit('it is no tar archive');
     const kind = header.toString('latin1', 156, 157);
@@ -136,7 +144,7 @@ async function writeFile(path, mode, size, packed) {
   try {
     for (let left = size; left > 0; ) {
       const piece = await packed.some(left);
-      if (piece.length === 0) throw new Unfit('it ends within an entry');
+      if (piece.length === 0) throw new Unfit('it ends too early');
       left -= piece.length;
       for (let at = 0; at < piece.length; ) at += fs.writeSync(file, piece, at);
     }
@@ -147,7 +155,8 @@ async function writeFile(path, mode, size, packed) {
 }
 
 async function unpack(archive, place) {
-  const packed = new Packed(pipeline(fs.createReadStream(archive), createGunzip(), () => {}));
+  const gunzip = createGunzip();
+  const packed = new Packed(pipeline(fs.createReadStream(archive), gunzip, () => {}));
   const made = new Set();
   let [count, total] = [0, 0];
   for await (const { kind, name, mode, size } of entries(packed)) {
@@ -161,6 +170,10 @@ async function unpack(archive, place) {
       throw new Unfit(`${shown(name)} is neither a file nor a directory`);
     else await writeFile(`${makeDirectories(place, parts.slice(0, -1), made)}/${parts.at(-1)}`, mode, size, packed);
   }
+  if (count === 0) throw new Unfit('it is empty');
+  // Node ends at zeros behind gzip, whatever follows them.
+  for await (const rest of fs.createReadStream(archive, { start: gunzip.bytesWritten }))
+    if (!isZero(rest)) throw new Unfit('it goes on after its end');
 }
 
 /** Starts the threads that unpacking needs, while the cell waits: they count as those that it has when its limits are set. */

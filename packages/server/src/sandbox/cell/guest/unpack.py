@@ -29,8 +29,17 @@ def whole(packed, size):
     content = packed.read(size)
     rest = -size % BLOCK
     if len(content) < size or len(packed.read(rest)) < rest:
-        raise Unfit("it ends within an entry")
+        raise Unfit("it ends too early")
     return content
+
+
+def expect_end(packed):
+    """Two blocks of zeros end a tar archive, and some packers write more. What reads to the end also checks gzip's checksum."""
+    rest = whole(packed, BLOCK)
+    while rest:
+        if rest.strip(b"\0"):
+            raise Unfit("it goes on after its end")
+        rest = packed.read(PIECE)
 
 
 def path_in(records):
@@ -49,7 +58,7 @@ def path_in(records):
 def entries(packed):
     """Each header as kind, name, mode and size. Who takes one has read its content before the next."""
     named = None
-    while len(header := packed.read(BLOCK)) == BLOCK and header.strip(b"\0"):
+    while (header := whole(packed, BLOCK)).strip(b"\0"):
         if sum(header) - sum(header[148:156]) + 8 * 32 != number(header[148:156]):
             raise Unfit("it is no tar archive")
         kind, size = header[156:157], number(header[124:136])
@@ -67,6 +76,7 @@ def entries(packed):
             name = header[345:500].rstrip(b"\0") + b"/" + name
         yield kind, named or name, number(header[100:108]), size
         named = None
+    expect_end(packed)
 
 
 def parts_of(name):
@@ -97,7 +107,7 @@ def write_file(path, mode, size, packed):
         while left > 0:
             piece = memoryview(packed.read(min(left, PIECE)))
             if not piece:
-                raise Unfit("it ends within an entry")
+                raise Unfit("it ends too early")
             left -= len(piece)
             while piece:
                 piece = piece[os.write(file, piece) :]
@@ -121,6 +131,8 @@ def unpack(archive, place):
             else:
                 parent = make_directories(place, parts[:-1], made)
                 write_file(parent + b"/" + parts[-1], mode, size, packed)
+    if count == 0:
+        raise Unfit("it is empty")
 
 
 def offer(archive, place):
