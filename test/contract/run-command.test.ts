@@ -249,6 +249,11 @@ describe('vouchbox run', () => {
         2,
         /^vouchbox: --language "JavaScript" .*; this service has python, .*; try --language node\n$/,
       ],
+      [
+        [program('f.rb', '1')],
+        125,
+        /^vouchbox: --language ruby is not available .*; `vouchbox packs build ruby`, as root on the host of the service, /,
+      ],
       [[file, '--runtime', 'none'], 125, /^vouchbox: --runtime "none" .*; it has system.* \(runtime_unavailable, /],
       [
         [file, '--minimum-isolation', 'hardware-vm'],

@@ -2,10 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { sha256Hex } from '@vouchbox/evidence';
 import { LIBRARIES_FILE } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { archiveOf, changed } from '../../packages/server/src/sandbox/cell/archive.fixture.ts';
 import { vouchbox } from '../rig/command.ts';
 import { Rig, useRig } from '../rig/rig.ts';
 
@@ -67,7 +68,7 @@ describe('wheels', () => {
   });
 
   test.each([
-    ['with another digest', `tiny==1.0 --hash=sha256:${'a'.repeat(64)}\n`, 'python3 failed'],
+    ['with another digest', `tiny==1.0 --hash=sha256:${'a'.repeat(64)}\n`, '(from -r ./wrong.txt (line 1))'],
     ['without one', 'tiny==1.0\n', '"tiny==1.0" is not NAME==VERSION with --hash'],
     ['by an option that would build one', '--no-binary=:all:\n', 'is not NAME==VERSION with --hash'],
   ])('%s are not packed', async (_, text, problem) => {
@@ -175,18 +176,71 @@ test('packing says in one line that there is no place for its files', async () =
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^vouchbox: nothing can be stored in .*absent.*\n$/)]);
 });
 
-test.each(['a.py', 'a.mjs'])('%s is told which archive was spoilt', async (name) => {
-  plant('spoilt.tar.gz', 'no archive');
+test.each(['a.py', 'a.mjs'])('%s is told which archive cannot be unpacked', async (name) => {
+  writeFileSync(join(scratch, 'link.tar.gz'), archiveOf([{ name: 'a', kind: '2', target: '/etc' }]));
   plant(name, '1');
-  const { code, stderr } = await command('run', name, '--libraries', 'spoilt.tar.gz');
+  const { code, stderr } = await command('run', name, '--libraries', 'link.tar.gz');
   expect([code, stderr.split('\n')]).toEqual([
     1,
     [
       expect.stringMatching(/^The libraries cannot be unpacked: /),
-      'vouchbox: --libraries spoilt.tar.gz cannot be unpacked: `vouchbox libraries pack` writes what can',
+      'vouchbox: --libraries link.tar.gz cannot be unpacked: `vouchbox libraries pack` writes what can',
       '',
     ],
   ]);
+});
+
+test.each([
+  ['a file of something else', Buffer.from('no archive')],
+  ['an archive with another checksum', changed(archiveOf([{ name: 'a' }]), -8)],
+  ['an archive that was cut', archiveOf([{ name: 'a' }]).subarray(0, -4)],
+  ['an empty file', Buffer.alloc(0)],
+])('%s is not uploaded', async (_, bytes) => {
+  writeFileSync(join(scratch, 'spoilt.tar.gz'), bytes);
+  plant('a.py', '1');
+  for (const words of [
+    ['run', 'a.py', '--libraries'],
+    ['libraries', 'upload'],
+  ]) {
+    const { code, stdout, stderr } = await command(...words, 'spoilt.tar.gz');
+    const told = expect.stringMatching(/^vouchbox: spoilt\.tar\.gz is damaged, or is not a tar archive in gzip: .*\n$/);
+    expect([code, stdout, stderr]).toEqual([2, '', told]);
+  }
+});
+
+test.each([
+  ['c.py', 'import tiny', 'pip'],
+  ['c.cjs', 'require("tiny")', 'npm'],
+])('%s is told that its library is not in the archive', async (name, code, installer) => {
+  writeFileSync(join(scratch, 'other.tar.gz'), archiveOf([{ name: 'level/tiny/a' }]));
+  plant(name, code);
+  const { stderr } = await command('run', name, '--libraries', 'other.tar.gz');
+  expect(stderr.split('\n').slice(-3)).toEqual([
+    expect.any(String),
+    `vouchbox: the program did not find tiny in --libraries other.tar.gz: at its root must be tiny, as ${installer} installs it`,
+    '',
+  ]);
+});
+
+test.each(['--python', '--node'])('%s names a file that is not there, and gives no other advice', async (option) => {
+  const { code, stderr } = await command('libraries', 'pack', option, 'absent.txt', '--output', 'no.tar.gz');
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/^vouchbox: absent\.txt cannot be read: ENOENT[^;]*\n$/)]);
+});
+
+test.each([
+  [
+    'wheels',
+    'tiny-1.0-py3-none-any.whl',
+    /tiny-1\.0-py3-none-any\.whl is not installed: give --directory what pip or npm/,
+  ],
+  ['packages one level down', 'node_modules/tiny.js', /one level down: give --directory level.*\/node_modules\n/],
+])('a directory of %s is not packed', async (_, file, problem) => {
+  const directory = mkdtempSync(join(scratch, 'level-'));
+  mkdirSync(dirname(join(directory, file)), { recursive: true });
+  writeFileSync(join(directory, file), '');
+  const words = ['--directory', basename(directory), '--output', 'no.tar.gz'];
+  const { code, stderr } = await command('libraries', 'pack', ...words);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(problem)]);
 });
 
 test('a directory is packed as it is', async () => {

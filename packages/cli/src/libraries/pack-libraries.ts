@@ -3,8 +3,8 @@
  * program, and uploads it. Neither runs code of a package.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { sha256Hex } from '@vouchbox/evidence';
 import { blobBytesMax } from '@vouchbox/protocol/vocabulary';
 import { checkRequirements, NPM_WORDS, plantLockfile, wheelWords } from '@vouchbox/server';
@@ -52,15 +52,28 @@ export async function packLibraries(options: PackLibrariesOptions): Promise<numb
 function installed({ python, pythonVersion, node, directory }: PackLibrariesOptions, scratch: string): string {
   if ([python, node, directory].filter((given) => given !== undefined).length !== 1)
     throw new UsageError('give one of --python, --node and --directory');
-  if (directory !== undefined) return directory;
+  if (directory !== undefined) return directoryOfPackages(directory);
   return python === undefined ? nodeModules(node as string, scratch) : wheels(python, scratch, pythonVersion ?? null);
 }
 
+/** The directory, unless no program would find its packages. */
+function directoryOfPackages(directory: string): string {
+  const names = readdirSync(directory);
+  const packed = names.find((name) => /\.(whl|tgz|tar\.gz)$/.test(name));
+  if (packed !== undefined)
+    throw new UsageError(`${join(directory, packed)} is not installed: give --directory what pip or npm installed`);
+  const inner = names.find((name) => ['node_modules', 'site-packages', 'dist-packages'].includes(name));
+  if (inner === undefined) return directory;
+  throw new UsageError(`the packages are one level down: give --directory ${join(directory, inner)}`);
+}
+
 function wheels(file: string, scratch: string, version: string | null): string {
-  const requirements = join(scratch, 'requirements.txt');
-  checked(file, HASHED, (text) => writeFileSync(requirements, checkRequirements(text)));
+  // Under the name of the caller's file, which pip's messages have.
+  const directory = join(scratch, 'requirements');
+  mkdirSync(directory);
+  checked(file, HASHED, (text) => writeFileSync(join(directory, basename(file)), checkRequirements(text)));
   const target = join(scratch, 'packages');
-  run('python3', wheelWords(version, { target, file: requirements }), scratch);
+  run('python3', wheelWords(version, { target, file: `./${basename(file)}` }), directory);
   return target;
 }
 
@@ -78,10 +91,19 @@ const HASHED = '`pip-compile --generate-hashes` writes such a file, and --node t
 const LOCKED = '`npm install --package-lock-only` writes such a file, and --python takes a requirements.txt';
 
 function checked(file: string, hint: string, use: (text: string) => void): void {
+  const text = textOf(file);
   try {
-    use(readFileSync(file, 'utf8'));
+    use(text);
   } catch (error) {
     throw new UsageError(`${file}: ${(error as Error).message}; ${hint}`, { cause: error });
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -1,5 +1,8 @@
 /** The libraries of a run: the digest of an archive that the service has, or a file, which is uploaded. */
-import { openAsBlob } from 'node:fs';
+import { createReadStream, openAsBlob } from 'node:fs';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
 import type { ServiceClient } from '@vouchbox/client';
 import type { JobSubmission } from '@vouchbox/protocol';
 import { EXIT } from '../failures/exit-code.ts';
@@ -12,7 +15,9 @@ export async function namedLibraries(
   client: Pick<ServiceClient, 'upload'>,
 ): Promise<NonNullable<JobSubmission['libraries']>> {
   if (/^sha256:[0-9a-f]{64}$/.test(given)) return { blob: given };
-  return { blob: (await client.upload(await fileAt(given))).blob };
+  const file = await fileAt(given);
+  await checkWhole(given);
+  return { blob: (await client.upload(file)).blob };
 }
 
 async function fileAt(path: string): Promise<Blob> {
@@ -21,6 +26,17 @@ async function fileAt(path: string): Promise<Blob> {
   } catch (error) {
     const problem = `${path} is neither sha256:… nor a file: ${(error as Error).message}`;
     throw new UsageError(problem, { cause: error });
+  }
+}
+
+/** What was spoilt on its way is found here, before a cell refuses it. @throws UsageError */
+async function checkWhole(path: string): Promise<void> {
+  const nowhere = new Writable({ write: (_piece, _encoding, done) => done() });
+  try {
+    await pipeline(createReadStream(path), createGunzip(), nowhere);
+  } catch (error) {
+    const problem = `${path} is damaged, or is not a tar archive in gzip: ${(error as Error).message}`;
+    throw new UsageError(`${problem}; \`vouchbox libraries pack\` writes such archives`, { cause: error });
   }
 }
 

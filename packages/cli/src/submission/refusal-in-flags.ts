@@ -25,6 +25,8 @@ export async function refusalInFlags(error: unknown, typed: Typed, client: Servi
   if (error.code === 'invalid_request' || error.code === 'payload_too_large') {
     return new UsageError(told, { cause: error });
   }
+  const [, lacking] = /^\/language (\w+) is not available/.exec(error.message) ?? [];
+  if (lacking !== undefined) return new CommandFailure(`${told}${packAdvice(lacking)}`, { cause: error });
   if (error.code !== 'unsupported_language') return new CommandFailure(told, { cause: error });
   return new UsageError(`${told}; ${await languageAdvice(typed, client)}`, { cause: error });
 }
@@ -70,6 +72,13 @@ const MEANT: Readonly<Record<Language, readonly string[]>> = {
   c: [],
   cpp: ['c++'],
 };
+
+/** A host itself has four of the languages; each other comes in a pack of its name, and C++ in that of C. */
+function packAdvice(language: string): string {
+  if (['python', 'node', 'typescript', 'bash'].includes(language)) return '';
+  const build = `\`vouchbox packs build ${language === 'cpp' ? 'c' : language}\``;
+  return `; ${build}, as root on the host of the service, makes it available`;
+}
 
 async function languageAdvice({ options }: Typed, client: ServiceClient): Promise<string> {
   const typed = options.language?.toLowerCase() ?? '';

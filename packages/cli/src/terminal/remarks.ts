@@ -140,7 +140,12 @@ export class Remarks {
 
   async #missingRemark(): Promise<readonly string[]> {
     const missing = this.#missing;
+    const { libraries } = this.#asked;
     if (missing === null) return [];
+    if (libraries !== undefined) {
+      const root = `at its root must be ${missing.module}, as ${missing.language === 'python' ? 'pip' : 'npm'} installs it`;
+      return [`the program did not find ${missing.module} in --libraries ${libraries}: ${root}`];
+    }
     const packs = await this.#client.capabilities().then(
       ({ runtime_packs }) => runtime_packs,
       () => null,

@@ -31,6 +31,10 @@ describe('a requirements file', () => {
     expect(() => checkRequirements(text)).toThrow(expect.objectContaining({ name: 'PackError' }));
   });
 
+  it('says of a hash that was cut how long it is', () => {
+    expect(() => checkRequirements(`six==1.17.0 ${HASH.slice(0, -1)}\n`)).toThrow('one here has 63 characters');
+  });
+
   const SIX = `six==1.17.0 ${HASH}\n`;
   it.each<readonly [number, string, string]>([
     [2, 'a comment that ends in a backslash', `${SIX}# note \\\n--no-binary :all:\n`],

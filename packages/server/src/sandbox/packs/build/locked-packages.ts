@@ -30,7 +30,14 @@ export function checkRequirements(text: string): string {
   if (requirements.length === 0) throw new PackError('no requirement');
   const wrong = requirements.find((line) => !REQUIREMENT.test(line.replaceAll(/\s+/g, ' ')));
   if (wrong === undefined) return text;
-  throw new PackError(`${JSON.stringify(wrong.slice(0, 80))} is not NAME==VERSION with --hash=sha256:…`);
+  const problem = `${JSON.stringify(wrong.slice(0, 80))} is not NAME==VERSION with --hash=sha256:…`;
+  const hashes = [...wrong.matchAll(/--hash=sha256:(\S*)/g)].map(([, digits = '']) => digits);
+  const cut = hashes.find((digits) => !/^[0-9a-f]{64}$/.test(digits));
+  throw new PackError(
+    cut === undefined
+      ? problem
+      : `${problem}: a hash has 64 digits 0-9 and a-f, and one here has ${cut.length} characters`,
+  );
 }
 
 /** @throws PackError naming the first line where pip may read other lines than the check, such as a comment's rest */
