@@ -23,7 +23,7 @@ export const ERRORS = {
   insufficient_scope: final(403, 'The credential lacks a scope that the request needs.'),
   principal_not_allowed: final(
     403,
-    'Only the principal that submitted the job may do this; calls of tools are also answered by those that the submission names.',
+    'Only the principal that submitted the job may do this; those that the submission names may answer calls of tools, too.',
   ),
   job_not_found: final(404, 'No such job belongs to the tenant.'),
   tool_call_not_found: final(404, 'The job made no such call of a tool, or the service answered it itself.'),

@@ -74,7 +74,7 @@ class InsufficientScope(ServiceFailure):
 
 
 class PrincipalNotAllowed(ServiceFailure):
-    """Only the principal that submitted the job may do this; calls of tools are also answered by those that the submission names."""
+    """Only the principal that submitted the job may do this; those that the submission names may answer calls of tools, too."""
 
 
 class JobNotFound(ServiceFailure):
