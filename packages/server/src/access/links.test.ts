@@ -188,3 +188,13 @@ test('a job and a tenant have a bounded number of links, and ended links do not 
   pass(3_600_000);
   expect(await links.make(alice, job_id, HOUR)).toMatchObject({ job_id });
 });
+
+test('no id of a link looks like an option of a command', async () => {
+  const access = createAccess([createLegacyKeys([{ tenant: 'acme', key: 'sesame' }])]);
+  const caller = (await access.authenticate('Bearer sesame')) as Caller;
+  const [nothing, created] = [async () => null, async () => 'created' as const];
+  const rows = { createLink: created, link: nothing, links: nothing, revokeLink: async () => false };
+  const links = createLinks({ rows, access });
+  for (let made = 0; made < 1000; made++)
+    expect(await links.make(caller, 'job', HOUR)).toMatchObject({ link_id: expect.stringMatching(/^[^-]/) });
+});

@@ -53,7 +53,8 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
 export function createLinks({ rows, access, now = Date.now }: LinksOptions): Links {
   return {
     async make(caller, job_id, { shows, seconds }) {
-      const [link_id, secret] = [newText(ID_BYTES), newText(SECRET_BYTES)];
+      // An argument of a command that begins with - is an option.
+      const [link_id, secret] = [newText(ID_BYTES).replace(/^-/, '_'), newText(SECRET_BYTES)];
       const made = now();
       const latest = timestamp(made + seconds * 1000);
       const row: LinkRow = {
