@@ -255,7 +255,7 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
 
   test('sees output while the program runs, if it asks for progress', async () => {
     const seen: string[] = [];
-    const code = 'import time\nprint("first", flush=True)\ntime.sleep(0.3)\nprint("second")';
+    const code = 'import time\nprint("first", flush=True)\ntime.sleep(2)\nprint("second")';
     const call = { name: 'run_code', arguments: { language: 'python', code } };
     const answer = await client.callTool(call, { onprogress: ({ message }) => seen.push(message ?? '') });
     expect(answer.structuredContent.stdout).toBe('first\nsecond\n');

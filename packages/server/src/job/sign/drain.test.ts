@@ -147,14 +147,14 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
       /digest/,
     ],
     ['the text of the receipt', `update receipts set receipt_json = '{'`, /receipt is not JSON/],
-    ['the digest of the receipt', `update receipts set receipt_sha256 = 'f'`, /receipt does not have its digest/],
+    ['the digest of the receipt', `update receipts set receipt_sha256 = 'f'`, /receipt does not match its digest/],
     ['no receipt', 'delete from receipts', /no receipt/],
     ['the salt', "update receipts set salt = 'f'", /salt is malformed/],
     ['the number of the job', 'update jobs set tenant_number = 0', /number is malformed/],
-    ['the exit code of the row', 'update jobs set exit_code = 1', /exit_code is not that of its receipt/],
-    ['the status of the row', `update jobs set status = 'failed'`, /status is not that of its receipt/],
-    ['the end of the row', 'update jobs set finished_at = null', /finished_at is not that of its receipt/],
-    ['the truncation of the row', 'update jobs set truncated = 1', /truncated is not that of its receipt/],
+    ['the exit code of the row', 'update jobs set exit_code = 1', /exit_code differs from that of its receipt/],
+    ['the status of the row', `update jobs set status = 'failed'`, /status differs from that of its receipt/],
+    ['the end of the row', 'update jobs set finished_at = null', /finished_at differs from that of its receipt/],
+    ['the truncation of the row', 'update jobs set truncated = 1', /truncated differs from that of its receipt/],
   ];
 
   test.each(rots)('%s', async (_what, statement, reason) => {

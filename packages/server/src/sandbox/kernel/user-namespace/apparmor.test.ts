@@ -43,5 +43,5 @@ it('a parser that refuses the profile says why', () => {
 });
 
 it('without a parser both files are installed, and the command says who reads the profile', () => {
-  expect(installProfile(hostWith(null)).at(-1)).toMatch(/apparmor_parser is not here/);
+  expect(installProfile(hostWith(null)).at(-1)).toMatch(/apparmor_parser is not installed/);
 });
