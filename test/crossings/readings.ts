@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { openDashboard } from '../browser/open-dashboard.ts';
+import { historyRead, openDashboard, openFolds } from '../browser/open-dashboard.ts';
 import { giveKey, verdictOf } from '../browser/verify-page.ts';
 import { openBrowser, openPage, type Page } from '../rig/browser.ts';
 import type { Crossing } from './crossing.ts';
@@ -50,6 +50,13 @@ export async function counted(
   });
 }
 
+/** The signature, checked in the dashboard against the key that signed it. */
+export async function checked(page: Page, signer: string): Promise<void> {
+  await page.getByLabel('Public key to pin').fill(signer);
+  await page.getByRole('button', { name: 'Pin this key' }).click();
+  await page.getByText('A pinned key signed this result as it is here.').waitFor();
+}
+
 /** The directory of the export in the page that the dashboard saves. The page opens from the disk, and asks nobody. */
 export async function enclosed(crossing: Crossing, job_id: string): Promise<string> {
   const { directory, key, service } = crossing;
@@ -62,12 +69,15 @@ export async function enclosed(crossing: Crossing, job_id: string): Promise<stri
     return join(directory, file);
   };
   await using dashboard = await openDashboard(browser, { url: service.otherUrl, view: `/jobs/${job_id}` }, { key });
-  await dashboard.page.getByRole('button', { name: 'Hand it on' }).click();
+  // The first key of the service signed it. The page cannot hand it on unpinned where a later one took its place.
+  const signer = service.publicKeys[0] ?? '';
+  await historyRead(dashboard.page);
+  await openFolds(dashboard.page);
+  await checked(dashboard.page, signer);
   const address = pathToFileURL(await saved(dashboard.page, 'Save as a page', 'evidence.html')).href;
   await using opened = await openPage(browser, address);
   await verdictOf(opened.page, 'whole');
-  // The first key of the service signed it, even where a later one took its place.
-  await giveKey(opened.page, service.publicKeys[0] ?? '');
+  await giveKey(opened.page, signer);
   await verdictOf(opened.page, 'good');
   const unpacked = join(directory, 'enclosed');
   const archive = await saved(opened.page, 'Download export.zip', 'enclosed.zip');

@@ -10,6 +10,7 @@ import type { Crossing } from '../crossing.ts';
 import { type Seen, textOf } from '../facts.ts';
 import { idOf } from '../links.ts';
 import type { OpenPlace, Place } from '../place.ts';
+import { checked } from '../readings.ts';
 import type { Program } from '../scenarios.ts';
 import { gradeByClient, verdictsOf } from './grade-by-client.ts';
 import { submitByClient } from './typescript-client.ts';
@@ -148,13 +149,6 @@ async function peerOf(page: Page): Promise<Pick<Seen, 'peer'>> {
   return { peer };
 }
 
-/** The signature, checked in the page against the key that signed it. */
-async function checked(page: Page, { signer }: Crossing): Promise<void> {
-  await page.getByLabel('Public key to pin').fill(signer);
-  await page.getByRole('button', { name: 'Pin this key' }).click();
-  await page.getByText('A pinned key signed this result as it is here.').waitFor();
-}
-
 /** Whether the line of the jobs that failed rises above zero, which is where the marks of time end. */
 function risesAbove(chart: Locator): Promise<boolean> {
   return chart.evaluate((svg) => {
@@ -169,7 +163,7 @@ function callerIn(browser: Browser): Caller {
   const read = (crossing: Crossing, job_id: string) =>
     withPage({ browser, crossing, view: `/jobs/${job_id}` }, async (page) => {
       const seen = await jobPage(page);
-      if (crossing.service.signs) await checked(page, crossing);
+      if (crossing.service.signs) await checked(page, crossing.signer);
       return seen;
     });
   return {
@@ -193,7 +187,7 @@ function callerIn(browser: Browser): Caller {
         await answered(page, crossing);
         await page.getByRole('link', { name: 'Open job' }).click();
         const seen = await jobPage(page);
-        if (crossing.service.signs) await checked(page, crossing);
+        if (crossing.service.signs) await checked(page, crossing.signer);
         return seen;
       });
     },
