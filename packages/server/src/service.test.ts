@@ -133,7 +133,7 @@ describe('a start', () => {
     const failure = await start(flags).catch((error: unknown) => error);
     expect(failure).toMatchObject({
       name: 'StartError',
-      message: expect.stringContaining('another service') as string,
+      message: expect.stringContaining('runs on this host already') as string,
     });
   });
 });
