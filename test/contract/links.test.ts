@@ -326,11 +326,13 @@ test('a service that allows no links makes none and reads none, and still lists 
   const second = await Rig.start({ ...SETTINGS, links: 'off' }, first.dataDir);
   const { client } = second.alpha;
   expect((await client.capabilities()).features).not.toContain('links');
-  for (const part of ['', '/job', '/result'])
+  for (const part of ['/job', '/result'])
     expect(await second.request(`/links/${given.id}${part}`, { key: given.secret })).toMatchObject({
       status: 404,
       json: { error: { code: 'links_disabled', message: 'The operator allows no links to results.' } },
     });
+  const page = await second.request(`/links/${given.id}`);
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
   await expect(client.createLink(job_id)).rejects.toMatchObject({ code: 'links_disabled' });
   expect(await client.links(job_id)).toMatchObject({ items: [{ link_id: given.id }], may_make: false });
   const env = { SERVICE_URL: second.service.url, SERVICE_KEY: second.alpha.key };

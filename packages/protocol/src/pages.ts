@@ -1,6 +1,6 @@
 /**
  * The public paths beside the operations: the front page, the pages with their files, the log, if one is kept, and the contents
- * of a link for readers with its secret, if links are allowed. A service whose pages were not built, or that a command starts for
+ * of a link for readers with its secret. A service whose pages were not built, or that a command starts for
  * itself, does not have the pages. Spec § Pages, § Links.
  */
 import type { ErrorCode } from './errors.ts';
@@ -77,7 +77,6 @@ export const PAGES = {
     summary: 'The page that shows the job of a link. It is the same for all links.',
     kind: 'html',
     content: HTML,
-    errors: ['links_disabled'],
   },
   getLinkedJob: {
     path: '/links/{link}/job',

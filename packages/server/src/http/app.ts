@@ -31,7 +31,7 @@ import { createHttpServer } from './connections/listener.ts';
 import { TRANSPORT_BOUNDS, type TransportBounds } from './connections/transport.ts';
 import { entryHook } from './entry.ts';
 import { answerUnrouted, type Beside } from './methods.ts';
-import { LINK_PAGE, type Page, readBuiltPages } from './pages/built-pages.ts';
+import { type Page, readBuiltPages } from './pages/built-pages.ts';
 import { newRequestId } from './request/request-id.ts';
 import { attestationHandlers } from './routes/attestations.ts';
 import { blobHandlers } from './routes/blobs.ts';
@@ -168,12 +168,12 @@ function leaveBodiesUnread(app: FastifyInstance): void {
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
-function addBeside(app: FastifyInstance, beside: Beside, options: AppOptions & RouteContext): void {
-  const { pages, log, readsLinks } = beside;
-  if (options.servesApi) addFrontPage(app, pages);
+function addBeside(app: FastifyInstance, { pages, log, servesApi }: Beside, options: AppOptions & RouteContext): void {
   addPages(app, pages);
-  if (readsLinks) addLinks(app, options, options.linkRate);
   if (log !== null) addLog(app, log, options.logRate);
+  if (!servesApi) return;
+  addFrontPage(app, pages);
+  addLinks(app, options, options.linkRate);
 }
 
 function boundsOf({ connectionsOfPeer, bounds }: AppOptions): TransportBounds {
@@ -181,10 +181,9 @@ function boundsOf({ connectionsOfPeer, bounds }: AppOptions): TransportBounds {
 }
 
 /** The routes of this node beside the operations. */
-function besideOf({ isEmbedded, servesApi, pages, publicLog = null, readsLinks }: AppOptions): Beside {
-  if (!servesApi) return { pages: [], log: null, readsLinks: false, servesApi };
-  const built = pages ?? (isEmbedded ? [] : readBuiltPages());
-  return { pages: built.filter(({ path }) => readsLinks || path !== LINK_PAGE), log: publicLog, readsLinks, servesApi };
+function besideOf({ isEmbedded, servesApi, pages, publicLog = null }: AppOptions): Beside {
+  if (!servesApi) return { pages: [], log: null, servesApi };
+  return { pages: pages ?? (isEmbedded ? [] : readBuiltPages()), log: publicLog, servesApi };
 }
 
 function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions, 'servesApi'>): void {

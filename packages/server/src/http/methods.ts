@@ -4,8 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../ground/service-error.ts';
 import type { PublicLog } from '../job/log/read-log.ts';
 import { sendRefusal } from './call/respond.ts';
-import { LINK_PAGE, type Page } from './pages/built-pages.ts';
-import { linksDisabled } from './request/path-id.ts';
+import type { Page } from './pages/built-pages.ts';
 import { noSuchRoute } from './request/target.ts';
 import { FRONT_PATH } from './routes/front-page.ts';
 import { isPagePath } from './routes/pages.ts';
@@ -17,7 +16,6 @@ const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = [
 
 const LOG_PATHS = Object.values(PAGES).flatMap(({ kind, path }) => (kind === 'log' ? [matching(path, '.+')] : []));
 const LINK_PATHS = Object.values(PAGES).flatMap(({ kind, path }) => (kind === 'link' ? [matching(path, '[^/]+')] : []));
-const LINK_PAGE_PATH = matching(PAGES.getLinkPage.path, '[^/]+');
 
 /** The paths with any parameter that fits. */
 function matching(path: string, parameter: string): RegExp {
@@ -29,41 +27,27 @@ export interface Beside {
   readonly pages: readonly Page[];
   /** Null if none is kept. */
   readonly log: PublicLog | null;
-  /** Whether links are read here. */
-  readonly readsLinks: boolean;
   /** Whether this node serves more than probes and its metrics. */
   readonly servesApi: boolean;
 }
 
-const NOTHING: Beside = { pages: [], log: null, readsLinks: false, servesApi: false };
-
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
 
 /** The methods that a path takes, in a fixed order; none if there is no such path. `*` is the whole server. */
-function methodsOf(path: string, { pages, log, readsLinks }: Beside): readonly string[] {
+function methodsOf(path: string, { pages, log, servesApi }: Beside): readonly string[] {
   if (path === '*') return METHODS;
   const methods = PATHS.filter((entry) => entry.path.test(path)).map(({ method }) => method);
-  const isOf = (paths: readonly RegExp[]) => paths.some((known) => known.test(path));
-  const beside = [
-    isPagePath(path, pages),
-    log !== null && isOf(LOG_PATHS),
-    readsLinks && isOf(LINK_PATHS),
-    pages.some((page) => page.path === LINK_PAGE) && LINK_PAGE_PATH.test(path),
-  ];
-  if (beside.includes(true)) methods.push('GET');
+  const others = [...(log === null ? [] : LOG_PATHS), ...(servesApi ? LINK_PATHS : [])];
+  if (isPagePath(path, pages) || others.some((other) => other.test(path))) methods.push('GET');
   if (methods.length === 0) return [];
   return METHODS.filter((method) => method === 'OPTIONS' || methods.includes(method === 'HEAD' ? 'GET' : method));
 }
 
 /** Answers OPTIONS, or refuses with 405 or 404. None of its headers allows a browser of another origin. */
-export function answerUnrouted(request: FastifyRequest, reply: FastifyReply, beside: Beside = NOTHING): FastifyReply {
+export function answerUnrouted(request: FastifyRequest, reply: FastifyReply, beside: Beside): FastifyReply {
   const path = request.url.split('?', 1)[0] ?? '';
   const methods = methodsOf(path, beside);
-  if (methods.length === 0) {
-    const isLink =
-      beside.servesApi && !beside.readsLinks && [...LINK_PATHS, LINK_PAGE_PATH].some((known) => known.test(path));
-    return sendRefusal(request, reply, { error: isLink ? linksDisabled() : noSuchRoute() });
-  }
+  if (methods.length === 0) return sendRefusal(request, reply, { error: noSuchRoute() });
   const allow = methods.join(', ');
   if (request.method === 'OPTIONS') return reply.code(204).header('allow', allow).send();
   const error = new ServiceError('method_not_allowed', `This route takes ${allow}.`);

@@ -86,7 +86,7 @@ const DATA_HEADERS = {
   'content-disposition': 'attachment',
 };
 
-type ReadingContext = Pick<RouteContext, 'links' | 'jobs' | 'blobs' | 'permits' | 'authority'>;
+type ReadingContext = Pick<RouteContext, 'links' | 'readsLinks' | 'jobs' | 'blobs' | 'permits' | 'authority'>;
 
 type Send = (reply: FastifyReply) => FastifyReply;
 
@@ -134,7 +134,8 @@ const SIGNED = [
 ] as const;
 
 /** The link that a request has the secret of. All that is wrong with it looks the same. @throws ServiceError `link_not_found` */
-async function openedBy(request: FastifyRequest, { links }: ReadingContext): Promise<OpenLink> {
+async function openedBy(request: FastifyRequest, { links, readsLinks }: ReadingContext): Promise<OpenLink> {
+  if (!readsLinks) throw linksDisabled();
   const secret = bearerToken(request.headers.authorization ?? '');
   const link = secret === null ? null : await answered(links.open(linkIdOf(request), secret));
   if (link === null) throw linkNotFound();

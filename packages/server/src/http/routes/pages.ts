@@ -26,7 +26,11 @@ export function addPages(app: FastifyInstance, pages: readonly Page[]): void {
 
 /** Whether GET of this path is answered with a file of a page. */
 export function isPagePath(path: string, pages: readonly Page[]): boolean {
-  return pages.some((page) => path === page.path || page.files.has(path) || isView(path, page));
+  return pages.some((page) => isOwn(path, page) || page.files.has(path) || isView(path, page));
+}
+
+function isOwn(path: string, page: Page): boolean {
+  return new RegExp(`^${page.path.replace(':link', '[^/]+')}$`).test(path);
 }
 
 function isView(path: string, page: Page): boolean {
