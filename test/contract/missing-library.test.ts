@@ -49,8 +49,8 @@ describe('a service with a pack of libraries', { timeout: BUILD_MILLISECONDS_MAX
     ['python', 'import torch', 'torch'],
     ['node', 'require("left-pad/part")', 'left-pad'],
     ['node', 'import "@scope/left-pad";', '@scope/left-pad'],
-  ])('says of %s that libraries come in packs, if none has it', async (language, code, name) => {
+  ])('says of %s that no pack has it, and what brings it', async (language, code, name) => {
     const { stderr } = await run(code, '--language', language);
-    expect(stderr).toContain(`vouchbox: libraries come in packs, and no listed pack of this service has ${name};`);
+    expect(stderr).toContain(`vouchbox: no listed pack of this service has ${name};`);
   });
 });

@@ -69,25 +69,29 @@ interface Written {
   readonly graph: WrittenGraph | null;
 }
 
+/** The files beside the directory of one job. */
+const FILES_OF_ONE = [
+  ['--log-proof', 'logProof'],
+  ['--promise', 'promise'],
+  ['--canary', 'canary'],
+] as const;
+
 function written(job_id: string, options: ExportOptions, signal: AbortSignal): Promise<Written> {
   const target = options.output ?? job_id;
   checkSource(options);
-  const ofOne = [options.logProof && '--log-proof', options.promise && '--promise'].find((flag) => flag);
-  if (options.withInputs && ofOne)
-    throw new UsageError(`${ofOne} belongs to one job: export the jobs of a graph one by one to get theirs`);
-  for (const [flag, path] of [['--log-proof', options.logProof] as const, ['--canary', options.canary] as const]) {
-    if (options.withInputs && path !== undefined)
-      throw new UsageError(`${flag} belongs to one job: export the jobs of a graph one by one to get theirs`);
-  }
+  const ofOne = FILES_OF_ONE.find(([, file]) => options[file] !== undefined);
+  if (options.withInputs && ofOne !== undefined)
+    throw new UsageError(`${ofOne[0]} belongs to one job: export the jobs of a graph one by one to get theirs`);
   const reading = { ...options, signal };
   if (options.withInputs)
     return writeDirectory(target, (directory) => writtenGraph(directory, target, job_id, reading));
   return writeDirectory(target, (directory) =>
     withOrigin(job_id, reading, async (origin) => {
       const choice = { program: options.evidenceOnly ? 'left_out' : 'kept' } as const;
-      if (options.logProof !== undefined) writeNew(options.logProof, await origin.logProof(), '--log-proof');
-      if (options.promise !== undefined) writeNew(options.promise, await origin.promise(), '--promise');
-      if (options.canary !== undefined) writeNew(options.canary, await origin.canary(), '--canary');
+      for (const [flag, file] of FILES_OF_ONE) {
+        const path = options[file];
+        if (path !== undefined) writeNew(path, await origin[file](), flag);
+      }
       const { missing } = await writeExport(directory, origin, choice);
       return { target, tenant: origin.source.tenant, missing, graph: null };
     }),

@@ -39,8 +39,8 @@ describe('a library that a program missed', () => {
       { ...pack, name: 'vision', libraries: [cv] },
     ];
     expect(missingModuleRemark({ language: 'python', module: 'torch' }, packs, '--runtime')).toBe(
-      'libraries come in packs, and no listed pack of this service has torch; what old has is not listed: build it again to ' +
-        'list it; `vouchbox packs build` makes packs',
+      'no listed pack of this service has torch; what old has is not listed: build it again to list it; ' +
+        '`vouchbox libraries pack` lets a job bring it, `vouchbox packs build` makes a pack',
     );
   });
 });

@@ -47,5 +47,5 @@ export function missingModuleRemark(missing: MissingModule, packs: readonly List
   const unknown = packs.filter(({ name, libraries }) => libraries === undefined && name !== 'system');
   const unlisted = unknown.map(({ name }) => name).join(', ');
   const rest = unlisted === '' ? '' : `; what ${unlisted} has is not listed: build it again to list it`;
-  return `libraries come in packs, and no listed pack of this service has ${module}${rest}; \`vouchbox packs build\` makes packs`;
+  return `no listed pack of this service has ${module}${rest}; \`vouchbox libraries pack\` lets a job bring it, \`vouchbox packs build\` makes a pack`;
 }

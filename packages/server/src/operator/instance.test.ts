@@ -38,7 +38,8 @@ describe('the instance of a data directory', () => {
   test.runIf(process.geteuid?.() === 0)('is held by one service of the host at a time', () => {
     const path = directory('held');
     const first = openInstance(path);
-    expect(() => openInstance(path)).toThrow(`a service with the data of ${path} runs on this host already`);
+    const said = `a service with the data of ${path} runs on this host already, as process ${process.pid}`;
+    expect(() => openInstance(path)).toThrow(said);
     first[Symbol.dispose]();
     openInstance(path)[Symbol.dispose]();
   });

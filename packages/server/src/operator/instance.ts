@@ -29,9 +29,12 @@ export function openInstance(dataDir: string, { makesCells = true } = {}): Insta
   const id = readInstance(dataDir) ?? makeInstance(dataDir);
   // Only root can make groups or cells, which alone need a name on the host.
   if (!makesCells || process.geteuid?.() !== 0) return { id, [Symbol.dispose]: () => {} };
-  const lock = takeName(runDirectoryOf(instanceName(id)));
+  const name = `${runDirectoryOf(instanceName(id))}.lock`;
+  const lock = takeName(name);
   if (lock === null) {
-    throw new StartError(`a service with the data of ${dataDir} runs on this host already`, {
+    const holder = ProcessLock.holderOf(name);
+    const asProcess = holder === null ? '' : `, as process ${holder}`;
+    throw new StartError(`a service with the data of ${dataDir} runs on this host already${asProcess}`, {
       hint: `stop it or set another SERVICE_DATA_DIR; only in a copy of that service's directory, remove ${FILE_NAME}`,
     });
   }
@@ -39,11 +42,11 @@ export function openInstance(dataDir: string, { makesCells = true } = {}): Insta
 }
 
 /** Null if another service holds the name. */
-function takeName(directory: string): ProcessLock | null {
-  const parent = dirname(directory);
+function takeName(path: string): ProcessLock | null {
+  const parent = dirname(path);
   try {
     mkdirSync(parent, { recursive: true, mode: 0o711 });
-    return ProcessLock.take(`${directory}.lock`);
+    return ProcessLock.take(path);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw new StartError(`${parent} cannot be written: ${code}`, { hint: `make ${parent} writable for root`, cause });

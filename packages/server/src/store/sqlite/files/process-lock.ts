@@ -2,7 +2,7 @@
  * A file that one process holds at a time. SQLite takes the kernel's lock on it, which ends with the process, however
  * that ends. The holder removes the file when it releases the lock.
  */
-import { rmSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { storeErrorOf } from '../error.ts';
 import { ownFile } from './own-file.ts';
@@ -32,6 +32,17 @@ export class ProcessLock implements Disposable {
       database.close();
     }
     return null;
+  }
+
+  /** The id of the process that holds the file; null if that is not to be seen from here. proc_locks(5). */
+  static holderOf(path: string): number | null {
+    const end = `:${inodeOf(path)}`;
+    const locks = readFileSync('/proc/locks', 'utf8').split('\n');
+    const [pid] = locks.flatMap((line) => {
+      const [, , , , process, file] = line.split(/\s+/);
+      return file?.endsWith(end) ? [Number(process)] : [];
+    });
+    return pid !== undefined && pid > 0 ? pid : null;
   }
 
   [Symbol.dispose](): void {
