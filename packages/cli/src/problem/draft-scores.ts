@@ -3,6 +3,7 @@ import type { Directories } from './directories.ts';
 import {
   type Counts,
   isSample,
+  requireLeaves,
   type Score,
   type ScoredData,
   type ScoreRules,
@@ -16,7 +17,7 @@ export function draftRules({ directories }: ScoredData): ScoreRules {
   return {
     groupOf: (directory) => directory,
     scoreOf(group, counts) {
-      requireLeaves(counts, directories);
+      requireLeaves(counts, (directory) => isAdded(directory, directories), 'groups that are not added up');
       return isSample(group) ? { whole: null, each: 0 } : scoreOf(group, counts, directories);
     },
     stops: () => false,
@@ -26,6 +27,10 @@ export function draftRules({ directories }: ScoredData): ScoreRules {
 
 function scoringOf(directory: string, directories: Directories) {
   return directories.get(directory)?.map('scoring');
+}
+
+function isAdded(directory: string, directories: Directories): boolean {
+  return (scoringOf(directory, directories)?.text('aggregation') ?? 'sum') === 'sum';
 }
 
 function scoreOf(directory: string, counts: Counts, directories: Directories): Score {
@@ -44,16 +49,4 @@ function scoreOf(directory: string, counts: Counts, directories: Directories): S
   if (isSecret) return mode === 'sum' ? { whole: null, each: open } : { whole: total, each: 0 };
   const points = scoring?.number('score') ?? open;
   return mode === 'sum' ? { whole: null, each: points / (counts.get(directory) ?? 1) } : { whole: points, each: 0 };
-}
-
-/** Groups are added up. A directory that takes the smallest of groups below it, or that lies too deep, is another rule. */
-function requireLeaves(counts: Counts, directories: Directories): void {
-  const names = [...counts.keys()];
-  const deep = names.find((name) => name.split('/').length > 2);
-  if (deep !== undefined) throw uncounted(deep, 'groups in groups of secret');
-  for (const directory of ['', SECRET]) {
-    const hasGroups = names.some((name) => name !== directory && name.startsWith(directory));
-    if (hasGroups && (scoringOf(directory, directories)?.text('aggregation') ?? 'sum') !== 'sum')
-      throw uncounted(directory, 'groups that are not added up');
-  }
 }

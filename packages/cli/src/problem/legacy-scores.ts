@@ -3,6 +3,7 @@ import { type Directories, settingOf } from './directories.ts';
 import {
   type Counts,
   isSample,
+  requireLeaves,
   type Score,
   type ScoredData,
   type ScoreRules,
@@ -14,7 +15,7 @@ export function legacyRules({ directories, isScoredByValidator }: ScoredData): S
   return {
     groupOf: (directory) => directory,
     scoreOf(group, counts) {
-      requireLeaves(counts, directories);
+      requireLeaves(counts, (directory) => isAdded(directory, directories), 'the smallest of groups');
       return isScoredByValidator ? saidScore(group, counts, directories) : testScore(group, directories);
     },
     stops: (group) => breaks(group, directories),
@@ -76,6 +77,10 @@ function ignoresSample(directories: Directories): boolean {
   return directories.get('')?.words('grader_flags')?.includes('ignore_sample') ?? false;
 }
 
+function isAdded(directory: string, directories: Directories): boolean {
+  return (directory === '' && ignoresSample(directories)) || modeOf(directory, directories) === 'sum';
+}
+
 /** The last mode that is named holds, as the default grader takes it. */
 function modeOf(directory: string, directories: Directories): 'sum' | 'min' {
   if ((settingOf(directory, directories, (one) => one.text('grading')) ?? 'default') !== 'default')
@@ -113,17 +118,4 @@ function isAlwaysPassed(directory: string, directories: Directories): boolean {
   if (flags.includes('always_accept')) return true;
   if (!flags.includes('accept_if_any_accepted')) return false;
   throw uncounted(directory, 'accept_if_any_accepted of a group that others wait for');
-}
-
-/** Groups are added up. A directory that takes the smallest of groups below it, or that lies too deep, is another rule. */
-function requireLeaves(counts: Counts, directories: Directories): void {
-  const names = [...counts.keys()];
-  const deep = names.find((name) => name.split('/').length > 2);
-  if (deep !== undefined) throw uncounted(deep, 'groups in groups of secret');
-  for (const directory of ['', SECRET]) {
-    const hasGroups = names.some((name) => name !== directory && name.startsWith(directory));
-    const isOne = directory === '' && ignoresSample(directories);
-    if (hasGroups && !isOne && modeOf(directory, directories) !== 'sum')
-      throw uncounted(directory, 'the smallest of groups');
-  }
 }

@@ -35,3 +35,14 @@ export function isSample(directory: string): boolean {
 export function uncounted(directory: string, what: string): UsageError {
   return new UsageError(`data/${directory}: ${what} cannot be counted by this command`);
 }
+
+/** Groups are added up. A directory that counts groups below it otherwise, or that lies too deep, is another rule. */
+export function requireLeaves(counts: Counts, isAdded: (directory: string) => boolean, otherwise: string): void {
+  const names = [...counts.keys()];
+  const deep = names.find((name) => name.split('/').length > 2);
+  if (deep !== undefined) throw uncounted(deep, 'groups in groups of secret');
+  for (const directory of ['', SECRET]) {
+    const hasGroups = names.some((name) => name !== directory && name.startsWith(directory));
+    if (hasGroups && !isAdded(directory)) throw uncounted(directory, otherwise);
+  }
+}

@@ -13,6 +13,15 @@ export function textOf<T extends object>(value: T): JsonText<T> {
   return JSON.stringify(value) as JsonText<T>;
 }
 
+/** The value of a stored text; undefined if the text is not JSON. No JSON text means undefined. */
+export function storedValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A value given as its JSON text, as a member of a larger one. */
 export class Spelled<T> {
   readonly text: JsonText<T>;

@@ -1,13 +1,11 @@
 /** Operations on gradings. Spec § Gradings. */
 import { gradingPath } from '@vouchbox/protocol';
-import { unknownCredential } from '../../access/authenticate.ts';
 import { bodyOf, LongJson } from '../../job/body.ts';
-import { readJsonBody } from '../call/body.ts';
 import { type Handlers, refuseWhenStopping } from '../call/call.ts';
 import { sendBody, sendJson } from '../call/respond.ts';
-import { idempotencyKeyOf } from '../request/idempotency-key.ts';
 import { gradingIdOf } from '../request/path-id.ts';
 import type { RouteContext } from './context.ts';
+import { sentIn } from './submission.ts';
 import { Waiting } from './waiting.ts';
 
 type GradingOperation = 'submitGrading' | 'listGradings' | 'getGrading' | 'cancelGrading' | 'gradingEvents';
@@ -16,13 +14,7 @@ export function gradingHandlers({ gradings, access }: RouteContext): Handlers<Gr
   return {
     async submitGrading(call) {
       refuseWhenStopping(call);
-      const { caller } = call;
-      const idempotencyKey = idempotencyKeyOf(call.request.headers['idempotency-key']);
-      const body = await readJsonBody(call);
-      const checkAuthority = async () => {
-        if (!(await access.stands(caller))) throw unknownCredential();
-      };
-      const { answer, replayed } = await gradings.submit(caller, { body, idempotencyKey, checkAuthority });
+      const { answer, replayed } = await gradings.submit(call.caller, await sentIn(call, access));
       const headers = {
         Location: gradingPath('getGrading', answer.grading_id),
         'Idempotency-Replayed': String(replayed),

@@ -50,15 +50,20 @@ export function submitHandler(context: RouteContext): Handler<'submitJob'> {
 }
 
 async function submit(call: Call<'submitJob'>, { jobs, access }: RouteContext) {
+  const { answer, replayed } = await jobs.submit(call.caller, await sentIn(call, access));
+  const headers = { Location: jobPath('getJob', answer.job_id), 'Idempotency-Replayed': String(replayed) };
+  return { answer, headers };
+}
+
+/** What a caller submits. Its authority is checked again once the body is read, which may take long. */
+export async function sentIn(call: Call<'submitJob' | 'submitGrading'>, access: RouteContext['access']) {
   const { caller } = call;
   const idempotencyKey = idempotencyKeyOf(call.request.headers['idempotency-key']);
   const body = await readJsonBody(call);
   const checkAuthority = async () => {
     if (!(await access.stands(caller))) throw unknownCredential();
   };
-  const { answer, replayed } = await jobs.submit(caller, { body, idempotencyKey, checkAuthority });
-  const headers = { Location: jobPath('getJob', answer.job_id), 'Idempotency-Replayed': String(replayed) };
-  return { answer, headers };
+  return { body, idempotencyKey, checkAuthority };
 }
 
 /** Null if the wait is refused: the submission is not. */

@@ -1,6 +1,7 @@
 /** Makes the attestation of a stored record. A part that cannot be read counts as a contradiction like any other. */
 import { type AttestResult, attest, type EnvelopeSigner, isJsonObject, type StoredReceipt } from '@vouchbox/evidence';
 import type { JobEvent, TerminalStatus } from '@vouchbox/protocol';
+import { storedValue } from '../../ground/json-text.ts';
 import { unpackHistory } from '../../store/history/packed-history.ts';
 import { eventsOfStoredRun, isRun } from '../../store/history/stored-runs.ts';
 import type { TerminalRecord } from '../../store/records/answers.ts';
@@ -9,7 +10,7 @@ import type { StoredRun } from '../../store/records/rows.ts';
 /** Checks the record again and signs it; see `attest`. */
 export function attestRecord(record: TerminalRecord, signer: EnvelopeSigner): AttestResult {
   const { receipt_json, history: _history, runs: _runs, ...row } = record;
-  const receipt = parsed(receipt_json);
+  const receipt = storedValue(receipt_json);
   if (!isJsonObject(receipt)) return inconsistent('the receipt is not JSON');
   const read = readHistory(record);
   if ('reason' in read) return inconsistent(read.reason);
@@ -32,7 +33,7 @@ function readHistory({ job_id, history, runs }: TerminalRecord): ReadHistory | {
       if (!addRun(events, job_id, part)) return { reason: `the output after event ${part.seq - 1} cannot be read` };
       continue;
     }
-    const data = parsed(part.data);
+    const data = storedValue(part.data);
     if (data === undefined) return { reason: `event ${part.seq} is not JSON` };
     dataTexts[events.length] = part.data;
     events.push({ ...part, data });
@@ -47,15 +48,6 @@ function addRun(events: JobEvent[], job_id: string, run: StoredRun): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-/** Undefined if the text is not JSON. No JSON text means undefined. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

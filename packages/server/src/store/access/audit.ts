@@ -4,6 +4,7 @@
 import { isJsonObject, verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { sql } from 'kysely';
+import { storedValue } from '../../ground/json-text.ts';
 import { JOB, selectBy } from '../by-column.ts';
 import { storedPages } from '../history/stored-history.ts';
 import { eventsOfStoredRun, isRun } from '../history/stored-runs.ts';
@@ -45,7 +46,7 @@ async function auditJob(db: StoreDatabase, job: AuditedJob): Promise<void> {
   if (events.length !== chain_seq) throw damaged(`the history of ${job_id} does not end where its row says`);
   const stored = await selectReceipt.first(db, job);
   if (stored === null) return;
-  const receipt = parsed(stored.receipt_json);
+  const receipt = storedValue(stored.receipt_json);
   const isWhole = isJsonObject(receipt) && verifyReceipt(receipt).kind === 'intact';
   if (!isWhole || receipt['receipt_sha256'] !== stored.receipt_sha256) {
     throw damaged(`the receipt of ${job_id} does not have its digest`);
@@ -59,7 +60,7 @@ async function eventsOf(db: StoreDatabase, { tenant, job_id }: AuditedJob): Prom
   for await (const page of storedPages(db, range)) {
     for (const part of page) {
       if (isRun(part)) events.push(...eventsOfReadRun(job_id, part));
-      else events.push({ ...part, data: parsed(part.data) });
+      else events.push({ ...part, data: storedValue(part.data) });
     }
   }
   return events;
@@ -76,15 +77,6 @@ function eventsOfReadRun(job_id: string, run: StoredRun): readonly JobEvent[] {
 
 /** No job has more events. */
 const eventsMax = 2 ** 31 - 1;
-
-/** Undefined if the text is not JSON. Undefined has no canonical form. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 function damaged(what: string): StoreError {
   return new StoreError('corrupt', `the store is damaged: ${what}`);
