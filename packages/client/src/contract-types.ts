@@ -852,7 +852,6 @@ export interface LinkRevocation {
 export interface LinkedJob {
   /** A job id: opaque, and no authorization by itself. */
   job_id: string;
-  tenant: string;
   status: JobStatus;
   language: Language;
   runtime: string | null;
@@ -864,8 +863,9 @@ export interface LinkedJob {
   finished_at: string | null;
   duration_ms: number | null;
   exit_code: number | null;
-  signal: string | null;
   terminal_reason: TerminalReason | null;
+  tenant: string;
+  signal: string | null;
   attestation_available: boolean;
   requested_spec: StoredSpec;
   receipt?: Receipt;

@@ -36,8 +36,8 @@ export const AttestationMember = Type.Object({
 });
 export type AttestationMember = Static<typeof AttestationMember>;
 
-/** Lifecycle members of both the detail and the list item. */
-const lifecycle = {
+/** Lifecycle members of the detail, the list item and a link's view. */
+export const lifecycle = {
   job_id: JobId,
   status: Type.Enum([...JOB_STATUSES]),
   language: LanguageName,

@@ -2,12 +2,12 @@
  * Links: anyone with a link reads the result of a job without a credential, until it ends. Only the answer to its maker has the
  * secret.
  */
+import { lifecycle } from './job.ts';
 import { linkSecondsDefault, linkSecondsMax, linkSecondsMin } from './limits.ts';
 import { LINK_PART_NAMES } from './link-parts.ts';
 import { AnyReceipt } from './receipt.ts';
 import { JobId, RelativeUrl, Sha256, Timestamp } from './spellings.ts';
-import { JOB_STATUSES, TERMINAL_REASONS } from './status.ts';
-import { LanguageName, StoredSpec } from './submission.ts';
+import { StoredSpec } from './submission.ts';
 import { Nullable, type Static, Type } from './type.ts';
 
 const Shows = Type.Array(Type.Enum([...LINK_PART_NAMES]), {
@@ -63,18 +63,9 @@ export type LinkRevocation = Static<typeof LinkRevocation>;
 
 /** A link's view of its job, beside the result and the signed bytes. */
 export const LinkedJob = Type.Object({
-  job_id: JobId,
+  ...lifecycle,
   tenant: Type.String(),
-  status: Type.Enum([...JOB_STATUSES]),
-  language: LanguageName,
-  runtime: Nullable(Type.String()),
-  created_at: Timestamp,
-  started_at: Nullable(Timestamp),
-  finished_at: Nullable(Timestamp),
-  duration_ms: Nullable(Type.Integer()),
-  exit_code: Nullable(Type.Integer()),
   signal: Nullable(Type.String()),
-  terminal_reason: Nullable(Type.Enum([...TERMINAL_REASONS])),
   /** Whether the signed envelope and the result that it is about can be read. */
   attestation_available: Type.Boolean(),
   /** Only the parts that the link shows. */

@@ -66,6 +66,21 @@ export function deleteBy<Of extends Table, Key extends Column<Of>>(
   return query((given) => sql`delete from ${sql.table(table)} where ${keyed(key, given, where)}`);
 }
 
+/** More than one for each new row, so that expired rows become fewer; few, so that making one stays fast. */
+const expiredMax = 16;
+
+/** Deletes some of the rows that have expired by `now`. */
+export function deleteExpired<Of extends Table>(
+  table: Of,
+  key: Column<Of>,
+): PreparedQuery<{ readonly now: string }, never> {
+  const rows = sql.table(table);
+  const name = sql.ref(key);
+  const expired = (now: unknown) =>
+    sql`select ${name} from ${rows} where expires_at <= ${now} order by expires_at limit ${sql.lit(expiredMax)}`;
+  return query(({ now }) => sql`delete from ${rows} where ${name} in (${expired(now)})`);
+}
+
 /** Inserts rows with these columns, and with constants in others. */
 export function insertOf<Of extends Table, Names extends Column<Of>, Fixed extends Constants<Of> = object>(
   table: Of,

@@ -1,6 +1,6 @@
 /** Links to results: stored as hashes of their secrets, with the authority of their makers. */
 import { type LinkPart, linksOfJobMax, linksOfTenantMax } from '@vouchbox/protocol/vocabulary';
-import { deleteBy, insertOf, JOB, selectBy } from '../by-column.ts';
+import { deleteBy, deleteExpired, insertOf, JOB, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { LinkRow } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -32,21 +32,7 @@ const countLinks = prepared((db, { tenant, job_id, now }: OfJob) =>
     .where('expires_at', '>', now),
 );
 
-/** More than one for each new link, so that those that ended become fewer; few, so that making one stays fast. */
-const forgottenMax = 16;
-
-const deleteEnded = prepared((db, { now }: { now: string }) =>
-  db
-    .deleteFrom('job_links')
-    .where('link_id', 'in', (links) =>
-      links
-        .selectFrom('job_links')
-        .select('link_id')
-        .where('expires_at', '<=', now)
-        .orderBy('expires_at')
-        .limit(forgottenMax),
-    ),
-);
+const forgetSome = deleteExpired('job_links', 'link_id');
 
 /** Named, because a newer version may add a column while this one works. */
 const COLUMNS = [
@@ -104,7 +90,7 @@ export async function createLink(db: StoreDatabase, link: LinkRow): Promise<Link
   const { ofJob = 0, ofTenant = 0 } = (await countLinks.first(db, { tenant, job_id, now })) ?? {};
   if (Number(ofJob) >= linksOfJobMax) return 'full job';
   if (Number(ofTenant) >= linksOfTenantMax) return 'full tenant';
-  deleteEnded.send(db, { now });
+  forgetSome.send(db, { now });
   const { link_id, secret_sha256, shows, expires_at } = link;
   insertLink.send(db, {
     ...authorityOf(caller),

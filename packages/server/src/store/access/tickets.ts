@@ -1,6 +1,6 @@
 /** Stream tickets: stored as hashes, and deleted by their use. Spec § Authentication 6. */
 import type { Whoami } from '@vouchbox/protocol';
-import { insertOf } from '../by-column.ts';
+import { deleteExpired, insertOf } from '../by-column.ts';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
 import type { StreamTicketInput } from '../records/inputs.ts';
@@ -13,21 +13,7 @@ interface TicketUse {
   readonly now: string;
 }
 
-/** More than one for each new ticket, so that expired tickets become fewer; few, so that a mint stays fast. */
-const forgottenMax = 16;
-
-const deleteExpired = prepared((db, { now }: { now: string }) =>
-  db
-    .deleteFrom('stream_tickets')
-    .where('ticket_sha256', 'in', (tickets) =>
-      tickets
-        .selectFrom('stream_tickets')
-        .select('ticket_sha256')
-        .where('expires_at', '<=', now)
-        .orderBy('expires_at')
-        .limit(forgottenMax),
-    ),
-);
+const forgetSome = deleteExpired('stream_tickets', 'ticket_sha256');
 
 /** Named, because a newer version may add a column while this one works. */
 const COLUMNS = [
@@ -51,7 +37,7 @@ const takeTicket = prepared((db, { ticket_sha256 }: Pick<TicketUse, 'ticket_sha2
 export async function storeTicket(db: StoreDatabase, input: StreamTicketInput): Promise<boolean> {
   const { ticket_sha256, job_id, caller, created_at, expires_at } = input;
   if ((await jobSummary(db, { tenant: caller.tenant, job_id })) === null) return false;
-  deleteExpired.send(db, { now: created_at });
+  forgetSome.send(db, { now: created_at });
   insertTicket.send(db, { ticket_sha256, job_id, ...authorityOf(caller), expires_at });
   return true;
 }
