@@ -29,7 +29,7 @@ function group(title: string, checks: readonly ExaminedCheck[]): HTMLElement | n
   ].filter((count) => count !== '');
   return element(
     'details',
-    { class: 'checks', ...((bad > 0 || title === 'The signature') && { open: '' }) },
+    { class: 'checks', ...((bad > 0 || (title === 'The signature' && skipped < checks.length)) && { open: '' }) },
     element(
       'summary',
       {},

@@ -131,7 +131,7 @@ function limitsOf({ effective_limits, limit_enforcement }: StoredReceipt): HTMLE
       element('td', {}, mark(isInForce ? 'passed' : 'failed'), isInForce ? 'in force' : 'not in force'),
     );
   });
-  const head = ['limit', 'as read back', ''].map((name, at) =>
+  const head = ['Limit', 'As read back', ''].map((name, at) =>
     at === 2 ? element('td', {}) : element('th', { scope: 'col' }, name),
   );
   return element(
