@@ -72,6 +72,7 @@ export function render(path: string, text: string, site: Site): Rendered {
     // A table that is too wide is moved by the arrow keys. A heading without a word is none.
     .replaceAll('<table>', '<div class="wide" tabindex="0"><table>')
     .replaceAll('<th></th>', '<td></td>')
+    .replaceAll(/<td>(?=[\d-]{10}<)/g, '<td class="date">')
     .replaceAll('</table>', '</table></div>');
   return { html, sections: sectionsOf(html, plain), links, raw };
 }

@@ -86,7 +86,8 @@ function leave(): void {
 
 /** The text around the first term, with each term marked. */
 function excerptOf(text: string, terms: readonly string[]): (string | HTMLElement)[] {
-  const pattern = new RegExp(`(${terms.map((term) => term.replaceAll(SPECIAL, '\\$&')).join('|')})`, 'iu');
+  const word = terms.map((term) => term.replaceAll(SPECIAL, '\\$&')).join('|');
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${word})(?![\\p{L}\\p{N}])`, 'iu');
   const near = Math.max(0, text.search(pattern) - EXCERPT_CHARACTERS / 4);
   const from = near === 0 ? 0 : text.indexOf(' ', near) + 1;
   const piece = text.slice(from, from + EXCERPT_CHARACTERS);
