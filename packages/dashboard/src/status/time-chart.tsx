@@ -22,8 +22,8 @@ interface TimeChartProps {
 
 /** Pixels. */
 const height = 180;
-const before = 60;
-const after = 24;
+const before = 74;
+const after = 36;
 const above = 10;
 const below = 22;
 const timeWidth = 90;

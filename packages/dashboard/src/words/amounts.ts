@@ -42,10 +42,10 @@ export function amountOf(count: number, noun: string): string {
 export function durationOf(milliseconds: number | null | undefined): string {
   if (milliseconds === null || milliseconds === undefined) return '—';
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  const seconds = milliseconds / 1000;
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
+  const seconds = Math.round(milliseconds / 1000);
+  if (seconds < 60) return `${(milliseconds / 1000).toFixed(seconds < 10 ? 2 : 1)} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  if (minutes < 60) return `${minutes} min${seconds % 60 === 0 ? '' : ` ${seconds % 60} s`}`;
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
 }
