@@ -6,13 +6,15 @@ interface PanelProps {
   readonly actions?: ReactNode;
   /** Whether the panel takes the whole width where other panels stand side by side. */
   readonly isWide?: boolean;
+  /** Whether two others stand above each other beside it. */
+  readonly isTall?: boolean;
   readonly children: ReactNode;
 }
 
-export function Panel({ title, actions, isWide = false, children }: PanelProps) {
+export function Panel({ title, actions, isWide = false, isTall = false, children }: PanelProps) {
   const id = useId();
   return (
-    <section className={isWide ? 'panel wide' : 'panel'} aria-labelledby={id}>
+    <section className={`panel ${isWide ? 'wide' : isTall ? 'tall' : ''}`} aria-labelledby={id}>
       <div className="panel-head">
         <h2 id={id}>{title}</h2>
         {actions}

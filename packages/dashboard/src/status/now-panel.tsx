@@ -9,7 +9,7 @@ import { amountOf, durationOf } from '../words/amounts.ts';
 export function NowPanel({ status }: { readonly status: ServiceStatus }) {
   const { queue, running, signer, log, provider, parked } = status;
   return (
-    <Panel title="Service">
+    <Panel title="Service" isTall>
       <Facts
         facts={[
           ['Status', status.status],

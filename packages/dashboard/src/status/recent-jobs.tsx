@@ -25,7 +25,10 @@ export function RecentJobs() {
   const ended = useMemo(() => endedOf(data?.items ?? []), [data]);
   return (
     <>
-      <Panel title="Durations of your last jobs">
+      <Panel title="Outcomes of your last jobs">
+        <Outcomes counts={countsOf(data?.items ?? [])} />
+      </Panel>
+      <Panel title="Durations of your last jobs" isWide>
         {error !== null && <Failure error={error} />}
         {ended.length === 0 ? (
           <p className="soft">There are none yet.</p>
@@ -37,9 +40,6 @@ export function RecentJobs() {
             series={[{ name: 'the last', tone: 'accent', values: ended.map(({ ms }) => ms), isPoints: true }]}
           />
         )}
-      </Panel>
-      <Panel title="Outcomes of your last jobs">
-        <Outcomes counts={countsOf(data?.items ?? [])} />
       </Panel>
     </>
   );

@@ -21,11 +21,11 @@ export function StatusPage() {
         {status?.last_hour && <HourPanel status={status} hour={status.last_hour} />}
         {status && <NowPanel status={status} />}
         <TenantPanel />
+        <RecentJobs />
         {status?.nodes !== undefined && status.nodes.length > 1 && (
           <NodesPanel nodes={status.nodes} isSigning={status.signer.enabled} />
         )}
         {status?.canaries !== undefined && status.canaries.length > 0 && <CanariesPanel canaries={status.canaries} />}
-        <RecentJobs />
         <ServiceMetrics />
       </div>
     </Page>
