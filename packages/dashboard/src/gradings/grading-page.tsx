@@ -34,7 +34,7 @@ export function GradingPage({ grading_id }: { readonly grading_id: string }) {
   return (
     <Page
       title={`Grading ${name}`}
-      heading={<span className="grading-title mono">{name}</span>}
+      heading={<span className="id-title mono">{name}</span>}
       actions={grading?.finished_at === null && <Cancel grading_id={grading_id} />}
     >
       {error !== null && <Failure error={error} />}
@@ -71,7 +71,7 @@ function Summary({ grading }: { readonly grading: GradingDetail }) {
       <div className="row" role="status">
         <StatusBadge status={status} />
         <span>
-          {`${countOf(runs_ended)} of ${amountOf(runs, 'run')} ${finished_at === null ? 'ended' : 'were made'}.`}
+          {`Runs ${finished_at === null ? 'ended' : 'made'}: ${countOf(runs_ended)} of ${countOf(runs)}.`}
           {cancellation_requested && status === 'running' && ' It is being ended.'}
         </span>
       </div>

@@ -42,7 +42,7 @@ export function GradingsPage() {
                   <StatusBadge status={status} />
                 </td>
                 <th scope="row">
-                  <Link href={`/gradings/${grading_id}`} className="mono">
+                  <Link href={`/gradings/${grading_id}`} className="mono grading-link">
                     {grading_id}
                   </Link>
                 </th>
