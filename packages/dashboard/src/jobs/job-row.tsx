@@ -27,8 +27,10 @@ export function JobRow({ job, index, offset }: JobRowProps) {
         </Link>
       </span>
       <span role="cell" className="job-program mono">
-        <Labels labels={labels} />
-        {first_line}
+        <span className="job-labels">
+          <Labels labels={labels} />
+        </span>
+        <span className="job-first">{first_line}</span>
       </span>
       <span role="cell">{language}</span>
       <span role="cell" className="soft">
