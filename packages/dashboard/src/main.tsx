@@ -1,13 +1,13 @@
 /** Starts the dashboard in the element that index.html has for it: the session, what was read, short messages and the router. */
 import { QueryClientProvider } from '@tanstack/react-query';
+import './styles/base.css';
+import './styles/controls.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Router } from 'wouter';
 import { Frame } from './frame/frame.tsx';
 import { Toasts } from './parts/toasts.tsx';
 import { queryClient } from './query-client.ts';
-import './styles/base.css';
-import './styles/controls.css';
 
 const root = document.getElementById('root');
 if (root !== null) {

@@ -31,7 +31,7 @@ export function Artifacts({ job: { job_id, large_outputs = [] }, hasEnded, histo
   });
   if (!hasSome && large_outputs.length === 0) return null;
   return (
-    <Panel title="Artifacts">
+    <Panel title="Files that it left">
       {hasSome && result.isLoading && <p role="status">Reading the files…</p>}
       {result.isError && <Failure error={result.error} />}
       {result.data && (

@@ -33,11 +33,11 @@ export function Glance({ job, history }: { readonly job: JobDetail; readonly his
           {job.language}
           {job.runtime !== null && `, ${printable(job.runtime, 60)}`} · <Moment at={job.created_at} />
         </span>
-        <span>
+        <span className="glance-labels">
           <Labels labels={job.requested_spec.labels ?? []} />
         </span>
       </Part>
-      <Part title="Ended">
+      <Part title={job.finished_at === null ? 'State' : 'Ended'}>
         <span className="row job-state" role="status">
           <StatusBadge status={job.status} />
           {!history.isFinished && <ConnectionState state={history.state} />}

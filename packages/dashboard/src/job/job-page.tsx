@@ -35,7 +35,7 @@ export function JobPage({ job_id }: { readonly job_id: string }) {
   return (
     <Page
       title={`Job ${name}`}
-      heading={<span className="job-title mono">{name}</span>}
+      heading={<span className="id-title mono">{name}</span>}
       actions={job && <JobActions job={job} />}
     >
       {detail.isError && <Failure error={detail.error} />}

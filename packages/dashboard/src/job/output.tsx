@@ -37,8 +37,10 @@ export function Output({ job_id, history, turned: [linked, link] }: OutputProps)
             link(number);
           }}
         />
-        <span className="output-count small soft">{amountOf(lines.length, 'line')}</span>
-        <SaveTools job_id={job_id} lines={lines} linked={linked} frame={frame} />
+        <div className="output-saving">
+          <span className="output-count small soft">{amountOf(lines.length, 'line')}</span>
+          <SaveTools job_id={job_id} lines={lines} linked={linked} frame={frame} />
+        </div>
       </div>
       <LogPane
         key={`${shown} ${isWrapped}`}

@@ -32,7 +32,7 @@ export function Page({ title, heading, actions, children }: PageProps) {
         <h1 ref={ref} tabIndex={-1}>
           {heading ?? title}
         </h1>
-        {actions !== undefined && <div className="row">{actions}</div>}
+        {actions && <div className="row">{actions}</div>}
       </div>
       {children}
     </div>
