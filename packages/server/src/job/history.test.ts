@@ -90,6 +90,30 @@ describe('a follower', () => {
   });
 });
 
+test('a follower of a job that another node runs reads once for each change', async () => {
+  let [stored, reads] = [1, 0];
+  const store = {
+    fleet: { follow: () => ({ [Symbol.dispose]: () => {} }) },
+    isUnderWay: () => false,
+    async events({ after }: { after: number }) {
+      reads++;
+      return { events: after < stored ? [{ seq: stored }] : [], complete: stored === 3 };
+    },
+  };
+  const nudges = createNudges();
+  const seen: number[] = [];
+  const key = { tenant: 'acme', job_id: 'job' };
+  for await (const texts of createHistory(store as unknown as Store, nudges).tail(key, { after: 0, signal: never })) {
+    seen.push(...texts.map((text) => eventOf(text).seq));
+    setTimeout(() => {
+      stored++;
+      nudges.send('events job');
+    }, 20);
+  }
+  expect(seen).toEqual([1, 2, 3]);
+  expect(reads).toBe(3);
+});
+
 test('a request to cancel a running job reaches its followers at once, and ends no wait for it', async () => {
   await using rig = await JobRig.open();
   const key = await rig.submit();

@@ -128,10 +128,8 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
       yield events.map(eventText);
     }
     if (complete) return;
-    // Writes here nudge, so a page that is not full is the last for now. Writes of another node may not nudge.
-    const runsHere = store.isUnderWay(key);
-    const isLast = last === undefined || (events.length < followLimit && runsHere);
-    if (isLast) await arrival(store, nudge, runsHere ? null : topic);
+    // A page that is not full is the last for now: what comes after it nudges, also if another node stores it.
+    if (events.length < followLimit) await arrival(store, nudge, store.isUnderWay(key) ? null : topic);
   }
 }
 
