@@ -13,7 +13,7 @@ import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts
 import type { EventTable, JobTable, OutputRunTable, StoreDatabase } from '../schema.ts';
 import { noteCalls } from './noted-calls.ts';
 import { isOutputRun } from './output-run.ts';
-import { eventsInRange, type HistoryRange, storedPages } from './stored-history.ts';
+import { eventsInRange, type FirstRows, type HistoryRange, selectEvents, storedPages } from './stored-history.ts';
 import { isRun, linkedRun } from './stored-runs.ts';
 
 /** Where a job's chain ends. */
@@ -115,18 +115,19 @@ export async function events(
   db: StoreDatabase,
   { key, after, limit }: { key: JobKey; after: number; limit: number },
 ): Promise<EventPage | null> {
-  const job = await chainOf.first(db, key);
+  const until = after + limit;
+  const [job, rows] = await Promise.all([chainOf.first(db, key), selectEvents.all(db, { ...key, after, until })]);
   if (job === null) return null;
   // A job's events are numbered without gaps.
-  const found = await storedEvents(db, { ...key, after, until: Math.min(after + limit, job.chain_seq) });
+  const found = await storedEvents(db, { ...key, after, until: Math.min(until, job.chain_seq) }, rows);
   const last = found.at(-1)?.seq ?? after;
   return { events: found, complete: isTerminal(job.status) && last >= job.chain_seq };
 }
 
 /** The events of a range. Throws on data that is not JSON. */
-export async function storedEvents(db: StoreDatabase, range: HistoryRange): Promise<JobEvent[]> {
+export async function storedEvents(db: StoreDatabase, range: HistoryRange, first?: FirstRows): Promise<JobEvent[]> {
   const events: JobEvent[] = [];
-  for await (const page of storedPages(db, range)) {
+  for await (const page of storedPages(db, range, first)) {
     for (const part of page) {
       if (isRun(part)) events.push(...eventsInRange(range, part));
       else events.push({ ...part, data: JSON.parse(part.data) as unknown });

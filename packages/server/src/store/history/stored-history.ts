@@ -23,7 +23,7 @@ export type StoredPart = StoredEvent | StoredRun;
 const pageRows = 256;
 const pageRuns = 8;
 
-const selectEvents = prepared((db, { tenant, job_id, after, until }: HistoryRange) =>
+export const selectEvents = prepared((db, { tenant, job_id, after, until }: HistoryRange) =>
   db
     .selectFrom('events')
     .select(EVENT_COLUMNS)
@@ -47,10 +47,17 @@ const selectRuns = prepared((db, { tenant, job_id, after, until }: HistoryRange)
     .limit(sql.lit(pageRuns)),
 );
 
-/** Reads each page when it is requested. */
-export async function* storedPages(db: StoreDatabase, range: HistoryRange): AsyncGenerator<readonly StoredPart[]> {
+/** Rows of events, or the query for them that was sent. */
+export type FirstRows = StoredEvent[] | Promise<StoredEvent[]>;
+
+/** Reads each page when it is requested. Who asks something else at the same time gives the rows of the first. */
+export async function* storedPages(
+  db: StoreDatabase,
+  range: HistoryRange,
+  first: FirstRows = selectEvents.all(db, range),
+): AsyncGenerator<readonly StoredPart[]> {
   let { after } = range;
-  for (let rows = await selectEvents.all(db, range); rows.length > 0; ) {
+  for (let rows = await first; rows.length > 0; ) {
     let page: StoredEvent[] = [];
     for (const row of rows) {
       if (row.seq > after + 1) {
