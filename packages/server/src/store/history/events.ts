@@ -7,6 +7,7 @@ import { linkEvents } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { insertOf, JOB, selectBy, updateBy } from '../by-column.ts';
+import { together } from '../prepared.ts';
 import type { AppendAnswer, EventPage } from '../records/answers.ts';
 import type { HistoryPart } from '../records/inputs.ts';
 import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts';
@@ -74,11 +75,20 @@ export function insertEvents(db: StoreDatabase, { rows, runs }: LinkedEvents): v
   insertRun.sendEach(db, runs);
 }
 
-/** Links events to the tail of a job's chain, stores them and moves the tail. */
-export function extendChain(db: StoreDatabase, job: ChainedJob, parts: readonly HistoryPart[]): LinkedEvents {
+/** Links events to the tail of a job's chain, stores them and moves the tail. `also` sends what is stored with them. */
+export function extendChain(
+  db: StoreDatabase,
+  job: ChainedJob,
+  parts: readonly HistoryPart[],
+  also: (linked: LinkedEvents) => void = () => {},
+): LinkedEvents {
   const linked = linkBehind(job, parts);
-  insertEvents(db, linked);
-  moveTail.send(db, linked.tail);
+  together(db, () => {
+    insertEvents(db, linked);
+    moveTail.send(db, linked.tail);
+    also(linked);
+  });
+  // The same row as its tail, so by itself.
   if (linked.isTruncated) markTruncated.send(db, linked.tail);
   return linked;
 }
@@ -103,8 +113,7 @@ export async function append(
   );
   const job = await chainOf.first(db, key);
   if (job?.status !== 'running') return { isStored: false, toFollow: null };
-  const linked = extendChain(db, job, events);
-  noteCalls(db, events, linked.rows);
+  const linked = extendChain(db, job, events, ({ rows }) => noteCalls(db, events, rows));
   return { isStored: true, toFollow: eventsToFollow(linked, isFollowed) };
 }
 

@@ -117,10 +117,12 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
   const bytes = Buffer.byteLength(text);
   const bytesMax = Math.min(asked.call_bytes ?? 0, asked.bytes_left ?? 0);
   if (bytes > bytesMax) return { kind: 'too_large', bytesMax };
-  const linked = await extendWithAnswer(db, asked, { ...input, seq: asked.seq });
+  const call = { ...input, seq: asked.seq };
+  const linked = await extendWithAnswer(db, asked, call, ({ tail }) => {
+    noteAnswer.send(db, { ...call, answer_seq: tail.chain_seq });
+    takeBytes.send(db, { ...call, bytes });
+  });
   const answer_seq = linked.tail.chain_seq;
-  noteAnswer.send(db, { ...input, seq: asked.seq, answer_seq });
-  takeBytes.send(db, { ...input, bytes });
   // The call as the history has it, which every way to give the answer reads.
   const given = { answer_seq, call: asked.call ?? 0, outcome: JSON.parse(text) as GivenAnswer['outcome'] };
   const toFollow = eventsToFollow(linked, input.isFollowed ?? false);
@@ -142,6 +144,7 @@ async function extendWithAnswer(
   db: StoreDatabase,
   job: ChainedJob & { readonly timestamp: string | null },
   input: ToolAnswerInput,
+  also: (linked: LinkedEvents) => void,
 ): Promise<LinkedEvents> {
   const { tenant, job_id, chain_seq } = job;
   // The last event may be in a run of output.
@@ -149,7 +152,7 @@ async function extendWithAnswer(
   const last = job.timestamp ?? (await storedEvents(db, { tenant, job_id, after, until: chain_seq }))[0]?.timestamp;
   const timestamp = [last ?? '', input.at].toSorted().at(-1) ?? input.at;
   const data = { call_seq: input.seq, ...input.outcome, principal: input.principal };
-  return extendChain(db, job, [{ kind: 'tool_result', timestamp, data }]);
+  return extendChain(db, job, [{ kind: 'tool_result', timestamp, data }], also);
 }
 
 function outcomeOf({ result, error }: ToolResultRecord): GivenAnswer['outcome'] {
