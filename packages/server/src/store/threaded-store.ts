@@ -130,19 +130,20 @@ type Runs = Pick<
 /** Characters of receipts that are kept for callers who awaited the ends of their jobs. */
 const endCharsMax = 2 ** 20;
 /** Less than the shortest retention. */
-const sharedResultMilliseconds = 20_000;
+const sharedMilliseconds = 20_000;
 
 /** This thread's knowledge about jobs that are in progress or ended lately. */
 function runsOver(change: Change, sides: Sides): Runs {
   const { fleet, reads } = sides;
   // Another node may remove a job, but never sooner after its end than this.
-  const results = new ShortResults(undefined, fleet === null ? Number.POSITIVE_INFINITY : sharedResultMilliseconds);
+  const keptMilliseconds = fleet === null ? Number.POSITIVE_INFINITY : sharedMilliseconds;
+  const results = new ShortResults(undefined, keptMilliseconds);
   /** The ends of jobs that were awaited. A caller that waited asks for it once. */
   const ends = new Kept<GradedJobEnd>({
     sizeMax: endCharsMax,
     sizeOf: ({ receipt_json }) => receipt_json?.length ?? 0,
   });
-  const lately = new KeptEvents();
+  const lately = new KeptEvents(keptMilliseconds);
   /** Jobs that this process accepted or started and whose end is not stored, by the name of their key. */
   const underWay = new Set<string>();
   return {
@@ -158,7 +159,7 @@ function runsOver(change: Change, sides: Sides): Runs {
       if (isStarted) for (const job of bothOf(input)) underWay.add(nameOfJob(job));
       return isStarted;
     },
-    ...eventsOver(change, sides, { lately, underWay }),
+    ...eventsOver(change, sides, lately),
     async finish(input) {
       const { isStored, result, end } = await change('finish', { ...input, events: partsOf(input.events) });
       underWay.delete(nameOfJob(input));
@@ -195,7 +196,7 @@ function runsOver(change: Change, sides: Sides): Runs {
 function eventsOver(
   change: Change,
   { reads, writes }: Sides,
-  { lately, underWay }: { readonly lately: KeptEvents; readonly underWay: ReadonlySet<string> },
+  lately: KeptEvents,
 ): Pick<Runs, 'append' | 'answerToolCall' | 'events'> {
   return {
     async append(key, events, isFollowed = false) {
@@ -205,8 +206,7 @@ function eventsOver(
     },
     async answerToolCall(input) {
       const result = await writes.answerToolCall(input);
-      // Of another one this process does not store the end, and would not forget it.
-      if (result.kind === 'taken' && underWay.has(nameOfJob(input))) lately.keep(input, result.toFollow);
+      if (result.kind === 'taken') lately.keep(input, result.toFollow);
       return result;
     },
     events: async (input) => lately.page(input) ?? (await reads.events(input)),

@@ -1,0 +1,24 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { StoredEvent } from '../records/rows.ts';
+import { KeptEvents } from './kept-events.ts';
+
+const key = { tenant: 'acme', job_id: 'job' };
+const rows = [{ seq: 7, data: '{}' }] as unknown as readonly StoredEvent[];
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test('events are a page for whoever is at the one before them', () => {
+  const kept = new KeptEvents(1000);
+  kept.keep(key, rows);
+  expect(kept.page({ key, after: 6, limit: 1 })).toMatchObject({ events: [{ seq: 7, data: {} }], complete: false });
+  expect(kept.page({ key, after: 5, limit: 9 })).toBeNull();
+  expect(kept.page({ key: { ...key, tenant: 'other' }, after: 6, limit: 1 })).toBeNull();
+});
+
+test('events are read once their time is over, because another node may have removed the job', () => {
+  const kept = new KeptEvents(1000);
+  kept.keep(key, rows);
+  vi.advanceTimersByTime(1001);
+  expect(kept.page({ key, after: 6, limit: 1 })).toBeNull();
+});
