@@ -71,13 +71,15 @@ const selectSchemas = prepared((db, { tenant, job_id, seq }: JobKey & { seq: num
     .where('events.seq', '=', seq),
 );
 
+/** From the event of a call, or of its answer. A planner could begin a join with all events and all calls of the job. */
+const ofEvent = <Column extends 'data' | 'timestamp'>(column: Column, seq: 'seq' | 'answer_seq') =>
+  sql<string>`(select ${sql.ref(`events.${column}`)} from events
+    where ${same(JOB, 'events', 'tool_calls')} and events.seq = ${sql.ref(`tool_calls.${seq}`)})`.as(column);
+
 const selectOpen = prepared((db, { tenant, job_id, after }: JobKey & { after: number }) =>
   db
     .selectFrom('tool_calls')
-    .innerJoin('events', (join) =>
-      join.on(same(JOB, 'events', 'tool_calls')).onRef('events.seq', '=', 'tool_calls.seq'),
-    )
-    .select(['events.seq', 'events.timestamp', 'events.data'])
+    .select(['seq', ofEvent('timestamp', 'seq'), ofEvent('data', 'seq')])
     .where('tool_calls.tenant', '=', tenant)
     .where('tool_calls.job_id', '=', job_id)
     .where('tool_calls.answer_seq', 'is', null)
@@ -89,10 +91,7 @@ const selectOpen = prepared((db, { tenant, job_id, after }: JobKey & { after: nu
 const selectAnswers = prepared((db, { tenant, job_id, after }: JobKey & { after: number }) =>
   db
     .selectFrom('tool_calls')
-    .innerJoin('events', (join) =>
-      join.on(same(JOB, 'events', 'tool_calls')).onRef('events.seq', '=', 'tool_calls.answer_seq'),
-    )
-    .select(['events.seq', 'events.data', 'tool_calls.call'])
+    .select([sql<number>`answer_seq`.as('seq'), 'call', ofEvent('data', 'answer_seq')])
     .where('tool_calls.tenant', '=', tenant)
     .where('tool_calls.job_id', '=', job_id)
     .where('tool_calls.answer_seq', '>', after)
