@@ -12,7 +12,7 @@ export class AdapterError extends Error {
   readonly status: number;
   /** The member of the request that the message is about; null if it is about none. */
   readonly member: string | null;
-  /** When the service would take the request; null if it did not say. */
+  /** Seconds until the service would take the request; null if it did not say. */
   readonly retryAfterSeconds: number | null;
 
   constructor(status: number, message: string, member: string | null = null, options: AdapterErrorOptions = {}) {
@@ -29,8 +29,8 @@ export function unsupported(member: string, why: string): AdapterError {
 }
 
 /**
- * The answer to a request that failed with this error. A refusal of the service stays a refusal, with its status. The cause of
- * an internal failure is not shown, nor anything of the adapter alone, such as its key.
+ * The answer to a request that failed with this error. A refusal of the service stays a refusal, with its status. It shows
+ * neither the cause of an internal failure nor anything of the adapter alone, such as its key.
  */
 export function adapterErrorOf(error: unknown): AdapterError {
   if (error instanceof AdapterError) return error;
@@ -48,7 +48,7 @@ export function adapterErrorOf(error: unknown): AdapterError {
   return new AdapterError(statusCode, message, null, { cause: error });
 }
 
-/** Whether the service, or the adapter itself, is why the request was not served. */
+/** Whether the service or the adapter itself is to blame for the error. */
 export function isServices({ status }: AdapterError): boolean {
   return status === 429 || status >= 500;
 }

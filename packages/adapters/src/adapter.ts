@@ -10,7 +10,7 @@ export interface AdapterParts {
   readonly client: ServiceClient;
   readonly languages: Languages;
   readonly builds: EqualBuilds;
-  /** Writes down an error that the caller is not to blame for; others are passed over. */
+  /** Logs an error if the caller is not to blame for it. */
   readonly noteFailure: (request: FastifyRequest, error: AdapterError) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Builds that are equal, and asked for at once: the service answers one that it made before, but not one that still runs. */
+/** Equal builds that are requested at the same time: the service reuses a build that has ended, but not one that still runs. */
 import { createHash } from 'node:crypto';
 import type { RunResult } from '@vouchbox/client';
 

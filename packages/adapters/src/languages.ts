@@ -76,7 +76,7 @@ export class Languages {
     });
   }
 
-  /** One after the other: together they could use up what one caller may have at once. */
+  /** Probes one language after another: together they could use up what one caller may have at once. */
   async #probed(languages: readonly Language[]): Promise<readonly OfferedLanguage[]> {
     const offered: OfferedLanguage[] = [];
     for (const language of languages) offered.push(await this.#probe(language));

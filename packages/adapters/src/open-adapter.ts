@@ -29,7 +29,7 @@ export interface AdapterOptions {
   readonly runtimes?: Runtimes;
   /** The most requests that may wait here at once. */
   readonly openMax?: OpenRequestsMax;
-  /** Told each answer that the caller is not to blame for, in one line. */
+  /** Called with one line for each answer that the caller is not to blame for. */
   readonly onFailure?: (line: string) => void;
 }
 
@@ -47,7 +47,7 @@ export function isLoopback(host: string): boolean {
 /** A program of 1 MiB and files of 4 MiB, escaped or in base64. */
 const bodyBytesMax = 16 * 1024 * 1024;
 
-/** @throws AdapterError if others than this host could call it without a key, or if there is no such pack */
+/** @throws AdapterError if other hosts could call it without a key, or if there is no such pack */
 export async function openAdapter(name: AdapterName, options: AdapterOptions): Promise<OpenAdapter> {
   const { client, host, port, key, runtimes = {}, openMax = OPEN_REQUESTS_MAX, onFailure } = options;
   if (key === null && !isLoopback(host)) {

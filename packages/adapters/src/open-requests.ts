@@ -13,7 +13,7 @@ export interface OpenRequestsMax {
 
 export const OPEN_REQUESTS_MAX: OpenRequestsMax = { requests: 4096, bytes: 256 * 1024 * 1024 };
 
-/** Bounds the open requests of a server. @throws AdapterError 503 in place of a request beyond the bound */
+/** Bounds the open requests of a server. @throws AdapterError 503 for a request beyond the bound */
 export function boundOpenRequests(app: FastifyInstance, most: OpenRequestsMax): void {
   const open = new Map<FastifyRequest, number>();
   let bytes = 0;
@@ -35,7 +35,7 @@ export function boundOpenRequests(app: FastifyInstance, most: OpenRequestsMax): 
   app.addHook('onSend', async (request) => close(request));
 }
 
-/** Its own word for it, or else the most that it can have. */
+/** The length that the request declares, or else the most that it may have. */
 function bodyBytesOf({ headers }: FastifyRequest, bytesMax: number): number {
   if (headers['transfer-encoding'] !== undefined) return bytesMax;
   return Math.min(Number(headers['content-length'] ?? 0), bytesMax);

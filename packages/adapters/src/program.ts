@@ -56,7 +56,7 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** @throws AdapterError where the language has no way to run a program beside other files */
+/** @throws AdapterError if there is no way to run a program of this language beside other files */
 export function submissionOf(program: Program): JobSubmission {
   const { language, code, name, stdin, args, besides, wanted, limits } = program;
   const common = { language, args: [...args], limits, outputs: [], ...(stdin !== undefined && { stdin }) };

@@ -121,7 +121,7 @@ export function endOf(end: End): Ended {
   const { job_id, signal, stdout, stderr, truncated, violations, receipt, history = [] } = end;
   const { resource_usage: whole, program_usage, build } = receipt ?? {};
   const isCompiler = build !== undefined || violations.some(({ phase }) => phase === 'compile');
-  // The starter of a build's product does not belong to it.
+  // The usage of the starter of a build's product does not count as the program's.
   const usage = isCompiler ? whole : (program_usage ?? whole);
   return {
     job_id,
@@ -146,7 +146,7 @@ export function messageOf({ remarks, truncated }: Ended): string {
   return [...remarks, ...cut].join('; ');
 }
 
-/** No exit code is recorded of a compiler that failed. Callers only compare it with 0. */
+/** No exit code is recorded for a compiler that failed. Callers only compare it with 0. */
 function exitCodeOf({ exit_code, terminal_reason }: End): number | null {
   return terminal_reason === 'compile_failed' ? 1 : exit_code;
 }

@@ -1,18 +1,18 @@
 /**
- * The form of a service's answer is checked: each member that the contract names is there and has its type. Members that the
- * contract does not name are passed on, and nothing may rely on them.
+ * Checks the form of a service's answer: each member that the contract names is there and has its type. Other members are passed
+ * on, and nothing may rely on them.
  *
- * A form is written briefly, since every page that has a client loads all of them. A text is a type: `s` text, `n` a
- * number, `i` an integer that a double holds, `b` true or false, `z` null, `j` the id of a job; of several letters any
- * will do, and of none everything. `[form]` is a list, `[form, null]` a form or null, and an object has a form for each of
- * its members: `name?` may be missing, and `*` stands for every member.
+ * Forms are short, since every page that has a client loads all of them. A text is a type: `s` text, `n` a number, `i` an integer
+ * that a double holds, `b` true or false, `z` null, `j` the id of a job; several letters allow each of their types, and no letter
+ * allows every value. `[form]` is a list, `[form, null]` a form or null, and an object has a form for each of its members:
+ * `name?` may be missing, and `*` stands for every member.
  */
 import { ANSWER_FORMS, EVENT_FORMS, type Form } from './answer-forms.ts';
 import type { Capabilities, JobDetail, JobEvent, SubmissionAnswer } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
 import type { ServiceFacts } from './session.ts';
 
-/** An id is a part of addresses and of names of files: it has no character that means something there. */
+/** An id becomes a part of addresses and of file names, so it has no character with a meaning there. */
 const JOB_ID = /^[\w-]{1,128}$/;
 
 const LETTERS: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -72,7 +72,7 @@ export function factsIn(capabilities: unknown): ServiceFacts {
   const wrong = wrongIn(capabilities, { 'features?': ['s'], 'per_tenant?': { waits_max: 'i' } });
   if (wrong !== null) refuse(`the capabilities do not fit the contract: ${wrong}`);
   const { features = [], per_tenant } = capabilities as Partial<Capabilities>;
-  // A service that lets nobody wait is asked in turn.
+  // Where no request may wait, the client runs one program at a time.
   return { features, runsMax: per_tenant === undefined ? null : Math.max(1, per_tenant.waits_max) };
 }
 

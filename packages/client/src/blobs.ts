@@ -51,9 +51,9 @@ export interface RunningHash {
 }
 
 /**
- * Fetches a file by its name, `sha256:…`, piece by piece. It is whole only once this ended without an error. The answer is
- * asked for several times, but what broke off later is for the caller to repeat.
- * @throws TransportFailure `digest` if what came has another digest, `truncated` if it broke off
+ * Fetches a file by its name, `sha256:…`, piece by piece. The file is whole only once this ends without an error. The request is
+ * tried several times, but an answer that breaks off is for the caller to fetch again.
+ * @throws TransportFailure `digest` if the received bytes have another digest, `truncated` if the answer broke off
  */
 export async function* pieces(
   session: Session,
@@ -97,7 +97,7 @@ class Watch {
     this.signal = given === undefined ? this.#silent.signal : AbortSignal.any([this.#silent.signal, given]);
   }
 
-  /** The result of the work, or the failure that its end means. */
+  /** The result of the work, or the failure that explains why it ended. */
   async over<T>(work: Promise<T>): Promise<T> {
     const late = new TransportFailure('timeout', 'GET /v1/blobs sends nothing more');
     const timer = setTimeout(() => this.#silent.abort(late), this.#milliseconds);

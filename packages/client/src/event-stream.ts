@@ -25,13 +25,13 @@ export interface StreamOptions {
 /** The most events that wait for their reader. A job has at most 10,000 lines of each stream. */
 const unreadEventsMax = 100_000;
 
-/** The close code of a stream that said all. */
+/** The close code of a stream that sent everything. */
 const finished: (typeof STREAM_CLOSE_CODES)['finished'] = 1000;
 
 const isNoEvent = (frame: unknown): frame is EndFrame & Partial<AnswerRefused> =>
   typeof frame === 'object' && frame !== null && !('kind' in frame);
 
-/** How a stream ended: with a close code, or without having opened, for a reason that platforms do not report. */
+/** How a stream ended: its close code, or `refused` if it never opened. Platforms do not report why. */
 export type StreamEnd = number | 'refused';
 
 /** Yields each frame's event as it comes, and returns how the stream ended. */
@@ -70,7 +70,7 @@ export async function* openEventStream(
         onEnd(frame);
         closed = finished;
       } else arrived.push(checkEvent(frame));
-      // These are more events than a job has: the reader is flooded, and not slow.
+      // No job has so many events: the service floods the reader, who is not slow.
       if (arrived.length > unreadEventsMax) throw new TransportFailure('undecodable', 'the stream has no end');
     } catch (error) {
       failure = error;

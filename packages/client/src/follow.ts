@@ -33,11 +33,11 @@ export interface FollowOptions extends CallOptions {
   readonly onState?: ((state: FollowState) => void) | undefined;
 }
 
-/** The requests of a run to following, beside its events: to begin with an existing ticket, and to get the outcome of the job. */
+/** What a run asks of following beside events: to begin with a ticket that it has, and to bring the job's outcome. */
 export interface RunFollowing {
   readonly stream_url?: string | undefined;
   readonly onEnd?: ((frame: EndFrame) => void) | undefined;
-  /** Has the stream opened by the credential itself: a ticket is for reading. */
+  /** With these, the credential itself opens the stream: a ticket only allows reading. */
   readonly answers?: Answers | undefined;
 }
 
@@ -57,11 +57,11 @@ const endParts = ['result', 'receipt'] as const;
 /** The close code of a connection that reached its absolute lifetime. */
 const lifetimeReached: (typeof STREAM_CLOSE_CODES)['lifetimeReached'] = 1001;
 
-/** The pause between two empty pages that the service did not hold: it doubles with each, up to the most. */
+/** The pause between two empty pages that the service did not hold. It doubles with each such page, up to a maximum. */
 const idleMilliseconds = 50;
 const idleMillisecondsMax = 1000;
 
-/** A refused WebSocket hides the reason. If the service does not give one otherwise, the next try waits a second. */
+/** A refused WebSocket hides the reason. If a plain request gives none either, the next try waits a second. */
 const refusedMilliseconds = 1000;
 
 /** After this many connections that did not open, without a reason from the service, a proxy must be refusing them. */
@@ -99,7 +99,7 @@ async function* byStreaming(following: Following): AsyncGenerator<JobEvent, bool
     const close = yield* passOn(source, following);
     if (close === 'finished') return true;
     if (close === 'refused' && following.answers !== undefined) {
-      // What the credential alone is refused for, or the platform, may not hold for a ticket.
+      // The service or the platform may refuse a stream by credential and still allow one by ticket.
       following.answers = undefined;
       continue;
     }
@@ -178,8 +178,8 @@ function isNotOffered(error: unknown): boolean {
 }
 
 /**
- * Platforms hide why a WebSocket was refused. A plain request for the stream gets the same refusal, and if there is
- * none it is refused for not being a WebSocket. Null: the service gives no reason.
+ * Platforms hide why a WebSocket was refused. A plain request for the stream gets the same refusal; without one, it is refused
+ * only for not being a WebSocket. Null: the service gives no reason.
  */
 async function whyRefused({ session, job_id, signal }: Following): Promise<ServiceFailure | null> {
   const asked = once(session, 'GET /v1/jobs/{id}/stream', { job_id, signal });

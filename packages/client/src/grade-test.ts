@@ -26,9 +26,9 @@ export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'file
 }
 
 /**
- * A program that judges an output. It finds `input/stdin`, `input/expected` and `input/output`, and is told of them by its
- * arguments. With the codes of testlib, which are the default, it accepts by ending with 0 and refuses with 1; with those of
- * Kattis it reads the output from stdin, and ends with 42 or 43.
+ * A program that judges an output. It finds `input/stdin`, `input/expected` and `input/output`, and its arguments name them. With
+ * the codes of testlib, which are the default, it accepts by ending with 0 and refuses with 1; with those of Kattis it reads the
+ * output from stdin, and ends with 42 or 43.
  */
 export interface Checker
   extends Pick<NonNullable<GradingSubmission['checker']>, 'codes' | 'args' | 'limits'>,
@@ -45,13 +45,13 @@ export interface GradeTests {
   readonly tests: readonly GradeTest[];
   readonly checker?: Checker | undefined;
   /**
-   * A program that each test talks to, and that judges it in place of a checker: it ends as one does. Its arguments name
-   * `input/stdin`, a file for what it keeps, and `input/expected`; a program's own `interactor` stands for it.
+   * A program that talks to the graded program in each test and judges it instead of a checker, with a checker's exit codes. Its
+   * arguments name `input/stdin`, a file for what it keeps, and `input/expected`; a program's own `interactor` stands for it.
    */
   readonly interactor?: Checker | undefined;
   /** Programs that read the input of each test, and accept it as a checker does. */
   readonly validators?: readonly Checker[] | undefined;
-  /** Each has at least one test, and each test is in one. Without groups, the points of all tests are added up. */
+  /** Each group has at least one test, and each test is in one group. Without groups, the points of all tests are added up. */
   readonly groups?: readonly GradeGroup[] | undefined;
   /** Whether the first test without points ends the grading, if there are no groups. */
   readonly stop?: boolean | undefined;
@@ -60,8 +60,8 @@ export interface GradeTests {
 const MIB = 1024 * 1024;
 
 /**
- * The bounds of the contract that a grading meets, by their names there. They are repeated here, because every page with a
- * client would load what this file imported.
+ * The contract's bounds that a grading must keep, under their names there. They are repeated here, because every page with a
+ * client would load an imported file.
  */
 export const BOUNDS = {
   argsMax: 64,
@@ -133,7 +133,7 @@ function argumentsProblem(words: readonly string[]): string | null {
   return words.some((word) => word.includes('\0')) ? 'an argument contains a NUL, which would end it' : null;
 }
 
-/** Files that were uploaded were measured then. */
+/** The service measured uploaded files when they arrived. */
 function filesProblem(files: NonNullable<GradeTest['files']>): string | null {
   const entries = Object.entries(files);
   if (entries.length > BOUNDS.filesMax) return `it has ${entries.length} files; at most ${BOUNDS.filesMax} are allowed`;

@@ -49,7 +49,7 @@ export interface GradeResult {
   readonly receipt_sha256: string;
   /** Why a test is `not_run` or `compile_limit`, by its name. The verdict does not have it. */
   readonly notRun: ReadonlyMap<string, string>;
-  /** Every job of the grading but that one, in the order in which they ended. */
+  /** Every other job of the grading, in the order in which they ended. */
   readonly jobs: readonly string[];
 }
 
@@ -91,7 +91,7 @@ export async function gradeProgram(
   } catch (error) {
     if (error instanceof ServiceFailure && grading_id === null)
       throw error.code === 'route_not_found' ? tooOld(error) : error;
-    // The interrupted request may be the first one: then its key names the grading. This error says more than another.
+    // The interrupted request may have made the grading: its key names it. A failure to end it would say less than this error.
     await abandon(client, { body, idempotencyKey, grading_id }).catch(() => {});
     throw error;
   }
@@ -143,7 +143,7 @@ async function bodyOf(
   return defined(body) as GradingSubmission;
 }
 
-/** The interactor of a submission as one of a grading, which brings no files back. */
+/** The interactor of a submission in the form of a grading, where it brings no files back. */
 function graderIn(interactor: JobSubmission['interactor']): GraderProgram | undefined {
   if (interactor === undefined) return undefined;
   const { language, code, args, env, files, runtime, limits } = interactor;
@@ -156,7 +156,7 @@ function defined(members: object): object {
 
 /** Characters of all texts that are sent with the request. JSON may spell each with several bytes. */
 const sentCharsMax = 4 * 1024 * 1024;
-/** Of one of them. */
+/** The most bytes of one such text. */
 const sentBytesMax = 1024 * 1024;
 
 /** Uploads the texts that are too long for the request, and the longest of the others until the rest fits. */
@@ -183,7 +183,7 @@ async function withUploads(
   return copy;
 }
 
-/** The jobs as they end. The events name that of the program, and its receipt the one of the interactor. */
+/** The jobs as they end. The events name the program's job, and its receipt names the interactor's. */
 async function jobsOf(
   client: GradingClient,
   { grading_id, isPaired }: { readonly grading_id: string; readonly isPaired: boolean },

@@ -13,13 +13,13 @@ export interface SubmitOptions extends CallOptions, ProgramOptions {
    * submission is then made once, and after a lost answer it is unknown whether a job exists.
    */
   readonly idempotencyKey?: string | null | undefined;
-  /** Seconds (0–300) to wait for the result, of services that name `submission_wait` in their features. */
+  /** Seconds (0–300) that the service waits for the result, if its features name `submission_wait`. */
   readonly waitSeconds?: number | undefined;
-  /** The further members of the answer, from services that name `submission_include` in their features. */
+  /** The further members of the answer, if the service's features name `submission_include`. */
   readonly include?: readonly Exclude<SubmissionInclude, 'promise'>[] | undefined;
   /**
-   * Whether a promise is asked for and kept, of services that name `job_promises` in their features. With `waitSeconds` it comes
-   * with the answer, and else it is fetched. If it is `required`, a submission without one fails.
+   * Whether to ask for a promise and keep it, if the service's features name `job_promises`. With `waitSeconds` the promise comes
+   * with the answer; otherwise it is fetched. If it is `required`, a submission without one fails.
    */
   readonly promise?: PromiseWish | undefined;
 }
@@ -34,7 +34,7 @@ export interface Submitted extends Omit<SubmissionAnswer, 'promise'> {
   readonly promise: JobPromise | null;
 }
 
-/** A page of at most `limit` jobs, of these statuses and this language, after the page whose `next_cursor` it was. */
+/** A page of at most `limit` jobs, of these statuses and this language. `cursor` is the `next_cursor` of the page before. */
 export interface ListOptions extends CallOptions {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
@@ -48,15 +48,15 @@ export interface ListOptions extends CallOptions {
 export interface ReplayOptions extends CallOptions {
   readonly after?: number | undefined;
   readonly limit?: number | undefined;
-  /** Seconds (0–300) to wait for an event, of services that name `replay_wait` in their features. */
+  /** Seconds (0–300) that the service waits for an event, if its features name `replay_wait`. */
   readonly waitSeconds?: number | undefined;
-  /** The further members of the last page, from services that name `replay_include` in their features. */
+  /** The further members of the last page, if the service's features name `replay_include`. */
   readonly include?: readonly ('result' | 'receipt')[] | undefined;
 }
 
 export interface WaitOptions extends CallOptions {
   /** Seconds to wait in all; endless without it. */
   readonly timeoutSeconds?: number | undefined;
-  /** Seconds to request of the service at a time, at most 300. Default 50: many proxies cut an exchange at 60. */
+  /** Seconds that one request waits, at most 300. Default 50: many proxies cut an exchange at 60. */
   readonly waitSeconds?: number | undefined;
 }

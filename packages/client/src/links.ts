@@ -11,9 +11,9 @@ import { decodeJson } from './transport.ts';
 const CREATE = 'POST /v1/jobs/{id}/links';
 
 export interface LinkOptions extends CallOptions {
-  /** How long it stays, at most seven days. Default: one day. */
+  /** How long the link lasts, at most seven days. Default: one day. */
   readonly seconds?: number;
-  /** The parts that it shows beside status, output, receipt and attestation. Default: nothing. */
+  /** The parts that the link shows beside status, output, receipt and attestation. Default: none. */
   readonly shows?: NonNullable<NonNullable<CallOf<typeof CREATE>['body']>['shows']>;
 }
 

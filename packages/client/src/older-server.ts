@@ -15,7 +15,7 @@ import { decodeJson } from './transport.ts';
 
 interface Asked {
   readonly signal?: AbortSignal | undefined;
-  /** Why the route is taken for missing. The error to throw if there is no fallback. */
+  /** The answer that shows the route to be missing. It is thrown if there is no fallback. */
   readonly missing: TransportFailure;
 }
 

@@ -26,11 +26,11 @@ export type CallOf<R extends Route> = {
   readonly idempotencyKey?: string | null;
   /** Default: JSON. */
   readonly accept?: MediaTypeOf<IdOf<R>> | '*/*';
-  /** The name of the answer that the caller has. */
+  /** The `ETag` of the answer that the caller already has. */
   readonly ifNoneMatch?: string | undefined;
   /** A status beside the successful ones whose body is an answer. */
   readonly answerStatus?: number;
-  /** Leaves the body of the answer to be read. */
+  /** Leaves the body of the answer for the caller to read. */
   readonly stream?: boolean;
   /** Another credential than the client's. */
   readonly apiKey?: string;
@@ -91,7 +91,7 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
   });
 }
 
-/** @throws TypeError for what an address would lose */
+/** @throws TypeError for a name that an address would drop */
 function partOf(name: string | number): string {
   if (name === '.' || name === '..') throw new TypeError(`${name} is neither a name nor an id`);
   return encodeURIComponent(name);
@@ -114,7 +114,7 @@ export async function supports(session: Session, feature: string, signal?: Abort
   return (await factsOf(session, signal)).features.includes(feature);
 }
 
-/** The service's capabilities. They are requested once, whoever asks. One that may not be asked, or is older, says nothing. */
+/** The service's capabilities, requested once for all callers. An older service, or one that refuses this caller, names none. */
 export async function factsOf(session: Session, signal?: AbortSignal): Promise<ServiceFacts> {
   signal?.throwIfAborted();
   // Another call may need the answer that this one no longer waits for.
@@ -125,7 +125,7 @@ export async function factsOf(session: Session, signal?: AbortSignal): Promise<S
   return await unlessAborted(session.facts, signal);
 }
 
-/** The service's capabilities, as received. It is sent again only if it is another than the one before. */
+/** The service's capabilities, as received. The service sends them again only if they changed. */
 export async function saidOfItself(session: Session, signal?: AbortSignal): Promise<object> {
   const ifNoneMatch = session.said?.headers.get('etag') ?? undefined;
   const answer = await repeated(session, 'GET /v1/capabilities', { signal, ifNoneMatch, answerStatus: 304 });

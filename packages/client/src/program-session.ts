@@ -29,7 +29,7 @@ export interface StepOutcome {
   readonly problem: string | null;
 }
 
-/** The result of a step, without the files that it has for the session, and without what is said of those. */
+/** The result of a step, without the files that hold the session's state, and without the remarks on those files. */
 export interface StepResult extends RunResult, StepOutcome {}
 
 export interface SessionOptions extends CallOptions {
@@ -50,11 +50,11 @@ export interface ProgramSession {
   run(program: string | JobSubmission, options?: RunOptions): Promise<StepResult>;
   /** Takes the result of a step that did not come by `run`: a job that was submitted with `session: { name, after: lastJob }`. */
   settle(result: Settled & Pick<RunResult, 'job_id'>): Promise<StepOutcome>;
-  /** Removes the session. Its jobs stay as long as others do. */
+  /** Removes the session. Its jobs stay as long as other jobs do. */
   remove(options?: CallOptions): Promise<void>;
 }
 
-/** The existing session of this name, or a new one. Without a name it gets one of its own. */
+/** The existing session of this name, or a new one. Without a name, a new session gets a name of its own. */
 export async function openProgramSession(
   session: Session & { run(program: JobSubmission, options: RunOptions): Promise<RunResult> },
   name: string = `session-${randomKey()}`,
@@ -103,13 +103,13 @@ const isOther = ({ path }: { readonly path?: string }) => path !== STATE && path
 function outcomeOf({ status, files, large_outputs = [], violations }: Settled): StepOutcome {
   const report = reportOf(files.get(KEPT));
   const moved = status === 'succeeded' && large_outputs.some(({ path }) => path === STATE);
-  // A program may write anything there.
+  // The report is the program's: it may say anything.
   const kept = wrongIn(report, REPORT) === null ? (report as unknown as Kept) : null;
   const told = report?.['problem'] ?? violations.find(({ path }) => path === STATE)?.message;
   return { moved, kept, problem: status === 'succeeded' && !moved && typeof told === 'string' ? told : null };
 }
 
-/** Why a session does not stand at a step that left a state; null if it does, or if the service cannot be asked. */
+/** Why a session is not at a step that left a state; null if it is, or if the service cannot be asked. */
 async function elsewhere(session: Session, name: string, job_id: string): Promise<string | null> {
   try {
     const standing = await standingOf(session, name);

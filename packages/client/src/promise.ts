@@ -1,7 +1,7 @@
 /**
- * The promise of a job: it comes with an answer that waits, or is fetched after it, and is compared with the submission. It is
- * kept as it was signed. Whether the pinned key signed it is for `service-verify promise`; here it must be of this very
- * submission, of this tenant, and with a number above those of earlier jobs. Loaded when it is first used.
+ * The promise of a job. It comes with an answer that waits, or is fetched afterwards, and is kept as it was signed. Here it is
+ * compared with its submission: it must state this submission, this tenant, and a number above those of earlier jobs.
+ * `service-verify promise` checks whether the pinned key signed it. Loaded when it is first used.
  */
 import { canonicalJson } from './canonical-json.ts';
 import type { DsseEnvelope, JobSubmission, SubmissionAnswer } from './contract-types.ts';
@@ -38,10 +38,9 @@ export interface Accepted {
 }
 
 /**
- * Fetches the promise of the job that is submitted next, and compares it. Null if there is nothing to ask for: an older service
- * would refuse to be asked. The fetched value is null if a promise is not required and does not come.
- *
- * @throws EvidenceFailure `promise` if one is required of a service that makes none, or it is not that of the submission
+ * Fetches the promise of the job that is submitted next, and compares it. Null if the service makes none: an older one would
+ * refuse the request. The fetched value is null if a promise is not required and does not come.
+ * @throws EvidenceFailure `promise` if a required one cannot be had, or if it is about another submission
  */
 export async function promising(
   session: Session,
@@ -102,7 +101,7 @@ async function fitting(
   return { ...exact, ...promise };
 }
 
-/** The members about a submission that the receipt will have too. Members that the service adds are not known here. */
+/** The members about a submission that the receipt will have too. The client does not know the members that the service adds. */
 async function expectedOf(
   { language, runtime = null, code, stdin = null, args = [], env = {} }: JobSubmission,
   sha256: Sha256,

@@ -38,7 +38,7 @@ export class ToolReplay {
   readonly #missing: Recorded[];
   /** The answers in the order in which they were given, each with the number of its call in the earlier run. */
   readonly #answers: readonly EventData['tool_result'][];
-  /** The numbers of the calls of this run by those of the earlier run. */
+  /** The number of each call in this run, by its number in the earlier run. */
   readonly #numbers = new Map<number, number>();
   #answered = 0;
   #signal: AbortSignal | undefined;
@@ -66,7 +66,7 @@ export class ToolReplay {
 
   end(): void {}
 
-  /** The call of the earlier run that this one is: the first that is missing, or one that was made while that was open. */
+  /** This call in the earlier run: the first that is missing, or one that was made while that one was open. */
   #found(line: string, seq: number): Recorded {
     const [first] = this.#missing;
     const later = this.#missing.findIndex(({ seq: made }) => made > (first?.closed ?? 0));

@@ -20,13 +20,13 @@ export interface ToolCall {
   /** The number of its event. */
   readonly seq: number;
   readonly tool: string;
-  /** The result of the program, after the schema if there is one. */
+  /** The arguments that the program gave, as the schema returns them if there is one. */
   readonly arguments: unknown;
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
 }
 
-/** Answers a call. The function's result is sent as JSON, nothing as null, and an exception as the error of the tool. */
+/** Answers a call. The function's result is sent as JSON, undefined as null, and an exception as the error of the tool. */
 // biome-ignore lint/suspicious/noExplicitAny: what a program gives has the type that the caller's schema states
 export type ToolFunction = (given: any, call: ToolCall) => unknown;
 
@@ -61,7 +61,7 @@ export interface ToolOptions {
 const toolsAtOnceUsual = 16;
 const errorCharsMax = 4096;
 
-/** Refusals after which the program gets an error in place of the answer, because the service does not accept the answer. */
+/** Refusals after which the program gets an error instead of the answer, because the service does not accept the answer. */
 const unfit: ReadonlySet<string> = new Set([
   'tool_result_misfit',
   'payload_too_large',
@@ -71,7 +71,7 @@ const unfit: ReadonlySet<string> = new Set([
 /** Refusals after which nobody waits for the answer. */
 const late: ReadonlySet<string> = new Set(['job_terminal', 'tool_call_answered', 'job_not_found']);
 
-/** The submission with the tools in it. One that describes a tool itself is believed. */
+/** The submission with the tools in it. Where it describes a tool itself, its own description stays. */
 export function withTools(submission: JobSubmission, { tools = {}, replay, toolLimits }: ToolOptions): JobSubmission {
   const given = submission.tools ?? [];
   const defined = Object.entries(tools).map(([name, tool]) => toolOf(name, definitionOf(tool)));
@@ -103,7 +103,7 @@ function definitionOf(tool: ToolFunction | ToolDefinition): ToolDefinition {
 export async function answerCalls(
   session: Session,
   job_id: string,
-  // The caller that has it loaded passes it: with an import here the client would be two files.
+  // The caller has `follow` loaded and passes it: an import here would split the client into two files.
   { signal, follow, ...options }: ToolOptions & CallOptions & { readonly follow: typeof followJob },
 ): Promise<void> {
   const answering = answeringFor(session, { job_id, replayed: true }, options);
@@ -118,17 +118,17 @@ export async function answerCalls(
 
 interface Job {
   readonly job_id: string;
-  /** Whether it was submitted before. */
+  /** Whether the job was submitted before. */
   readonly replayed: boolean;
 }
 
 /** Who answers the calls of one job while it runs. */
 export interface Answering {
-  /** Aborts as that signal does, or with the first error for which the run ends. */
+  /** A signal that aborts with the given one, or with the first error that ends the run. */
   during(signal: AbortSignal | undefined): AbortSignal | undefined;
   /** Takes each event of the job. */
   take(event: JobEvent): unknown;
-  /** Given by who can answer over the stream. */
+  /** Present if answers can go over the stream. */
   readonly answers?: Answers;
   /** Nobody waits for an answer any more. @throws the error for which the run ends */
   end(): void;
@@ -139,20 +139,20 @@ export function answeringFor(session: Session, job: Job, options: ToolOptions): 
   return replay === undefined ? new ToolRunner(session, job, options) : new ToolReplay(session, job, replay);
 }
 
-/** A longer one is a request: there is a bound on messages, whose breach ends the stream. */
+/** A longer answer goes as a request, because a message above the service's bound ends the stream. */
 const messageCharsMax = 64 * 1024;
 
 type Request = (call: ToolCall, answer: ToolAnswer) => Promise<void>;
 
 /**
- * Sends answers over the stream of their job while one is open that takes them, and else as requests. If the stream does not
- * confirm an answer, it is sent again as a request, whose refusal gives the reason. The same answer again is the same.
+ * Sends answers over the stream of their job while it is open and takes them, otherwise as requests. If the stream does not
+ * confirm an answer, it is sent again as a request, whose refusal gives the reason. Repeating an answer changes nothing.
  */
 class Sender implements Answers {
   readonly #apiKey: string | null;
   readonly #request: Request;
   readonly #failed: (error: unknown) => void;
-  /** How to send again what the stream has not said to be taken, by the number of the call. */
+  /** How to resend each answer that the stream has not confirmed, by the number of its call. */
   readonly #sent = new Map<number, () => Promise<void>>();
   #socket: WebSocket | null = null;
 
@@ -262,7 +262,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** A job that was submitted before may have been answered then. A tool does not run a second time for nothing. */
+  /** A job that was submitted before may have been answered then. A tool does not run again for a call that has its answer. */
   async #isOpen({ job_id, seq, signal }: ToolCall): Promise<boolean> {
     if (!this.#job.replayed) return true;
     const { calls } = await openToolCalls(this.#session, job_id, { after: seq - 1, signal });
@@ -294,7 +294,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** After the end of the job nothing is lost. */
+  /** Ends the run with an error. After the end of the job, an error loses nothing. */
   #lose(error: unknown): void {
     if (!this.#over.signal.aborted) this.#failed.abort(error);
   }
@@ -324,7 +324,7 @@ async function inTime(execute: ToolFunction, call: ToolCall, seconds: number | u
   return await Promise.race([execute(call.arguments, { ...call, signal }), late]);
 }
 
-/** The value's JSON: nothing is null, and so are numbers that JSON lacks. @throws TypeError for a value without JSON */
+/** The value through JSON: undefined and numbers that JSON lacks become null. @throws TypeError for a value without JSON */
 function plain(value: unknown): unknown {
   if (value === undefined) return null;
   const text = JSON.stringify(value);

@@ -47,8 +47,8 @@ export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pi
   /** Whether the result is to have every event of the job. */
   readonly history?: boolean | undefined;
   /**
-   * The longest delay of each request if the service asks to come back later: its budget is spent, or it is full. Default: that
-   * of the client's `retry`. A program that waits in the client for its turn asks nothing of the service, and so is not counted.
+   * How long each request waits in all while the service has no room, or the budget is spent. Default: `patienceSeconds` of the
+   * client's `retry`. The time in which a program waits in the client for its turn does not count.
    */
   readonly patienceSeconds?: number | undefined;
 }
@@ -61,9 +61,9 @@ export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDeta
   readonly isolation_class: IsolationClass | null;
   /** The limits in force, each null if it was not observed. Null: no program ran. */
   readonly effective_limits: EffectiveLimits | null;
-  /** The limits that were asked for and hold otherwise, with the value that holds: the service has ceilings. */
+  /** The requested limits that differ from those in force, each with the value in force: the service has ceilings. */
   readonly clamped: Readonly<Partial<Record<keyof EffectiveLimits, number>>>;
-  /** The files that did not come back, and why: too large, too many, no files, not written. Empty: nothing is lost. */
+  /** The files that did not come back, and why: too large, too many, not a file, not written. Empty: nothing is lost. */
   readonly lost: readonly Violation[];
   /** The digest of the job's receipt. */
   readonly receipt_sha256: string;
@@ -74,7 +74,7 @@ export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDeta
   readonly history?: readonly JobEvent[];
 }
 
-/** Runs at once of a service that does not say how many one tenant may have. */
+/** How many runs are open at once if the service does not say how many one tenant may have. */
 const runsUsual = 8;
 
 /** Runs a program and returns its result, once it is the run's turn. */
@@ -114,7 +114,7 @@ async function runInTurn(
     ...options
   }: RunOptions,
 ): Promise<RunResult> {
-  // Calls of tools are events, so a run with tools hears them.
+  // Calls of tools are events, so a run with tools must receive events.
   const callable = (tools ?? replay) && { tools, approve, toolLimits, toolsAtOnce, replay };
   const hears = [onStdout, onStderr, onEvent, onState, callable].some((callback) => callback !== undefined);
   const isHeld = await supports(session, 'submission_wait', signal);
@@ -191,7 +191,7 @@ async function passOn(
   if (event.kind === 'stderr') await onStderr?.(outputText(event.data));
 }
 
-/** Whether an error of a run says which job was accepted, if one was. */
+/** Whether an error of a run can say which job was accepted. */
 function isTelling(error: unknown): error is ServiceFailure | TransportFailure | EvidenceFailure {
   return [ServiceFailure, TransportFailure, EvidenceFailure].some((kind) => error instanceof kind);
 }
@@ -216,7 +216,7 @@ async function submissionOfRun(
   return submission;
 }
 
-/** The members that the submission must bring, so that no further request is needed, or none after the stream. */
+/** The members that the answer to the submission must include, so that no further request is needed, or none after the stream. */
 function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'history', boolean>>) {
   const words: Exclude<SubmissionInclude, 'promise'>[] = [];
   if (asked.streams) words.push('stream_ticket');
@@ -274,7 +274,7 @@ async function contentOf(session: Session, { path, content_base64, size_bytes, s
   throw new TransportFailure('digest', `${path} differs from its digest`);
 }
 
-/** Text that is not base64 is not content: it has another digest than any that is stated. */
+/** Text that is not base64 counts as empty content, which has another digest than the one stated. */
 function textOfBase64(text: string): string {
   try {
     return atob(text);

@@ -138,27 +138,27 @@ export interface ServiceClient {
   pending(job_id: string, options?: CallOptions): Promise<PendingStatements>;
   /** Calls of tools that this caller may answer; with `waitSeconds`, as soon as there is one. */
   toolCalls(job_id: string, options?: ToolCallsOptions): Promise<ToolCalls>;
-  /** Answers a call of a tool, by the number of its event. The same answer again is the same. */
+  /** Answers a call of a tool, by the number of its event. Repeating an answer changes nothing. */
   answerToolCall(job_id: string, seq: number, answer: ToolAnswer, options?: CallOptions): Promise<ToolAnswerTaken>;
   /**
    * Answers each open call of a job that was submitted, by functions or from a history, until the job has ended. It needs the
    * principal that submitted the job, or one of its `tool_principals`.
    */
   answerToolCalls(job_id: string, options: ToolOptions & CallOptions): Promise<void>;
-  /** The proof that the log has the envelope, of the latest head. */
+  /** The proof that the log has the envelope, for the latest head. */
   logProof(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The DSSE envelope of the canary that the job's own envelope names. */
   canary(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /**
-   * Stores a file of at most 64 MiB, so that submissions name it by `blob` instead of sending it. It is removed once no job
-   * named it for some time, which the capabilities say.
+   * Stores a file of at most 64 MiB, so that submissions name it by `blob` instead of sending it. It is removed after no job has
+   * named it for the time that the capabilities state.
    */
   upload(content: FileContent, options?: CallOptions): Promise<StoredBlob>;
   /** Fetches an uploaded file by its `sha256:…`, and compares its digest with that name. */
   download(blob: string, options?: CallOptions): Promise<ExactBytes>;
   /**
-   * Downloads a blob piece by piece, so that a large file is never whole in memory. `hash` is `createHash('sha256')` in
-   * Node. The file is whole only once this ends without an error; a digest that is not the blob's is one.
+   * Downloads a blob piece by piece, so that a large file is never whole in memory. `hash` is `createHash('sha256')` in Node. The
+   * file is whole only once this ends without an error; another digest is an error.
    */
   downloadPieces(
     blob: string,

@@ -13,9 +13,9 @@ export interface ClientOptions extends Endpoint {
   /** Replaces the clock between tries. */
   readonly sleep?: Sleep;
   /**
-   * `key-in-stream-url` allows a stream with the key in its address, for a trusted server from before stream tickets that
-   * answers that it has no ticket route. Events and results of such a server cannot be read in another way. Off by
-   * default: addresses end up in logs. Spec § Authentication 6.
+   * `key-in-stream-url` allows a stream with the key in its address, for a trusted server from before stream tickets that answers
+   * that it has no ticket route. Events and results of such a server can be read in no other way. Off by default: addresses end
+   * up in logs. Spec § Authentication 6.
    */
   readonly legacy?: 'none' | 'key-in-stream-url';
 }
@@ -39,7 +39,7 @@ export interface Session extends Required<Omit<ClientOptions, 'retry'>> {
 
 /** The values with which promises are compared. */
 export interface Promised {
-  /** Whose credential it is, once a promise was compared with it. */
+  /** The tenant of the credential, once a promise was compared with it. */
   tenant: string | null;
   /** The largest number of a job that was promised to this client. */
   highestNumber: number;

@@ -25,8 +25,8 @@ export interface ProgramOptions {
   readonly language?: string | undefined;
   /**
    * The content of each input file; `data.csv` is `input/data.csv` in the cell. At most 32 files of 2 MiB each, 4 MiB in all. A
-   * larger file is uploaded first, and named by the result of `upload`. So does `{ from: { job_id, path } }` for an output of
-   * another job.
+   * larger file is uploaded first, and named by the result of `upload`. `{ from: { job_id, path } }` names an output of another
+   * job.
    */
   readonly files?: Readonly<Record<string, FileContent | NamedContent>> | undefined;
   /** Paths of the files to bring back, and patterns such as `output/**`. */
@@ -38,14 +38,14 @@ export interface ProgramOptions {
   readonly runtime?: string | undefined;
   /** The weakest isolation that will do. */
   readonly minimumIsolation?: IsolationClass | undefined;
-  /** Limits that the host must hold, and not only watch. */
+  /** Limits that the host must enforce, and not only watch. */
   readonly enforced?: NonNullable<JobSubmission['requirements']>['enforced'] | undefined;
   readonly limits?: LimitsInput | undefined;
   /** The result of `upload` for an archive of packages, as `vouchbox libraries pack` writes it. */
   readonly libraries?: Libraries | undefined;
-  /** By which the job is listed; at most 16 of 64 characters. */
+  /** Labels by which jobs are listed; at most 16, of 64 characters each. */
   readonly labels?: readonly string[] | undefined;
-  /** Has the labels in the receipt too. */
+  /** Whether the receipt has the labels too. */
   readonly signLabels?: boolean | undefined;
   /** Fixes the hash seeds of Python and Perl, for a result that another service can compare with its own. */
   readonly reproducible?: boolean | undefined;

@@ -17,7 +17,7 @@ type StandardResult =
 
 export type ToolSchema = Readonly<Record<string, unknown>> | StandardSchema;
 
-/** How libraries tell a schema that do it by a method of their own. */
+/** Libraries that give their JSON Schema by a method of their own. */
 interface Telling {
   readonly toJSONSchema?: (options: { readonly io: 'input' | 'output' }) => object;
   readonly toJsonSchema?: () => object;
@@ -30,7 +30,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(
    maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf $ref $defs title description default examples deprecated
    readOnly writeOnly $comment`.split(/\s+/),
 );
-/** Those with schemas by names of the caller's, and those whose value is no schema. */
+/** Keywords that hold schemas under names of the caller's, and keywords whose value is not a schema. */
 const BY_NAME: ReadonlySet<string> = new Set(['properties', '$defs', 'dependentSchemas']);
 const VALUES: ReadonlySet<string> = new Set([
   'enum',
@@ -73,7 +73,7 @@ function isStandard(schema: ToolSchema): schema is StandardSchema {
   return typeof schema['~standard'] === 'object' || typeof schema['~standard'] === 'function';
 }
 
-/** Names in a path are texts and numbers, or objects with one. */
+/** A part of a path is a text or a number, or an object that has one. */
 function nameOf(part: unknown): string {
   return String(typeof part === 'object' && part !== null ? (part as { readonly key: unknown }).key : part);
 }

@@ -20,7 +20,7 @@ export function openToolCalls(
   return read(session, 'GET /v1/jobs/{id}/tool-calls', { job_id, query, signal });
 }
 
-/** The same answer again is the same, so a lost one is sent again. */
+/** Answers a call. Repeating an answer changes nothing, so a lost one is sent again. */
 export function answerToolCall(
   session: Session,
   { job_id, seq, signal }: { readonly job_id: string; readonly seq: number } & CallOptions,

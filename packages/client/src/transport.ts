@@ -23,7 +23,7 @@ export interface Exchange {
   readonly bytes?: Uint8Array<ArrayBuffer>;
   /** An unsuccessful status whose body is an answer, unless it is the error envelope. */
   readonly answerStatus?: number;
-  /** Leaves the body of a successful answer to be read. */
+  /** Leaves the body of a successful answer for the caller to read. */
   readonly stream?: boolean;
   /** Milliseconds from sending to the last byte of the answer. */
   readonly timeoutMilliseconds: number;
@@ -67,14 +67,14 @@ async function fetchWhole(endpoint: Endpoint, request: Exchange, signal: AbortSi
     },
     signal,
     redirect: 'manual',
-    // Without any, this is undefined.
+    // Without a body, this is undefined.
     body: bytes ?? JSON.stringify(body),
   });
   const received = request.stream && response.ok ? new Uint8Array() : await bodyOf(response);
   return { status: response.status, headers: response.headers, bytes: received, body: response.body };
 }
 
-/** The most bytes of an answer: those of the largest file that can be uploaded, which no other answer reaches. */
+/** The most bytes of an answer: as many as the largest file that can be uploaded. No other answer is so large. */
 const answerBytesMax = 64 * 1024 * 1024;
 
 /** Reads the whole body, but no more than an answer can have. */

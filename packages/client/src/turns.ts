@@ -23,8 +23,8 @@ export class Turns implements OpenRuns {
   }
 
   /**
-   * Resolves once fewer than `most` turns are taken; the turn is the caller's to pass on. Rejects with the reason of the
-   * signal if it aborts before.
+   * Resolves once fewer than `most` turns are taken; the caller then passes its turn on. Rejects with the reason of the signal if
+   * it aborts before.
    */
   async take(most: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
@@ -46,7 +46,7 @@ export class Turns implements OpenRuns {
     });
   }
 
-  /** Ends a turn: who waits longest has it now. */
+  /** Ends a turn, and gives it to whoever has waited longest. */
   passOn(): void {
     const [begin] = this.#waiting;
     if (begin === undefined) {

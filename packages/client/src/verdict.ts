@@ -1,6 +1,6 @@
 /**
- * The verdict of a grading, as far as it can be what the judge made of what was sent. Names, groups, jobs and digests are
- * those that this grading knows: of the document only the word of each test is taken, and what the records of its jobs say.
+ * Checks that the verdict of a grading can be what the judge made of the submitted texts. Names, groups, jobs and digests come
+ * from this grading. The document adds only the word of each test, and what the records of its jobs say.
  */
 import {
   type BuildRecord,
@@ -23,7 +23,7 @@ import type { Sha256 } from './digest.ts';
 import { TransportFailure } from './failure.ts';
 import { parseJson } from './parse-json.ts';
 
-/** A test of a verdict, with its job by the names that verdicts of version 1 have for it. */
+/** A test of a verdict, with its job under the names of version 1 of the verdict. */
 export interface GradedTest extends TestResult2 {
   /** The job that ran it last; null if none did. */
   readonly job_id: string | null;
@@ -125,7 +125,7 @@ async function lineOf(
   };
 }
 
-/** Points that the word allows. */
+/** The points that the verdict's word allows. */
 function wonOf(
   { verdict: said, points = 0 }: Partial<TestResult2>,
   most: number,

@@ -35,14 +35,14 @@ export interface Verified {
   readonly receipt: Receipt;
 }
 
-/** A complete history in the order in which it was served, and the receipt of the job it is said to be of. */
+/** A complete history in the order in which it was served, and the receipt of the job that it should belong to. */
 export interface JobRecord {
   readonly job_id: string;
   readonly events: readonly JobEvent[];
   readonly receipt: Receipt;
 }
 
-/** The functions that the client passes to this module, which imports nothing of the client, so that both stay whole files. */
+/** Functions that the client passes to this module, which imports nothing of the client, so that each stays one whole file. */
 export interface Tools {
   readonly sha256: Sha256;
 }
@@ -128,7 +128,7 @@ interface Place {
   readonly digest: string | null;
 }
 
-/** An event without digests must stand before every one that has them. Any other was made to look older. */
+/** An event without digests must stand before every one that has them. One that stands later was made to look older. */
 function problemOf(event: JobEvent, at: Place): EvidenceCheck | null {
   const { seq, job_id, hash_version, prev_hash, event_hash } = event;
   if (seq !== at.seq) return 'sequence';

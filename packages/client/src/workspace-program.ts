@@ -14,7 +14,7 @@ export function inWorkspace(program: string, language: string): string {
 const NODE_START =
   "process.getBuiltinModule('node:fs').cpSync('input', 'output', { recursive: true }); process.chdir('output'); ";
 
-/** A text of JSON is a text of Python, too. */
+/** A JSON string is a Python string, too. */
 const pythonStep = (program: string) => `\
 import os, shutil, sys
 shutil.copytree("input", "output", copy_function=shutil.copyfile, dirs_exist_ok=True)

@@ -33,7 +33,7 @@ import { verifyChain } from './verify-chain.ts';
 /** Signs with pure Ed25519, which is deterministic: attesting again gives the same bytes. */
 export interface EnvelopeSigner {
   readonly key_id: string;
-  /** Its public half, if what it signs is to be logged. */
+  /** The signer's public key, if its statements are to be logged. */
   readonly loggedKey?: PinnedKey | null;
   sign(message: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
 }
@@ -45,7 +45,7 @@ export interface Attestation {
   readonly result_sha256: string;
   readonly envelope: Uint8Array<ArrayBuffer>;
   readonly envelope_sha256: string;
-  /** Of the leaf that the log has of it; null if it is not to be logged. */
+  /** The hash of the envelope's leaf in the log; null if it is not to be logged. */
   readonly leaf_hash: Hash | null;
 }
 

@@ -7,13 +7,13 @@ import { outputEvidenceOf } from './output.ts';
 import type { ExecutionPredicate, StoredReceipt } from './predicate.ts';
 import { isJsonObject } from './strict-json.ts';
 
-/** Whose jobs canaries are. No credential can be of it: no name of a tenant begins with a dot. */
+/** The tenant of canaries. No credential can belong to it, because no tenant's name may begin with a dot. */
 export const CANARY_TENANT = '.canary';
 
 /** How long after its end a canary may still be named. */
 export const canaryNamedMilliseconds = 60 * 60 * 1000;
 
-/** The attempts of every canary. One may try more: what its class cannot tell is left out. */
+/** What every canary tries. A canary of one class may try more, but only what shows in that class. */
 export const CANARY_TRIES = [
   'mount',
   'ptrace',
@@ -28,8 +28,8 @@ const NO_RIGHT = ['Operation not permitted', 'Permission denied', 'Read-only fil
 const NO_WAY = [...NO_RIGHT, 'Network is unreachable', 'No route to host', 'Address family not supported by protocol'];
 
 /**
- * How kernels refuse a try that does not ask for a right. Any other answer may mean that something else was wrong or short:
- * a process that could not be made asked for nothing.
+ * How kernels refuse a try that does not ask for a right. Any other answer may mean that something else was wrong or short: a
+ * process that never started tried nothing.
  */
 const REFUSALS: ReadonlyMap<string, readonly string[]> = new Map([
   ['egress_ipv4', NO_WAY],
@@ -44,7 +44,7 @@ const ENDED_FOR_MEMORY = 'ended by the memory limit';
 
 /** Names the newest canary of cells like that of a job, as the statement of the job does. */
 export interface NamedCanary {
-  /** Of its envelope. */
+  /** The digest of its envelope. */
   readonly sha256: string;
   readonly jobId: string;
   readonly finishedAt: string;
@@ -75,7 +75,7 @@ export interface CanaryFindings {
 const LINE = /^(?<tried>[a-z0-9_]{1,40}): (?<answer>[\x20-\x7e]{1,60})$/;
 const linesMax = 64;
 
-/** The lines that a canary wrote, for its statement. Null for more than one writes. */
+/** The lines that a canary wrote, for its statement; null for more lines than a canary writes. */
 export function canaryLines(stdout: string): readonly string[] | null {
   const lines = stdout.split('\n');
   return lines.length <= linesMax && lines.every((line) => LINE.test(line)) ? lines : null;

@@ -21,7 +21,7 @@ export interface Envelope {
 
 export type EnvelopeResult = { readonly kind: 'envelope'; readonly envelope: Envelope } | Refused;
 
-/** The service's envelopes have one; more than this are not tried. */
+/** The most signatures that are tried. The service's envelopes have one. */
 const SIGNATURES_MAX = 16;
 
 /**

@@ -1,4 +1,4 @@
-/** A file of an export in memory: its bytes, or its facts from reading. Uploaded files have up to 64 MiB. */
+/** A file of an export: its bytes, or only its digest and size, because uploaded files have up to 64 MiB. */
 import { runningSha256, sha256Hex } from '#sha256';
 
 /** The known facts of a file that is not kept in memory. */

@@ -19,7 +19,7 @@ export const graphFileBytesMax = 4 * 2 ** 20;
 export interface JobGraph {
   readonly _type: typeof JOB_GRAPH_TYPE;
   readonly tenant: string;
-  /** The job that it is about. */
+  /** The job whose graph this is. */
   readonly job_id: string;
   /** Jobs that the service did not have any more. */
   readonly missing: readonly string[];
@@ -29,7 +29,7 @@ export function graphFile(graph: Omit<JobGraph, '_type'>): Uint8Array<ArrayBuffe
   return new TextEncoder().encode(canonicalJson({ _type: JOB_GRAPH_TYPE, ...graph }));
 }
 
-/** Null if it is none. */
+/** The list in these bytes; null if they are not one. */
 export function readGraphFile(bytes: Uint8Array): JobGraph | null {
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused' || !isJsonObject(json.value)) return null;

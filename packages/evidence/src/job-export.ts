@@ -42,16 +42,16 @@ export const EXPORT_FILES = {
 export const EXPORT_OPTIONAL_FILES = {
   code: 'code',
   stdin: 'stdin',
-  /** The texts that the receipt's `args_sha256` and `env_sha256` are the digests of. */
+  /** The texts whose digests are the receipt's `args_sha256` and `env_sha256`. */
   args: 'args.json',
   env: 'env.json',
-  /** The text that the receipt's `policy_sha256` is the digest of. */
+  /** The text whose digest is the receipt's `policy_sha256`. */
   policy: 'policy.json',
   /** The proof that the log of the service has the envelope: its name ends as https://c2sp.org/tlog-proof asks. */
   logProof: 'log.tlog-proof',
 } as const;
 
-/** The files that a verifier reads whole. Of every other it needs the size and the digest alone. */
+/** The files that a verifier reads whole. Of every other file it needs only the size and the digest. */
 export const EXPORT_FILES_READ_WHOLE: ReadonlySet<string> = new Set([
   ...[EXPORT_MANIFEST, ...Object.values(EXPORT_FILES)],
   EXPORT_OPTIONAL_FILES.policy,
@@ -63,10 +63,10 @@ export const historyBytesMax = 64 * 1024 * 1024;
 const manifestBytesMax = 256 * 1024;
 const receiptBytesMax = envelopeBytesMax;
 const publicKeyBytesMax = 4096;
-/** The longest paths of the greatest number of outputs, with every character escaped. */
+/** Enough for the longest paths of the greatest number of outputs, with every character escaped. */
 const policyBytesMax = 256 * 1024;
 
-/** Every character of every word escaped, and the names of the variables. */
+/** Enough for all words with every character escaped, and for the names of the variables. */
 const wordsBytesMax = 256 * 1024;
 
 /** The manifest itself, the files by name, and the most input files, output files and large outputs of a job. */

@@ -25,7 +25,7 @@ const utf8 = new TextDecoder();
 export interface JsonRules {
   /** A token is a name, a scalar value, or the opening of an object or an array. */
   readonly tokensMax: number;
-  /** Whether an integer may be one that a double holds only roughly. One that is out of a double's range never may. */
+  /** Whether an integer may be one that a double holds only roughly. No integer may be out of a double's range. */
   readonly numbers: 'exact' | 'rounded';
   /**
    * The top-level member whose own members may be numbers that a double cannot hold, for numbers that are brought down to

@@ -30,7 +30,7 @@ const PARTS: Readonly<Record<EventKind, ResultPart | null>> = {
   finished: null,
 };
 
-/** Null for a kind that belongs to none, or that a later version added. */
+/** The part of an event's kind; null for a kind that belongs to none, or that a later version added. */
 export function resultPartOf(kind: string): ResultPart | null {
   return Object.hasOwn(PARTS, kind) ? PARTS[kind as EventKind] : null;
 }

@@ -37,7 +37,7 @@ export interface PromisePredicate extends PromisedJob {
 
 export interface PendingPredicate extends PromisedJob {
   readonly statedAt: string;
-  /** Of the envelope of the promise. */
+  /** The digest of the promise's envelope. */
   readonly promiseSha256: string;
   /** 16 random bytes in hex, so that nobody who guesses the rest can tell it from a leaf. */
   readonly salt: string;
@@ -66,7 +66,7 @@ function subjectOf({ jobId }: PromisedJob, what: 'submission' | 'promise', sha25
   return { digest: { sha256 }, name: `svc://jobs/${jobId}/${what}` };
 }
 
-/** Signs a statement in canonical form. The leaf is that of the log, if the signer's key is one whose statements are logged. */
+/** Signs a statement in canonical form. It gets a leaf for the log if the statements of the signer's key are logged. */
 export function signStatement(statement: Unsigned, signer: EnvelopeSigner): Signed {
   const payload = new TextEncoder().encode(canonicalJson({ _type: STATEMENT_TYPE, ...statement }));
   const signed = signedEnvelope(payload, signer);
@@ -79,7 +79,7 @@ export function signStatement(statement: Unsigned, signer: EnvelopeSigner): Sign
 export type PromiseResult = { readonly kind: 'promise'; readonly predicate: PromisePredicate } | Refused;
 export type PendingResult = { readonly kind: 'pending'; readonly predicate: PendingPredicate } | Refused;
 
-/** Reads a signed promise: every member well-formed, and the subject that of the submission. */
+/** Reads a signed promise: every member must be well-formed, and the subject must be the submission. */
 export function readPromise({ predicateType, predicate, subject }: Statement): PromiseResult {
   if (predicateType !== PROMISE_TYPE) return refused(`the predicate type is not ${PROMISE_TYPE}`);
   const problem = malformed(predicate, { ...JOB_FORMS, acceptedAt: isTime, submission: namesProgram });
@@ -118,7 +118,7 @@ const namesProgram = (value: unknown) => isJsonObject(value) && isSha256(value['
 const isText = (value: unknown) => typeof value === 'string' && value !== '';
 const SALT = new RegExp(`^[0-9a-f]{${2 * saltBytes}}$`);
 const isSalt = (value: unknown) => typeof value === 'string' && SALT.test(value);
-/** As the service writes it, so that times can be compared as texts. */
+/** Whether a time is spelled as the service writes it, so that times can be compared as texts. */
 const isTime = (value: unknown) =>
   typeof value === 'string' &&
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) &&

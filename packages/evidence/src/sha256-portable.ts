@@ -1,5 +1,5 @@
 /**
- * SHA-256 for a browser page, which has no Node: that of @noble/hashes, and the only file that knows it. WebCrypto cannot
+ * SHA-256 for a browser page, which has no Node: it comes from @noble/hashes, which only this file knows. WebCrypto cannot
  * replace it: it is asynchronous, takes no bytes in pieces, and is missing from pages that are served without TLS.
  */
 import { sha256 } from '@noble/hashes/sha2.js';

@@ -4,7 +4,7 @@ import { VERDICT_FILE } from '@vouchbox/protocol/grading';
 import { sha256Hex } from '#sha256';
 import { decodeBase64 } from './base64.ts';
 
-/** Its bytes; null unless they are those of the digest that its grading names. */
+/** The verdict's bytes; null unless they have the digest that its grading names. */
 export function verdictBytes(
   { artifacts }: Pick<FoldedResult, 'artifacts'>,
   verdict_sha256: string,

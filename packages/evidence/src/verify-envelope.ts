@@ -159,7 +159,7 @@ function readSignedStatement({ payload, payloadType }: Envelope, pass: Pass): St
   return result.statement;
 }
 
-/** The one subject has the digest of the file, its name and its media type. */
+/** Requires that the one subject has the digest of the file, its name and its media type. */
 function matchSubject(statement: Statement, { subject, expected }: EnvelopeVerificationInput, pass: Pass): void {
   const { subjectName, mediaType } = expected;
   const [stated] = statement.subject;

@@ -25,7 +25,7 @@ const JAVA = [
   /^-Xlint(?::[a-z,-]{1,128})?$/,
 ];
 
-/** The same for people. */
+/** The same options in words. */
 export const BUILD_OPTIONS =
   'For C and C++: `-O0` to `-O3`, `-Os`, `-Ofast`, `-g`, `-g0` to `-g3`, `-std=c17` and its like, `-DNAME`, `-DNAME=VALUE`, `-w`, ' +
   '`-pedantic`, `-static`, `-Wall` and other warnings without a comma, `-fconstexpr-depth=N`, `-fconstexpr-ops-limit=N`, ' +

@@ -23,7 +23,7 @@ export type Build = Static<typeof Build>;
 /** A build as it is stored. */
 export const StoredBuild = Type.Object({ options: Type.Array(Type.String()) });
 
-/** The product that a job starts in place of a compiler. */
+/** The product that a job starts instead of a compiler. */
 export const Product = Closed(
   { job_id: Type.String({ pattern: '^[!-~]{1,128}$', description: 'The job of a successful build.' }) },
   {

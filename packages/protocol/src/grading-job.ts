@@ -38,7 +38,7 @@ export interface PlannedSubmission {
 }
 
 export interface PlannedJob {
-  /** No other job for the same program has it. */
+  /** A name that no other job for the same program has. */
   readonly name: string;
   readonly role: 'build' | 'validate' | 'test' | 'check' | 'judge';
   /** Whether it is the same for every program: it is made once, and its end is given to all. */
@@ -54,7 +54,7 @@ export interface EndedFile {
   readonly text?: string | undefined;
 }
 
-/** How a job ended, of its receipt and its record. */
+/** How a job ended, from its receipt and its record. */
 export interface JobEnd extends JobRecord {
   /** Null if it is not at hand. It is needed up to `inlineRoom`, and all of it where outputs are not kept by digest. */
   readonly stdout: string | null;
@@ -64,15 +64,15 @@ export interface JobEnd extends JobRecord {
   readonly violations: readonly SaidViolation[];
   readonly code_sha256: string | null;
   readonly stdin_sha256: string | null;
-  /** Of all bytes that it wrote to stdout. */
+  /** The digest of all bytes that it wrote to stdout. */
   readonly stdout_sha256: string | null;
   readonly cpu_limit_ms: number | null;
   readonly usage: ResourceUsage;
-  /** Of the program alone. */
+  /** The usage of the program alone. */
   readonly programUsage: ProgramUsage | null;
   readonly inputs: readonly EndedFile[];
   readonly outputs: readonly EndedFile[];
-  /** Of the other job of a pair. */
+  /** The end of the other job of a pair. */
   readonly peer?: JobEnd | undefined;
 }
 
@@ -96,7 +96,7 @@ export function builderOf(end: JobEnd): RunRecord['compiler'] {
   return LIMITS.has(end.terminal_reason) ? 'limit' : compilerOf(end);
 }
 
-/** `isAlone`: no compiler worked in this job, so that all of it is the program's where nothing else is known. */
+/** The record of a run. `isAlone`: no compiler worked in this job, so where nothing else is known, all usage is the program's. */
 export function runRecord(end: JobEnd, isAlone: boolean): RunRecord {
   const { cpu_ms, wall_ms, memory_peak_bytes, account } = end.programUsage ?? (isAlone ? cellUsage(end) : NO_USAGE);
   const usage = { cpu_ms, wall_ms, memory_peak_bytes, account };
@@ -113,7 +113,7 @@ export function checkRecord(end: JobEnd, codes: ExitCodes): CheckRecord {
   return { ...jobRecord(end), code_sha256: end.code_sha256, codes, said: saidBy(end, codes) };
 }
 
-/** No larger number counts. */
+/** A score in more characters than these is a mistake of the checker. */
 const saidCharsMax = 50;
 export const TOO_LONG = 'too long';
 
@@ -138,7 +138,7 @@ export const SCORE_FILES = [
   ['output/score_multiplier.txt', 'part'],
 ] as const;
 
-/** Whether it may be for this reason that no file with points is known: one was left out, or nobody knows which files were. */
+/** Whether a violation may explain why no file with points is known: one was left out, or nobody knows which files were. */
 export function mayHidePoints({ type, path }: SaidViolation): boolean {
   return type === 'output_count' || path === 'output' || SCORE_FILES.some(([score]) => score === path);
 }
@@ -191,7 +191,7 @@ export function interactorSubmission(
   return { ...graderSubmission(plan, { ...interactor, limits }, product), args, files };
 }
 
-/** It must outlive a program that takes all of its time, so that it can judge. */
+/** The interactor must outlive a program that takes all of its time, so that it can judge. */
 function interactorWall(plan: GradingPlan): number {
   const { wall_seconds = 0 } = limitsOf(plan);
   return Math.max(wallFor(GRADER_CPU_SECONDS), wall_seconds + 10);

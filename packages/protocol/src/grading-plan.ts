@@ -15,7 +15,7 @@ export interface PlannedProgram {
   readonly code: string;
   readonly runtime?: string | undefined;
   readonly files?: Readonly<Record<string, PlanText>> | undefined;
-  /** Of its build. */
+  /** Options of its build. */
   readonly options?: readonly string[] | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface PlannedProgram {
 export interface GraderProgram extends PlannedProgram {
   /** `testlib` if left out. */
   readonly codes?: ExitCodes | undefined;
-  /** After those that name its files. */
+  /** Arguments after those that name its files. */
   readonly args?: readonly string[] | undefined;
   readonly limits?: LimitsInput | undefined;
 }
@@ -49,7 +49,7 @@ export interface PlannedTest {
   readonly expected?: PlanText | undefined;
   readonly compare?: Comparing | undefined;
   readonly points?: number | undefined;
-  /** For its checker, after those of all tests. */
+  /** Arguments for its checker, after those of all tests. */
   readonly checker_args?: readonly string[] | undefined;
 }
 
@@ -57,12 +57,12 @@ export interface GradingPlan {
   readonly tests: readonly PlannedTest[];
   /** Without groups, all tests are one, whose points are added up. */
   readonly groups?: readonly PlannedGroup[] | undefined;
-  /** Of that one group. */
+  /** Whether the first test that wins nothing ends that one group. */
   readonly stop?: boolean | undefined;
   readonly checker?: GraderProgram | undefined;
   readonly interactor?: GraderProgram | undefined;
   readonly validators?: readonly GraderProgram[] | undefined;
-  /** Of the program. `wall_seconds` is far above `cpu_seconds` if it is left out. */
+  /** Limits of the program. `wall_seconds` is far above `cpu_seconds` if it is left out. */
   readonly limits?: LimitsInput | undefined;
   readonly requirements?: JobSubmission['requirements'];
   /** How much a test may print. */
@@ -157,7 +157,7 @@ export function groupsOf({ groups, tests, stop = false }: GradingPlan): readonly
   });
 }
 
-/** Whether the word of one test says if another is run. */
+/** Whether the verdict on one test decides if another is run. */
 export function asksWords(groups: readonly GroupRecord[]): boolean {
   return groups.some(({ stop, after }) => stop || after.length > 0);
 }

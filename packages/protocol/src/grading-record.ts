@@ -1,6 +1,6 @@
 /**
- * Input and output of the judge of version 2. Everything in a verdict is of a signed record that it names, or follows from such
- * records by the rules of `grading-score.ts`. docs/GRADING.md.
+ * Input and output of the judge of version 2. Everything in a verdict comes from a signed record that it names, or follows from
+ * such records by the rules of `grading-score.ts`. docs/GRADING.md.
  */
 import { type Comparison, TEST_VERDICTS } from './grading.ts';
 import type { ACCOUNTS } from './receipt.ts';

@@ -45,7 +45,7 @@ export interface Abilities {
 export interface Known {
   readonly plan: GradingPlan;
   readonly program: PlannedProgram;
-  /** By the names of the jobs. */
+  /** The ends of jobs, by the names of the jobs. */
   readonly ends: ReadonlyMap<string, JobEnd>;
   readonly abilities: Abilities;
 }

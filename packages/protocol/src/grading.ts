@@ -59,10 +59,10 @@ export interface SaidViolation {
   readonly phase?: string;
 }
 
-/** A compiler says so of the program: it names a line of it, or a symbol. */
+/** Finds a compiler's message about the program: it names a line of it, or a symbol. */
 const ABOUT_PROGRAM =
   /^[^\s:]+:\d+(:\d+)?: (fatal )?error: |undefined reference to|multiple definition of|relocation truncated to fit/im;
-/** It says so if a limit stopped it or a part of it, even if it also names a line. */
+/** Finds a message that a limit stopped the compiler or a part of it, even if it also names a line. */
 const ABOUT_LIMIT =
   /no space left on device|cannot allocate memory|file too large|resource temporarily unavailable|out of memory|out of resources|signal terminated program|terminated with signal/i;
 
@@ -72,9 +72,9 @@ export function isLimitOfCompiler({ type, phase }: SaidViolation): boolean {
 }
 
 /**
- * Why the end of a test says nothing of the program: its compiler met a limit. Null if the program ran, and if the
- * compiler found an error in it. A service says in a violation which limit a compiler met, where its kernel counts it;
- * of the others only the compiler knows. Such a test is `not_run`, so its judge is given no terminal reason.
+ * Why the end of a test says nothing of the program: its compiler met a limit. Null if the program ran, and if the compiler found
+ * an error in it. If the kernel counts a limit, a violation says that the compiler met it; only the compiler knows of the others.
+ * Such a test is `not_run`, so its judge is given no terminal reason.
  */
 export function compilerProblem({ terminal_reason, violations, stderr }: TestEnd): string | null {
   const met = violations.filter(isLimitOfCompiler);

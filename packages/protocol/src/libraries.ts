@@ -5,7 +5,7 @@ import type { StoredSpec } from './submission.ts';
 /** The archive among the inputs. No submission can place a file there. */
 export const LIBRARIES_FILE = 'input/.libraries.tar.gz';
 
-/** Whose interpreter looks for modules in a directory of packages. */
+/** The languages whose interpreters look for modules in a directory of packages. */
 const LANGUAGES_WITH_LIBRARIES: readonly Language[] = ['python', 'node', 'typescript'];
 
 export function takesLibraries(language: Language): boolean {

@@ -82,7 +82,7 @@ export const namedFilesTotalBytesMax = 64 * MIB;
 /** Libraries of a job once they are unpacked: in pages of 4 KiB, and in files and directories. Packed they are a blob. */
 export const librariesBytesMax = 512 * MIB;
 export const librariesEntriesMax = 50_000;
-/** All large outputs of a job together, and so each. */
+/** All large outputs of a job together, and so each of them. */
 export const largeOutputsBytesMax = 64 * MIB;
 /** The products of builds. */
 export const productBytesMax = 16 * MIB;
@@ -174,7 +174,7 @@ export const linkBodyBytesMax = 4 * KIB;
 export const linkSecondsMin = 60;
 export const linkSecondsDefault = 86_400;
 export const linkSecondsMax = 7 * 86_400;
-/** That have not ended. */
+/** The most links to a job that have not ended. */
 export const linksOfJobMax = 20;
 export const linksOfTenantMax = 1000;
 

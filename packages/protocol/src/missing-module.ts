@@ -22,7 +22,7 @@ export function missingModule(stderr: string): MissingModule | null {
   return null;
 }
 
-/** The service's facts about a pack. `libraries` is absent of a pack that was built before they were listed. */
+/** The service's facts about a pack. A pack that was built before libraries were listed has no `libraries`. */
 interface ListedPack {
   readonly name: string;
   readonly libraries?: readonly { readonly language: string; readonly modules: readonly string[] }[];

@@ -26,7 +26,7 @@ export interface PageRow {
   readonly kind: 'front' | 'html' | 'file' | 'log' | 'link';
   /** Each media type with the schema of its body. */
   readonly content: Readonly<Record<string, TSchema>>;
-  /** Refusals beside those of its kind. */
+  /** Refusals beyond those of its kind. */
   readonly errors?: readonly ErrorCode[];
 }
 

@@ -132,16 +132,16 @@ const recordMembers = {
   env_sha256: Nullable(Sha256),
   policy_sha256: Sha256,
   requested_limits: RequestedLimitsSchema,
-  /** Only of a job that compiled its program and did not run it, and of one that started what another compiled. */
+  /** Only for a job that compiled its program and did not run it, and for one that started what another compiled. */
   build: Type.Optional(StoredBuild),
   product: Type.Optional(StoredProduct),
-  /** Only of a job that asked for fixed hash seeds. */
+  /** Only for a job that asked for fixed hash seeds. */
   reproducible: Type.Optional(Type.Literal(true)),
-  /** Only of a job whose submission wished them signed. */
+  /** Only for a job whose submission asked for signed labels. */
   labels: Type.Optional(Type.Array(Type.String())),
-  /** Only of a job whose program may call tools. */
+  /** Only for a job whose program may call tools. */
   tool_limits: Type.Optional(ToolLimitsSchema),
-  /** Only of a job whose program talks to that of another. */
+  /** Only for a job whose program talks to that of another. */
   interaction: Type.Optional(ReceiptInteraction),
   truncated: Type.Boolean(),
   output: OutputEvidence,

@@ -36,7 +36,7 @@ export type SessionStep = Static<typeof SessionStep>;
 export const Session = Type.Object({
   name: Type.String(),
   language: Type.Enum([...LANGUAGES]),
-  /** Its state is the beginning of the next step. */
+  /** The job whose state the next step begins with. */
   last_job_id: Nullable(JobId),
   /** A step that is not over; until then no other is accepted. */
   running_job_id: Nullable(JobId),

@@ -6,7 +6,7 @@ const UNITS = [
   [1024, 'KiB'],
 ] as const;
 
-/** A bound in bytes, such as `64 MiB`: in the largest unit of which it is a whole number. */
+/** A bound in bytes, such as `64 MiB`: in the largest unit that leaves a whole number. */
 export function sizeText(bytes: number): string {
   const [unit, name] = UNITS.find(([size]) => bytes >= size && bytes % size === 0) ?? [
     1,

@@ -99,7 +99,7 @@ export const NamedStdin = Type.Union([
 ]);
 export type NamedStdin = Static<typeof NamedStdin>;
 
-/** The same as it is stored: an output was looked up. */
+/** Named standard input as it is stored: an output was looked up. */
 export const StoredStdin = Closed(
   { from: Type.Optional(OutputName), blob: UploadedFile.properties.blob },
   { description: 'The bytes that `stdin` named; `stdin` is null then.' },
@@ -178,7 +178,7 @@ export const Requirements = Closed({
 });
 export type Requirements = Static<typeof Requirements>;
 
-/** As they are stored and shown. `enforced` is there only where some limit must be held, in the order of all limits. */
+/** Requirements as they are stored and shown. `enforced` is there only if some limit must be held, in the order of all limits. */
 export const StoredRequirements = Type.Object({
   minimum_isolation: Type.Enum([...ISOLATION_CLASSES]),
   enforced: Type.Optional(Type.Array(Type.Enum([...LIMIT_NAMES]))),
@@ -326,7 +326,7 @@ export const RequestedSpec = Type.Object({
   labels: Type.Optional(Type.Array(Type.String())),
   /** Present only if the receipt has them. */
   sign_labels: Type.Optional(Type.Literal(true)),
-  /** Only of a step of a session. */
+  /** Present only for a step of a session. */
   session: Type.Optional(SessionStep),
   /** Present only if the program may call tools. */
   tools: Type.Optional(StoredTools),

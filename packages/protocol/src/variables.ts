@@ -4,7 +4,7 @@
  * and variables that would make the program differ from the receipt's description. Spec § Job submission, an addition.
  */
 
-/** Part of every cell: the same for all programs. */
+/** Variables of every cell: the same for all programs. */
 const FIXED = ['PATH', 'HOME', 'LANG', 'USER', 'LOGNAME', 'SHELL', 'PWD', 'TMPDIR', 'MPLCONFIGDIR'];
 
 /** Read when a loader, a library or an interpreter starts; a name that ends with `*` stands for all that begin so. */

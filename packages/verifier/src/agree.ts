@@ -33,7 +33,7 @@ export interface AgreeExpectation {
   readonly publicKeys: readonly (string | null)[];
   /** The requirements on each result. */
   readonly policy?: Policy | null;
-  /** By how many different keys the results must be signed. */
+  /** How many different keys must have signed the results. */
   readonly operatorsMin?: number;
 }
 
@@ -50,7 +50,7 @@ export type Agreement = 'agree' | 'differ' | 'not_comparable' | 'refused';
 
 export interface AgreeReport extends Report {
   readonly agreement: Agreement;
-  /** In what they differ, or what keeps them from being compared. */
+  /** The members in which the results differ, or that keep them from being compared. */
   readonly members: readonly string[];
   readonly runs: readonly ComparedRun[];
 }
@@ -174,7 +174,7 @@ function givenTo(exported: ExportedJob, receipt: StoredReceipt): Members {
 
 /**
  * The demands of the job. Each service has its own jobs behind the inputs, its own build of the product and its own answerers of
- * tools: these are not compared, but the contents are. Without the policy itself its digest is all that there is.
+ * tools: only the contents are compared. Without the policy itself, its digest is compared.
  */
 function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly (readonly [string, string | null])[] {
   const policy = objectIn(exported, EXPORT_OPTIONAL_FILES.policy);

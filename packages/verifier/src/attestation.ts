@@ -46,7 +46,7 @@ export interface AttestationVerdict {
 export interface Signed {
   readonly predicate: ExecutionPredicate;
   readonly key_id: string;
-  /** The subject of a log. */
+  /** The statement as a log has it. */
   readonly statement: SignedStatement;
 }
 
@@ -98,7 +98,7 @@ export function factsOf(signed: Signed | null, { log, canary }: Beside): Facts {
   };
 }
 
-/** Members of few predicates beside the members of all, as stated, and the labels of a receipt that has them. */
+/** The members that only few predicates have, as stated, and the labels of a receipt that has them. */
 export function addedFacts({ salt, tenantJobNumber, also = {}, receipt: { labels } }: ExecutionPredicate): Facts {
   const unknown = Object.entries(also).map(([name, value]): [string, string] => [`also.${name}`, canonicalJson(value)]);
   return {
@@ -118,7 +118,7 @@ function statedSubjectName(envelope: Uint8Array): string {
   return resultSubjectName(typeof jobId === 'string' ? jobId : '');
 }
 
-/** The envelope's statements, before anything is known about it. Null if it cannot be read. */
+/** What the envelope states, before anything about it is known; null if it cannot be read. */
 export function statedPredicate(envelope: Uint8Array): Readonly<Record<string, unknown>> | null {
   const decoded = decodeEnvelope(envelope);
   const statement = decoded.kind === 'refused' ? null : decodeStatement(decoded.envelope.payload);

@@ -1,6 +1,6 @@
 /**
- * The meaning of a job's canary: a cell of the same class and pack, of the same node, refused what it must, shortly before the
- * job ended. It shows the configuration, and nothing of the cell of the job. docs/VERIFYING.md, the canary.
+ * The meaning of a job's canary: a cell of the same class and pack, on the same node, refused what it must, shortly before the
+ * job ended. It shows the configuration, and nothing of the job's own cell. docs/VERIFYING.md, the canary.
  */
 import {
   canaryFindings,
@@ -15,17 +15,17 @@ import { type Check, failed, passed } from './report.ts';
 import { millisecondsOf, signedStatement, statedResult } from './signed-statement.ts';
 
 export interface CanaryStanding {
-  /** The known facts about it, in one line. */
+  /** What is known about the canary, in one line. */
   readonly word: string;
-  /** How long before the job it ended, if it shows that everything was refused; else null. */
+  /** How long before the job the canary ended, if it shows that everything was refused; else null. */
   readonly ageMilliseconds: number | null;
-  /** A failed one is of a file that contradicts what was signed. */
+  /** A failed check is about a file that contradicts what was signed. */
   readonly checks: readonly Check[];
 }
 
 export const noCanary: CanaryStanding = { word: 'NO CANARY', ageMilliseconds: null, checks: [] };
 
-/** The clock of one node says both times. It may be set back in between. */
+/** The clock of one node gives both times, and may be set back in between. */
 const clockSkewMilliseconds = 30_000;
 
 /** A file with the envelope of a canary. Its bytes are null if they are too many. */
@@ -76,7 +76,7 @@ async function signedCanary(
   return isNamed ? stated.predicate : 'it has another job or end than the job names';
 }
 
-/** In what its cell was of another kind than that of the job; null if it was not. */
+/** How the canary's cell was of another kind than the job's; null if it was not. */
 function differenceOf(job: ExecutionPredicate, canary: ExecutionPredicate): string | null {
   if (job.isolationClass === null || job.isolationClass !== canary.isolationClass) return 'it is of another class';
   const pack = packOf(job);

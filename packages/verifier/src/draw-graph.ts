@@ -4,7 +4,7 @@
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { GraphEdge, GraphJob, GraphReport } from './verify-graph.ts';
 
-/** A deeper or longer tree is cut: every job and every edge has its check beside it. */
+/** A deeper or longer tree is cut: the report beside it has a check for every job and every edge. */
 const depthMax = 24;
 const linesMax = 1000;
 
@@ -18,7 +18,7 @@ interface Place {
   readonly depth: number;
 }
 
-/** Lines without their ends; none for a graph that was refused. A job that several stand on is drawn below the first. */
+/** Lines without their ends; none for a graph that was refused. A job that several depend on is drawn below the first. */
 export function drawGraph({ job_id, jobs }: Pick<GraphReport, 'job_id' | 'jobs'>): readonly string[] {
   const lines: string[] = [];
   const drawn = new Set<string>();

@@ -15,7 +15,7 @@ import { type ExportedJob, type ExportFiles, type ExportProblem, notAnExport, pa
 import { piecesOf } from './read-file.ts';
 import { UsageError } from './usage-error.ts';
 
-/** A file and each directory above it; paths of the contract are not deep. */
+/** Enough for each file and every directory above it; paths of the contract are not deep. */
 const entriesMax = 16 * exportFilesMax;
 
 /** Reads a directory that holds exactly what its manifest lists. A directory that cannot be read is a `UsageError`. */
@@ -32,7 +32,7 @@ export function readExportFiles(directory: string): ExportFiles | ExportProblem 
   }
 }
 
-/** What was given may be the file that an export came in: an archive, or a page. */
+/** The given path may be the file that an export came in: an archive, or a page. */
 export function unreadable(directory: string, error: unknown): UsageError {
   const { code, message } = error as NodeJS.ErrnoException;
   const why =
@@ -80,7 +80,7 @@ function isDirectoryOfAnExport(path: string, entry: Dirent): boolean {
 }
 
 interface Place {
-  /** Within the export. */
+  /** The path within the export. */
   readonly path: string;
   readonly bounds: ExportBounds;
 }

@@ -23,7 +23,7 @@ export interface StatedInteraction {
 
 const OUTPUT = 'stdout';
 
-/** Null for a job whose program talked to none, and for a statement that no service makes. */
+/** The interaction that a receipt states; null if its program talked to no other, or if no service makes such a statement. */
 export function interactionOf(receipt: StoredReceipt | null): StatedInteraction | null {
   const said = receipt?.['interaction'];
   if (!isJsonObject(said)) return null;
@@ -34,7 +34,7 @@ export function interactionOf(receipt: StoredReceipt | null): StatedInteraction 
   return { peer, role, given: typeof bytes === 'number' && typeof sha256 === 'string' ? { bytes, sha256 } : null };
 }
 
-/** The edge that it is in a graph. */
+/** The interaction as an edge of a graph. */
 export function interactionInput({ peer }: StatedInteraction): GraphInput {
   return { path: STDIN, from: { job_id: peer, path: OUTPUT } };
 }
@@ -57,8 +57,8 @@ export interface InteractionEnd {
 }
 
 /**
- * Compares a job's input with the output of the other. Of a beginning, the digest is computed again from the recorded output,
- * unless that has not all of the bytes: `readOther` reads the other export.
+ * Compares a job's input with the output of the other. `readOther` reads the other export: the digest of a beginning is computed
+ * again from the recorded output, if that has all of the bytes.
  */
 export async function compareInteraction(
   one: InteractionEnd,

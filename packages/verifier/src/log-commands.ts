@@ -56,7 +56,7 @@ function addAgree(program: Command, stage: Stage): void {
   const command = program
     .command('agree')
     .description('compare what several services signed of one program with one input')
-    .argument('<directory...>', 'exports of the job, of each service one')
+    .argument('<directory...>', 'exports of the job, one from each service')
     .option(
       '--require <requirement>',
       'operators>=N, for at least N different keys, or a requirement on each receipt; may be repeated',

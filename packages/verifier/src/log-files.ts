@@ -68,7 +68,7 @@ function rememberedHead(path: string): string | null {
   return existsSync(path) ? new TextDecoder().decode(readWhole(path, noteBytesMax)) : null;
 }
 
-/** Remembers a head, in place of an older one. A crash leaves one of both. */
+/** Remembers a head instead of an older one. After a crash, the file has one of the two. */
 export function rememberHead(path: string | undefined, head: string | null): void {
   if (path === undefined || head === null) return;
   const fresh = `${path}.new`;

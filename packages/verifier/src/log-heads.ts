@@ -12,7 +12,7 @@ import {
   parseLogProof,
 } from '@vouchbox/evidence';
 
-/** The head in a checkpoint or in a proof, or why it is none that the log signed. */
+/** The head in a checkpoint or in a proof, or why it has no head that the log signed. */
 export async function signedHead(bytes: Uint8Array, log: NoteKey): Promise<Checkpoint | string> {
   const result = headIn(bytes);
   if (result.kind === 'refused') return `it has no head: ${result.reason}`;
@@ -44,8 +44,8 @@ export async function signedProofs(
 }
 
 /**
- * `forked`: the log signed two heads of one size, which is proof against it. `changed`: a given proof does not lead from one
- * head to another. `not_shown`: nothing tells.
+ * `forked`: the log signed two heads of one size, which is proof against it. `changed`: a given proof does not lead from one head
+ * to another. `not_shown`: nothing shows how they are related.
  */
 export type HeadRelation =
   | { readonly kind: 'one_log'; readonly newest: Checkpoint }

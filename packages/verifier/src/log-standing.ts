@@ -1,7 +1,6 @@
 /**
- * Where a signed statement stands in the log: whether it is in it, which witnesses saw that, and whether the log is the one
- * that the reader saw before. It works on bytes that were read, and uses nothing that only Node has. docs/VERIFYING.md, the
- * log.
+ * Where a signed statement stands in the log: whether the log has it, which witnesses saw that, and whether it is the log that
+ * the reader saw before. It works on bytes that were read, and uses nothing that only Node has. docs/VERIFYING.md, the log.
  */
 import {
   type Checkpoint,
@@ -29,7 +28,7 @@ export interface LogExpectation {
   readonly remembered?: string | null;
   /** Proofs that one head's tree begins with another's. */
   readonly consistency?: readonly Uint8Array[];
-  /** Heads that witnesses signed, in files: what these do not have came later. */
+  /** Heads that witnesses signed, in files: a statement that they do not have came later. */
   readonly after?: readonly Uint8Array[];
   /** How long after its end a job may reach the log, in milliseconds. */
   readonly delay?: number;
@@ -142,7 +141,7 @@ async function headsBefore(log: NoteKey, seen: Seen): Promise<EarlierHead[] | st
   return heads;
 }
 
-/** The log's key as an earlier tree names it, if the head is of one; else null. */
+/** The log's key under the name of an earlier tree, if the head is of such a tree; else null. */
 function treeBefore(log: NoteKey, remembered: string): NoteKey | null {
   const parsed = parseCheckpoint(remembered);
   const origin = parsed.kind === 'checkpoint' ? parsed.checkpoint.origin : log.name;

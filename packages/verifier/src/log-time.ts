@@ -16,7 +16,7 @@ export interface EarlierHead {
 /** Clocks differ, and a signer may be down for a while. */
 export const logDelayDefault = 10 * 60_000;
 
-/** A second as text. A witness may state any time: one that is no date is told as its number. */
+/** A second as text. A witness may state any time: one that is not a date is shown as its number. */
 export function timeText(seconds: number): string {
   const date = new Date(seconds * 1000);
   return Number.isNaN(date.getTime()) ? `second ${seconds}` : date.toISOString().replace('.000Z', 'Z');

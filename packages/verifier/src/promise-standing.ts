@@ -1,8 +1,8 @@
 /**
- * Whether a promise was kept: a pinned key signed it, and the log has the result, or a statement that the job waits, in time.
- * That something is missing cannot be in a file: without a proof, and with a head that a witness saw after the time, the
- * promise counts as broken, and whoever has the proof can show otherwise. Works on bytes that were read, and uses nothing
- * that only Node has. docs/VERIFYING.md, promises.
+ * Whether a promise was kept: a pinned key signed it, and the log has the result, or a statement that the job waits, in time. No
+ * file can show that something is missing: without a proof, and with a head that a witness saw after the time, the promise counts
+ * as broken, and whoever has the proof can show otherwise. Works on bytes that were read, and uses nothing that only Node has.
+ * docs/VERIFYING.md, promises.
  */
 import {
   canonicalJson,
@@ -192,7 +192,7 @@ async function witnessedHeads(files: readonly Uint8Array[], log: LogKeys): Promi
   return heads;
 }
 
-/** A head that a witness saw once the time was over and that does not have this statement; null if there is none. */
+/** A head that a witness saw after the time and that lacks this statement; null if there is none. */
 function headWithout(index: number, answerBy: string, heads: readonly WitnessedHead[]): WitnessedHead | null {
   const seconds = Date.parse(answerBy) / 1000;
   return heads.find(({ size, time }) => time >= seconds && size <= index) ?? null;
@@ -258,7 +258,7 @@ type Receipt = Readonly<Record<string, unknown>>;
 
 const own = (object: Receipt, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined);
 
-/** Whether a member has what was promised of it. At the end, an interaction also has what was observed of it. */
+/** Whether a member of a receipt states what was promised. In a receipt, an interaction also has what was observed. */
 function states(member: unknown, promised: unknown): boolean {
   if (!isJsonObject(member) || !isJsonObject(promised))
     return member !== undefined && canonicalJson(member) === canonicalJson(promised);

@@ -2,8 +2,8 @@
 import { logNameOf, type NoteKey, noteKeyText, type PromisePredicate, treeKeyOf } from '@vouchbox/evidence';
 
 /**
- * The origin and the key are those that the promise names: a log under the same name with another key is another log. A log
- * that was opened again since owes what its earlier trees promised.
+ * Origin and key must be those that the promise names: a log under the same name with another key is another log. A log that was
+ * opened again since owes what its earlier trees promised.
  */
 export function isSameLog(
   { logOrigin, logKey }: Pick<PromisePredicate, 'logOrigin' | 'logKey'>,

@@ -1,6 +1,6 @@
 /**
- * `service-verify same`: two signed results that should be one. A log does not see that a job was given two results, since its
- * leaves are hashes; two holders who compare what they have do.
+ * `service-verify same`: two signed results that should be one. A log does not see that a job was given two results, because its
+ * leaves are hashes. Two holders see it when they compare.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -15,7 +15,7 @@ import { readPublicKey } from './verify.ts';
 export interface TenantOptions {
   readonly publicKey: readonly string[];
   readonly tenant: string;
-  /** How many jobs the tenant has had, at least: told by itself, by the promises of its jobs, or by both. */
+  /** How many jobs the tenant has had, at least, as stated by the tenant, by the promises of its jobs, or by both. */
   readonly jobs?: number;
   readonly promise?: readonly string[];
 }

@@ -39,7 +39,7 @@ function unlike(stated: unknown, evidence: object): string | null {
   return canonicalJson(stated) === canonicalJson(evidence) ? null : 'the signed calls do not follow from the events';
 }
 
-/** The calls as facts by the numbers of their events. The chain and what was signed of them are checked elsewhere. */
+/** The calls as facts by the numbers of their events. Other checks compare them with the chain and with what was signed. */
 export function callFacts(events: readonly JobEvent[]): Facts {
   const calls = callsIn(events);
   const listed = calls.slice(0, listedMax).map((call): [string, string] => [`call_${call.seq}`, callText(call)]);

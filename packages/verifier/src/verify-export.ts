@@ -36,7 +36,7 @@ export interface ExportExpectation {
   readonly policy?: Policy | null;
   /** Without it, no key of the log is pinned. */
   readonly log?: LogExpectation | undefined;
-  /** The proof that came beside the export, in place of the one in it. */
+  /** The proof that came beside the export, instead of the one in it. */
   readonly logProof?: Uint8Array | null;
   /** The canary that came beside the export. */
   readonly canary?: CanaryFile | null;

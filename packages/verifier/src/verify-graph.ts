@@ -214,7 +214,7 @@ interface Compared {
   readonly surplus: readonly string[];
 }
 
-/** A fault decides before a missing part. */
+/** A fault decides the exit code, even if a part is missing too. */
 function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport {
   const checks: Check[] = [];
   const broken: ExitCode[] = [];
@@ -247,8 +247,8 @@ function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport
 }
 
 /**
- * A job that depends on itself, apart from those whose programs talk to each other; null if none does. The search takes away jobs
- * on which nothing is left, until none is left at all.
+ * A job that depends on itself, apart from those whose programs talk to each other; null if none does. The search removes jobs on
+ * which no remaining job depends, until there is none left to remove.
  */
 function jobOfCircle(jobs: ReadonlyMap<string, GraphJob>): string | null {
   const counts = new Map(Array.from(jobs.keys(), (id) => [id, 0]));

@@ -47,7 +47,7 @@ export async function verdict2Checks(known: Known): Promise<readonly Check[]> {
 const COMPARER_SHA256 = sha256Hex(new TextEncoder().encode(COMPARER));
 const EMPTY_SHA256 = sha256Hex(new Uint8Array());
 
-/** A job of a test that does not hold. */
+/** Says that a job of a test does not hold. */
 class Mismatch extends Error {}
 
 class Examiner {
@@ -95,7 +95,7 @@ class Examiner {
     });
   }
 
-  /** Words, points and groups, computed again. Only what the judge compared itself is taken from it. */
+  /** Computes words, points and groups again. It takes from the verdict only what the judge itself compared. */
   scoreChecks(): readonly Check[] {
     const { tests, groups, program, accepted, points, points_max } = this.#known.verdict;
     const plan = groups.map((group) => ({ ...group, points: group.points_max }));
@@ -139,7 +139,7 @@ class Examiner {
     return end;
   }
 
-  /** A run that starved is repeated once, and no other one is. */
+  /** Requires that a starved run was repeated once, and no other run was. */
   async #checkRepeat(name: string, test: TestResult2, last: { readonly job: Attested; readonly end: JobEnd }) {
     if (test.starved === null) {
       if (starved(last.end))
@@ -178,7 +178,7 @@ class Examiner {
     this.#sameForAll(receipt, 'its checker was another program');
   }
 
-  /** The interactor talked to the run of this test, and had its input and its expected output. */
+  /** Requires that the interactor talked to the run of this test, and had its input and its expected output. */
   #checkInteractor(test: TestResult2, receipt: Attested['receipt']): void {
     const { role, peer } = receipt['interaction'] as Readonly<Record<string, unknown>>;
     if (role !== 'interactor' || peer !== test.run?.job_id)
@@ -206,7 +206,7 @@ class Examiner {
       throw new Mismatch('its validator read another input');
   }
 
-  /** The product that a program of the grader started was built from its own source. */
+  /** Requires that the product that a program of the grader started was built from its own source. */
   async #checkProduct(name: string, receipt: Attested['receipt']): Promise<void> {
     const build = startedBy(receipt);
     if (build === undefined) return;

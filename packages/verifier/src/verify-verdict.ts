@@ -37,7 +37,7 @@ const NOTICE =
   'This shows that the program of this digest was run once for each test, in a job of its own, and that the verdict ' +
   'follows from what those jobs did and from the expected outputs with these digests. It does not show the tests themselves.';
 
-/** Where a directory of a verdict has it, the export of its judge, and those of all other jobs. */
+/** Where the directory of a verdict has the verdict, the export of its judge, and those of all other jobs. */
 export const VERDICT_DIRECTORY = { verdict: 'verdict.json', judge: 'judge', jobs: 'jobs' } as const;
 
 /** The judges that are known, by the digests of their programs, and the form of what each writes. */
@@ -89,7 +89,7 @@ function verdictFileCheck({ receipt }: Attested, bytes: Uint8Array<ArrayBuffer>)
   );
 }
 
-/** A judge that is known made the form. The parts that it passes on are checked if they have a form of their own. */
+/** A known judge wrote the form. The parts that it passes on are checked if they have a form of their own. */
 function parseVerdict(bytes: Uint8Array<ArrayBuffer>, known: string | undefined): Verdict | Verdict2 | null {
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused' || !isJsonObject(json.value)) return null;
@@ -125,8 +125,8 @@ function testProblem(test: TestResult, run: Attested, code: string | null): stri
 }
 
 /**
- * The verdicts that a test may have after this end. One that ended well has several, since the expected output is not
- * known here. Of a program whose compiler met a limit nothing is known.
+ * The verdicts that a test may have after this end. One that ended well has several, since the expected output is not known here.
+ * Nothing is known of a program whose compiler met a limit.
  */
 function endings(run: Attested): readonly TestVerdict[] {
   const { terminal_reason, exit_code } = run.receipt;

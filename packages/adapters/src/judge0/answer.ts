@@ -18,7 +18,7 @@ const DEFAULT_FIELDS = ['stdout', 'time', 'memory', 'stderr', 'token', 'compile_
 export interface Asked {
   readonly token: string;
   readonly form: TextForm;
-  /** As the query spells them; undefined for the usual ones. */
+  /** The fields, as the query spells them; undefined for the usual ones. */
   readonly fields: string | undefined;
   /** The outcome of the submission, if the caller has it already. */
   readonly ran?: Ran;

@@ -31,7 +31,7 @@ export function statusNumbered(id: StatusNumber): Judge0Status {
 
 const BY_SIGNAL: Readonly<Record<string, StatusNumber>> = { SIGSEGV: 7, SIGXFSZ: 8, SIGFPE: 9, SIGABRT: 10 };
 
-/** Judge0 has no status for memory: it is an error of another kind there too, and the message says which. */
+/** Judge0 has no status for memory either: it calls this another runtime error, and its message names the reason. */
 export function statusOf(
   { kind, stage, exitCode, signal, stdout, truncated }: Ended,
   expectedDigest: string | null,

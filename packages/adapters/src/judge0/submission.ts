@@ -1,4 +1,4 @@
-/** A submission in Judge0's form, as a program of ours. */
+/** Reads a submission in Judge0's form as a program of ours. */
 import { isBuildOption, isCompiled, type Language } from '@vouchbox/protocol/vocabulary';
 import { type AdapterError, unsupported } from '../adapter-error.ts';
 import type { OfferedLanguage } from '../languages.ts';
@@ -9,7 +9,7 @@ import { outputDigest } from './token.ts';
 
 export interface Judge0Submission {
   readonly program: Program;
-  /** Null if it is the number that the list has for the language. */
+  /** The number that the caller gave; null if it is the one that the list has for the language. */
   readonly languageNumber: number | null;
   readonly expectedDigest: string | null;
 }
@@ -70,7 +70,7 @@ function refuseUnsupported(body: Body): void {
 }
 
 const OPTIONS = 'compiler_options';
-/** As long as there. */
+/** The same bound as Judge0's. */
 const optionsCharsMax = 512;
 
 /** The service decides which options a compiler takes; others are refused as Judge0 refuses them. */
@@ -111,7 +111,7 @@ function decoded(text: string, form: TextForm): string {
   return form === 'plain' ? text : Buffer.from(text, 'base64').toString();
 }
 
-/** Words as a shell splits them, with its quotes and nothing else of it. */
+/** Splits a line into words as a shell does. It knows the shell's quotes and nothing else. */
 function wordsOf(line: string): string[] {
   const pieces = line.match(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g) ?? [];
   return pieces.map((piece) =>

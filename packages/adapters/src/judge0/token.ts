@@ -1,7 +1,7 @@
 /**
  * A Judge0 token. If nothing else must be remembered, it is the UUID in the id of the job, which is as long as a token of Judge0.
  * Else it is the id with the values that Judge0 would have stored beside it: the language's number as the caller gave it, if it
- * is not the usual one, and a digest of the output that the caller expects. So an adapter keeps nothing, and any of them answers
+ * is not the usual one, and a digest of the output that the caller expects. So an adapter keeps nothing, and any adapter answers
  * for every job. The program never sees the expected output.
  */
 import { createHash } from 'node:crypto';
@@ -9,7 +9,7 @@ import { AdapterError } from '../adapter-error.ts';
 
 export interface Token {
   readonly job_id: string;
-  /** Null for the number that the list of languages has for the job's. */
+  /** Null if it is the number that the list has for the job's language. */
   readonly languageNumber: number | null;
   /** Null if the caller expects no particular output. */
   readonly expectedDigest: string | null;

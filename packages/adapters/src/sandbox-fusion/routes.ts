@@ -23,7 +23,7 @@ const NAMES: Readonly<Record<Language, readonly string[]>> = {
   cpp: ['cpp'],
 };
 
-/** The names that its files have there; they matter only beside other files. */
+/** SandboxFusion's name for the file with the code; it matters only beside other files. */
 const MAIN_FILES: Readonly<Partial<Record<Language, string>>> = {
   python: 'main.py',
   node: 'main.js',

@@ -9,7 +9,7 @@ export interface Draft {
   readonly language: string;
   readonly code: string;
   readonly stdin: string;
-  /** Bytes that are stdin as long as no text is typed. */
+  /** The bytes that stdin has while no text is typed. */
   readonly namedStdin: NamedStdin | null;
   /** One argument a line. */
   readonly args: string;
@@ -21,19 +21,19 @@ export interface Draft {
   readonly large: string;
   /** The path by which all of stdout comes back. */
   readonly stdout: string;
-  /** Libraries are among them, as the service stores them. */
+  /** Input files, and libraries as the service stores them. */
   readonly files: readonly (InputFile | UploadedFile | OutputFile)[];
   /** Null: the default of the service. */
   readonly runtime: string | null;
   readonly minimum_isolation: IsolationClass | null;
-  /** Limits that the host must hold, as another submission named them. */
+  /** Limits that the host must enforce, as another submission named them. */
   readonly enforced: readonly LimitName[];
   /** Whether hash seeds are fixed. */
   readonly reproducible: boolean;
   /** Null: the default. */
   readonly limits: Readonly<Record<LimitName, number | null>>;
   readonly tools: readonly DraftTool[];
-  /** Another submission's members about its tools, as long as there are some. */
+  /** Members about tools of another submission; they are sent if the draft has tools. */
   readonly toolTerms: Pick<JobSubmission, 'tool_limits' | 'tool_principals'>;
 }
 
@@ -147,7 +147,7 @@ function toolOf({ name, description, ...schemas }: DraftTool): Tool {
   return { name, ...(description !== '' && { description }), ...read };
 }
 
-/** A text that cannot be sent as JSON is sent as text, and refused with its place. */
+/** A text that cannot be sent as JSON is sent as text, and the service refuses it with its place. */
 function schemaIn(text: string): unknown {
   const typed = typedJson(text);
   return 'value' in typed ? typed.value : text;

@@ -1,7 +1,7 @@
 /**
- * The input of the playground. It is kept in memory until the person signs out: another view, another key or a service that is
- * gone do not lose it. It is in no storage: programs, variables and input can hold secrets. The browser asks before a reload
- * loses it.
+ * The input of the playground. It is kept in memory until the person signs out: another view, another key or a lost service does
+ * not discard it. It is in no storage, because programs, variables and input can hold secrets. The browser asks before a reload
+ * discards it.
  */
 import type { JobSubmission } from '@vouchbox/client';
 import { kept } from '../kept.ts';
@@ -38,7 +38,7 @@ const EMPTY: Draft = {
 
 const draft = kept(EMPTY);
 export const useDraft = draft.use;
-/** The job that was made of the draft last. */
+/** The last job that was made from the draft. */
 export const ran = kept<string | null>(null);
 
 export function editDraft(edit: Partial<Draft>): void {
@@ -58,7 +58,7 @@ export function chooseLanguage(language: string): void {
   editDraft({ language, ...(isSample && { code: sampleOf(language) }), runtime: null });
 }
 
-/** Puts a submission in place of the draft. */
+/** Replaces the draft with a submission. */
 export function openDraft(submission: JobSubmission): void {
   draft.set(draftOf(submission));
 }

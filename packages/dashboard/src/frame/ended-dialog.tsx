@@ -1,4 +1,4 @@
-/** Says that the key is no longer taken, and asks for another. What is below it stays as it was. */
+/** Says that the service no longer accepts the key, and asks for another. The view below it stays as it was. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Modal } from '../parts/modal.tsx';
 import type { Session } from '../session/session.ts';

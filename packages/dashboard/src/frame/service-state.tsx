@@ -4,7 +4,7 @@ import { useSyncExternalStore } from 'react';
 import type { Tone } from '../parts/notice.tsx';
 import { useCaller } from '../session/session.ts';
 
-/** Milliseconds between two questions while the page is seen. */
+/** Milliseconds between two questions while the page is visible. */
 const askedMilliseconds = 10_000;
 
 export function ServiceState() {

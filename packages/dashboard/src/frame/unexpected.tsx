@@ -1,4 +1,4 @@
-/** What is shown in place of a view that failed. The navigation still works, and another view is tried again. */
+/** Says that a view failed. The navigation still works, and opening another view tries again. */
 import { Component, type ReactNode } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';

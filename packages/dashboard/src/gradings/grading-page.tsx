@@ -1,4 +1,4 @@
-/** One grading: its programs, what was said of each, and its tests. */
+/** One grading: its programs, the verdict on each, and its tests. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { GradingDetail } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';

@@ -21,7 +21,7 @@ export function GradingsPage() {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
     enabled: isLive,
-    // Who reads older ones would have every page read again.
+    // For a reader of older gradings, every page would be read again.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : againMilliseconds),
   });
   const gradings = data?.pages.flatMap(({ items }) => items) ?? [];

@@ -14,7 +14,7 @@ import { endWords } from '../words/end-words.ts';
 export interface ShownVerdict {
   /** The job that compiled the program, and how it ended. */
   readonly build: { readonly job_id: string; readonly end: string } | null;
-  /** Empty if the tests stand in no groups of the grader's. */
+  /** Empty if the grader put the tests in no groups. */
   readonly groups: readonly GroupResult[];
   readonly tests: readonly ShownTest[];
 }
@@ -29,7 +29,7 @@ export interface ShownTest {
   readonly points_max: number;
   /** The usage of the program alone; null if the verdict does not state it. */
   readonly took: Pick<NonNullable<TestResult2['run']>, 'cpu_ms' | 'wall_ms' | 'memory_peak_bytes'> | null;
-  /** The jobs that ran for it, by their role. */
+  /** The jobs that ran for the test, by their role. */
   readonly jobs: readonly (readonly [did: string, job_id: string])[];
 }
 
@@ -80,7 +80,7 @@ const WHYS: Partial<Record<TestVerdict2, Why>> = {
   skipped: ({ group }, { groups }) => skippedWords(group, groups),
 };
 
-/** A group whose tests are all left out needs others; else a test of its own ended it. */
+/** A group whose tests were all skipped needs a group that failed; otherwise one of its own tests ended it. */
 function skippedWords(group: string, groups: readonly GroupResult[]): string {
   const needed = groups.find(({ name }) => name === group)?.after ?? [];
   const failed = groups.find(({ name, passed }) => needed.includes(name) && !passed);
@@ -100,5 +100,5 @@ function endOf({ terminal_reason, exit_code }: Pick<JobRecord, 'terminal_reason'
   return endWords({ ...ENDED, terminal_reason: reason, exit_code });
 }
 
-/** Of a job in a verdict no more is known. */
+/** A verdict says no more of a job. */
 const ENDED = { status: 'failed', signal: null, duration_ms: null, cancellation_requested: false } as const;

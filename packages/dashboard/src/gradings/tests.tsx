@@ -1,4 +1,4 @@
-/** The tests of a program: as its verdict has them, or as far as they have run. */
+/** The tests of a program, from its verdict, or those that have ended so far. */
 import { useQuery } from '@tanstack/react-query';
 import type { GradingDetail } from '@vouchbox/client';
 import { verdictBytes } from '@vouchbox/evidence';
@@ -107,7 +107,7 @@ function Took({ took }: Pick<ShownTest, 'took'>) {
   );
 }
 
-/** By what they did: an id is long, and its job's page has it. */
+/** Links to jobs, each named by what the job did: an id is long, and the job's page has it. */
 function Jobs({ jobs }: Pick<ShownTest, 'jobs'>) {
   if (jobs.length === 0) return '—';
   return (

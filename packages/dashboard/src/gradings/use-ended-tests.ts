@@ -15,7 +15,7 @@ export type EndedTests = ReadonlyMap<number, ReadonlyMap<string, EndedTest>>;
 /** Milliseconds between two updates of the view. */
 const tellMilliseconds = 250;
 
-/** @param isWanted whether the runs are shown: what is judged is read from its verdict */
+/** @param isWanted whether the runs are shown: those of a judged program are read from its verdict */
 export function useEndedTests(grading_id: string, isWanted: boolean): EndedTests {
   const { client, isLive } = useCaller();
   const [ended, setEnded] = useState<EndedTests>(new Map());

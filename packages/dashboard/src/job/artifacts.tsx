@@ -57,7 +57,7 @@ interface LargeOutputProps {
   readonly client: ServiceClient;
 }
 
-/** A file that comes by its digest, once somebody wants it. */
+/** A file that is fetched by its digest when somebody asks for it. */
 function LargeOutput({ output: { path, size_bytes, sha256 }, client }: LargeOutputProps) {
   const show = useToast();
   const fetched = useMutation({

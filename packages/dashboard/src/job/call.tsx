@@ -1,4 +1,4 @@
-/** One call of a tool: what was asked, and what became of it. Arguments and answers are text, whatever is in them. */
+/** One call of a tool, and what became of it. Arguments and answers are shown as text, whatever is in them. */
 import { printable, printableJson, printableText } from '@vouchbox/protocol/vocabulary';
 import { memo } from 'react';
 import { Folded } from '../parts/folded.tsx';

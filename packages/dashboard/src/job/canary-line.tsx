@@ -1,4 +1,4 @@
-/** What the canary found that the signed statement of a job names. */
+/** The findings of the canary that the signed statement of a job names. */
 import { useQuery } from '@tanstack/react-query';
 import { ServiceFailure } from '@vouchbox/client';
 import {

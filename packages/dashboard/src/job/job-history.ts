@@ -17,7 +17,7 @@ import { colourAfter } from './colours.ts';
 export type StepEvent = Exclude<KnownEvent, { readonly kind: StreamName }>;
 
 export interface OutputLine {
-  /** The number of the event that began it. */
+  /** The number of the event that began the line. */
   readonly seq: number;
   /** When that event was recorded. */
   readonly at: string;
@@ -79,9 +79,9 @@ export class JobHistory {
   readonly snapshot = (): HistorySnapshot => this.#snapshot;
 
   /**
-   * Follows the job until its history is over or the signal aborts. A connection that is lost is made again for as long as it
-   * takes. A refusal of the service ends it. The client returns only at the end of a history, which may be one without
-   * `finished`: asking for what comes after it would bring nothing, or the same again, as fast as the service answers.
+   * Follows the job until its history is over or the signal aborts. It connects again for as long as that takes, and ends if the
+   * service refuses. The client returns only at the end of a history, which may be one without `finished`: a request for more
+   * would bring nothing, or the same again, as fast as the service answers.
    */
   async follow(client: ServiceClient, signal: AbortSignal): Promise<void> {
     this.#error = null;

@@ -64,7 +64,7 @@ function useDetail(job_id: string, history: HistorySnapshot) {
   });
 }
 
-/** Events that change nothing of the detail before the end. */
+/** Events that do not change the detail before the job ends. */
 const BESIDE_STEPS: ReadonlySet<string> = new Set([
   'artifact',
   'large_output',

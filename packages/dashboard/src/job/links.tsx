@@ -1,4 +1,4 @@
-/** Links that need no account: makes, lists and ends them. The address of one is told once, and this page keeps it nowhere. */
+/** Links that need no account: makes, lists and ends them. An address is shown once, and this page keeps it nowhere. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { LinkList, LinkOptions } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';

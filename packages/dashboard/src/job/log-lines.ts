@@ -5,10 +5,10 @@ type Text = Pick<OutputLine, 'text'>;
 type Numbered = Pick<OutputLine, 'text' | 'number'>;
 
 const COLOURS = new RegExp(`${String.fromCharCode(0x1b)}\\[[\\d;]*m`, 'g');
-/** A fold that begins in a program's endless output is not sought to its end. */
+/** A fold in a program's endless output is followed only this far. */
 const foldLinesMax = 100_000;
 
-/** The places of the lines that have this text, in upper or lower case. Colours are no part of a text. */
+/** The places of the lines that contain this text, in upper or lower case. Colours do not count as text. */
 export function placesOf(lines: readonly Text[], sought: string): readonly number[] {
   if (sought === '') return [];
   const wanted = sought.toLowerCase();
@@ -37,7 +37,7 @@ export function canFold(lines: readonly Text[], place: number): boolean {
   return own !== null && next !== null && next > own;
 }
 
-/** The places that are shown where lines of these numbers are folded; null if all are. */
+/** The places that are shown if the lines of these numbers are folded; null if all are. */
 export function shownPlaces(lines: readonly Numbered[], folded: ReadonlySet<number>): readonly number[] | null {
   if (folded.size === 0) return null;
   const places: number[] = [];

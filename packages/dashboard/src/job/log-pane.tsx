@@ -28,7 +28,7 @@ const nearEndPixels = 30;
 interface LogPaneProps {
   readonly history: HistorySnapshot;
   readonly lines: readonly OutputLine[];
-  /** The places of the lines that have what is sought. */
+  /** The places of the lines that contain the sought text. */
   readonly places: readonly number[];
   readonly view: LogView;
   readonly onFold: (folded: ReadonlySet<number>) => void;
@@ -97,7 +97,7 @@ export function LogPane({ history, lines, places, view, onFold, linked, onLink }
 function useFollowing(pane: RefObject<HTMLElement | null>, pixels: number, beginsAtEnd: boolean) {
   const isAtEnd = useRef(beginsAtEnd);
   const lastTop = useRef(0);
-  // At once and not by the list, which goes on scrolling for a while: nobody could leave the end meanwhile.
+  // The pane jumps to the end: the list would scroll for a while, and nobody could leave the end meanwhile.
   useLayoutEffect(() => {
     if (pane.current !== null && isAtEnd.current && pixels > 0) pane.current.scrollTop = pane.current.scrollHeight;
   }, [pane, pixels]);
@@ -131,7 +131,7 @@ interface LineHeadProps {
   readonly children: ReactNode;
 }
 
-/** The number of a line, as a link to it, and when it came. They are no stops of the Tab key: there may be thousands. */
+/** The number of a line, as a link to it, and when it came. The Tab key skips these links: there may be thousands. */
 function LineHead({ line: { number, at }, isTimed, onLink, children }: LineHeadProps) {
   return (
     <span className="output-head">
@@ -193,7 +193,7 @@ const Line = memo(({ line, sought }: { readonly line: OutputLine; readonly sough
   ));
 });
 
-/** A text in which what is sought is marked. */
+/** A text with each place of the sought text marked. */
 function marked(text: string, sought: string): ReactNode {
   const lower = text.toLowerCase();
   // Some letters are longer in lower case: their places are not those of the text.

@@ -4,7 +4,7 @@ import { countOf } from '../words/amounts.ts';
 
 interface LogSearchProps {
   readonly sought: string;
-  /** The numbers of the lines that have it, ascending. */
+  /** The numbers of the lines that contain the text, ascending. */
   readonly numbers: readonly number[];
   /** The line that was turned to last. */
   readonly current: number | null;

@@ -1,4 +1,4 @@
-/** What is above a log: how it is shown, and what can be done with it. */
+/** The tools above a log: how it is shown, and what can be done with it. */
 import { Toggle } from '@base-ui/react/toggle';
 import { ToggleGroup } from '@base-ui/react/toggle-group';
 import type { RefObject } from 'react';
@@ -75,7 +75,7 @@ interface SaveToolsProps {
   readonly lines: readonly OutputLine[];
   /** The number of the line that was turned to; null for none. */
   readonly linked: number | null;
-  /** What fills the screen. */
+  /** The element that can fill the screen. */
   readonly frame: RefObject<HTMLElement | null>;
 }
 

@@ -9,7 +9,7 @@ import type { HistorySnapshot } from './job-history.ts';
 
 interface MissingLibraryProps {
   readonly history: HistorySnapshot;
-  /** Takes one of the packs, where another run can have it. */
+  /** Called with one of the packs; absent where the person cannot choose a pack for another run. */
   readonly onChoose?: (pack: string) => void;
 }
 

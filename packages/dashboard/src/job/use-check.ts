@@ -1,4 +1,4 @@
-/** The check of a job's record, made once for all parts of its page: anew when other keys are pinned. */
+/** The check of a job's record, made once for all parts of its page, and again when other keys are pinned. */
 import { useQuery } from '@tanstack/react-query';
 import type { JobDetail } from '@vouchbox/client';
 import { usePinnedKeys } from '../session/pinned-keys.ts';

@@ -6,7 +6,7 @@ function lineInAddress(): number | null {
   return number === undefined ? null : Number(number);
 }
 
-/** The number of the line, null for none, and what turns to another. */
+/** The number of the line, null for none, and a function that turns to another. */
 export type TurnedLine = readonly [number | null, (number: number) => void];
 
 /** Another line replaces the one in the address: going back leads to the view before. */

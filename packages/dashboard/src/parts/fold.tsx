@@ -21,7 +21,7 @@ function setOpen(title: string, isOpen: boolean): void {
 
 /** Opens a fold and goes to it. */
 export function openFold(title: string): void {
-  // What is in it is there before it is scrolled to: the last fold of a page would end below the window.
+  // The content is drawn before the page scrolls to it: otherwise the last fold of a page would end below the window.
   flushSync(() => setOpen(title, true));
   const summary = document.querySelector<HTMLElement>(`[data-fold="${title}"]`);
   summary?.scrollIntoView({ block: 'start' });

@@ -10,7 +10,7 @@ window.addEventListener('popstate', () => {
 
 interface PageProps {
   readonly title: string;
-  /** Shown in place of the title, which is then only that of the window. */
+  /** Shown instead of the title, which then names only the window. */
   readonly heading?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;

@@ -16,7 +16,7 @@ const TONES: Readonly<Record<JobStatus, Tone>> = {
   error: 'bad',
 };
 
-/** Words beside those of a job. A verdict that is not here, such as `wrong_answer`, is bad news. */
+/** Words that are not statuses of a job. A verdict that is not here, such as `wrong_answer`, is bad news. */
 const OTHERS: Readonly<Record<string, Tone>> = {
   waiting: 'quiet',
   finished: 'good',

@@ -70,7 +70,7 @@ export function editorSetup({ language, onChange, onRun }: Setup & { readonly la
 }
 
 /**
- * Puts what is typed in place of a selection. Left to itself, Chromium joins the lines below the selection with a style in the
+ * Replaces a selection with what is typed. Left to itself, Chromium joins the lines below the selection with a style in the
  * markup, which the page's policy refuses, and says so in the console.
  */
 function typeOver(event: InputEvent, view: EditorView): boolean {

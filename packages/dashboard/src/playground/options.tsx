@@ -1,4 +1,4 @@
-/** What most runs leave as it is. It is open where something in it was given, so that nothing holds unseen. */
+/** The options that most runs leave as they are. They are open if one of them was given, so that none takes effect unseen. */
 import type { Capabilities } from '@vouchbox/client';
 import { useState } from 'react';
 import type { Draft } from '../draft/draft-submission.ts';
@@ -39,7 +39,7 @@ export function Options({ draft, capabilities }: OptionsProps) {
   );
 }
 
-/** What was given, by name. */
+/** The names of the options that were given. */
 function givenIn(draft: Draft): readonly string[] {
   const { args, env, large, stdout, minimum_isolation, reproducible, files, tools, limits, enforced } = draft;
   const given: readonly (readonly [isGiven: boolean, name: string])[] = [

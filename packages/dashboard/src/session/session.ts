@@ -6,7 +6,7 @@ import { createServiceClient, type ServiceClient, ServiceFailure, type Whoami } 
 import { sha256Hex } from '@vouchbox/evidence';
 import { kept } from '../kept.ts';
 
-/** Why a session has ended: its time was over, or the service no longer takes its key. */
+/** Why a session has ended: its time was over, or the service no longer accepts its key. */
 export type EndReason = 'expired' | 'refused';
 
 export type Session =
@@ -52,7 +52,7 @@ export function signOut(): void {
   change({ kind: 'signed-out' });
 }
 
-/** Ends the session if an error says that its key is no longer taken. */
+/** Ends the session if an error says that the service no longer accepts its key. */
 export function noticeRefusal(error: unknown): void {
   const present = session.get();
   if (!(error instanceof ServiceFailure) || error.code !== 'unauthorized' || present.kind !== 'signed-in') return;

@@ -1,4 +1,4 @@
-/** Metrics in Prometheus' text format, as far as the service writes it. */
+/** Reads metrics in the part of Prometheus' text format that the service writes. */
 
 export interface Series {
   readonly name: string;

@@ -127,7 +127,7 @@ function levelsOf(highest: number): readonly number[] {
   return Array.from({ length: Math.ceil(highest / step) + 1 }, (_, index) => index * step);
 }
 
-/** Round times, as the clock of the reader has them. */
+/** Round times of the reader's clock. */
 function marksOf(first: number, last: number, width: number) {
   const step =
     STEPS.find((size) => ((last - first) / size) * timeWidth <= width - before - after) ?? 2 * (last - first);

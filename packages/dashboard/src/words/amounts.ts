@@ -1,6 +1,6 @@
 /** Times, sizes and counts as people write them. */
 
-/** The reader's languages, as the browser was configured: its own may be another one. */
+/** The reader's languages, as the browser was configured. The browser's own language may be another one. */
 const LANGUAGES = [...navigator.languages];
 const CLOCK = new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'medium' });
 const TIME_OF_DAY = new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'medium' });

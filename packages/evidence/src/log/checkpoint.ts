@@ -42,7 +42,7 @@ export interface LogName {
   readonly tree: number;
 }
 
-/** The host and the tree of an origin `HOST/log/TREE`; null for another log's. */
+/** The host and the tree of an origin `HOST/log/TREE`; null for any other origin. */
 export function logNameOf(origin: string): LogName | null {
   const { host, tree } =
     /^(?<host>[A-Za-z0-9.-]+(?::\d{1,5})?)\/log\/(?<tree>[1-9]\d{0,8})$/.exec(origin)?.groups ?? {};
@@ -64,8 +64,8 @@ export function rekorIdOf({ key }: NoteKey): Hash {
 }
 
 /**
- * The key of a log, pinned for one of its trees, as the tree of this origin names it; null for another log's. A log that was
- * opened again has the same host and, unless its operator says otherwise, the same key.
+ * The key of a log, pinned for one of its trees, under the name that this origin's tree gives it; null for another log's origin.
+ * A log that was opened again has the same host and, unless its operator says otherwise, the same key.
  */
 export function treeKeyOf(pinned: NoteKey, origin: string): NoteKey | null {
   if (pinned.name === origin) return pinned;

@@ -1,7 +1,7 @@
 /**
  * The log's entry for a signed statement: the body of Rekor's type `dsse`, version 0.0.1, in canonical JSON (RFC 8785). It
  * follows from the stored envelope and the key, so the log keeps its hash alone. No other type may ever be added to a log with
- * heads in Rekor's form: a verifier in use takes another job's entry of type `hashedrekord` there.
+ * heads in Rekor's form: a verifier in use accepts another job's entry of type `hashedrekord` there.
  */
 import { sha256Hex } from '#sha256';
 import { encodeBase64 } from '../base64.ts';
@@ -12,7 +12,7 @@ import { type Hash, leafHash } from './tree.ts';
 
 export const LOG_ENTRY_KIND = { kind: 'dsse', version: '0.0.1' } as const;
 
-/** An envelope as it is stored, and the one of its signatures that the log is about. */
+/** An envelope as it is stored, and the signature in it that the log covers. */
 export interface SignedStatement {
   /** The stored bytes. */
   readonly bytes: Uint8Array;

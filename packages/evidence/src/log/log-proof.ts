@@ -1,7 +1,7 @@
 /**
  * The proof that a statement is in the log, as a file: its position, the hashes up to the root, and the signed head. It is
- * https://c2sp.org/tlog-proof; its `extra` line has the same head in Rekor's form. And the proof that one head's tree begins
- * with another's, in the form in which a witness is asked: https://c2sp.org/tlog-witness.
+ * https://c2sp.org/tlog-proof; its `extra` line has the same head in Rekor's form. This file also has the proof that one head's
+ * tree begins with another's, in the form that witnesses take: https://c2sp.org/tlog-witness.
  */
 import { decodeBase64, encodeBase64 } from '../base64.ts';
 import { type Refused, refused } from '../strict-json.ts';
@@ -59,7 +59,7 @@ export function logProofText(proof: {
   return `${lines.join('\n')}\n\n${proof.checkpoint}`;
 }
 
-/** That the tree of the checkpoint begins with the first `old` leaves of a tree that the reader knows. */
+/** The proof that the tree of the checkpoint begins with the first `old` leaves of a tree that the reader knows. */
 export interface Consistency {
   readonly old: number;
   readonly hashes: readonly Hash[];
@@ -112,9 +112,9 @@ function textOf(bytes: Uint8Array | null): string | null {
 
 /** The keys that a reader of the log pinned. */
 export interface LogKeys {
-  /** Of type `note`, named after the log's origin. */
+  /** The log's key, of type `note`, named after the log's origin. */
   readonly log: NoteKey;
-  /** Of type `cosignature`. */
+  /** The witnesses' keys, of type `cosignature`. */
   readonly witnesses: readonly NoteKey[];
 }
 
@@ -144,7 +144,7 @@ export async function verifyLogProof(proof: LogProof, leaf: Hash, keys: LogKeys)
     return { kind: 'failed', check: 'log_inclusion', reason: 'the statement is not where the proof says' };
   }
   const witnessed: Witnessed[] = [];
-  // Under two names a key is one witness, and that of the log is none.
+  // One key under two names counts as one witness, and the log's own key as none.
   const counted = new Set([keys.log.key.key_id]);
   for (const witness of keys.witnesses) {
     const time = await cosignedAt(checkpoint.note, witness);

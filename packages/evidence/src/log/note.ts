@@ -9,7 +9,7 @@ import { type PinnedKey, pinnedKeyOf, verifySignature } from '../public-key.ts';
 import { type Refused, refused } from '../strict-json.ts';
 import { equalHashes } from './tree.ts';
 
-/** The signed content of a key: a note as it is, or a checkpoint with the time at which a witness saw it. */
+/** What a key signs: a note as it is, or a checkpoint with the time at which a witness saw it. */
 export type NoteKeyType = 'note' | 'cosignature';
 
 const TYPE_BYTES: Readonly<Record<NoteKeyType, number>> = { note: 1, cosignature: 4 };
@@ -17,7 +17,7 @@ const TYPE_BYTES: Readonly<Record<NoteKeyType, number>> = { note: 1, cosignature
 export interface NoteKey {
   readonly name: string;
   readonly type: NoteKeyType;
-  /** Four bytes before each signature: a hint, and no digest to rely on. */
+  /** Four bytes before each signature: a hint, not a digest to rely on. */
   readonly hint: Uint8Array<ArrayBuffer>;
   readonly key: PinnedKey;
 }
@@ -43,7 +43,7 @@ const NAME = /^[^\s+\p{Cc}]+$/u;
 
 export type NoteKeyResult = { readonly kind: 'key'; readonly key: NoteKey } | Refused;
 
-/** The key of a name, of its raw bytes. */
+/** The key with this name and these raw bytes. */
 export function noteKey(name: string, type: NoteKeyType, raw: Uint8Array<ArrayBuffer>): NoteKeyResult {
   if (!NAME.test(name)) return refused('its name is empty, or has a space or a plus');
   const pinned = pinnedKeyOf(raw);
@@ -101,7 +101,7 @@ function signatureOf(line: string): NoteSignature | null {
   return { name, hint: bytes.slice(0, HINT_BYTES), bytes: bytes.slice(HINT_BYTES) };
 }
 
-/** `wrong`: a line names the key, and is no signature of it. */
+/** `wrong`: a line names the key, but is not a signature of it. */
 export type NoteVerdict = 'signed' | 'unsigned' | 'wrong';
 
 /** The lines that name a key. A note that is passed on need not have the others: anybody can add them. */

@@ -51,7 +51,7 @@ export function nodesOf({ start, end }: LeafRange): TreeNode[] {
   return nodes;
 }
 
-/** The hash of a range of a proof, such as a whole tree; of no leaves, that of nothing. */
+/** The hash of a range of a proof, such as a whole tree; for no leaves, the hash of nothing. */
 export function rangeHash(range: LeafRange, hashes: NodeHashes): Hash {
   const last = nodesOf(range).map(hashes);
   return last.length === 0 ? sha256Bytes() : last.reduceRight((right, left) => nodeHash(left, right));

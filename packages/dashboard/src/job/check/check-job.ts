@@ -10,7 +10,7 @@ interface Asked {
   readonly job_id: string;
   /** The caller's tenant. */
   readonly tenant: string;
-  /** None: the check says whether the record is whole, and nothing about who made it. */
+  /** If there are none, the check says whether the record is whole, and nothing about who made it. */
   readonly pinned: readonly PinnedKey[];
   readonly signal: AbortSignal;
 }
@@ -36,7 +36,7 @@ export async function checkJob(asked: Asked): Promise<CheckedRecord> {
   return answer.checked;
 }
 
-/** Starts a thread that is given a job, and answers once. */
+/** Starts a thread, gives it a job, and returns its one answer. */
 export async function askThread(signal: AbortSignal, giveAll: (give: Give) => Promise<void>): Promise<CheckAnswer> {
   const worker = new Worker(new URL('./check-worker.ts', import.meta.url), { type: 'module' });
   try {
@@ -97,7 +97,7 @@ export async function readSigned(read: Read, detail: JobDetail): Promise<SignedR
   };
 }
 
-/** The key that the export names, for comparison. A service knows only its present one, so a pinned one comes first. */
+/** The key that the export names, for comparison. A service knows only its present key, so a pinned key comes first. */
 async function signerOf({ attestation }: JobDetail, { client, pinned, signal }: Read): Promise<string> {
   const known = pinned.find(({ key_id }) => key_id === attestation.key_id);
   return known?.pem ?? (await client.publicKey({ signal })).public_key_pem;

@@ -1,6 +1,6 @@
 /**
- * The results of the check of a job. With pinned keys it is that of `service-verify directory`: the same files are put together
- * from the service's answers, and none of them is trusted. Without, it is whether the record is whole.
+ * The results of the check of a job. With pinned keys it is the check of `service-verify directory`: the same files are made from
+ * the service's answers, and none of them is trusted. Without pinned keys it says whether the record is whole.
  */
 import { canonicalJson, decodeBase64, type ExportSource, exportFiles, type StoredReceipt } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
@@ -30,7 +30,7 @@ export interface SignedRecord
 /** One event of the chain, as it is drawn. */
 export type Link = Pick<JobEvent, 'seq' | 'kind' | 'event_hash'>;
 
-/** It is small, however long the history is: it goes from one thread to another. */
+/** The result of a check. It goes from one thread to another, and is small however long the history is. */
 export interface CheckedRecord extends Report {
   /** The number of all events. */
   readonly eventCount: number;

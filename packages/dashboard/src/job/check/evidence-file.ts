@@ -1,7 +1,7 @@
 /**
- * The file that a job is handed on in: an archive of its export, or the verify page with that archive behind it. The page is
- * there byte for byte, and a block of data follows it, which no browser runs: so the digest of the page can be compared with that
- * of the page which a service serves.
+ * The file that hands a job on: an archive of its export, or the verify page with that archive behind it. The page is there byte
+ * for byte, followed by a block of data that no browser runs. So its digest can be compared with that of the page which a service
+ * serves.
  */
 import { type ExportChoice, encodeBase64, exportFiles, sha256Hex } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
@@ -10,7 +10,7 @@ import { exportSource, type RecordToCheck, type SignedRecord } from './check-rec
 
 /** The data that the thread gets beside the events. */
 export interface RecordToExport extends SignedRecord, Omit<RecordToCheck, 'signed'>, ExportChoice {
-  /** Files that are known by their digests, as far as they are still stored, by their `sha256:…`. */
+  /** The files that are named by digest and still stored, by their `sha256:…`. */
   readonly blobs: ReadonlyMap<string, Uint8Array>;
   /** The bytes of the verify page; null for an archive alone. */
   readonly page: Uint8Array<ArrayBuffer> | null;
@@ -19,10 +19,10 @@ export interface RecordToExport extends SignedRecord, Omit<RecordToCheck, 'signe
 /** A multiple of three, so that the pieces are one base64 text together. */
 const pieceBytes = 3 * 2 ** 20;
 
-/** The first day that the format has: equal files make equal archives. */
+/** The first day that the format can state, whenever an archive is made: equal files make equal archives. */
 const FIRST_DAY = new Date(1980, 0, 1);
 
-/** @throws ExportFailure if what the service gave is no export */
+/** @throws ExportFailure if the service's answers make no export */
 export function evidenceFile(events: readonly JobEvent[], { page, program, blobs, ...record }: RecordToExport): Blob {
   const files: Record<string, Uint8Array> = {};
   for (const [path, content] of exportFiles({ ...exportSource(events, record), blobs }, { program })) {

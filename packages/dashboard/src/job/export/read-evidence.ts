@@ -1,4 +1,4 @@
-/** Reads from the service all that the export of a job has, and has it made into one file in a thread of its own. */
+/** Reads everything for the export of a job from the service, and has a separate thread make one file of it. */
 import { type JobDetail, type OutputName, type ServiceClient, ServiceFailure } from '@vouchbox/client';
 import { decodeBase64, parsePublicKey } from '@vouchbox/evidence';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
