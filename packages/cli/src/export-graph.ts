@@ -13,7 +13,7 @@ export type ReadJob = <Result>(
 
 export interface WrittenJob {
   readonly job_id: string;
-  /** Every file of it in the directory. */
+  /** Every file of the job in the directory. */
   readonly files: readonly string[];
   /** Input files that are not stored any more. */
   readonly missing: readonly string[];

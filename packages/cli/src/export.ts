@@ -22,7 +22,7 @@ import { shellWord } from './terminal/shell-word.ts';
 
 export interface ExportOptions extends AccessOptions, JsonOption {
   readonly output?: string;
-  /** PEM of the public key that signed the job, if the service has replaced it since; of a graph, of all such keys. */
+  /** PEM of the public key that signed the job, if the service has replaced it since; for a graph, all such keys. */
   readonly publicKey?: readonly string[];
   readonly evidenceOnly?: true;
   /** Also exports every job that the job depends on. */
@@ -145,7 +145,7 @@ function tellDisclosed(jobs: readonly WrittenJob[]): void {
   }
 }
 
-/** A job is read from a service or from data, and this is known before anything is made. */
+/** Checks the options before anything is made: a job is read from a service or from data. */
 function checkSource({ url, dataDir, tenant }: ExportOptions): void {
   if (dataDir === undefined && tenant === undefined) return;
   if (url !== undefined) throw new UsageError('a job is exported from --url or from --data-dir, not from both');

@@ -38,7 +38,7 @@ export interface GradeCommandOptions
   readonly compare: Comparison;
   /** The directory to make. */
   readonly output?: string;
-  /** Whether it may replace one that an earlier grading wrote. */
+  /** Whether the new directory may replace one that an earlier grading wrote. */
   readonly force?: true;
   readonly json?: true;
 }
@@ -95,7 +95,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   if (checker === undefined && interactor === undefined) noteOpenTests(tests);
   await noteCompiler(graded, service.client);
   note(`the judge was ${graded.job_id}`);
-  // After the verdict is shown: a full disk takes only the evidence.
+  // The verdict is shown first: a full disk loses only the evidence.
   if (options.report !== undefined) await writeReport(options.report, seen);
   if (place !== null) {
     await writeVerdict(place, graded, service.client);
@@ -143,7 +143,7 @@ async function noteCompiler({ verdict }: GradeResult, client: ServiceClient): Pr
   for (const line of stderr.trimEnd().split('\n').slice(0, compilerLinesMax)) note(`the compiler: ${line}`);
 }
 
-/** Says each limit that became another one, once. */
+/** Reports each limit that the service changed, once. */
 function clampNotes(asked: JobSubmission['limits'] = {}): (name: string, run: RunResult) => void {
   const said = new Set<string>();
   return (_name, { effective_limits }) => {
@@ -154,7 +154,7 @@ function clampNotes(asked: JobSubmission['limits'] = {}): (name: string, run: Ru
   };
 }
 
-/** The library reports the fault in a grading; here it was typed, or is in a file. */
+/** Words the library's error for the person who typed the faulty part, or has it in a file. */
 function rethrowInWords(error: unknown): never {
   if (error instanceof TypeError && error.name === 'GradingRefusal')
     throw new UsageError(error.message, { cause: error });

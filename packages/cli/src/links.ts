@@ -1,4 +1,4 @@
-/** `vouchbox link` and `vouchbox links`: the result of a job for somebody without a key, and how that ends. */
+/** `vouchbox link` and `vouchbox links`: links to the result of a job for people without a key. Makes, lists and ends them. */
 import type { Link, LinkOptions as WantedLink } from '@vouchbox/client';
 import { LINK_PART_NAMES, linkSecondsMax, linkSecondsMin, printable } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './failures/exit-code.ts';

@@ -68,7 +68,7 @@ async function compared(directory: string, options: ReproduceOptions, asked: Abo
   return report;
 }
 
-/** Never within the export, which has no foreign files. */
+/** The directory beside the export. It is never in the export, which may have no foreign files. */
 function beside(directory: string): string {
   const whole = resolve(directory);
   return `${join(relative('', dirname(whole)), basename(whole))}-reproduced`;

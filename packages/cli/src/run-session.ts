@@ -3,7 +3,7 @@ import type { JobSubmission, ProgramSession, StepOutcome } from '@vouchbox/clien
 import type { EventData, FoldedResult, JobEvent } from '@vouchbox/protocol';
 import { SESSION_FILES } from '@vouchbox/protocol/vocabulary';
 
-/** More than these are counted. */
+/** The most that are named; more are only counted. */
 const namedMax = 10;
 
 /** The program as the next step. */

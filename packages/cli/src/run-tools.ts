@@ -56,7 +56,7 @@ async function asValue(text: string): Promise<unknown> {
   return value;
 }
 
-/** The text of a stream; of one that has more, null if that ends it, and else its beginning. */
+/** The text of a stream. If it is too long, calls `tooMuch` and returns null; without `tooMuch`, returns its beginning. */
 async function readUpTo(stream: Readable, bytesMax: number, tooMuch?: () => void): Promise<string | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -118,7 +118,7 @@ function serviceNamedBy({ local, ...options }: RunOptions): ServiceAccess | null
   throw new UsageError('--local starts a service, and --url or --profile names another; give one of them');
 }
 
-/** A service of the run's own ends with it, and its sessions too. */
+/** A service that was started for the run ends with it, and so do its sessions. */
 function withoutSession({ session }: RunOptions): null {
   if (session === undefined) return null;
   throw new UsageError(
@@ -206,7 +206,7 @@ async function follow({ client, job_id, session, options }: Started, remarks: Re
   throw new Error('the history ended before the job did');
 }
 
-/** Within which walls and limits the program ran, as the other clients tell it. */
+/** The walls and limits within which the program ran, in the words of the other clients. */
 async function ranAs({ client, job_id }: Started, { effective }: Remarks) {
   const { effective_spec, networking, receipt_sha256 = null } = await client.detail(job_id);
   return { isolation_class: effective_spec?.isolation_class ?? null, networking, effective, receipt_sha256 };

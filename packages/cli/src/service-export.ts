@@ -20,7 +20,7 @@ const signatureTries = 30;
 /** The longest pause between two tries, even if the service asks for a longer one. */
 const pauseSecondsMax = 5;
 
-/** How often an uploaded file is asked for whose bytes break off. */
+/** How often an uploaded file is requested if its bytes break off. */
 const blobTries = 3;
 
 interface Reading extends CallOptions {

@@ -12,11 +12,11 @@ const OWN: ReadonlySet<string> = new Set(Object.values(VERDICT_DIRECTORY));
 
 export interface VerdictDirectory {
   readonly target: string;
-  /** Whether it may take the place of one that an earlier grading wrote. Nothing else is ever replaced. */
+  /** Whether it may replace a directory that an earlier grading wrote. Nothing else is ever replaced. */
   readonly force: boolean;
 }
 
-/** Before the grading: refuses a name that cannot be such a directory. @throws UsageError */
+/** Refuses a name that cannot be such a directory, before the grading. @throws UsageError */
 export async function checkVerdictDirectory({ target, force }: VerdictDirectory): Promise<void> {
   if (!(await isWritten(target))) return await checkNew(target);
   if (force) return;

@@ -38,7 +38,7 @@ export interface ProgramOptions {
   readonly runtime?: string | undefined;
   /** The weakest isolation that will do. */
   readonly minimumIsolation?: IsolationClass | undefined;
-  /** Limits that the host must enforce, and not only watch. */
+  /** Limits that the host must hold, and not only watch. */
   readonly enforced?: NonNullable<JobSubmission['requirements']>['enforced'] | undefined;
   readonly limits?: LimitsInput | undefined;
   /** The result of `upload` for an archive of packages, as `vouchbox libraries pack` writes it. */

@@ -15,7 +15,7 @@ export function addMcp(program: Command, version: string): void {
   const command = program
     .command('mcp')
     .description('the tools of a service for agents, over stdio (Model Context Protocol)')
-    .option('--http <port>', 'serve HTTP on this port of 127.0.0.1 in place of stdio; 0 takes any', port)
+    .option('--http <port>', 'serve HTTP on this port of 127.0.0.1 instead of stdio; 0 takes any', port)
     .option('--public-key <file...>', 'the keys that verify_job trusts', [])
     .option(
       '--tools-from <command or url>',

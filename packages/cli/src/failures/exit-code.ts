@@ -22,7 +22,7 @@ export const EXIT = {
   outOfMemory: 137,
 } as const;
 
-/** The exit codes of `vouchbox export`, which say at whom to look. docs/COMMAND.md. */
+/** The exit codes of `vouchbox export`, which say which side failed. docs/COMMAND.md. */
 export const EXPORT_EXIT = {
   ok: 0,
   /** Here: the directory could not be written. */
@@ -37,7 +37,7 @@ export const EXPORT_EXIT = {
   cancelled: 130,
 } as const;
 
-/** The exit codes of `vouchbox monitor`, as far as it ends by itself. docs/COMMAND.md. */
+/** The exit codes of `vouchbox monitor` if it ends by itself. docs/COMMAND.md. */
 export const MONITOR_EXIT = {
   ok: 0,
   failed: 1,

@@ -56,7 +56,7 @@ function refusalLine({ message, code, requestId }: ServiceFailure): string {
   return `${message} (${code}, request ${requestId ?? 'unknown'})${next === undefined ? '' : `; ${next}`}`;
 }
 
-/** That no usable answer came, and why. */
+/** Says that no usable answer came, and why. */
 export function transportLine(error: TransportFailure): string {
   return `${error.message}${causeOf(error)}`;
 }
@@ -71,7 +71,7 @@ function causeOf({ cause }: Error): string {
   if (codeOf(known) === 'ECONNREFUSED') {
     return `: ${known.message || 'connect ECONNREFUSED'}; is \`vouchbox serve\` running there?`;
   }
-  if (NOT_TLS.has(String(codeOf(known)))) return ': nothing speaks TLS there; try http:// in place of https://';
+  if (NOT_TLS.has(String(codeOf(known)))) return ': nothing speaks TLS there; try http:// instead of https://';
   const isWithoutLoopback = codeOf(known) === 'ENETUNREACH' && known.message.includes(' 127.');
   return `: ${known.message}${isWithoutLoopback ? '; `ip link set lo up`, as root, starts the loopback' : ''}`;
 }
@@ -80,7 +80,7 @@ function codeOf(error: Error): unknown {
   return 'code' in error ? error.code : undefined;
 }
 
-/** Recognised by name, as those below: the verifier has another class, which most commands do not load. */
+/** Recognises the error by name, as below: the verifier has another class, which most commands do not load. */
 function isUsageError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'UsageError';
 }

@@ -13,7 +13,7 @@ import type { NewDirectory } from './new-directory.ts';
 
 /** A job that can be exported. Its uploaded files have up to 64 MiB together, and are read one at a time, in pieces. */
 export interface ExportOrigin {
-  /** Without its uploaded files. */
+  /** The source without the job's uploaded files. */
   readonly source: ExportSource;
   /**
    * Gives an uploaded file, by its `sha256:…`, to a reader. A reader that got a part of it may be called again. Null if the
@@ -93,7 +93,7 @@ export function exportFilesOf(source: ExportSource, choice: ExportChoice): Map<s
   }
 }
 
-/** Every file that is known by its digest alone, as if it were stored: how large it is shows when it is read. */
+/** Every file that is named only by its digest, as if it were stored. Its size shows when it is read. */
 function namedBlobs({ requested_spec, receipt_json }: ExportSource): Map<string, FileDigest> {
   const { large_outputs = [] } = (JSON.parse(receipt_json) ?? {}) as Partial<Receipt>;
   const named = [

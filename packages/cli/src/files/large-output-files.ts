@@ -8,7 +8,7 @@ import type { ServiceClient } from '@vouchbox/client';
 import type { ArtifactRecord, FoldedResult } from '@vouchbox/protocol';
 import type { WantedOutput, WrittenOutput, WrittenOutputs } from './output-files.ts';
 
-/** Writes each that came back. A file that is not whole is removed again. */
+/** Writes each large output that came back. A file that is not whole is removed again. */
 export async function fetchOutputs(
   wanted: readonly WantedOutput[],
   records: readonly ArtifactRecord[],
@@ -49,7 +49,7 @@ export async function fetchStdout(
 async function fetchTo(file: string, sha256: string, client: Pick<ServiceClient, 'downloadPieces'>): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   try {
-    // It ends with an error unless all of it has come and has its digest.
+    // The pieces end with an error unless all of the file has come and has its digest.
     await pipeline(
       await client.downloadPieces(`sha256:${sha256}`, { hash: createHash('sha256') }),
       createWriteStream(file),

@@ -6,7 +6,7 @@ import { CommandFailure } from '../failures/command-failure.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { taken } from './new-file.ts';
 
-/** A directory that is not there yet under its own name. */
+/** A directory that does not have its own name yet. */
 export interface NewDirectory {
   /**
    * Writes a file that arrives at once or in pieces, and returns its size and digest. A file that breaks off leaves nothing.
@@ -40,7 +40,7 @@ export async function writeDirectory<Result>(
   }
 }
 
-/** The same in place of a directory that is there, which stays as it is until the new one is whole. */
+/** Like `writeDirectory`, but replaces an existing directory, which stays as it is until the new one is whole. */
 export async function replaceDirectory<Result>(
   target: string,
   fill: (directory: NewDirectory) => Promise<Result>,
@@ -60,7 +60,7 @@ export async function replaceDirectory<Result>(
   return filled;
 }
 
-/** Before work that ends in such a directory: refuses a name that cannot be one. @throws UsageError */
+/** Refuses a name that cannot be a new directory, before the work whose results go there. @throws UsageError */
 export async function checkNew(target: string): Promise<void> {
   if (await stat(target).catch(() => null)) throw taken(target, '--output');
   const parent = await stat(dirname(target)).catch(() => null);

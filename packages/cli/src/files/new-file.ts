@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { UsageError } from '../failures/usage-error.ts';
 
 /**
- * @param option where another name can be given, if that is an option
- * @throws UsageError if there is something of that name, or it cannot be made
+ * @param option the option that can give another name, if there is one
+ * @throws UsageError if something has that name already, or the file cannot be made
  */
 export function writeNew(file: string, content: string | Uint8Array, option?: string): void {
   try {

@@ -12,7 +12,7 @@ const NAME_BYTES_MAX = 100;
 const LAST = Buffer.alloc(2 * BLOCK);
 
 interface Found {
-  /** Below the root. */
+  /** The path below the root. */
   readonly path: string;
   readonly kind: 'file' | 'directory';
   readonly mode: number;
@@ -21,7 +21,7 @@ interface Found {
 
 /**
  * Writes the archive into a new file.
- * @throws UsageError for what no cell would unpack, and if the file is there
+ * @throws UsageError for what no cell would unpack, and if the file exists
  */
 export async function writeArchive(root: string, file: string): Promise<void> {
   const found = [...below(root)];
@@ -68,7 +68,7 @@ async function* entries(root: string, found: readonly Found[]): AsyncGenerator<U
   yield LAST;
 }
 
-/** As GNU tar writes it. */
+/** A long name, as GNU tar writes it. */
 function* longName(name: Buffer): Generator<Uint8Array> {
   const size = name.length + 1;
   yield header(Buffer.from('././@LongLink'), { kind: 'L', mode: 0o644, size });

@@ -1,6 +1,6 @@
 /**
- * `vouchbox libraries`: puts packages of pip or npm, as a lock names them, into the archive that a cell unpacks before a
- * program, and uploads it. Neither runs code of a package.
+ * `vouchbox libraries`: puts packages of pip or npm, as a lock names them, into the archive that a cell unpacks before a program,
+ * and uploads it. Neither step runs code of a package.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -68,7 +68,7 @@ function directoryOfPackages(directory: string): string {
 }
 
 function wheels(file: string, scratch: string, version: string | null): string {
-  // Under the name of the caller's file, which pip's messages have.
+  // The copy has the name of the caller's file, because pip's messages show it.
   const directory = join(scratch, 'requirements');
   mkdirSync(directory);
   checked(file, HASHED, (text) => writeFileSync(join(directory, basename(file)), checkRequirements(text)));

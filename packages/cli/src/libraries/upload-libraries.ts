@@ -29,7 +29,7 @@ async function fileAt(path: string): Promise<Blob> {
   }
 }
 
-/** What was spoilt on its way is found here, before a cell refuses it. @throws UsageError */
+/** Finds a damaged archive here, before a cell refuses it. @throws UsageError */
 async function checkWhole(path: string): Promise<void> {
   const nowhere = new Writable({ write: (_piece, _encoding, done) => done() });
   try {

@@ -8,7 +8,7 @@ export interface ServedBy {
   readonly profile: string | null;
   /** The path of the command. It is absolute: a program starts its servers in any directory, with any PATH. */
   readonly command: string;
-  /** Its further members. */
+  /** Options of the command. */
   readonly options: readonly string[];
 }
 

@@ -13,7 +13,7 @@ export interface ServerParts {
   readonly client: ServiceClient;
   readonly version: string;
   readonly pinned: PinnedKeys;
-  /** Those whose libraries the description of `run_code` names. */
+  /** The packs whose libraries the description of `run_code` names. */
   readonly packs?: Packs;
   /** Tools of other servers, which programs may call. */
   readonly offered?: CallableTools;

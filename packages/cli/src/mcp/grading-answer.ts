@@ -1,4 +1,4 @@
-/** The answer of the tool `grade` about a grading: members for a program that reads it, and a short text of the same. */
+/** The answer of the tool `grade` about a grading: members for a program that reads it, and a short text that says the same. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type GradingDetail, type ServiceClient, TransportFailure } from '@vouchbox/client';
 import { verdictBytes } from '@vouchbox/evidence';
@@ -57,7 +57,7 @@ export const GradingAnswer = Type.Object({
 });
 export type GradingAnswer = Static<typeof GradingAnswer>;
 
-/** Tests of a program that its answer has, and that its text has. */
+/** The most tests of a program in the members of an answer, and in its text. */
 const toldTestsMax = 100;
 const linesMax = 10;
 
@@ -118,7 +118,7 @@ const NOT_JUDGED = {
   tests_left_out: 0,
 };
 
-/** @throws TransportFailure `undecodable` if it is not the one that the grading names */
+/** @throws TransportFailure `undecodable` if the verdict is not the one that the grading names */
 async function readVerdict(
   client: ServiceClient,
   { job_id, verdict_sha256 }: NonNullable<Graded['verdict']>,
@@ -139,7 +139,7 @@ async function toldBuild(
   return { job_id, compiler, terminal_reason, stderr: text, stderr_left_out: leftOut };
 }
 
-/** As many as an answer has room for, in their order. Those that were not accepted say more than the others. */
+/** As many tests as an answer has room for, in their order. Tests that were not accepted go before others. */
 function mostTelling(tests: readonly TestResult2[]): readonly TestResult2[] {
   if (tests.length <= toldTestsMax) return tests;
   const ranked = [...tests].sort((one, other) => Number(isAccepted(one)) - Number(isAccepted(other)));

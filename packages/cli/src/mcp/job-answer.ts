@@ -87,7 +87,7 @@ export interface ToldJob
     Pick<JobDetail, 'terminal_reason' | 'signal' | 'networking'>,
     Pick<RunResult, 'isolation_class' | 'effective_limits'> {
   readonly receipt_sha256: string | null;
-  /** Only of a run that asked for it. */
+  /** Present only for a run that asked for it. */
   readonly promise?: RunResult['promise'];
 }
 

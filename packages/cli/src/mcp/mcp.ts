@@ -19,7 +19,7 @@ import { packsOf } from './job-answer.ts';
 import { checkAllowed, openOfferedTools, type ToolsFromOptions } from './tools-from/offered-tools.ts';
 
 export interface McpOptions extends AccessOptions, JsonOption, ToolsFromOptions {
-  /** Serves HTTP on this port of loopback in place of stdio. */
+  /** Serves HTTP on this port of loopback instead of stdio. */
   readonly http?: number;
   /** Files with PEM keys that results must be signed by. */
   readonly publicKey: readonly string[];
@@ -54,7 +54,7 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
   await using server = await openHttpServer({
     port: options.http,
     clientFor: (apiKey) => createServiceClient({ baseUrl: service.url, apiKey }),
-    // Without packs: a server is made for each request, and a run shall be one request to the service.
+    // No packs: a server is made for each request, and a run must be only one request to the service.
     serverFor: (client) => createServer({ client, version, pinned: keys }),
   });
   note('callers send a key of the service as Authorization: Bearer KEY');
@@ -77,7 +77,7 @@ export async function mcpConfiguration(program: ConfiguredProgram, options: McpO
   return EXIT.ok;
 }
 
-/** What this user lacks to run programs with the snippet. The settings' program is silent about that. */
+/** What this user lacks to run programs with the snippet. The program that reads the settings does not tell. */
 async function ofOwnCells(): Promise<string> {
   const { whyNeverCells } = await import('@vouchbox/server/administration');
   const why = whyNeverCells();
@@ -87,7 +87,7 @@ async function ofOwnCells(): Promise<string> {
     : `${start}, and you lack ${why.missing}: ${why.fix}; or name a service with --url or --profile`;
 }
 
-/** The options for its offer and its trusted keys. It starts in any directory, so files are named from the root. */
+/** The options for the snippet's tools and trusted keys. The command starts in any directory, so paths of files are absolute. */
 function passedOn(options: McpOptions): readonly string[] {
   const { toolsFrom, allowTool, publicKey } = options;
   checkAllowed(options);
@@ -122,7 +122,7 @@ function configured({ url, profile }: AccessOptions): { readonly url: string | n
   return { url: null, profile: named };
 }
 
-/** Until stdin ends, as clients end a server, or an interrupt comes. */
+/** Serves until stdin ends, which is how clients end a server, or an interrupt comes. */
 async function overStdio(factory: () => Promise<McpServer>, asked: AbortSignal): Promise<void> {
   const connection = serveStdio(factory, { onerror: (error) => note(error.message) });
   const ended = new Promise<void>((resolve) => process.stdin.once('end', resolve).once('close', resolve));

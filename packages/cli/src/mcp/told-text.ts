@@ -8,7 +8,7 @@ import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 
 const valueCharsMax = 4096;
 
-/** A value of others as a part of one line. */
+/** A foreign value as a part of one line. */
 export function told(value: string): string {
   return printable(value, valueCharsMax);
 }
@@ -47,7 +47,7 @@ export function cutText(text: string, charsMax = shownCharsMax): CutText {
   return { text: `${head}\n[${leftOut} characters left out]\n${tail}`, leftOut };
 }
 
-/** Without halves of a character at either end. */
+/** The text without half a character at either end. */
 function whole(text: string): string {
   const start = /^[\uDC00-\uDFFF]/.test(text) ? 1 : 0;
   const end = /[\uD800-\uDBFF]$/.test(text) ? text.length - 1 : text.length;

@@ -33,7 +33,7 @@ export function addTool<Input extends TSchema>(
   server.registerTool(name, about, (asked, context) => run(asked, context).catch(toolErrorOf));
 }
 
-/** The library says that there is an argument too many, and not which. */
+/** Names the unknown argument: the library says only that there is one too many. */
 function namingUnknown<T>(input: TSchema, checked: StandardSchemaWithJSON<T, T>): StandardSchemaWithJSON<T, T> {
   const standard = checked['~standard'];
   const validate = (value: unknown) => {

@@ -31,15 +31,15 @@ export interface LookOptions {
   readonly keys: LogKeys;
   /** The largest head that was seen; null for the first look. */
   readonly seen: Checkpoint | null;
-  /** Whether a later tree of the log is taken. */
+  /** Whether a later tree of the log is accepted. */
   readonly acceptReopened: boolean;
   readonly signal: AbortSignal;
 }
 
-/** A log that grows between its head and its proof is asked again, so often. */
+/** How often a log that grows between its head and its proof is asked again. */
 const triesMax = 5;
 
-/** @throws CommandFailure if the log does not answer, or shows no proof: that is seen, and proves nothing against it */
+/** @throws CommandFailure if the log does not answer or shows no proof: this is noticed, but proves nothing against the log */
 export async function lookAt(url: string, options: LookOptions): Promise<Look> {
   for (let tried = 1; tried < triesMax; tried++) {
     const look = await lookOnce(url, options);
@@ -50,7 +50,7 @@ export async function lookAt(url: string, options: LookOptions): Promise<Look> {
   return look;
 }
 
-/** The proof led to a later head than was shown, so it says nothing of that one. */
+/** The proof led to a later head than the one shown, so it says nothing about the one shown. */
 interface Grew {
   readonly kind: 'grew';
   readonly problem: string;
@@ -79,7 +79,7 @@ async function lookOnce(url: string, { keys, seen, acceptReopened, signal }: Loo
 
 const treeOf = (origin: string) => logNameOf(origin)?.tree ?? 0;
 
-/** An unseen log has no statement. */
+/** A log that was never seen counts as one without statements. */
 function firstOf({ log }: LogKeys): Pick<Checkpoint, 'origin' | 'size'> {
   return { origin: log.name, size: 0 };
 }
@@ -92,7 +92,7 @@ async function fine(head: Checkpoint, { witnesses }: LogKeys, text: string): Pro
   return { kind: 'fine', head, witnesses: signed.map(({ name }) => name), witnessedAt, text };
 }
 
-/** The head, or why it is no word of the log: its key, under the name of one of its trees, did not sign it. */
+/** The head, or why it is not the log's: the log's key, under the name of one of its trees, did not sign it. */
 export async function headOfLog(text: string, { log }: LogKeys): Promise<Checkpoint | string> {
   const parsed = parseCheckpoint(text);
   if (parsed.kind === 'refused') return parsed.reason;

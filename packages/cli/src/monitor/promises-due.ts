@@ -44,7 +44,7 @@ function promiseIn(file: string): AwaitedPromise {
   return { file, jobId, logOrigin, logKey, due: Date.parse(answerBy) / 1000 };
 }
 
-/** Keeps the head for each promise whose time was over when a witness saw it; those that still wait. A later tree answers too. */
+/** Keeps the head for each promise whose time was over when a witness saw it, and returns the others. A later tree counts. */
 export function keepDue(
   promises: AwaitedPromise[],
   { head, witnessedAt }: Pick<FineLook, 'head' | 'witnessedAt'>,

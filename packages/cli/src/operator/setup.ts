@@ -9,7 +9,7 @@ import {
 import { type JsonOption, note, printResult } from '../terminal/print.ts';
 
 export interface SetUpOptions extends JsonOption {
-  /** Instead of everything else: the profile by which AppArmor lets ordinary users make cells. */
+  /** Installs only the profile by which AppArmor lets ordinary users make cells. */
   readonly apparmor?: boolean;
 }
 

@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { StartError } from '@vouchbox/server/administration';
 
 export interface VmOptions {
-  /** Instead of printing the template. */
+  /** Starts the machine instead of printing the template. */
   readonly start?: true;
   /** The checkout that the machine gets a copy of. */
   readonly checkout?: string;
 }
 
 const NAME = 'vouchbox';
-/** From these sources, and from a package, which has the directory too. */
+/** The template beside these sources, or in a package, which has the directory too. */
 const TEMPLATES = ['../../../../deploy/lima.yaml', '../../deploy/lima.yaml'];
 const OWN_CHECKOUT = fileURLToPath(new URL('../../../..', import.meta.url));
 
@@ -35,7 +35,7 @@ function templateFor(checkout: string): string {
   }
   const file = TEMPLATES.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path));
   if (file === undefined) throw new StartError('deploy/lima.yaml is missing', { hint: 'install the package again' });
-  // A string of JSON is one of YAML.
+  // A JSON string is also a YAML string.
   return readFileSync(file, 'utf8').replace('"@CHECKOUT@"', () => JSON.stringify(checkout));
 }
 

@@ -1,6 +1,5 @@
 /**
- * Points as format 2025-09 has them: `secret` and each group below it has the most that it can count, and a validator may
- * give a part of what a test has of it.
+ * Points of format 2025-09: `secret` and each group below it have a maximum, and a validator may give a part of a test's points.
  */
 import type { Directories } from './directories.ts';
 import {
@@ -81,7 +80,7 @@ function requireOneLevel(counts: Counts, directories: Directories): void {
   if (total > mostOf(SECRET, directories)) throw uncounted(SECRET, 'groups that count more than all');
 }
 
-/** The groups that must pass before a group, by itself and as a part of `secret`. A sample that is not there is passed. */
+/** The groups that must pass before a group, by itself and as a part of `secret`. Missing samples count as passed. */
 function requiredBy(group: string, counts: Counts, directories: Directories): string[] {
   const names = [...counts.keys()];
   const said = [SECRET, group].flatMap((name) => directories.get(name)?.words('require_pass') ?? []);

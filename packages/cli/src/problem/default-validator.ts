@@ -37,7 +37,7 @@ function tolerancesOf(flags: readonly string[]): { absolute?: number; relative?:
   return floats;
 }
 
-/** Has the command line and the exit codes of every output validator. */
+/** The default validator as a program, with the command line and the exit codes of every output validator. */
 export const DEFAULT_VALIDATOR: PackageProgram = {
   name: 'the default output validator',
   language: 'python',

@@ -1,7 +1,7 @@
 /** Settings of the directories of tests: each directory inherits missing keys from the nearest directory above. */
 import type { Settings } from './yaml.ts';
 
-/** By the path below `data`, of those that have settings. */
+/** The settings of directories that have some, by the path below `data`. */
 export type Directories = ReadonlyMap<string, Settings>;
 
 /** Settings that hold in a directory, the nearest first. */

@@ -1,4 +1,4 @@
-/** The validators of a package, each as the one text that a job takes: local headers are put where they are included. */
+/** The validators of a package, each as one text, which is what a job takes: local headers are put where they are included. */
 import { basename, extname } from 'node:path';
 import type { Language } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from '../failures/usage-error.ts';

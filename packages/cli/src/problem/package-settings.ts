@@ -1,4 +1,4 @@
-/** What `problem.yaml` says, in each of the formats, and where the limit of time is in older packages. */
+/** Reads `problem.yaml` in each of the formats, and the time limit from where older packages have it. */
 import type { LimitName } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from '../failures/usage-error.ts';
 import type { ProblemTree } from './tree.ts';

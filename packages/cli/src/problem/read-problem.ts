@@ -63,7 +63,7 @@ async function plainProblem(path: string, compare: Comparison): Promise<Problem>
   };
 }
 
-/** A program judges all tests, which may talk with it, or a comparison each of them. */
+/** How tests are judged: all by one program, which may talk with the tested ones, or each by a comparison. */
 async function howJudged(
   tree: ProblemTree,
   settings: PackageSettings,
@@ -84,7 +84,7 @@ async function howJudged(
     : { tests: compared as Problem['tests'], checker: null, interactor: null };
 }
 
-/** Output validators have the command line and the exit codes that a checker may have, and an interactor. */
+/** The validator as a checker or an interactor, which may both have its command line and exit codes. */
 function validatorOf({ language, code }: PackageProgram): Checker {
   return { language, code, codes: 'kattis' };
 }

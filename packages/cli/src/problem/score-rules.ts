@@ -22,7 +22,7 @@ export interface ScoreRules {
   scoreOf(group: string, counts: Counts): Score;
   /** Whether the first test that wins nothing ends the group. */
   stops(group: string): boolean;
-  /** The groups of which all tests must be accepted before it. */
+  /** The groups whose tests must all be accepted before it. */
   after(group: string, counts: Counts): string[];
 }
 

@@ -77,7 +77,7 @@ async function walk({ root, at, prefix, files }: Walk): Promise<void> {
   }
 }
 
-/** A device or a pipe is no file, and what became a link since is not followed. */
+/** Reads a plain file. It refuses a device or a pipe, and does not follow a file that has become a link. */
 async function readRegular(real: string, name: string): Promise<Buffer> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(real, flags).catch((error: Error) => refuse(name, error));

@@ -14,7 +14,7 @@ export class Settings {
     this.#values = values;
   }
 
-  /** @throws UsageError if the text is no mapping in YAML */
+  /** @throws UsageError if the text is not a YAML mapping */
   static of(file: string, text: string): Settings {
     if (text.length > textMax) throw new UsageError(`${file} is longer than a settings file may be`);
     const value = parsed(file, text) ?? new Map();
@@ -60,7 +60,7 @@ export class Settings {
     return value instanceof Map ? new Settings(`${this.#file}: ${key}`, value) : this.#refuse(key, 'a mapping');
   }
 
-  /** Its first text, if a text can be given in several languages. */
+  /** The first text of a key whose text can be given in several languages. */
   named(key: string): string | undefined {
     if (!this.isMap(key)) return this.text(key);
     const values = this.#values.get(key) as ReadonlyMap<unknown, unknown>;

@@ -11,10 +11,10 @@ import {
   shareText,
 } from './graded-problem.ts';
 
-/** For each text of a sample. A report is read, and not kept as evidence. */
+/** The most characters of each text of a sample: a report is for reading, not for evidence. */
 const TEXT_MAX = 4000;
 
-/** Marked as markup: nothing else is put into a page as it is. */
+/** Text that is markup: only this is put into a page as it is. */
 class Markup {
   readonly text: string;
 

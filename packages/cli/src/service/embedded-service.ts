@@ -59,7 +59,7 @@ function flagsFor({ dataDir, key, signing }: EmbeddedServiceOptions & { dataDir:
     'tenant-queue-max': '256',
     // The key goes with the service, so it signs only if asked to: nobody could check the signatures afterwards.
     'attestation-mode': signing,
-    // It would mostly end before the canary of its first use.
+    // The service would mostly end before its first canary does.
     canaries: serverEnvironment()['SERVICE_CANARIES'] || 'off',
     'log-level': serverEnvironment()['SERVICE_LOG_LEVEL'] || 'error',
   };

@@ -37,7 +37,7 @@ function homeOf({ HOME = '' }: NodeJS.ProcessEnv): string {
   try {
     return resolve('/', userInfo().homedir);
   } catch {
-    // This user is in no database.
+    // The user database does not have this user.
     return '/';
   }
 }

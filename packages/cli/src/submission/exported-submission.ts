@@ -33,7 +33,7 @@ export function keyFor(
 
 export interface Resubmission {
   readonly submission: JobSubmission;
-  /** Standard input that no body can have, and that is uploaded; else null. */
+  /** Standard input that cannot be in a body and is uploaded; else null. */
   readonly stdin: Uint8Array<ArrayBuffer> | null;
   /** The archive of its libraries, which is uploaded; null if it had none. */
   readonly libraries: Uint8Array<ArrayBuffer> | null;
@@ -105,7 +105,7 @@ function isDemand({ minimum_isolation, enforced }: Readonly<Record<string, unkno
 function inputsOf(listed: unknown): readonly string[] {
   const artifacts: readonly unknown[] = Array.isArray(listed) ? listed : [];
   const paths = artifacts.filter(isJsonObject).map(({ path }) => String(path));
-  // However often a small receipt names a large file, each would be held.
+  // A small receipt may name a large file many times, and each copy would be in memory.
   if (new Set(paths).size < paths.length) throw again('its receipt names a file twice');
   return paths;
 }

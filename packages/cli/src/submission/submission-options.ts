@@ -47,7 +47,7 @@ export interface SubmissionOptions {
   /** Fixes the hash seeds. */
   readonly reproducible?: true;
   readonly label?: readonly string[];
-  /** Has the labels in the receipt. */
+  /** Puts the labels into the receipt. */
   readonly signLabels?: true;
 }
 

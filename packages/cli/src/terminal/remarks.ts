@@ -31,7 +31,7 @@ const NOT_UNPACKED = /^The libraries cannot be unpacked: /;
 /** The parts of a submission that a remark may be about. */
 export interface Asked {
   readonly limits?: LimitsInput | undefined;
-  /** As they were named. */
+  /** The libraries, as they were named. */
   readonly libraries?: string | undefined;
 }
 
@@ -161,7 +161,7 @@ export class Remarks {
   }
 }
 
-/** Each limit that became another one than was asked for, and words such as `9 became 4, the most that this service allows`. */
+/** Each limit that differs from the requested one, and words such as `9 became 4, the most that this service allows`. */
 export function clampedRemarks(...limits: Parameters<typeof clampedLimits>): [name: LimitName, remark: string][] {
   return clampedLimits(...limits).map(([name, asked, held]) => [
     name,
@@ -174,7 +174,7 @@ async function limitRemark({ type, limit }: EventData<'violation'>, client: Serv
   const named = LIMIT_OF_VIOLATION[type];
   if (named === undefined) return null;
   const { name, what, unit } = named;
-  // A limit that nothing holds is in no violation.
+  // A violation does not state a limit that nothing holds.
   const ended = `${what}${limit === undefined ? ', which is watched here,' : ` of ${limit} ${unit}`} ended the program`;
   const ceiling = await client.capabilities().then(
     ({ limits }) => limits.ceilings[name],

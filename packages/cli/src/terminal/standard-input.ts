@@ -60,7 +60,7 @@ export async function askSecretly(question: string): Promise<string> {
   }
 }
 
-/** A terminal's echo is written by the line editor. It writes into nothing. */
+/** Discards the echo that the line editor would write to a terminal. */
 function discarding(): Writable {
   return new Writable({ write: (_chunk, _encoding, written) => written() });
 }

@@ -35,7 +35,7 @@ export interface WitnessAnswer {
   readonly mediaType?: string;
 }
 
-/** Far more often than a log is opened again. Its operator could else fill the disk of the witness, which others share. */
+/** Far more trees than a log ever opens. Without a bound, its operator could fill the disk of the witness, which others share. */
 const treesMax = 100;
 
 const SIZE_TYPE = 'text/x.tlog.size';
@@ -68,7 +68,7 @@ function grewFrom(known: Checkpoint | null, head: Checkpoint, proof: readonly Ui
   return isConsistent(known, head, proof);
 }
 
-/** The line of this witness, of a head that is kept before. */
+/** The line of this witness for a head, which is kept first. */
 function signed(head: Checkpoint, log: NoteKey, { state, key, privateKey, now }: Witness): string {
   const time = now();
   const signature = cosignatureOf(key, time, sign(null, cosignedMessage(head.note.text, time), privateKey));

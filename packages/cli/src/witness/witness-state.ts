@@ -44,7 +44,7 @@ export class WitnessState implements Disposable {
     return [...this.#heads.keys()];
   }
 
-  /** Durable when it returns. */
+  /** Keeps a head, which is durable on return. */
   keep(head: Checkpoint): void {
     this.#heads.set(head.origin, head);
     this.#write();

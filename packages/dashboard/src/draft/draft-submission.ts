@@ -26,7 +26,7 @@ export interface Draft {
   /** Null: the default of the service. */
   readonly runtime: string | null;
   readonly minimum_isolation: IsolationClass | null;
-  /** Limits that the host must enforce, as another submission named them. */
+  /** Limits that the host must hold, as another submission named them. */
   readonly enforced: readonly LimitName[];
   /** Whether hash seeds are fixed. */
   readonly reproducible: boolean;

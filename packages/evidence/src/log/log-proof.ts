@@ -1,6 +1,6 @@
 /**
  * The proof that a statement is in the log, as a file: its position, the hashes up to the root, and the signed head. It is
- * https://c2sp.org/tlog-proof; its `extra` line has the same head in Rekor's form. This file also has the proof that one head's
+ * https://c2sp.org/tlog-proof; its `extra` line has the same head in Rekor's form. This module also has the proof that one head's
  * tree begins with another's, in the form that witnesses take: https://c2sp.org/tlog-witness.
  */
 import { decodeBase64, encodeBase64 } from '../base64.ts';

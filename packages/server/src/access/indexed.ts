@@ -51,7 +51,7 @@ export function isSame(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one, 'latin1'), Buffer.from(other, 'latin1'));
 }
 
-/** The end may lie ahead, if another key replaces this one. */
+/** Whether a key is valid now. Its end may lie ahead, if another key replaces it. */
 function isStanding(row: CredentialRow, now: number): boolean {
   return !hasExpired(row.revoked_at, now) && !hasExpired(row.expires_at, now);
 }
@@ -63,7 +63,7 @@ function callerOf(row: CredentialRow): Caller {
   return { tenant, principal, auth_method: 'key', credential_id, scopes, expires_at };
 }
 
-/** Both are timestamps of the store, which sort as text; null is never. */
+/** The earlier of two timestamps of the store, which sort as text; null is never. */
 function earlier(one: string | null, other: string | null): string | null {
   if (one === null || other === null) return one ?? other;
   return one < other ? one : other;

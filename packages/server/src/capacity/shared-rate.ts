@@ -18,8 +18,8 @@ export interface Others {
 
 const tellMilliseconds = 200;
 /**
- * A word for the budget, a tenant, whose name has no blanks, tokens that were spent, and the node. Nodes of earlier code tell
- * no node, and all nodes.
+ * A message: the word of the budget, the tenant, whose name has no blanks, the spent tokens, and the node. Nodes of earlier code
+ * send it without the node, and to all nodes.
  */
 const SPENT = /^(\S+) (\S+) (\d{1,12})(?: (\d{1,15}))?$/;
 const LEFT = /^(\S+)-left (\S+) (-?\d{1,12})$/;
@@ -50,7 +50,7 @@ class SharedBudget {
   readonly #untold = new Map<string, number>();
   /** The other nodes at which tenants spent of budgets that this one owns, until the budget is full again. */
   readonly #spentAt = new Map<string, Set<number>>();
-  /** Of these, the tenants whose budgets changed. */
+  /** The tenants among these whose budgets changed. */
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -124,7 +124,7 @@ class SharedBudget {
     for (const node of nodes) this.#others.tell(`${this.#word}-left ${tenant} ${left}`, node);
   }
 
-  /** The same on all nodes that know the same nodes. When one comes or goes, few tenants get another owner. */
+  /** The owner of a tenant's budget, the same on all nodes that know the same nodes. If one comes or goes, few owners change. */
   #ownerOf(tenant: string): number {
     let owner = this.#others.node;
     let highest = '';

@@ -215,7 +215,7 @@ function parkedStatus({ cells, bytes, bytesMax }: ParkingFacts): ServiceStatus['
   return { cells: sum, mem_mb: Math.ceil(bytes / 2 ** 20), mem_mb_max: bytesMax / 2 ** 20 };
 }
 
-/** The offer of this service with its settings. */
+/** The features that this service offers with its settings. */
 function featuresOf({ jwt, links, logHost, promises }: Config, { cells, others, signing }: FactsOptions): string[] {
   const executors = [...(cells === null ? [] : [cells.provider]), ...others()];
   const haveLoopback = executors.length > 0 && executors.every(({ hasLoopback }) => hasLoopback);
@@ -231,7 +231,7 @@ function featuresOf({ jwt, links, logHost, promises }: Config, { cells, others, 
   ];
 }
 
-/** The part that the settings decide. */
+/** The part of the capabilities that the settings decide. */
 function capabilitiesOf({
   ceilings,
   blobs,
@@ -271,7 +271,7 @@ function capabilitiesOf({
   };
 }
 
-/** False also if it cannot be known: then no job is accepted. */
+/** Whether there is room for a job. False also if that cannot be known: then no job is accepted. */
 function hasRoom(reserve: FactsOptions['reserve']): boolean {
   try {
     return reserve.roomForJobs() > 0;

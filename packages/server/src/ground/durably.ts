@@ -13,7 +13,7 @@ export function writeDurably(path: string, text: string, mode: number): void {
   }
 }
 
-/** Writes a file in place of the one that is there. A crash leaves one of both; it is durable when it returns. */
+/** Replaces a file. A crash leaves the old or the new one; the new one is durable on return. */
 export function replaceDurably(path: string, text: string, mode: number): void {
   const fresh = `${path}.new`;
   rmSync(fresh, { force: true });

@@ -66,9 +66,9 @@ export interface AppOptions {
   readonly service: ServiceFacts;
   /** Null if no log is kept. */
   readonly publicLog?: PublicLog | null;
-  /** Of all readers of a tenant's links together. Tests shorten it; nothing else sets it. */
+  /** The rate of all readers of a tenant's links together. Tests lower it; nothing else sets it. */
   readonly linkRate?: RateBound;
-  /** Of all readers of the log together. Tests shorten it; nothing else sets it. */
+  /** The rate of all readers of the log together. Tests lower it; nothing else sets it. */
   readonly logRate?: RateBound;
   /** The exact text of the OpenAPI document. */
   readonly openapi: string;
@@ -85,9 +85,9 @@ export interface AppOptions {
   readonly servesApi: boolean;
   /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
   readonly stopping: AbortSignal;
-  /** Connections of one peer without a live credential. */
+  /** The most connections of one peer without a live credential. */
   readonly connectionsOfPeer: number;
-  /** Tests shorten it; nothing else sets it. */
+  /** Tests shorten these; nothing else sets them. */
   readonly bounds?: Partial<TransportBounds>;
 }
 

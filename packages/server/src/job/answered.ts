@@ -43,7 +43,7 @@ function refusalOf(cause: StoreError): ServiceError {
   }
 }
 
-/** Without what the message says for operators. */
+/** The refusal leaves out what the message says for operators. */
 function objectRefusalOf(cause: ObjectError): ServiceError {
   if (cause.code === 'unreachable') {
     const message = 'A part of the job lies in an object store that does not answer.';

@@ -6,7 +6,7 @@ import { ObjectError, type ObjectErrorCode, type ObjectStore } from '../objects/
 import type { StoredObject } from '../store/records/rows.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
-/** Each holds an object, which has at most 16 MiB, until its reader has taken it. */
+/** The most reads at once: each holds an object of at most 16 MiB until its reader has taken it. */
 const readsMax = 8;
 
 /** How often objects that are needed were found missing or damaged since the start. */
@@ -17,10 +17,10 @@ export interface ObjectContents {
   /**
    * Reads all bytes of an object, and compares their digest with its own.
    *
-   * @throws ObjectError `damaged` if they do not; `refused` without a store; and whatever the store throws
+   * @throws ObjectError `damaged` if the digests differ; `refused` without a store; and whatever the store throws
    */
   read(object: StoredObject): Promise<Uint8Array>;
-  /** Whether an object is there and as long as it was. Throws as `read` does; the digest is not computed. */
+  /** Checks that an object is there and as long as it was. Throws as `read` does; the digest is not computed. */
   check(object: StoredObject): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Everything that a caller can do with sessions. Each has its own: those of others look as if there were none. */
+/** Everything that a caller can do with sessions. Each caller has its own: those of others look as if there were none. */
 import type { Session, SessionList, SessionRemoval } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import type { Store } from '../store/store.ts';

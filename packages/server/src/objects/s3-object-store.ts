@@ -54,7 +54,7 @@ export function openS3(place: S3Place): ObjectStore {
   };
 }
 
-/** Without the prefix. */
+/** The address of the bucket, without the prefix. */
 function bucketOf({ url }: S3Place): string {
   const { origin, pathname } = new URL(url);
   return `${origin}/${pathname.split('/')[1] ?? ''}`;

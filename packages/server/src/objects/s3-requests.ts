@@ -18,7 +18,7 @@ export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly body?: Uint8Array<ArrayBuffer>;
-  /** For the whole answer. */
+  /** The most milliseconds for the whole answer. */
   readonly milliseconds: number;
   /** A longer answer is not read. */
   readonly bytesMax: number;

@@ -18,7 +18,7 @@ export async function servedCredentials(dataDir: string): Promise<Credentials | 
 }
 
 /**
- * The service of this data directory looks at its packs again, proves those that are new, and offers them.
+ * Has the service of this data directory look at its packs again, prove those that are new, and offer them.
  * @throws OperatorError if none answers, or it cannot be done
  */
 export async function offerNewPacks(dataDir: string): Promise<TakenPacks> {
@@ -26,7 +26,7 @@ export async function offerNewPacks(dataDir: string): Promise<TakenPacks> {
 }
 
 /**
- * The service of this data directory opens the next tree of its log.
+ * Has the service of this data directory open the next tree of its log.
  * @throws OperatorError if none answers, or it cannot
  */
 export async function reopenLog(dataDir: string): Promise<ReopenedLog> {

@@ -25,7 +25,7 @@ export function parseRoles(text: string): readonly NodeRole[] {
 }
 
 /**
- * A store in a file has one process, so nobody else could do what that one leaves out.
+ * Refuses to leave roles out: a store in a file has one process, and nobody else could do their tasks.
  *
  * @throws StartError if roles are missing
  */

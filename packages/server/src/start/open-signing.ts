@@ -65,7 +65,7 @@ export async function openSigning({ config, ...options }: OpenSigningOptions): P
 export interface PublicKeys extends Pick<SigningKeys, 'publicKey'> {
   /** The key that signs now, or that signed last; null if there never was one. */
   published(): Pick<SigningKey, 'key_id' | 'public_key_pem'> | null;
-  /** Makes a key known that another node signed with. Absent if there are no other nodes. */
+  /** Learns a key with which another node signed. Absent if there are no other nodes. */
   learn?(key_id: string): Promise<void>;
 }
 

@@ -112,7 +112,7 @@ class Durations {
     if (place < durationsMax) this.#kept[place] = milliseconds;
   }
 
-  /** By the nearest rank. Null of none. */
+  /** The quantile by the nearest rank; null if there are no durations. */
   quantile(part: number): number | null {
     const sorted = this.#kept.toSorted((one, other) => one - other);
     return sorted[Math.ceil(part * sorted.length) - 1] ?? null;

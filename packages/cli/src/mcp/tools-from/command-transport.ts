@@ -9,7 +9,7 @@ import { type JSONRPCMessage, ReadBuffer, type Transport } from '@modelcontextpr
 import { printableText } from '@vouchbox/protocol/vocabulary';
 import { endCommand, startCommand } from '../../service/foreign-command.ts';
 
-/** How long it may take to end by itself, and then after the signal that asks it to. */
+/** How long the command may take to end by itself, and then after the signal that asks it to. */
 const endMilliseconds = 2000;
 
 export class CommandTransport implements Transport {
@@ -68,7 +68,7 @@ export class CommandTransport implements Transport {
     while (this.#readOne());
   }
 
-  /** False once no whole message is left. A line that is no message is left out. */
+  /** Reads one message; false once no whole one is left. A line that is not a message is left out. */
   #readOne(): boolean {
     try {
       const message = this.#buffer.readMessage();

@@ -25,7 +25,7 @@ export interface OfferedTools extends AsyncDisposable {
 }
 
 interface Found {
-  /** By which programs call it. */
+  /** The name by which programs call it. */
   readonly name: string;
   readonly tool: Tool;
   readonly server: ToolServer;
@@ -34,8 +34,8 @@ interface Found {
 const ALL = '*';
 
 /**
- * What they offer is what they list now: a server that changes a tool later changes nothing here.
- * @throws UsageError if nothing is allowed, or what is allowed is not there
+ * Lists the tools of the servers once: a server that changes a tool later changes nothing here.
+ * @throws UsageError if no tool is allowed, or an allowed tool does not exist
  */
 export async function openOfferedTools(
   { toolsFrom, allowTool }: ToolsFromOptions,
@@ -55,7 +55,7 @@ export async function openOfferedTools(
   };
 }
 
-/** @throws UsageError if what is allowed cannot be there */
+/** @throws UsageError if an allowed tool cannot exist */
 export function checkAllowed({ toolsFrom, allowTool }: ToolsFromOptions): void {
   if (allowTool.length > 0 && toolsFrom.length === 0) throw new UsageError('--allow-tool is for tools of --tools-from');
 }

@@ -7,12 +7,12 @@ type Schema = Record<string, unknown>;
 const charsMax = 4 * toolSchemaBytesMax;
 const removalsMax = 256;
 
-/** Beside these, a schema with a keyword less could refuse values that it accepted before. */
+/** Beside one of these keywords, a schema that loses a keyword could refuse values that it accepted before. */
 const TIGHTENED = /"(?:not|if|oneOf|contains|patternProperties)":/;
 
 /**
- * The schema without what a service refuses, so that it takes no less than before: the server that wrote it checks the rest.
- * Undefined if there is no such schema.
+ * The schema without what a service refuses, changed so that it accepts no less than before: the server that wrote it checks the
+ * rest. Undefined if there is no such schema.
  */
 export function takenSchema(schema: unknown): Schema | undefined {
   try {
@@ -30,7 +30,7 @@ export function takenSchema(schema: unknown): Schema | undefined {
   return undefined;
 }
 
-/** Values that mean another thing without a part of them. */
+/** Keywords whose value means something else once a part of it is removed. */
 const WHOLE = /\/(?:const|enum|default|examples)\//;
 const BY_NAME = /\/(?:properties|dependentSchemas|\$defs)\/[^/]*$/;
 

@@ -13,7 +13,7 @@ import { CommandTransport } from './command-transport.ts';
 
 export interface ToolServerOptions {
   readonly version: string;
-  /** How long each of its answers may take, from its last word of progress on. */
+  /** How long each of its answers may take, counted from its last report of progress. */
   readonly millisecondsMax: number;
 }
 
@@ -32,7 +32,7 @@ export class ToolServer implements AsyncDisposable {
   /** @throws Error that says why there are none */
   async tools(signal: AbortSignal): Promise<readonly Tool[]> {
     const client = await this.#connected(signal);
-    // Of such a server the library would speak on stdout, where our own protocol is.
+    // The library would write about such a server to stdout, where our own protocol is.
     if (client.getServerCapabilities()?.tools === undefined) throw new Error('it offers no tools');
     return (await client.listTools(undefined, { signal, timeout: this.#options.millisecondsMax })).tools;
   }
@@ -96,7 +96,7 @@ function transportTo(source: string): Transport {
   return new CommandTransport(source);
 }
 
-/** The most of one answer over HTTP, as the library has it for stdio. */
+/** The most bytes of one answer over HTTP. The library has the same bound for stdio. */
 const answerBytesMax = 10 * 1024 * 1024;
 
 async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {

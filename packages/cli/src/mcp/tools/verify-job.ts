@@ -52,7 +52,7 @@ async function verifyJob(
   return { structuredContent: { ...verdict }, content: [{ type: 'text', text: asText(verdict) }] };
 }
 
-/** The key that the verifier calls pinned is the given one. If nobody pinned a key, nothing here says so. */
+/** The verifier calls the given key pinned. If nobody pinned a key, the verdict does not say that. */
 function verdictOf({ exitCode, checks, notice }: Report, key: Verdict['key']): Verdict {
   const isPinned = key === 'pinned';
   return {

@@ -1,7 +1,7 @@
 /**
  * The file that hands a job on: an archive of its export, or the verify page with that archive behind it. The page is there byte
- * for byte, followed by a block of data that no browser runs. So its digest can be compared with that of the page which a service
- * serves.
+ * for byte, followed by a block of data that no browser runs. So the page's digest can be compared with that of the page which a
+ * service serves.
  */
 import { type ExportChoice, encodeBase64, exportFiles, sha256Hex } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';

@@ -14,7 +14,7 @@ export interface AdmittedBody extends Disposable {
   readonly ended: AbortSignal;
 }
 
-/** How often a body that was not slow at first is looked at again. */
+/** How often the pace of a body that was not slow at first is checked again. */
 const lookMilliseconds = 1000;
 
 /**
@@ -35,7 +35,7 @@ export function admitBody(call: Call<BodyOperationId<false> | BodyOperationId<tr
   return { ended: ending.signal, [Symbol.dispose]: () => held.dispose() };
 }
 
-/** Null if the body is sent in chunks, whose sum shows only at the end. */
+/** The declared length; null if the body is sent in chunks, whose sum shows only at the end. */
 export function declaredBytes({ headers }: IncomingMessage): number | null {
   if (headers['transfer-encoding'] !== undefined) return null;
   return Number(headers['content-length'] ?? 0);

@@ -85,7 +85,7 @@ export class Connections implements Disposable {
     if (connection !== undefined) connection.tenant = tenant;
   }
 
-  /** The connection speaks another protocol from now on. Returns the bytes that had already arrived for it. */
+  /** Notes that the connection speaks another protocol from now on. Returns the bytes that had already arrived for it. */
   upgrade(socket: Socket): Buffer {
     return this.#open.get(socket)?.intake.release() ?? Buffer.alloc(0);
   }

@@ -41,12 +41,12 @@ export function linkIdOf(request: FastifyRequest): string {
   return idIn((request.params as { link: string }).link, linkNotFound);
 }
 
-/** For a link that never was, one that has ended, and a wrong secret alike. */
+/** The same refusal for a link that never was, one that has ended, and a wrong secret. */
 export function linkNotFound(): ServiceError {
   return new ServiceError('link_not_found', 'The link does not exist or has ended.');
 }
 
-/** To its maker and its readers: the operator reads none. */
+/** The refusal to makers and readers of links if the operator allows none. */
 export function linksDisabled(): ServiceError {
   return new ServiceError('links_disabled', 'The operator allows no links to results.');
 }

@@ -106,7 +106,7 @@ ${rows.map(([path, name, what]) => `<div><dt><a href="${path}">${name}</a></dt><
 `);
 }
 
-/** Adds the route. Anyone may ask it. Fastify answers HEAD as well. */
+/** Adds the route, for anyone. Fastify answers HEAD as well. */
 export function addFrontPage(app: FastifyInstance, pages: readonly Page[]): void {
   const html = htmlOf(pages);
   app.get(FRONT_PATH, (request: FastifyRequest, reply: FastifyReply) => {

@@ -1,6 +1,6 @@
 /**
- * Links to results: the operations of their makers, and the view for readers with the secret. That is read outside of `/v1`,
- * where no credential opens anything, and nothing of it can become a page of the service. Spec § Links.
+ * Links to results: the operations of their makers, and the view for readers with the secret. The view is outside of `/v1`, where
+ * no credential opens anything, and none of it can become a page of the service. Spec § Links.
  */
 import {
   BLOB_MEDIA_TYPE,
@@ -76,7 +76,7 @@ function full(message: string): ServiceError {
   return new ServiceError('tenant_capacity_exhausted', `${message} Revoke one.`);
 }
 
-/** The readers of one tenant's links share it, and leave the tenant's own budget alone. */
+/** The readers of one tenant's links share this budget, and leave the tenant's own alone. */
 const RATE: RateBound = { perSecond: 100, burst: 1000 };
 
 /** The answers are data. A browser that is led here anyway saves it, and runs nothing in it. */
@@ -133,7 +133,7 @@ const SIGNED = [
   ['result-artifact', 'result_artifact', RESULT_MEDIA_TYPE],
 ] as const;
 
-/** The link that a request has the secret of. All that is wrong with it looks the same. @throws ServiceError `link_not_found` */
+/** The link whose secret a request has. Every fault gets the same refusal. @throws ServiceError `link_not_found` */
 async function openedBy(request: FastifyRequest, { links, readsLinks }: ReadingContext): Promise<OpenLink> {
   if (!readsLinks) throw linksDisabled();
   const secret = bearerToken(request.headers.authorization ?? '');
@@ -152,7 +152,7 @@ async function stillThere<Answer>(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Readers of links take no place of their tenant's own requests: no tenant has such a name. */
+/** Holds the permit under a name that no tenant has: readers of links take no place of a tenant's own requests. */
 function holdResponse(
   { raw }: FastifyRequest,
   reply: FastifyReply,

@@ -12,7 +12,7 @@ import type { PublicLog } from '../../job/log/read-log.ts';
 import { etagOf, hasIt } from '../request/etag.ts';
 import { noSuchRoute } from '../request/target.ts';
 
-/** All readers of the log share it, so that they leave room for callers. */
+/** All readers of the log share this budget, so that they leave room for callers. */
 const RATE: RateBound = { perSecond: 100, burst: 400 };
 
 /** A full tile never changes in its tree, but another tree may be opened under the same paths, so clients ask again. */
@@ -62,7 +62,7 @@ export function addLog(app: FastifyInstance, log: PublicLog, bound = RATE): void
 interface Answer {
   readonly content: string | Uint8Array;
   readonly mediaType?: string;
-  /** Whether caches may keep it. */
+  /** Whether caches may keep the answer. */
   readonly isKept?: boolean;
 }
 

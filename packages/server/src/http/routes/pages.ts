@@ -41,14 +41,14 @@ function pathOf({ url }: FastifyRequest): string {
   return url.split('?', 1)[0] ?? '';
 }
 
-/** No other page may show it, open it or learn its address. */
+/** Headers by which no other page may show a page, open it or learn its address. */
 export const ALONE = {
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** It is asked for again each time, and seldom sent again. */
+/** Browsers ask for the HTML again each time, and seldom get it again. */
 const HTML_HEADERS = { ...ALONE, 'cache-control': 'no-cache' };
 
 /** The name of a file changes with its content. RFC 8246. */
@@ -66,7 +66,7 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile):
   return reply.header('content-type', file.mediaType).header('content-length', bytes.length).send(bytes);
 }
 
-/** RFC 9110 § 12.5.3. A client that forbids it with a weight of zero gets the plain bytes. */
+/** Whether the client takes gzip: not if it gives gzip a weight of zero. RFC 9110 § 12.5.3. */
 function takesGzip(acceptEncoding = ''): boolean {
   return acceptEncoding.split(',').some((coding) => /^\s*(x-)?gzip\s*(;(?!\s*q=0(\.0*)?\s*$)|$)/i.test(coding));
 }

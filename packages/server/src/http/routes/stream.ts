@@ -43,7 +43,7 @@ export function streamHandler(context: RouteContext): Handler<'streamEvents'> {
     const gaveWay = new AbortController();
     call.hold('stream', () => gaveWay.abort());
     if (!webSockets.has(request)) throw new ServiceError('invalid_request', 'This operation is opened as a WebSocket.');
-    // A ticket is for reading.
+    // A ticket only allows reading.
     const isReader = request.headers.authorization === undefined || !caller.scopes.includes('jobs:submit');
     const takesMessages = !isReader && (await jobs.answersTools(caller, job_id));
     // For the log: the WebSocket server writes the answer itself.

@@ -66,7 +66,7 @@ export async function sentIn(call: Call<'submitJob' | 'submitGrading'>, access: 
   return { body, idempotencyKey, checkAuthority };
 }
 
-/** Null if the wait is refused: the submission is not. */
+/** Null if the wait is refused: that does not refuse the submission. */
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;
@@ -103,7 +103,7 @@ function endInTime(asked: Asked, waiting: Waiting): Promise<LongMembers> {
     const promise = await promiseInTime(asked, { waitSeconds: Math.min(left, promiseSecondsMax), signal });
     if (!hasEnded) return promise;
     const receipt = include.includes('receipt') ? await jobs.receipt(caller, job_id) : null;
-    // Its length is not known before it is read: it has the whole program.
+    // The detail has the whole program, so its length is not known before it is read.
     if (include.includes('detail')) waiting.over({ bytes: Number.POSITIVE_INFINITY });
     const detail = include.includes('detail') ? await jobs.detail(caller, job_id) : null;
     const all = include.includes('history') ? jobs.replay(caller, job_id, { after: 0, limit: eventsMax }) : null;

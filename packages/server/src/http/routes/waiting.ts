@@ -33,8 +33,8 @@ export class Waiting {
   #isLong = false;
 
   /**
-   * When the credential ends, so does the connection; a wait that `outlives` it ends alone, since something is answered
-   * without what it waited for.
+   * When the credential ends, so does the connection; a wait that `outlives` it ends alone, because its caller still gets an
+   * answer, without what it waited for.
    *
    * @throws ServiceError if no permit is free, and `shutting_down` if it would wait while the service stops
    */
@@ -77,7 +77,7 @@ export class Waiting {
   }
 
   /**
-   * Ends the wait with so many bytes that will be sent.
+   * Ends the wait. `bytes` is the length of what will be sent.
    *
    * @throws ServiceError if it is long and no permit for long answers is free
    */

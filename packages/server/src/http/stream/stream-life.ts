@@ -30,7 +30,7 @@ export interface StreamLifeOptions {
 export interface StreamLife extends Disposable {
   /** Aborted once nothing more may be sent. */
   readonly signal: AbortSignal;
-  /** Ends it. */
+  /** Ends the stream. */
   readonly endFor: (reason: StreamCloseReason) => void;
 }
 

@@ -8,15 +8,15 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Connections } from '../connections/connections.ts';
 import type { Upgrades } from '../connections/listener.ts';
 
-/** An import would load Node's client of `fetch` too, of which the module exports parts. */
+/** An import would also load Node's client of `fetch`, because the module exports parts of it. */
 const { ServerResponse } = process.getBuiltinModule('node:http');
 
 /** Headers of every answer to a known caller, which the WebSocket server would leave out. */
 const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
 
-/** The largest message that is read from a client which may send none: its stream is closed. */
+/** The largest message that is read from a client that may send none; its stream is then closed. */
 const messageBytesMax = 125;
-/** The largest from one that answers calls of tools. */
+/** The largest message from a client that answers calls of tools. */
 const answerBytesMax = toolAnswerBodyBytesMax;
 
 /** The parts of a handshake. */

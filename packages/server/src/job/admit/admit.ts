@@ -139,7 +139,7 @@ export interface GradedSubmission {
   /** Who sent the grading. */
   readonly principal: string;
   readonly spec: RequestedSpec;
-  /** Of a program that the job's own talks to. */
+  /** The specification of a program that the job's own talks to. */
   readonly interactor?: RequestedSpec;
   readonly graded: GradedJob;
 }
@@ -308,8 +308,8 @@ async function lookedUp(asked: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
 }
 
 /**
- * Whether the earlier job of a key has the same specification. Its files and its standard input may have been named in another
- * way: then the digest of the other form is that of the earlier one, and that of contents needs the bytes.
+ * Whether the earlier job of a key has the same specification. It may have named its files and its standard input in another way:
+ * then the digest of the other form is compared, for which that of contents needs the bytes.
  */
 async function isSame(
   asked: Keyed,

@@ -37,7 +37,7 @@ export function fitOf(spec: RequestedSpec, executors: readonly [Executor, ...Exe
 }
 
 /**
- * The same of two specifications that one executor must run at the same time. Each gets at most half of its memory.
+ * Like `fitOf`, for two specifications that one executor must run at the same time. Each gets at most half of its memory.
  *
  * @throws ServiceError as `fitOf` does; `runtime_unavailable` if none has two slots, or none can run both
  */

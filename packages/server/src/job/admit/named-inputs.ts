@@ -110,7 +110,7 @@ function resolved(file: SubmittedFile, input: Input | undefined): Resolved {
 
 /** The refusal does not tell whether other tenants have the blob, or whether it ever existed. */
 function unavailable(file: NamingFile, at: string, mayReadJobs: boolean): ServiceError {
-  // The state of a session is among the files, but not of the submission.
+  // The state of a session is among the files, but does not come from the submission.
   if (file.path === SESSION_FILES.state)
     return refusal(
       'input_unavailable',

@@ -8,7 +8,7 @@ import { refusal } from './refuse.ts';
 export interface PromiseSettings {
   /** How long the log may take. */
   readonly seconds: number;
-  /** Whether promises are made of all jobs, or of those alone that ask. */
+  /** Whether all jobs get promises, or only those that ask. */
   readonly forAll: boolean;
 }
 

@@ -56,7 +56,7 @@ export interface ParsedProgram extends Omit<RequestedSpec, 'files' | 'named_stdi
   readonly product?: Product;
 }
 
-/** Of its tools, `answered_by` lacks the principal that submits. */
+/** A submission whose tools, if it has any, lack in `answered_by` the principal that submits. */
 export interface ParsedSubmission extends ParsedProgram {
   readonly interactor?: ParsedProgram;
 }
@@ -194,7 +194,7 @@ function checkOutputName(pointer: string, named: SubmittedFile | NamedStdin): vo
   if (problem !== null) throw refusal('invalid_request', `${pointer}/from/path`, problem);
 }
 
-/** Its product is among the files of a job, so that it is looked up, kept and told of as they are. */
+/** Puts the product among the files of a job, so that it is looked up, kept and reported as they are. */
 function withProduct({ language, product, files = [] }: Interactor, at: string): readonly SubmittedFile[] {
   if (product === undefined) return files;
   if (!isCompiled({ language })) {

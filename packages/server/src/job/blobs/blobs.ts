@@ -172,7 +172,7 @@ async function copy(tenant: string, output: Upload, options: Receiving, name: st
   });
 }
 
-/** Stores it under a name by which it is then found. */
+/** Stores an upload under a name by which it is then found. */
 async function receiveNew(tenant: string, upload: Upload, options: Receiving, name: string): Promise<number> {
   const { store, blobsMax, bytesMax, checkFreeSpace } = options;
   const { bytesMax: size_bytes } = upload;

@@ -49,7 +49,7 @@ const againMilliseconds = 1000;
 /** How often to look for the signature of a canary, and for how long. Another one is sent then. */
 const lookMilliseconds = 200;
 const looksMax = 300;
-/** Cells of so many classes and packs are tried. Packs that are replaced while the service runs would add up. */
+/** The most classes and packs that are tried: packs that are replaced while the service runs would add up. */
 const kindsMax = 64;
 
 /** A class and a pack that jobs use. */
@@ -138,7 +138,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     );
   }
 
-  /** Until then, or until a kind is used that is due. An idle service sleeps until a job begins. */
+  /** Sleeps until then, or until a kind is used that is due. An idle service sleeps until a job begins. */
   async #sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
     const woken = this.#woken.promise;
     const over = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * The canary of a job: the envelope that the job's own envelope names by its digest. It is of a tenant that nobody is, so it is
- * found by the job that names it alone.
+ * The canary of a job: the envelope that the job's own envelope names by its digest. Nobody is its tenant, so it is found only
+ * through the job that names it.
  */
 import { CANARY_TENANT, canaryNamedIn } from '@vouchbox/evidence';
 import { ServiceError } from '../../ground/service-error.ts';

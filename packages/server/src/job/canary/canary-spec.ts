@@ -8,7 +8,7 @@ import { nativePath } from '../../sandbox/native/native.ts';
 
 const FILE = 'input/canary';
 
-/** C and C++ alike. */
+/** The start in C and in C++ alike. */
 const IN_C = `#include <fcntl.h>
 #include <unistd.h>
 int main(int, char **words) {
@@ -25,7 +25,7 @@ chmodSync('canary', 0o700);
 spawnSync('./canary', process.argv.slice(2), { stdio: 'inherit' });
 `;
 
-/** How each language starts it. A copy can be executed; what a job is given can only be read. */
+/** How each language starts the program. A copy can be executed; an input of a job can only be read. */
 const STARTS: Readonly<Record<Language, string>> = {
   python: `import os, shutil, sys
 shutil.copyfile('${FILE}', 'canary')
@@ -75,7 +75,7 @@ const PREFERRED = Object.keys(STARTS) as Language[];
 
 const CANARY_LIMITS = { mem_mb: 128, compiledMemMb: 512, max_pids: 64 };
 const COMPILED: ReadonlySet<Language> = new Set(['java', 'c', 'cpp', 'typescript']);
-/** Above the limit, so that a cell that holds it cannot have so much. */
+/** MiB above the memory limit: a cell that holds the limit cannot have so much. */
 const memMbTooMany = 32;
 
 /** A pack to try. */
@@ -84,7 +84,7 @@ export interface CanaryPack {
   readonly languages: readonly Language[];
 }
 
-/** Null for a pack of which no language is known. */
+/** The specification of a canary; null for a pack without a known language. */
 export function canarySpec(
   { name, languages }: CanaryPack,
   { ceilings, minimum_isolation }: { readonly ceilings: RequestedLimits } & RequestedSpec['requirements'],

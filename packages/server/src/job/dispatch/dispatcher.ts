@@ -65,7 +65,7 @@ const endingMilliseconds = 2000;
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #launched = new Map<string, LaunchedJob>();
-  /** The ids of those that hold no slot and are nobody's turn. */
+  /** The ids of jobs that hold no slot and take nobody's turn. */
   readonly #beside = new Set<string>();
   readonly #queue = new QueueKnowledge();
   readonly #products = keptProducts();

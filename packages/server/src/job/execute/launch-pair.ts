@@ -58,7 +58,7 @@ async function takeBothToEnd(job: ChosenPair, controls: readonly Control[], depe
   }
 }
 
-/** Brings one cell to the point where its program can be released. Returns why that may not be; null if it is, or is not to. */
+/** Brings one cell to where its program can be released. Returns what prevents it; null also if the job must not run. */
 async function prepare({ context, side, job }: Part, ready: Ready[]): Promise<FailureBeforeRun | null> {
   try {
     const spec = await specOf(job, context);
@@ -117,8 +117,8 @@ async function startStored({ context, loaded }: Ready, interactor: Ready): Promi
 }
 
 /**
- * Ends both for one failure. The queue has its row under the program's id, which is therefore ended last: a pair of which one
- * was ended is found there.
+ * Ends both jobs for one failure, the program's last: the queue has the pair under its id, so a pair of which one was ended is
+ * found there.
  */
 async function endBoth(parts: readonly Part[], failure: FailureBeforeRun): Promise<void> {
   for (const { context, side } of parts.toReversed()) {

@@ -25,7 +25,7 @@ export interface Control {
   cause: StopCause | null;
   started: boolean;
   running: RunningCell | null;
-  /** Of a program that may call tools, from the hand-over on. */
+  /** The session of a program that may call tools, from the hand-over on. */
   tools: ToolSession | null;
   readonly unwanted: AbortController;
   /** Whether the cell is being taken down. */

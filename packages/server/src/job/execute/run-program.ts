@@ -41,11 +41,11 @@ export interface JobDependencies {
   readonly history: History;
   readonly cells: Cells;
   readonly schemas: Pick<SchemaChecks, 'misfit'>;
-  /** The signed members about a job beside its receipt. Absent where nothing is. */
+  /** The signed members about a job beside its receipt. Absent if there are none. */
   readonly beside?: Beside;
   readonly log: Log;
   readonly memory: JobMemory;
-  /** Bytes that were read lately and had their digest. */
+  /** Contents of products that were read lately and had their digest. */
   readonly products: ReturnType<typeof keptProducts>;
   /** Aborts when the process gives up on events that it could not store. */
   readonly giveUp: AbortSignal;
@@ -201,7 +201,7 @@ export function keptProducts() {
   return new Kept<Uint8Array>({ sizeMax: productBytesMax, sizeOf: ({ length }) => length });
 }
 
-/** A job that names missing contents is not accepted, and nothing of it runs. */
+/** The content of a product. A job that names a missing one is not accepted, and nothing of it runs. */
 function productContent(
   context: Pick<JobContext, 'store' | 'key' | 'products'>,
   file: NamedFile,

@@ -23,7 +23,7 @@ const UNKNOWN = 'the submission names no tool of this name';
 
 export class ToolSession implements ProgramTools {
   readonly limits: ProgramTools['limits'];
-  /** The schemas of arguments by the names of tools, as JSON; null of a tool that takes any. */
+  /** The schemas of arguments by the names of tools, as JSON; null for a tool that takes any. */
   readonly #tools: ReadonlyMap<string, string | null>;
   /** Tools that are no longer asked about, because a check took too long. */
   readonly #unchecked = new Set<string>();
@@ -58,7 +58,7 @@ export class ToolSession implements ProgramTools {
       this.#recordCall(call, schema === undefined ? UNKNOWN : null);
       return;
     }
-    // In the order in which they were made.
+    // Calls are checked in the order in which they were made.
     const checked = (this.#checking ?? Promise.resolve()).then(async () => {
       this.#recordCall(call, await this.#refusal(call));
       if (this.#checking === checked) this.#checking = null;

@@ -172,7 +172,7 @@ async function* inPieces(content: Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < content.length; at += pieceBytes) yield content.subarray(at, at + pieceBytes);
 }
 
-/** A longer program is read for each job that is given it. */
+/** A longer program is read again for each job that gets it. */
 const programCharsMax = 65_536;
 
 export async function programContent(
@@ -207,7 +207,7 @@ export async function testContent(
   return content as TestContent;
 }
 
-/** @throws GradingProblem if it is no UTF-8 */
+/** @throws GradingProblem if the text is not UTF-8 */
 export async function textOf(
   { tenant }: GradingKey,
   text: GradingText,

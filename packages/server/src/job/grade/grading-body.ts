@@ -64,7 +64,7 @@ export interface GradingCommon extends Pick<RequestedSpec, 'limits' | 'requireme
 }
 
 export interface StoredGrader extends StoredProgram, Pick<GraderProgram, 'codes' | 'args'> {
-  /** As they were asked for. */
+  /** The limits as they were asked for. */
   readonly asked?: LimitsInput;
 }
 
@@ -130,7 +130,7 @@ export function parseGrading(body: unknown): ParsedGrading {
   return parsed;
 }
 
-/** A run has the variables of its program and those of its test, which together have the bounds of a job's. */
+/** A run has the variables of its program and those of its test: together they have the bounds of one job. */
 function checkVariables({ programs, tests }: Pick<ParsedGrading, 'programs' | 'tests'>): void {
   const sizeOf = (env: Readonly<Record<string, string>>) => {
     const words = Object.values(env);
@@ -232,7 +232,7 @@ function pointing(pointer: string, error: unknown): unknown {
   return new ServiceError(error.code, `${pointer}${error.message.replace(/^the body/, '')}`);
 }
 
-/** The same with another in place of each program of the grader, which is given with its pointer in the body. */
+/** The members with each program of the grader replaced: `other` gets it with its pointer in the body. */
 export function withGraders<Grader>(
   { checker, interactor, validators, ...common }: GradingCommon,
   other: (grader: StoredGrader, pointer: string) => Grader,
@@ -252,7 +252,7 @@ export function gradersOf(common: GradingCommon) {
   return graders;
 }
 
-/** The uploads that a grading names in place of texts, and their bounds. */
+/** The uploads that a grading names instead of texts, and their bounds. */
 export function namedTexts({ common, programs, tests }: ParsedGrading): NamedText[] {
   const text = (said: GradingText | null, pointer: string, bytesMax: number, isHeld = false): NamedText[] =>
     said === null || typeof said === 'string' ? [] : [{ sha256: digestIn(said.blob), pointer, bytesMax, isHeld }];
@@ -273,7 +273,7 @@ export function digestIn(blob: string): string {
   return blob.slice('sha256:'.length);
 }
 
-/** @throws ServiceError `payload_too_large` if no judge can be given all that is expected: a later one is given digests */
+/** @throws ServiceError `payload_too_large` if no judge can get all expected outputs: one of version 2 gets digests */
 export function checkExpected({ common, tests }: ParsedGrading, sizes: ReadonlyMap<string, number>): void {
   if (common.plan !== undefined) return;
   const bytes = tests.reduce((sum, { content: { expected } }) => {

@@ -23,7 +23,7 @@ export interface FilesOptions extends CopyOptions {
   readonly store: CopyOptions['store'] & Pick<Store, 'inputs'>;
 }
 
-/** A grading whose files are those that its jobs are given, and the names of the blobs that they are found by. */
+/** A grading with the files that its jobs get, and the names under which the blobs of these files are found. */
 export interface WithFiles {
   readonly parsed: ParsedGrading;
   readonly names: readonly string[];
@@ -61,8 +61,8 @@ export async function withFiles(caller: Caller, parsed: ParsedGrading, options: 
 }
 
 /**
- * A job has the files of its program and those of its test, and that of a checker or an interactor those that it judges by.
- * Beside them lies what was built of its program.
+ * A job has the files of its program and those of its test. A checker or an interactor also has those that it judges by, and
+ * beside them lies the product of its build.
  */
 function checkPaths({ common, programs, tests }: ParsedGrading): void {
   const isBuilt = (program: StoredProgram) => common.plan !== undefined && isCompiled(program);

@@ -50,7 +50,7 @@ const failedMilliseconds = 1000;
 /** Gradings that are kept in memory, of one tenant and of all. */
 const gradingsOfTenantMax = 8;
 const gradingsMax = 64;
-/** How often what no failure of the store explains is tried again. */
+/** How often work is tried again after a failure that no failure of the store explains. */
 const attemptsMax = 8;
 
 export class GradingStage implements AsyncDisposable {
@@ -252,7 +252,7 @@ export class GradingStage implements AsyncDisposable {
     };
   }
 
-  /** The next job is made meanwhile, and stored behind this end, so that no slot waits for a disk. */
+  /** Stores the end of a job. The next job is made meanwhile, and stored after this end, so that no slot waits for a disk. */
   async #endJob(work: GradingWork, planned: PlannedJob, job: GradedEnd): Promise<void> {
     const { store, nudges } = this.#options;
     const stored = this.#persistently(() => store.endGradedJob(job));
@@ -332,7 +332,7 @@ export class GradingStage implements AsyncDisposable {
   }
 }
 
-/** A refusal is an answer, and no failure. */
+/** A refusal is an answer, not a failure. */
 function isFinal(error: unknown): error is Error {
   return error instanceof ServiceError || error instanceof GradingProblem || error instanceof NoRoom;
 }

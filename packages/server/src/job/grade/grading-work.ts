@@ -48,7 +48,7 @@ export class GradingWork implements GradingParts {
   readonly #plan: Planned['plan'] | null;
   readonly #languages: readonly string[];
 
-  /** @param planned of verdicts of version 2; null for those of version 1 */
+  /** @param planned the plan of a grading with verdicts of version 2; null for version 1 */
   constructor(stored: StoredWork, planned: Planned | null) {
     this.#plan = planned?.plan ?? null;
     this.withFiles = planned?.withFiles ?? new Set();
@@ -90,7 +90,7 @@ export class GradingWork implements GradingParts {
     return this.#waiting;
   }
 
-  /** The program has its end. */
+  /** Notes that the program has its end. */
   over(program: number): void {
     this.#begun.delete(program);
     this.held.delete(program);

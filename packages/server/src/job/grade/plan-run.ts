@@ -1,6 +1,6 @@
 /**
- * A program of a grading whose verdict has version 2, as a machine like `ProgramRun`: which jobs come next is what the steps of
- * the contract say, of which builds, validators and groups are known there.
+ * A program of a grading whose verdict has version 2, as a machine like `ProgramRun`: the steps of the contract, which know of
+ * builds, validators and groups, say which jobs come next.
  */
 import {
   asksWords,
@@ -34,7 +34,7 @@ export class PlanRun {
   readonly #made = new Set<string>();
   /** The due jobs that are not made yet, as of the last look. */
   #due: Step[] = [];
-  /** Whether a job ended since. */
+  /** Whether a job has ended since the last look. */
   #isOld = true;
   /** Whether the end of one test may say that another is not run. */
   readonly #mayDrop: boolean;
@@ -46,7 +46,7 @@ export class PlanRun {
     this.#mayDrop = asksWords(groupsOf(plan));
   }
 
-  /** As `ProgramRun.next`. A look goes through all tests, so there is none while others wait that no end drops. */
+  /** Like `ProgramRun.next`. A look goes through all tests, so it is not made while jobs are due that no end can drop. */
   next(): StepJob | null {
     if (this.#isOld && (this.#mayDrop || this.#due.length === 0)) this.#due = this.#look();
     const step = this.#due.shift();

@@ -106,7 +106,7 @@ async function startedOf(
   return built;
 }
 
-/** The submission without what is read of the store, so that its other members get their defaults. */
+/** The submission without the parts that come from the store, so that its other members get their defaults. */
 function checked(
   { large_outputs: large, ...submission }: PlannedSubmission,
   stored: StoredProgram | null,
@@ -120,7 +120,7 @@ function checked(
   return JSON.parse(JSON.stringify({ ...members, ...(build === undefined ? ofRun : { build }) })) as JobSubmission;
 }
 
-/** The program of a plan's code; null if it is the code itself. */
+/** The stored program that a plan's code stands for; null if the plan has the code itself. */
 async function storedOf(
   grading: GradingParts,
   { program, code }: { readonly program: number; readonly code: string },
@@ -170,7 +170,7 @@ async function outputOf(
   return { from, blob: kept.blob };
 }
 
-/** How a job ended, in the words of the steps. Of a pair, the end of the other job is waited for, which is near. */
+/** How a job ended, in the words of the steps. For a pair, this also waits for the end of the other job, which is near. */
 export async function stepEnd(key: JobKey, ended: GradedJobEnd, options: GradedJobsOptions): Promise<StepEnd> {
   const { terminal_reason, exit_code, truncated } = ended;
   const { stdout, stderr, violations, artifacts } = await resultOf(key, options);

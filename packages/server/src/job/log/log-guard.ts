@@ -33,7 +33,7 @@ export class LogGuard {
   readonly #options: LogGuardOptions;
   /** Undefined until it was read. */
   #mark: Checkpoint | null | undefined;
-  /** The tree of which the store was compared with what witnesses know, since it is our turn. */
+  /** The tree in which the store was compared with what witnesses know, since our turn began. */
   #compared: string | null = null;
 
   constructor(options: LogGuardOptions) {

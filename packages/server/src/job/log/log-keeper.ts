@@ -43,7 +43,7 @@ export interface ReopenedLog {
   readonly log_key: string;
   /** The last known head of the tree before; null if none was signed. */
   readonly previous: string | null;
-  /** Its leaves. */
+  /** The number of leaves up to that head. */
   readonly lost: number;
 }
 
@@ -165,7 +165,7 @@ export class LogKeeper implements AsyncDisposable {
     return reopened;
   }
 
-  /** One after the other. */
+  /** Does one piece of work after another. */
   #alone<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     const answer = this.#turn.then(work);
     this.#turn = answer.catch(() => {});

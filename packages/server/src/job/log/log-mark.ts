@@ -23,7 +23,7 @@ export async function readLogMark(dataDir: string): Promise<Checkpoint | null> {
   return parsed.checkpoint;
 }
 
-/** Keeps a head in place of the one before. A crash leaves one of both; it is durable when this resolves. */
+/** Replaces the kept head. A crash leaves the old or the new one; the new one is durable when this resolves. */
 export async function writeLogMark(dataDir: string, { note }: Checkpoint): Promise<void> {
   const path = pathIn(dataDir);
   {

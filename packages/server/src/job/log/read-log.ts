@@ -80,7 +80,7 @@ export interface PublicLog {
   tile(tile: { readonly level: number; readonly index: number; readonly width: number }): Promise<Uint8Array | null>;
   /** The proof of a leaf by its hash. It is there as long as the log is, also when its job was removed. */
   proof(leaf: Uint8Array): Promise<string | null>;
-  /** That the latest head begins with the first `old` leaves. */
+  /** The proof that the latest head begins with the first `old` leaves. */
   consistency(old: number): Promise<string | null>;
   keys(): Promise<LogKeysAnswer | null>;
 }

@@ -25,7 +25,7 @@ export interface PromiseReaderOptions {
 
 /** Signing takes milliseconds. */
 const retryAfterSeconds = 1;
-/** Each has a proof of some thirty hashes. */
+/** The most statements of an answer: each has a proof of some thirty hashes. */
 const pendingMax = 50;
 
 /**

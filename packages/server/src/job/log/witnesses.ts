@@ -23,7 +23,7 @@ import {
 import { StartError } from '../../ground/start-error.ts';
 
 export interface WitnessAddress {
-  /** Of type `cosignature`. */
+  /** The key of the witness, of type `cosignature`. */
   readonly key: NoteKey;
   /** Without a slash at its end. */
   readonly url: string;
@@ -63,7 +63,7 @@ export interface OwnLog {
 }
 
 export interface Witnessing {
-  /** Of the head that was asked about. */
+  /** The lines of witnesses under the head that was asked about. */
   readonly lines: readonly NoteSignature[];
   /** A head that our own key signed, and that our tree does not begin with; null if no witness showed one. */
   readonly missed: Checkpoint | null;
@@ -116,7 +116,7 @@ export class Witnesses {
     return this.#witnesses.map(({ standing }) => standing);
   }
 
-  /** Resolves within the time, with the answers until then. One that failed lately is asked only where all are. */
+  /** Resolves within the time, with the answers until then. A witness that failed lately is asked only with `all`. */
   async ask(head: Checkpoint, own: OwnLog, { all = false } = {}): Promise<Witnessing> {
     const asked = this.#witnesses.filter(({ restsUntil }) => all || restsUntil <= performance.now());
     const answers = await Promise.all(asked.map((witness) => this.#answerOf(witness, head, own)));
@@ -128,7 +128,7 @@ export class Witnesses {
     };
   }
 
-  /** The heads of a tree of ours that witnesses show. Those of other programs need not show any. */
+  /** The heads of a tree of ours that witnesses show. Witnesses that run other programs need not show any. */
   async shown(key: NoteKey): Promise<Pick<Witnessing, 'hasAnswered'> & { readonly heads: readonly Checkpoint[] }> {
     const { milliseconds = patienceMilliseconds } = this.#options;
     const answers = await Promise.allSettled(

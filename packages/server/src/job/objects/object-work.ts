@@ -15,7 +15,7 @@ export interface ObjectWorkOptions {
   readonly log: Log;
   /** How often it looks if nothing wakes it: a message of another node may be lost. */
   readonly recheckMilliseconds?: number;
-  /** Whether it is this process that does so; without it, it is. */
+  /** Whether this process does so. Default: it does. */
   readonly isOurTurn?: () => boolean;
 }
 

@@ -60,7 +60,7 @@ export class Attestor implements AsyncDisposable {
     this.#loop.start(() => this.#attempt(() => this.#options.store.resumeAttestations(new Date().toISOString())));
   }
 
-  /** Its thread, for other statements of the same key. It ends with the attestor. */
+  /** The thread that signs, for other statements of the same key. It ends with the attestor. */
   get signer(): Pick<Signer, 'sign'> {
     return this.#signer;
   }

@@ -70,10 +70,10 @@ export async function isAnswerer(asker: Asker, { store }: Pick<AnsweringOptions,
 }
 
 /**
- * Stores an answer, and says where it is. It is not checked yet.
+ * Checks and stores an answer, and says where it is.
  *
- * @throws ServiceError `invalid_request`, `job_not_found`, `principal_not_allowed`, `tool_call_not_found`,
- * `tool_result_misfit`, `tool_call_answered`, `job_terminal`, `payload_too_large`
+ * @throws ServiceError `invalid_request`, `job_not_found`, `principal_not_allowed`, `tool_call_not_found`, `tool_result_misfit`,
+ * `tool_call_answered`, `job_terminal`, `payload_too_large`
  */
 export async function answerCall(
   asker: Asker,

@@ -5,7 +5,7 @@
 import { Validator } from '@cfworker/json-schema';
 import { printable } from '@vouchbox/protocol/vocabulary';
 
-/** Schemas of which the prepared form is kept. */
+/** How many schemas are kept in their prepared form. */
 const keptMax = 256;
 const kept = new Map<string, Validator>();
 

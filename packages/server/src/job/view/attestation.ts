@@ -27,7 +27,7 @@ export interface AttestationOptions {
   readonly store: Pick<Store, 'attestation' | 'jobSummary' | 'withdrawAttestation' | 'resultOf'>;
   readonly objects: Pick<ObjectContents, 'read'>;
   readonly keys: Pick<SigningKeys, 'publicKey'> & {
-    /** Makes a key known that another node signed with. Absent if there are no other nodes. */
+    /** Learns a key with which another node signed. Absent if there are no other nodes. */
     learn?(key_id: string): Promise<void>;
   };
   /** False if the operator has turned signing off. */
@@ -123,7 +123,7 @@ function disabled(): ServiceError {
   return new ServiceError('attestation_disabled', 'The operator has turned signing off.');
 }
 
-/** No time helps: the operator must bring the key back. */
+/** Waiting does not help: the operator must bring the key back. */
 function unknownKey(): ServiceError {
   const message =
     'The job was signed with a key that the service does not have: the operator must start the service with the attestation-keys directory that has the key.';

@@ -17,13 +17,13 @@ export type CredentialRequest = {
   [Ask in keyof Credentials]: { readonly ask: Ask; readonly with: Parameters<Credentials[Ask]>[0] };
 }[keyof Credentials];
 
-/** The service is to look at its packs again. */
+/** Asks the service to look at its packs again. */
 interface PacksRequest {
   readonly ask: 'takePacks';
   readonly with: Readonly<Record<string, never>>;
 }
 
-/** The next tree of the log is to be opened. */
+/** Asks the service to open the next tree of its log. */
 interface LogRequest {
   readonly ask: 'reopenLog';
   readonly with: Readonly<Record<string, never>>;

@@ -117,7 +117,7 @@ export function replacePrivateKey(dataDir: string): SigningKey {
   return makeKeyFile(keyPaths(dataDir).privateKey);
 }
 
-/** Makes a key in a file, in place of the one that is there. Durable when it returns. */
+/** Makes a key in a file, and replaces the one that is there. Durable when it returns. */
 export function makeKeyFile(path: string): SigningKey {
   const { privateKey } = generateKeyPairSync('ed25519');
   return usable(path, () => {

@@ -13,8 +13,8 @@ export interface LogKey {
 }
 
 /**
- * The key of the log; null if there is none. `mayMake` makes one then. @throws SigningKeyError if it must not be used as it
- * is stored
+ * The key of the log; null if there is none, unless `mayMake` makes one. @throws SigningKeyError if it must not be used as it is
+ * stored
  */
 export function openLogKey(dataDir: string, { mayMake }: { readonly mayMake: boolean }): LogKey | null {
   openKeyDirectory(dataDir);

@@ -25,7 +25,7 @@ export class RegisteredKeys {
     this.#store = store;
   }
 
-  /** Reads them again. */
+  /** Reads the public halves again. */
   async refresh(): Promise<void> {
     for (const key of await this.#store.registeredKeys()) {
       this.#last = key;
@@ -34,7 +34,7 @@ export class RegisteredKeys {
     }
   }
 
-  /** Makes a key known if any node registered it. */
+  /** Learns a key if any node registered it. */
   async learn(key_id: string): Promise<void> {
     if (!this.#known.has(key_id)) await this.refresh();
   }
@@ -43,7 +43,7 @@ export class RegisteredKeys {
     return this.#known.get(key_id) ?? null;
   }
 
-  /** The one that was registered last; null if there is none. */
+  /** The key that was registered last; null if there is none. */
   get last(): RegisteredKey | null {
     return this.#last;
   }
