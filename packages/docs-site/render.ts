@@ -14,7 +14,7 @@ export interface Rendered {
   readonly sections: readonly Section[];
   /** Each path and heading of the project that it links to. */
   readonly links: readonly { readonly path: string; readonly anchor: string }[];
-  /** What it has of HTML, which is shown as text. */
+  /** Its HTML, which is shown as text. */
   readonly raw: readonly string[];
 }
 

@@ -121,7 +121,7 @@ class Page {
   }
 }
 
-/** Shows words in place of a report, or nothing. Screen readers are told its title. */
+/** Shows words instead of a report, or nothing. Screen readers are told its title. */
 function showState(...views: readonly HTMLElement[]): void {
   byId('state').replaceChildren(...views);
   const [title] = document.querySelectorAll('#state h2');

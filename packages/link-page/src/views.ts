@@ -148,7 +148,7 @@ export function elsewhereView({ tenant, job_id }: LinkedJob): HTMLElement {
   );
 }
 
-/** The key that the envelope says signed it. It is a name, and no proof. */
+/** The key that the envelope says signed it. It is a name, not a proof. */
 export function statedSigner(envelope: Uint8Array | undefined): string | null {
   const json = envelope === undefined ? null : parseStrictJson(envelope);
   if (json?.kind !== 'value' || !isJsonObject(json.value)) return null;

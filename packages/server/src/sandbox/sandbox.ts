@@ -61,11 +61,11 @@ export interface Program {
   readonly outputs: readonly string[];
   readonly large?: LargeRequest;
   readonly limits: RequestedLimits;
-  /** Words that its compiler gets. Only of a cell for a build, whose program itself gets none. */
+  /** Words that its compiler gets. Only for a cell of a build, whose program itself gets none. */
   readonly compilerOptions?: readonly string[];
   /** The product that a cell starts. Large content comes in pieces, once. */
   readonly product?: InputContent['content'];
-  /** Given if it may call tools. Only of a cell that was made for tools. */
+  /** Given if it may call tools. Only for a cell that was made for tools. */
   readonly tools?: ProgramTools;
   /** Given if it talks to another program, which is released in the same turn of the event loop. It then has no stdin. */
   readonly interaction?: InteractionSide;
@@ -168,7 +168,7 @@ export interface Collection {
   readonly output: ExecutorOutput;
   readonly violations: readonly Violation[];
   readonly artifacts: readonly CollectedArtifact[];
-  /** Of a program that talked to another. */
+  /** The observations of an interaction, if the program talked to another. */
   readonly interaction?: ObservedInteraction;
   readonly largeOutputs?: readonly LargeOutput[];
 }
@@ -217,7 +217,7 @@ export interface CellKind {
   readonly runtime: string | null;
   /** What the cell is for, if it does not compile and run: see `program/stages.ts`. */
   readonly stage?: Stage | undefined;
-  /** Whether its interpreters have fixed hash seeds. A copy has the seed of its template, so such a cell is none. */
+  /** Whether its interpreters have fixed hash seeds. A copy has the seed of its template, so such a cell is not a copy. */
   readonly reproducible?: true | undefined;
   /** The job's owner, as an opaque name. Only cells of one owner may be copies of one template. */
   readonly owner?: string | undefined;
@@ -253,7 +253,7 @@ export interface Provider extends AsyncDisposable {
   /** Languages that ran correctly at start, in a pack that need not be named. */
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
-  /** The limits that a cell was seen to hold at the start. Absent if all are, or of the subprocess the wall clock alone. */
+  /** The limits that a cell was seen to hold at the start. Absent if it holds all, or only the wall clock as the subprocess. */
   readonly enforced?: readonly LimitName[];
   /** Whether programs may reach one another over `127.0.0.1` and `::1`. */
   readonly hasLoopback: boolean;

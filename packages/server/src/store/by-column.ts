@@ -108,7 +108,7 @@ export function same<Of extends Table, Other extends Table>(
   return sql<SqlBool>`${sql.join(equals, sql` and `)}`;
 }
 
-/** Whether another table has a row with the same key, of which this holds. */
+/** Whether another table has a row with the same key for which this holds. */
 export function hasIn<Of extends Table, Other extends Table>(
   table: Of,
   key: readonly (Column<Of> & Column<Other>)[],

@@ -16,9 +16,9 @@ export interface NodeFacts {
   readonly signs_with: string | null;
   /** Why it cannot sign at present, without a path; null if it can or need not. */
   readonly signing_problem: { readonly message: string; readonly at: string } | null;
-  /** Why it cannot log what is signed; null if it can or need not. Absent of a node of an earlier version. */
+  /** Why it cannot log what is signed; null if it can or need not. Absent for a node of an earlier version. */
   readonly log_problem?: { readonly message: string; readonly at: string } | null;
-  /** How the witnesses of the log answered it last. Absent of a node of an earlier version. */
+  /** How the witnesses of the log answered it last. Absent for a node of an earlier version. */
   readonly log_witnesses?: readonly { readonly name: string; readonly state: string }[];
 }
 

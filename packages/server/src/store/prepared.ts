@@ -115,7 +115,7 @@ export function nodeOf(db: StoreDatabase): number | null {
   return adapterOf(db).node;
 }
 
-/** The same where only a store is asked that nodes share. */
+/** The same for a store that nodes share, where there is always a number. */
 export function requireNode(db: StoreDatabase): number {
   const node = nodeOf(db);
   assert(node !== null, 'nodes share this store');

@@ -15,7 +15,7 @@ export interface CredentialTable {
   revoked_at: string | null;
 }
 
-/** Whose authority something has that was made with a credential. */
+/** The authority of something that was made with a credential. */
 export interface AuthorityColumns {
   tenant: string;
   job_id: string;

@@ -157,7 +157,7 @@ export interface JobTable extends JobKeyColumns {
   tenant_number: number | null;
   /** JSON of its labels; null without any. */
   labels: string | null;
-  /** Of its program; null if no line says something, and in older rows. */
+  /** The first line of its program; null if no line says something, and in older rows. */
   first_line: string | null;
 }
 
@@ -185,12 +185,12 @@ export interface JobSpecTable extends JobKeyColumns {
   /** An executor's observations of the job; null before. */
   execution: string | null;
   /**
-   * A receipt's later facts about the submission, digested when it was accepted. Null if the row was migrated after its job had
-   * started.
+   * The facts about the submission that the receipt will have, digested when it was accepted. Null if the row was migrated after
+   * its job had started.
    */
   evidence: string | null;
   requested_spec: string;
-  /** Who submitted it. Null of a canary, and in older rows. */
+  /** Who submitted it. Null for a canary, and in older rows. */
   principal: string | null;
 }
 
@@ -264,7 +264,7 @@ export interface LogStateTable {
   tree: number;
   log_key: string;
   size: number;
-  /** Of the largest head that was signed; 0 before the first. */
+  /** The leaves of the largest head that was signed; 0 before the first. */
   signed_size: number;
   checkpoint: string | null;
   rekor_head: string | null;
@@ -289,7 +289,7 @@ export interface JobPromiseTable extends JobKeyColumns {
   answer_by: string;
   /** When a statement that the job waits is made, unless the log has its result. Null once it has. */
   due_at: string | null;
-  /** Of the signature; null before it, as the envelope is. */
+  /** The key of the signature; null before it, as the envelope is. */
   key_id: string | null;
   envelope: Uint8Array | null;
 }

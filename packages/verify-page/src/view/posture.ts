@@ -10,7 +10,7 @@ interface Line {
   readonly state: Mark;
 }
 
-/** `isRefused`: nobody can say whether any of it is so, and its marks are not to look like good news. */
+/** `isRefused`: nobody can say whether any of it is so, and its marks must not look like good news. */
 export function postureView(receipt: StoredReceipt | null, isRefused: boolean): HTMLElement | null {
   if (receipt === null) return null;
   const shown = section(

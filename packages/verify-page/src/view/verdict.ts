@@ -46,7 +46,7 @@ const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
   },
 };
 
-/** A key that is none leaves open who signed, and a result that contradicts itself is refused under any key. */
+/** A text that is not a key leaves open who signed, and a result that contradicts itself is refused under any key. */
 export function shownVerdict(
   { verdict }: Findings,
   { problem, isMismatch }: PinnedKeys,

@@ -121,7 +121,7 @@ export function statusWords(status: unknown): string {
   return (typeof status === 'string' ? STATUSES[status] : undefined) ?? 'ended in an unknown way';
 }
 
-/** A time as the reader writes it, with its zone; as it is stated if it is none. */
+/** A time as the reader writes it, with its zone; as it is stated if it is not a time. */
 export function momentWords(at: unknown): unknown {
   const time = typeof at === 'string' ? Date.parse(at) : Number.NaN;
   const format = new Intl.DateTimeFormat([...navigator.languages], { dateStyle: 'medium', timeStyle: 'long' });

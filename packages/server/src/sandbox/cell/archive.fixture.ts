@@ -7,7 +7,7 @@ export interface ArchiveEntry {
   /** The type of tar(5): a file if left out. */
   readonly kind?: string;
   readonly mode?: number;
-  /** What the header says of the size, as a number or by its text; that of the content if left out. */
+  /** The size in the header, as a number or as its text. Default: the size of the content. */
   readonly size?: number | string;
   readonly target?: string;
 }

@@ -189,7 +189,7 @@ export class LoadedConfinedCell implements LoadedCell {
       isCompiling,
       oomKills: fits ? counted.oomKills : 1,
       processesRefused: counted.processesRefused,
-      // One whose waiting processes were killed was never released.
+      // A cell whose waiting processes were killed was never released.
       alone: fits ? programAlone({ ending, hasCompiler, sharesHostKernel, counted: usage }) : null,
       diagnostics: start.said().join(': '),
     };

@@ -204,9 +204,9 @@ export class ConfinedCells implements AsyncDisposable {
     return new BootstrapError('cgroup', (error as Error).message, unreadyPosture(backend, identity), { cause: error });
   }
 
-  /** Every cell gets two unused users, so that no two jobs share one; or none, where there are none. */
+  /** Every cell gets two unused users, so that no two jobs share one; or root, where nobody else is mapped. */
   #takeUid(): number {
-    // Root of this namespace is every program then: nobody else is mapped.
+    // Every program is then root of this namespace.
     if (hasOneUser()) return 0;
     const { first, count } = usersOfCells();
     for (;;) {

@@ -5,7 +5,7 @@
 import { parseWaitStatus, type WaitStatus } from '../program/ending.ts';
 import type { Workspace } from '../program/output/workspace.ts';
 
-/** Time of processors and of the clock, as the kernel tells it in which process 1 runs. */
+/** Processor time and clock time, as told by the kernel in which process 1 runs. */
 export interface Taken {
   readonly cpuMicroseconds: number;
   readonly wallMicroseconds: number;

@@ -1,6 +1,6 @@
 /**
  * A program's usage without its compiler, by one of two accounts. The host's kernel counts all of a cell that uses it, from the
- * hand-over on: process 1 only tells what of that compiling took. The kernel of a gVisor cell counts the program itself; the
+ * hand-over on: process 1 only tells how much of it compiling took. The kernel of a gVisor cell counts the program itself; the
  * host's sees that kernel with everything that runs on it.
  */
 import type { ProgramAlone, RunEnd } from '../program/program-run.ts';

@@ -37,7 +37,7 @@ export function toolWords({ guest }: Pick<LanguageRun, 'guest'>, root = ''): rea
   return module === null ? [] : [`tools=${root}/${module}`];
 }
 
-/** Where the command is, for the search path of a root that is not that of a cell. */
+/** Where the command is, for the search path of a root that is not a cell's. */
 export function toolCommands(root: string): string {
   return `${root}/${COMMANDS}`;
 }

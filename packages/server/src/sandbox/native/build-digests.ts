@@ -8,7 +8,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nativePath } from './native.ts';
 
-/** As a signed statement has them. */
+/** The digests as a signed statement has them. */
 export interface StatedBuild {
   readonly server: string;
   /** SHA-256 by the name of the program. */
@@ -16,7 +16,7 @@ export interface StatedBuild {
 }
 
 export interface BuildDigests {
-  /** For a cell of the runtime of this name. */
+  /** The digests for a cell of the runtime of this name. */
   of(runtime: string | undefined): StatedBuild;
 }
 
@@ -45,7 +45,7 @@ export async function readBuildDigests(): Promise<BuildDigests> {
   };
 }
 
-/** That of the lines that `sha256sum` writes of all files, sorted by their paths from the folder of the packages. */
+/** The digest of the lines that `sha256sum` writes for all files, sorted by their paths from the folder of the packages. */
 async function serverDigest(): Promise<string> {
   const folders = [
     fileURLToPath(new URL('../..', import.meta.url)),

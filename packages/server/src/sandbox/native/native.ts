@@ -25,17 +25,17 @@ const LIST = new URL('digests.json', DIRECTORY);
 /** The facts about programs, by path: `ARCHITECTURE/NAME`. */
 type Digests = Readonly<Record<string, { readonly sha256: string }>>;
 
-/** The path of a compiled one for this architecture, whether or not it is there. Only this function knows where they are. */
+/** The path of a compiled program for this architecture, whether or not it is there. Only this function knows the place. */
 export function nativePath(name: string): string {
   return fileURLToPath(new URL(`${process.arch}/${name}`, DIRECTORY));
 }
 
-/** Whether a package brought them. */
+/** Whether a package brought the programs. */
 export function areNativesBrought(): boolean {
   return existsSync(LIST);
 }
 
-/** Which of them are missing or, in a package, are not what its list says. */
+/** Which of these programs are missing or, in a package, are not what its list says. */
 export function unusableNatives(names: readonly string[] = NATIVES): readonly string[] {
   const digests = areNativesBrought() ? listedDigests() : null;
   return names.filter((name) => {
@@ -49,7 +49,7 @@ function listedDigests(): Digests {
   return (JSON.parse(readFileSync(LIST, 'utf8')) as { readonly programs: Digests }).programs;
 }
 
-/** Why these cannot be used and what to do, in one line for an operator; null if they can. */
+/** Why these programs cannot be used and what to do, in one line for an operator; null if they can. */
 export function nativeProblem(names: readonly string[] = NATIVES): string | null {
   const unusable = unusableNatives(names).join(' and ');
   if (unusable === '') return null;
@@ -63,7 +63,7 @@ export function nativeProblem(names: readonly string[] = NATIVES): string | null
   return `${unusable} changed since this package was built: install the package again`;
 }
 
-/** Throws that line. In a package all must be as they were built, whichever are asked for. */
+/** Throws the line of `nativeProblem`. In a package all must be as they were built, whichever are asked for. */
 export function requireNatives(...names: readonly string[]): void {
   const problem = areNativesBrought() ? problemOfPackage() : nativeProblem(names);
   if (problem !== null) throw new Error(problem);

@@ -7,9 +7,9 @@ import { StartError } from '../../ground/start-error.ts';
 import { areNativesBrought, nativePath } from './native.ts';
 
 /**
- * Compiles the programs that a checkout lacks, or has of other sources. It reports this on stderr, or why it cannot: then a
+ * Compiles the programs that a checkout lacks, or has from other sources. It reports this on stderr, or why it cannot: then a
  * runtime is started for each cell. Only root makes cells, so for others nothing is built.
- * @throws StartError if one of other sources is still there: it would do less than this service asks of it, and say nothing
+ * @throws StartError if one from other sources is still there: it would silently do less than this service asks of it
  */
 export async function buildStaleNatives(): Promise<void> {
   if (process.platform !== 'linux' || areNativesBrought()) return;

@@ -18,7 +18,7 @@ const QUIET_MILLISECONDS = 100;
  * that.
  */
 const WAITING = { part: 0.08, milliseconds: 15 };
-/** The same of the time in which it was killed: the kernel takes it down on its account. */
+/** The same for the time in which it was killed: the kernel charges the program for being taken down. */
 const KILLED = { part: 0.12, milliseconds: 100 };
 
 /** How long after its output was closed a program must go on until the other is told. */
@@ -44,7 +44,7 @@ interface Reading {
 class Shared {
   readonly sides: Side[] = [];
   first: Side | null = null;
-  /** Begins with the first end by a wall limit. Whether both waited for each other then. */
+  /** Whether both waited for each other at the first end by a wall limit; null before that. */
   judging: Promise<boolean> | null = null;
   readings: readonly Reading[] = [];
   #movedAt = 0;
@@ -158,8 +158,8 @@ export function interaction(): readonly [program: Side, interactor: Side] {
 }
 
 /**
- * Whether both wait for the other: neither does anything, and nothing is on its way and all that was delivered was read, or
- * both have more to say than the other's pipe has room for.
+ * Whether each waits for the other: neither does anything, and either all that was written was delivered and read, or both have
+ * more to say than the other's pipe has room for.
  */
 async function isDeadlock(sides: readonly Side[], [earlier, later]: readonly Reading[]): Promise<boolean> {
   const at = performance.now();
@@ -189,7 +189,7 @@ function areNumbers(values: readonly (number | null)[]): values is readonly numb
 const COUNT =
   'for (0, 3) { open my $p, "<&=", $_; my $n = pack "i", 0; ioctl $p, 0x541B, $n; print unpack("i", $n), "\\n" }';
 
-/** How many bytes are in pipes that nobody has read; null if it cannot be told. Node has no call for it. */
+/** How many unread bytes are in two pipes; null if it cannot be told. Node has no call for it. */
 async function unreadBytes([one, other]: readonly number[]): Promise<number | null> {
   const child = spawn(PERL, ['-e', COUNT], { env: {}, cwd: '/', stdio: [one, 'pipe', 'ignore', other] });
   child.on('error', () => {});

@@ -1,4 +1,4 @@
-/** Whose authority something has that was made with a credential, as the columns of its row. */
+/** The authority of something that was made with a credential, as the columns of its row. */
 import type { Scope, Whoami } from '@vouchbox/protocol';
 import type { AuthorityColumns } from '../schema-of-access.ts';
 

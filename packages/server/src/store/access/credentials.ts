@@ -12,7 +12,7 @@ interface Revocation {
   readonly at: string;
 }
 
-/** Named, because a newer version may add a column while this one works. */
+/** Columns are named, because a newer version may add one while this version works. */
 const COLUMNS = [
   'credential_id',
   'tenant',

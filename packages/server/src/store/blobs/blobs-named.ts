@@ -30,16 +30,16 @@ export function blobNameOf(file: NamedFile): string {
 }
 
 /**
- * A copy of an output, which is kept for the jobs that name it, has a name that is no digest. So no caller finds it, and it is no
- * upload: a caller that names the digest must be able to name the output.
+ * A copy of an output, which is kept for the jobs that name it, has a name that is not a digest. So no caller finds it, and it is
+ * not an upload: a caller that names the digest must be able to name the output.
  */
 export function copyNameOf(sha256: string): string {
   return `output:${sha256}`;
 }
 
 /**
- * A blob of a grading is named in the same way. It counts as nothing that the tenant uploaded: there is no more of it than in
- * gradings.
+ * A blob of a grading is named in the same way. It does not count as something that the tenant uploaded: there is no more of it
+ * than in gradings.
  */
 export function heldNameOf(sha256: string): string {
   return `${HELD}${sha256}`;

@@ -33,7 +33,7 @@ export interface BeginUpload extends BlobKey, UploadKey {
   readonly bytesMax: number;
 }
 
-/** Room that a tenant is to have, of as much as all its blobs may take. */
+/** Room to reserve for a tenant, of as much as all its blobs may take. */
 export interface Room {
   readonly bytes: number;
   readonly bytesMax: number;
@@ -56,7 +56,7 @@ export interface UnusedBlobs {
 
 export const insertUpload = insertOf('blobs', [...UPLOAD, 'sha256', 'size_bytes', 'used_at'], { is_whole: 0 });
 
-/** A digest is shorter. */
+/** The name of a copy is longer than a digest. */
 const isCopy = sql<SqlBool>`length(sha256) > 64`;
 const isKept = sql<SqlBool>`exists (select 1 from large_outputs where large_outputs.tenant = blobs.tenant and large_outputs.blob_id = blobs.blob_id)`;
 
@@ -174,18 +174,18 @@ export async function beginUpload(db: StoreDatabase, input: BeginUpload): Promis
   return 'begun';
 }
 
-/** How many uploads and copies a tenant has, how many bytes all its blobs have, and how many but for the room of jobs. */
+/** How many uploads and copies a tenant has, how many bytes all its blobs have, and how many without the room of jobs. */
 async function sizesOf(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number; kept: number }> {
   const sums = await selectSizes.first(db, { tenant });
   return { uploads: Number(sums?.uploads ?? 0), bytes: Number(sums?.bytes ?? 0), kept: Number(sums?.kept ?? 0) };
 }
 
-/** The same of what its gradings hold, which counts by its bytes alone. */
+/** The same for what its gradings hold, which counts by its bytes alone. */
 async function sizesHeld(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number }> {
   return { uploads: 0, bytes: Number((await selectHeldBytes.first(db, { tenant }))?.bytes ?? 0) };
 }
 
-/** What leaves too little: the blobs of a tenant together with the room that is reserved, or without it; null for room. */
+/** What leaves too little room: the blobs of a tenant together with the reserved room, or without it; null if there is room. */
 export async function lackOfRoom(
   db: StoreDatabase,
   tenant: string,

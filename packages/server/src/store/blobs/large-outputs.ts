@@ -12,7 +12,7 @@ import type { StoreDatabase } from '../schema.ts';
 import { type BlobKey, deleteBlob, insertUpload, nameBlob, useBlob } from './blobs.ts';
 import { copyNameOf, roomOf } from './blobs-named.ts';
 
-/** In the text of a specification that asks for large outputs, and of no other: within a text, the quotes are escaped. */
+/** Found in the text of a specification that asks for large outputs, and in no other: within a text, the quotes are escaped. */
 const ASKING = '"large_outputs":{';
 
 const insertOutput = insertOf('large_outputs', [...JOB, 'position', 'path', 'size_bytes', 'sha256', 'blob_id']);

@@ -81,7 +81,7 @@ type Stdin = Pick<RequestedSpec, 'stdin' | 'named_stdin'>;
 /** Standard input in one form that equal ones share: its text, or its digest as that of a file. */
 type StdinForm = { readonly form: string | Pick<UploadedFile, 'blob'> | null };
 
-/** The text if it could have been sent so. */
+/** Standard input by its content: the text if it could have been sent so. */
 export async function stdinByContent(
   db: StoreDatabase,
   { tenant, spec: { stdin, named_stdin: named } }: { readonly tenant: string; readonly spec: Stdin },
@@ -93,7 +93,7 @@ export async function stdinByContent(
   return { form: bytes !== null && isUtf8(bytes) ? bytes.toString() : { blob: named.blob } };
 }
 
-/** The digest, which needs no blob. */
+/** Standard input by its digest, which needs no blob. */
 export function stdinByDigest({ stdin, named_stdin: named }: Stdin): StdinForm {
   if (named !== undefined) return { form: { blob: named.blob } };
   return { form: stdin === null ? null : { blob: `sha256:${sha256Hex(stdin)}` } };

@@ -39,7 +39,7 @@ export class PostgresTarget implements AsyncDisposable {
   }
 
   /**
-   * The tables to copy, those before that others refer to.
+   * The tables to copy, each before those that refer to it.
    *
    * @throws StoreError if this side has a table or a column less than the other, or more in a table that both have
    */

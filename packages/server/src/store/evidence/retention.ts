@@ -15,7 +15,7 @@ interface Choice extends Step {
   readonly canariesBefore: string;
 }
 
-/** Twice as much, because the clocks of several nodes say when a job ended. */
+/** Canaries are kept for twice as long as they may be named, because the clocks of several nodes say when a job ended. */
 function canariesBefore(before: string): string {
   return new Date(Date.parse(before) - 2 * canaryNamedMilliseconds).toISOString();
 }

@@ -16,7 +16,7 @@ export interface StoredContents extends EndedContents {
   readonly isTruncated: boolean;
   /** The output that the evidence of a receipt covers. */
   readonly output: Readonly<Record<StreamName, StreamTexts>>;
-  /** Of a job with tools. */
+  /** The transcript of a job with tools. */
   readonly transcript: Transcript;
 }
 

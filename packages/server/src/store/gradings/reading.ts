@@ -204,7 +204,7 @@ export async function gradingEvents(
   return { items, isComplete: found.finished_at !== null && last >= found.last_seq };
 }
 
-/** Null if the tenant has no such job any more. */
+/** The end of a grading's job; null if the tenant has no such job any more. */
 export async function gradedEnd(db: StoreDatabase, key: JobKey): Promise<GradedJobEnd | null> {
   const found = await selectEnd.first(db, key);
   return found && { ...found, truncated: found.truncated === 1 };

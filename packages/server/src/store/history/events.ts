@@ -99,7 +99,7 @@ export function eventsToFollow({ rows, runs }: LinkedEvents, isFollowed: boolean
   return rows;
 }
 
-/** More are read, page by page. */
+/** The most events that are passed to followers; more are read, page by page. */
 const followedMax = 64;
 
 /** Adds events to the chain of a running job, in order. If the job is not running, nothing is stored. */

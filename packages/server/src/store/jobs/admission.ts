@@ -140,7 +140,7 @@ async function earlierAdmission(db: StoreDatabase, { tenant, idempotency }: Admi
   return { kind: 'replayed', job: earlier.job, peer: earlier.peer };
 }
 
-/** A successful build of the same program: any caller of the tenant gets it in place of another job. The key is not used up. */
+/** A successful build of the same program: any caller of the tenant gets it instead of another job. The key is not used up. */
 async function earlierBuild(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
   const { tenant, build_sha256, graded } = input;
   const job_id = build_sha256 === undefined ? null : await madeBefore(db, { tenant, build_sha256 });
@@ -182,9 +182,9 @@ async function lackForOutputs(db: StoreDatabase, input: AdmitInput) {
 }
 
 interface Accepted extends Omit<AdmitInput, 'queueMax' | 'tenantQueueMax' | 'blobBytesMax'> {
-  /** Its pair waits under the program's id. */
+  /** Whether the job is an interactor: its pair waits under the program's id. */
   readonly isInteractor?: boolean;
-  /** Of a step: whether it is the first of its session. */
+  /** Whether a step is the first of its session. */
   readonly beginsSession?: boolean;
 }
 

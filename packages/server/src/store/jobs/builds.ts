@@ -40,7 +40,7 @@ export interface ProductAsked extends JobKey, Pick<RequestedSpec, 'language' | '
   readonly key: string | null;
 }
 
-/** A product, and the file that it is of the job that starts it. */
+/** A product, and the file that it becomes in the job that starts it. */
 export interface BuiltProduct {
   readonly product: StoredProduct;
   readonly file: StoredFile;

@@ -55,7 +55,7 @@ export async function earlierGraded(
   return { job_id: null, isOver: (await selectOpen.first(db, job)) === null };
 }
 
-/** Part of the transaction that accepts the job. */
+/** Records a job of a grading; part of the transaction that accepts it. */
 export function recordGraded(db: StoreDatabase, job: GradedJob & JobKey): void {
   insertJob.send(db, job);
 }

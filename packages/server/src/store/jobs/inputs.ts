@@ -106,7 +106,7 @@ export async function submissionOfKey(db: StoreDatabase, key: { tenant: string; 
   return await selectEarlier.first(db, key);
 }
 
-/** The outputs that the job of a key was given, as they were looked up then. */
+/** The outputs that the earlier job of a key got, as they were looked up then. */
 async function outputsOfKey(
   db: StoreDatabase,
   key: { tenant: string; key: string },

@@ -7,7 +7,7 @@ import { prepared } from '../prepared.ts';
 import { type JobKey, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-/** The pack of a pair in the queue's row: no pack has such a name. So a node of before leaves it alone. */
+/** The pack of a pair in the queue's row: no pack has such a name, so a node of an earlier version leaves the pair alone. */
 export const PAIR = '(pair)';
 /** How many slots a row of the queue takes. */
 export function slotsOf(job: Pick<QueuedJob, 'runtime'> | undefined): number {

@@ -118,7 +118,7 @@ async function chosenJobs(
       continue;
     }
     const slots = slotsOf(next.jobs[0]);
-    // A pair waits until both slots are free, and no later job overtakes it. Where the node has not two slots, the end of the
+    // A pair waits until both slots are free, and no later job overtakes it. If the node does not have two slots, the end of the
     // pair says so.
     if (slots > left && choice.slots >= PAIR_SLOTS) break;
     const [job] = takeTurn(next);
@@ -162,7 +162,7 @@ async function jobsOf(db: StoreDatabase, tenant: string, choice: QueueChoice): P
   return oldest.filter(({ job_id }) => !exclude.includes(job_id));
 }
 
-/** The tenant's oldest job, in an array of none or one. Only the load records this turn: the choice is not stored. */
+/** The tenant's oldest job, in an array of none or one. This turn shows only in the load: the choice is not stored. */
 function takeTurn(contender: Contender): QueuedJob[] {
   contender.load += slotsOf(contender.jobs?.[0]);
   return contender.jobs?.splice(0, 1) ?? [];

@@ -18,7 +18,7 @@ export interface SessionKey {
   readonly name: string;
 }
 
-/** The last step only if retention left it: it may be removed while one behind it that failed is there. */
+/** The last step, if retention has left it: it may be removed while a failed step after it is still there. */
 function standings(db: StoreDatabase, { tenant, principal }: Omit<SessionKey, 'name'>) {
   return db
     .selectFrom('sessions')
@@ -78,7 +78,7 @@ const deleteSession = deleteBy('sessions', ['tenant', 'principal', 'name']);
 
 interface Row extends Omit<SessionTable, 'tenant' | 'principal'> {
   readonly status: JobStatus;
-  /** That of the state, if the step left one. */
+  /** The path of the state, if the step left one. */
   readonly path: string | null;
 }
 
@@ -111,7 +111,7 @@ export async function removeSession(db: StoreDatabase, key: SessionKey): Promise
 }
 
 /**
- * Whether the job begins a session, or why it cannot be a step. Only one step is accepted behind another. Null if it is in no
+ * Whether the job begins a session, or why it cannot be a step. Only one step is accepted after another. Null if it is in no
  * session.
  */
 export async function stepOf(

@@ -10,9 +10,9 @@ import type { StoreDatabase } from '../schema.ts';
 export interface SpecDigestInput {
   readonly tenant: string;
   readonly spec: RequestedSpec;
-  /** Of the other job of a pair: the digest is then that of both. */
+  /** The specification of the other job of a pair: the digest then covers both. */
   readonly interactor?: RequestedSpec;
-  /** `content` if left out. */
+  /** How files count; `content` if left out. */
   readonly filesBy?: 'content' | 'digests';
 }
 

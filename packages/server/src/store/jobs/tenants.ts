@@ -157,7 +157,7 @@ export function startedAtOnce(db: StoreDatabase, tenant: string): void {
   startAtOnce.send(db, { tenant });
 }
 
-/** Records that a job of the tenant runs no more. */
+/** Records that a job of the tenant no longer runs. */
 export function endedRunning(db: StoreDatabase, tenant: string): void {
   leaveRunning.send(db, { tenant });
 }

@@ -23,13 +23,13 @@ export class KeptEvents {
     this.#millisecondsMax = millisecondsMax;
   }
 
-  /** Null if they are to be read. */
+  /** Keeps these events of a job, or none: null means that they are to be read. */
   keep(key: JobKey, events: readonly StoredEvent[] | null): void {
     this.forget(key);
     if (events !== null) this.#kept.keep(nameOfJob(key), { events, until: performance.now() + this.#millisecondsMax });
   }
 
-  /** More may have been stored since, which is a page of its own. Null if the page is to be read. */
+  /** A page of kept events; null if it is to be read. More may have been stored since, which is a page of its own. */
   page({
     key,
     after,

@@ -1,6 +1,6 @@
 /**
- * Keeps values that were lately read or made, within a bound. A kept value is returned in place of a read; a dropped
- * one is read again. Only for values that never change, or whose owner clears them before they change.
+ * Keeps values that were lately read or made, within a bound. A kept value is returned instead of a read; a dropped one is read
+ * again. Only for values that never change, or whose owner clears them before they change.
  */
 
 export interface KeptOptions<Value> {

@@ -103,8 +103,8 @@ export async function openLog(db: StoreDatabase, { body, ...opening }: LogOpenin
 }
 
 /**
- * Gives positions to statements that wait for one, at most `most`, if the log still has this tree of `size` leaves: of two that
- * try, one does. Returns the new size; null if another was first.
+ * Gives positions to statements that wait for one, at most `most`, if the log still has this tree of `size` leaves: of two nodes
+ * that try, one succeeds. Returns the new size; null if another was first.
  */
 export async function sequenceLog(
   db: StoreDatabase,
@@ -201,7 +201,7 @@ const emptyState = prepared((db) =>
 );
 
 /**
- * Opens the next tree of the log in place of the tree `from`, of which no hash is kept. Every statement whose job is still
+ * Opens the next tree of the log, which replaces the tree `from`: no hash of that is kept. Every statement whose job is still
  * there waits for a position again. False if the log has another tree already.
  */
 export async function reopenLog(

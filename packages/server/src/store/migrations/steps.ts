@@ -12,8 +12,8 @@ export interface Step {
 }
 
 /**
- * The commit whose stores are taken over: the last one before the steps of trees that were never released were made one.
- * Its stores have the present tables, under the names of all those steps.
+ * The commit whose stores are taken over: the last one before the steps of unreleased trees were joined into one. Its stores have
+ * the present tables, under the names of all those steps.
  */
 const lastUnreleased = '6f6623a';
 

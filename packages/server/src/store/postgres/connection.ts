@@ -171,10 +171,10 @@ export class Session implements Queries, AsyncDisposable {
   }
 
   /**
-   * Resolves as null when the transaction is on disk, and as the error of the first query of it that failed when the
-   * server has undone it.
+   * Resolves as null when the transaction is on disk, and as the error of the first query of it that failed when the server has
+   * undone it.
    *
-   * @throws whatever came in place of these two answers. The transaction may be on disk then, in spite of the error.
+   * @throws whatever came instead of these two answers. The transaction may be on disk then, in spite of the error.
    */
   async tryCommit(): Promise<Error | null> {
     const { command } = await this.execute({ sql: 'commit', parameters: [] });

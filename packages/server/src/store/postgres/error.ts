@@ -69,8 +69,8 @@ export function isLoss(thrown: unknown): boolean {
 }
 
 /**
- * Deadlock, serialization failure, a key that another node has stored since this one looked for it, and a null where the
- * row of a tenant came since: see `jobs/tenants.ts`.
+ * Deadlock, serialization failure, a key that another node has stored since this one looked for it, and a null where the row of a
+ * tenant was stored since: see `jobs/tenants.ts`.
  */
 const COLLISIONS: ReadonlySet<string> = new Set(['40P01', '40001', '23505', '23502']);
 

@@ -14,7 +14,7 @@ const EVERYTHING = '*';
 export class Messages {
   readonly #node: number;
   readonly #hear: (topics: readonly string[] | null) => void;
-  /** Topics that come together are sent together. By channel. */
+  /** The topics to tell, by channel. Topics that come together are sent together. */
   readonly #untold = new Map<string, Set<string>>();
   /** How many follow each topic that the session listens to. It goes on for a while after the last of them. */
   readonly #followers = new Map<string, number>();
@@ -27,7 +27,7 @@ export class Messages {
     this.#hear = hear;
   }
 
-  /** Tells and hears in a session, in place of one that was lost. */
+  /** Tells and hears in a session, instead of one that was lost. */
   async listenIn(session: Session): Promise<void> {
     const { rows } = await session.execute<{ name: string }>({ sql: COMMON, parameters: [] });
     this.#common = rows[0]?.name ?? '';
@@ -60,7 +60,7 @@ export class Messages {
     return { [Symbol.dispose]: () => this.#followers.set(topic, (this.#followers.get(topic) ?? 1) - 1) };
   }
 
-  /** Ends to listen to topics that nobody follows any more: not at once, because a follower often follows again. */
+  /** Stops listening to topics that nobody follows any more: not at once, because a follower often follows again. */
   forgetUnfollowed(): void {
     for (const [topic, followers] of this.#followers) {
       if (followers > 0) continue;

@@ -1,6 +1,6 @@
 /**
- * A job as a link shows it. What of the submission is not shown is left out here, on the thread that reads it, and so is
- * everything about the job that the contract does not list for links.
+ * A job as a link shows it. Parts of the submission that are not shown are left out here, on the thread that reads them, and so
+ * is everything about the job that the contract does not list for links.
  */
 import type { LinkedJob, StoredSpec } from '@vouchbox/protocol';
 import { inputsOf, isForLinks, LINK_PARTS, type LinkPart } from '@vouchbox/protocol/vocabulary';

@@ -31,9 +31,9 @@ export type AdmitResult =
   | { readonly kind: 'grading_over' }
   /** The tenant does not have one of the blobs that the submission names. */
   | { readonly kind: 'blob_unavailable' }
-  /** The session is elsewhere; null if the principal has none of this name. */
+  /** The session is at another step; null if the principal has none of this name. */
   | { readonly kind: 'session_conflict'; readonly found: Session | null }
-  /** `kept blobs`: there would be no room if all jobs that have not ended gave back theirs. */
+  /** `kept blobs`: there would be no room even if all jobs that have not ended gave back theirs. */
   | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' | 'blobs' | 'kept blobs' | 'sessions' };
 
 /** A chosen job, with the JSON text of its submission; null if that is too long and must be read separately. */
@@ -62,7 +62,7 @@ export interface GradedJobEnd {
   readonly receipt_sha256: string | null;
 }
 
-/** Whether events were stored, and what whoever follows the job need not read; null if it is to be read. */
+/** Whether events were stored, and those that followers of the job need not read; null if these must be read. */
 export interface AppendAnswer {
   readonly isStored: boolean;
   readonly toFollow: readonly StoredEvent[] | null;

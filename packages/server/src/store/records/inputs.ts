@@ -20,14 +20,14 @@ import type { AttestationRow, ExecutionRecord, JobKey, KeptOutput, ListPlace } f
 export interface AdmitInput extends JobKey {
   readonly created_at: string;
   readonly requested_spec: RequestedSpec;
-  /** Who submits it; nobody does a canary. */
+  /** Who submits it; nobody submits a canary. */
   readonly principal?: string;
   readonly idempotency: {
     readonly key: string;
     /** SHA-256 of the canonical spec as submitted. */
     readonly spec_sha256: string;
   } | null;
-  /** The values that equal builds share. One that has succeeded is answered in place of another, and the key is not used up. */
+  /** The values that equal builds share. One that has succeeded is answered instead of another, and the key is not used up. */
   readonly build_sha256?: string;
   readonly queueMax: number;
   readonly tenantQueueMax: number;
@@ -139,7 +139,7 @@ export interface FinishInput extends JobKey {
   /** Left out if the program did not run, or its part was not observed. */
   readonly programUsage?: ProgramUsage;
   readonly output: ExecutorOutput | null;
-  /** Of a program that talked to another. */
+  /** The observations of an interaction, if the program talked to another. */
   readonly interaction?: ObservedInteraction;
   /** The signed facts beside the receipt: those of the executor and of other jobs. Left out if there are none. */
   readonly also?: Readonly<Record<string, unknown>>;
@@ -208,7 +208,7 @@ export interface AttestationInput extends JobKey, Omit<AttestationRow, 'tenant'>
   readonly created_at: string;
   readonly result_artifact: Uint8Array;
   readonly envelope: Uint8Array;
-  /** Of the log; null if it is not logged. */
+  /** The hash of its leaf in the log; null if it is not logged. */
   readonly leaf_hash: Uint8Array | null;
 }
 

@@ -5,9 +5,9 @@ import type { JobKey } from './rows.ts';
 export interface UnsignedPromise extends JobKey {
   readonly created_at: string;
   readonly answer_by: string;
-  /** Null if it is not told. */
+  /** The number of the job in its tenant; null if it is not told. */
   readonly tenant_number: number | null;
-  /** A receipt's later facts about the submission: JSON. */
+  /** The facts about the submission that the receipt will have: JSON. */
   readonly evidence: string;
 }
 

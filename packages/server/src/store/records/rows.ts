@@ -53,7 +53,7 @@ export type JobSummary = Omit<
   readonly attestation_available: boolean;
   /** Absent where it has none. */
   readonly labels?: readonly string[];
-  /** Of its program. Absent where it is not known. */
+  /** The first line of its program. Absent where it is not known. */
   readonly first_line?: string;
 };
 
@@ -153,8 +153,8 @@ export interface CredentialRow extends Readonly<Omit<CredentialTable, 'scopes'>>
 }
 
 /**
- * What the queue's row of a job with a product has in place of a pack's name, so that only a node with the very pack that built
- * it takes the job. No pack has such a name.
+ * What the queue's row of a job with a product has instead of a pack's name, so that only a node with the very pack that built it
+ * takes the job. No pack has such a name.
  */
 export function exactPack(digest: string): string {
   return `${EXACT}${digest}`;
@@ -163,7 +163,7 @@ export function exactPack(digest: string): string {
 const EXACT = '(digest) ';
 
 /**
- * What the queue's row of a job with tools has in place of a pack's name, or of none. A node of an earlier version, whose cells
+ * What the queue's row of a job with tools has instead of a pack's name, or of none. A node of an earlier version, whose cells
  * have neither descriptors for tools nor a place for libraries, knows no such name and leaves the job alone.
  */
 export function withTools(packOrLanguage: string): string {

@@ -93,7 +93,7 @@ interface ObservedMounts {
   readonly missingOfMounts: readonly string[];
 }
 
-/** Mounts of earlier cells, by their lines without the numbers of mounts and devices, which are others in each cell. */
+/** Mounts of earlier cells, by their lines without the numbers of mounts and devices, which differ in each cell. */
 const mountsSeen = new Map<string, ObservedMounts>();
 const mountsSeenMax = 16;
 
@@ -193,7 +193,7 @@ function foreignInodes(mounts: readonly GuestMount[]): string[] {
 function missingCredentials(status: Status, ownUser: boolean): string[] {
   const missing: string[] = [];
   if (!ownUser) missing.push('an unprivileged user of its own');
-  // Who may map nobody else may leave no group either: setgroups(2) is denied there. A cell shows no file of theirs.
+  // A user who may map nobody else cannot leave groups either: setgroups(2) is denied there. A cell shows no file of theirs.
   if ((status.get('Groups') ?? '').trim() !== '' && !hasOneUser()) missing.push('no supplementary groups');
   for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd']) {
     if (!/^0+$/.test(status.get(set) ?? '')) missing.push(`empty ${set}`);
@@ -218,7 +218,7 @@ function isOneOrdinaryUser(status: Status): boolean {
   return (uidsOf(status) !== '0' || hasOneUser()) && !uidsOf(status).includes(' ');
 }
 
-/** The service's own, which it never leaves. */
+/** The service's own namespaces, which it never leaves. */
 const ownNamespaces = new Map<string, string>();
 
 function ownNamespace(name: string): string {

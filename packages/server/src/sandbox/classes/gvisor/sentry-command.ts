@@ -17,7 +17,7 @@ const RELEASES: ReadonlySet<string> = new Set(['0.0~20240729.0', 'release-202407
 /** mount(2) flags by the words that a bundle has for them. */
 const MOUNT_FLAGS: Readonly<Record<string, number>> = { ro: 1, nosuid: 2, nodev: 4, noexec: 8 };
 
-/** Why cells cannot be started by it here, for an operator; null if they can. */
+/** Why svc-sentry cannot start cells here, for an operator; null if it can. */
 export function sentryObstacle(version: string | null): string | null {
   const problem = nativeProblem(['svc-sentry']);
   if (problem !== null) return problem;

@@ -42,7 +42,7 @@ const RESOURCES: Readonly<Record<keyof CellDescription['resources'], number>> = 
   RTPRIO: 14,
 };
 
-/** The command of the interpreter of which the interpreters of cells are copies, and the library that it loads. */
+/** The command of the interpreter that the interpreters of cells are copies of, and the library that it loads. */
 export interface Template {
   readonly arguments: readonly string[];
   readonly library: string;

@@ -82,7 +82,6 @@ function bootWritings({ group: { plan } }: CellOptions, { share, socketBytes, ..
   ];
 }
 
-/** Limits that were set, and the launcher's report of them. */
 /** The files of a group that name its memory, by the version that the program finds in `/proc/self/cgroup`. */
 const SHOWN = {
   v1: ['memory/memory.limit_in_bytes', 'memory/memory.soft_limit_in_bytes'],
@@ -90,6 +89,7 @@ const SHOWN = {
   none: [],
 } as const;
 
+/** Limits that were set, and the launcher's report of them. */
 interface Held {
   readonly asked: WantedLimits;
   readonly report: ReadonlyMap<string, string>;
@@ -195,7 +195,7 @@ class ForkedCell implements WaitingCell {
     this.#options.group.kill();
   }
 
-  /** With its launcher the kernel ends a cell, but its groups still exist. */
+  /** The kernel ends a cell with its launcher, but the cell's groups still exist. */
   async over(): Promise<Over> {
     const said = await this.#launched.over;
     if (said instanceof Error) {
@@ -212,7 +212,7 @@ class ForkedCell implements WaitingCell {
     };
   }
 
-  /** Where no group counts: what process 1 says of all that it has waited for, since there was a job. */
+  /** Where no group counts: the time that process 1 tells of everything that it has waited for, since there was a job. */
   #toldCpu({ compiled, took }: EndingReport): number {
     if (this.#options.group.location.version !== 'none' || took === null) return 0;
     return this.#cpuMicrosecondsBefore + took.cpuMicroseconds + (compiled?.cpuMicroseconds ?? 0);

@@ -19,7 +19,7 @@ import { tried } from './trial.ts';
 const LAUNCHER_PROGRAM = nativePath('svc-launcher');
 const LAUNCHER_LIBRARY = nativePath('svc-launcher.so');
 
-/** Python alone has one: other interpreters have threads, which no copy has, or start as quickly as they are copied. */
+/** Only Python has a template: other interpreters have threads, which no copy has, or start as quickly as they are copied. */
 export const PYTHON_TEMPLATE: Template = {
   arguments: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/template.py`],
   library: LAUNCHER_LIBRARY,

@@ -161,7 +161,7 @@ export class Serving {
     return this.#exited;
   }
 
-  /** Resolves once it answers no more, even if the kernel has not ended it yet. Never rejects. */
+  /** Resolves once it no longer answers, even if the kernel has not ended it yet. Never rejects. */
   get lost(): Promise<void> {
     return this.#lost.promise;
   }

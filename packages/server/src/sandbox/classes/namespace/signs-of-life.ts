@@ -1,7 +1,7 @@
 /**
- * Notices that a launcher answers no more. While anything is awaited of it, each period without a word from it ends with
- * a question, and a further one without a word means that it hangs. Two periods, because after a pause of this process
- * its timers run before it reads what came meanwhile.
+ * Notices that a launcher no longer answers. While anything is awaited of it, each period without a word from it ends with a
+ * question, and a further one without a word means that it hangs. Two periods, because after a pause of this process its timers
+ * run before it reads what came meanwhile.
  */
 
 export interface SignsOfLifeOptions {
@@ -11,7 +11,7 @@ export interface SignsOfLifeOptions {
   readonly isAwaited: () => boolean;
   /** Asks for any answer. */
   readonly ask: () => void;
-  /** Called at most once, when the launcher hangs. Called once at most. */
+  /** Called at most once, when the launcher hangs. */
   readonly hangs: () => void;
 }
 

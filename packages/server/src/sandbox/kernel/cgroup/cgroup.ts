@@ -59,7 +59,7 @@ export interface Reading extends GroupFile {
 /** Where each number is; null if it is in no file. */
 export type Readings = Readonly<Record<Measure, Reading | null>>;
 
-/** Of a group that the kernel keeps: it may keep no peak of the memory. */
+/** The readings of a group that the kernel keeps. It may keep no peak of the memory. */
 export type KernelReadings = Readonly<Record<Exclude<Measure, 'memoryPeakBytes'>, Reading>> &
   Pick<Readings, 'memoryPeakBytes'>;
 
@@ -109,7 +109,7 @@ export interface Group {
   unreclaimableBytes(): number;
   /** Memory in use that belongs to no file, neither on disk nor in a tmpfs: the memory of processes and of the kernel. */
   anonymousBytes(): number;
-  /** Whether it has more memory than this although no kernel holds that: never, where the kernel has a group for it. */
+  /** Whether it has more memory than this, if only the service watches that. False if the kernel has a group for it. */
   hasMoreThan(memoryBytes: number): boolean;
   /** Gets process 1 of the cell, whose id then stays its own until it gets null. A kernel's group needs no such thing. */
   adopt(first: number | null): void;

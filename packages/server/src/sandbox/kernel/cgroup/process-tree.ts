@@ -33,7 +33,7 @@ const NOTHING: GroupPlan = {
 /** One process of the tree, as /proc/PID/stat tells it. */
 interface Counted {
   readonly state: string;
-  /** Of its own, in ticks, and of the children that it has waited for, with theirs. */
+  /** The ticks of the process itself, and of the children that it has waited for, with theirs. */
   readonly own: number;
   readonly ofChildren: number;
 }
@@ -86,7 +86,7 @@ export class ProcessTree implements Group {
     }
   }
 
-  /** The memory of its processes that is no file's. Shared memory counts once, by parts, where that could matter. */
+  /** The memory of its processes that belongs to no file. Shared memory counts once, by parts, where that could matter. */
   unreclaimableBytes(): number {
     return this.anonymousBytes();
   }
@@ -94,18 +94,18 @@ export class ProcessTree implements Group {
   anonymousBytes(): number {
     const shares = this.#processes().map(sharesOf);
     const sumOf = (kind: keyof Shares) => shares.reduce((sum, share) => sum + share[kind], 0);
-    // Files that are mapped are told by both: the larger counts.
+    // Both numbers have the files that are mapped: the larger counts.
     return sumOf('own') + Math.max(sumOf('shared'), this.#filledBytes());
   }
 
-  /** Whether its processes have more than so many bytes together. Reading what they share is left out where they cannot. */
+  /** Whether its processes have more than so many bytes together. What they share is read only if they could have so many. */
   hasMoreThan(bytes: number): boolean {
     const resident = this.#processes().map(residentOf);
     const most = resident.reduce((sum, one) => sum + one, this.#filledBytes());
     return most > bytes && this.anonymousBytes() > bytes;
   }
 
-  /** Of the cell's file systems in memory. Nobody in the cell can replace them. */
+  /** The bytes in the cell's file systems in memory. Nobody in the cell can replace them. */
   #filledBytes(): number {
     return FILLED.map((place) => filledAt(`/proc/${this.#first}/root`, place)).reduce((sum, bytes) => sum + bytes, 0);
   }
@@ -138,8 +138,8 @@ export class ProcessTree implements Group {
   }
 
   /**
-   * Time of processors. A process that was waited for counts with the one that waited. One that nobody waits for takes its
-   * time along, so at least what was seen of those that are gone is counted.
+   * Time of processors. A process that was waited for counts with the one that waited. One that nobody waits for takes its time
+   * along, so that the time last seen of those that are gone counts, too.
    */
   #ticks(): number {
     let [own, ofChildren] = [0, 0];
@@ -157,7 +157,7 @@ export class ProcessTree implements Group {
   }
 }
 
-/** Where no groups are: each cell is the tree below its process 1. */
+/** The root where there are no groups: each cell is the tree below its process 1. */
 export function processTrees(): GroupRoot {
   return {
     version: 'none',
@@ -185,7 +185,7 @@ function childrenOf(pid: number): number[] {
   );
 }
 
-/** With what it shares, and with files. */
+/** The resident memory of a process, with what it shares and with files. */
 function residentOf(pid: number): number {
   const [, resident = 0] = readIfThere(`/proc/${pid}/statm`).split(' ').map(Number);
   return resident * PAGE_BYTES;
@@ -204,7 +204,7 @@ function sharesOf(pid: number): Shares {
   return Number.isNaN(own + shared) ? { own: residentOf(pid), shared: 0 } : { own, shared };
 }
 
-/** Zero if the place is no file system of its own, but part of one of the host's. */
+/** The bytes in a place; zero if it is not a file system of its own, but part of one of the host's. */
 function filledAt(root: string, place: string): number {
   try {
     if (statSync(root + place).dev === statSync(`${root}/`).dev) return 0;

@@ -12,7 +12,7 @@ import { bootId, recall, remember } from './remembered.ts';
 import { runDirectoryOf } from './run-directory.ts';
 
 const run = promisify(execFile);
-/** On an ordinary host. */
+/** How long a program may take to print its version on an ordinary host. */
 const VERSION_MILLISECONDS_MAX = 5000;
 const DIGESTS = runDirectoryOf('executables.json');
 const VERSIONS = runDirectoryOf('versions.json');

@@ -47,8 +47,8 @@ const devices: readonly Rule[] = [
 ];
 
 /**
- * Memory that a process may have without mapping it. Where no group counts it nobody sees it, so there these calls are
- * unknown.
+ * Calls for memory that a process may have without mapping it. Where no group counts this memory nobody sees it, so there these
+ * calls are unknown.
  */
 const UNSEEN_MEMORY_CALLS = ['memfd_create', 'shmget', 'shmat', 'msgget', 'mq_open'];
 

@@ -53,7 +53,7 @@ export function whyNoCells(): MissingRight | null {
   return why !== null || process.geteuid?.() === 0 ? why : { missing: 'the rights of root', fix: 'run it as root' };
 }
 
-/** The same of a process that enters a user namespace if it can. Root needs user namespaces, too. */
+/** Like `whyNoCells`, for a process that enters a user namespace if it can. Root needs user namespaces, too. */
 export function whyNeverCells(): MissingRight | null {
   if (process.geteuid?.() === 0) {
     const refusal = refusalOfRoot();

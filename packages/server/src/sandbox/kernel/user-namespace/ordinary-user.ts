@@ -34,7 +34,7 @@ export interface MissingRight {
 /** Every cell takes two users, and some wait for the next jobs. */
 export const SUBORDINATES_MIN = 1024;
 
-/** All without which no cell can be made, at once. */
+/** All missing rights without which no cell can be made, at once. */
 export function missingRights({ refusals, saidOnTrial, isBuilt }: OrdinaryUserFacts): readonly MissingRight[] {
   return [
     ...refusals.map((refusal) => ({
@@ -48,7 +48,7 @@ export function missingRights({ refusals, saidOnTrial, isBuilt }: OrdinaryUserFa
   ];
 }
 
-/** The kernel has a number of them for each user. Any other refusal comes from around this process. */
+/** The remedy for a refusal. The kernel gives each user a number of namespaces; others come from around this process. */
 function fixOf(said: string): string {
   return said.endsWith('No space left on device')
     ? 'as root: sysctl -w user.max_user_namespaces=15000'
@@ -58,7 +58,7 @@ function fixOf(said: string): string {
 /** AppArmor's rule stays for everybody else: a profile names one program that no user can write. */
 const APPARMOR = 'as root: vouchbox setup --apparmor';
 
-/** All that is missing, at once, for cells with two users each, which nobody else has. */
+/** All missing rights, at once, for cells with two users each, which nobody else has. */
 export function missingUsers(facts: OrdinaryUserFacts): readonly MissingRight[] {
   const { user, hasName, hasMappers, noNewPrivileges } = facts;
   const hasUsers = isEnough(facts.users) && isEnough(facts.groups);

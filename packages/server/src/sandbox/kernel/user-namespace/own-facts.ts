@@ -1,4 +1,4 @@
-/** Reads what `ordinary-user.ts` decides by, for this process. */
+/** Reads the facts of this process by which `ordinary-user.ts` decides. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -10,10 +10,10 @@ import { type OrdinaryUserFacts, subordinatesIn } from './ordinary-user.ts';
 /** The programs that `enter.c` starts. */
 const MAPPERS = ['/usr/bin/newuidmap', '/usr/bin/newgidmap'];
 
-/** The one that a profile may except a program from. */
+/** The setting from which a profile may except a program. */
 const APPARMOR = 'kernel.apparmor_restrict_unprivileged_userns';
 
-/** The one that is for root as well. */
+/** The setting that holds for root as well. */
 const OF_ALL = 'user.max_user_namespaces';
 
 /** Settings below /proc/sys, the value by which each refuses user namespaces, and one that allows them. */
@@ -45,14 +45,14 @@ export function refusalOfRoot(): string | null {
   return refusalsBy(SETTINGS.filter(({ name }) => name === OF_ALL))[0] ?? null;
 }
 
-/** Each as `NAME=VALUE` that would allow them. */
+/** The settings that refuse user namespaces, each as `NAME=VALUE` that would allow them. */
 function refusalsBy(settings: readonly (typeof SETTINGS)[number][]): readonly string[] {
   return settings
     .filter(({ name, refuses }) => settingOf(name) === refuses)
     .map(({ name, allows }) => `${name}=${allows}`);
 }
 
-/** A user may be in no database: then it has its number alone. */
+/** The names of this user; only its number if it is in no database. */
 function namesOfUser(): readonly string[] {
   const number = String(process.geteuid?.());
   try {

@@ -10,8 +10,8 @@ const NAME = 'vouchbox-';
 
 /**
  * The command prefix that starts a command, as the same process, in a group with the memory and pids controllers. It is null if
- * this process has groups or is in such a scope already, or if systemd is missing or refuses. Reading them starts nothing that
- * stays.
+ * this process has groups or is in such a scope already, or if systemd is missing or refuses. Reading the prefix starts nothing
+ * that stays.
  */
 export function scopeWords(
   user: number = process.geteuid?.() ?? 0,

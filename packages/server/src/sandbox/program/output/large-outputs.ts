@@ -103,7 +103,7 @@ type Spooled =
 class SpooledOutput {
   readonly #request: LargeRequest;
   readonly #pipes: Pick<Pipes, 'stdout'>;
-  /** Throws at bytes that are no UTF-8: their record differs from what was written. */
+  /** Throws at bytes that are not UTF-8: their record differs from what was written. */
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   readonly #keeping: Promise<Pick<LargeOutput, 'size_bytes' | 'sha256'>>;
   #isText = true;

@@ -20,7 +20,7 @@ export interface Pipes {
   readonly stdin: PipeInput;
   readonly stdout: Socket;
   readonly stderr: Socket;
-  /** Of a program that may call tools. */
+  /** The pipes of a program that may call tools; null for any other. */
   readonly tools: ToolPipes | null;
   /** Resolves once the outputs and the calls were destroyed or have ended. They end when no process has them open any more. */
   readonly drained: Promise<void>;

@@ -99,7 +99,7 @@ export class ToolChannel {
   }
 }
 
-/** The call that a line is, or what is wrong with it. */
+/** The call in a line, or the fault in the line. */
 function callIn(line: Buffer): ToolCall | string {
   const value = parsed(line);
   if (typeof value === 'string') return value;

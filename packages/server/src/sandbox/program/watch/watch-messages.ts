@@ -52,7 +52,7 @@ export class Verdict {
     this.#cpu = new BigInt64Array(shared, 16, 1);
   }
 
-  /** The most time of processors that the thread has seen, in microseconds: what is killed may take its own count along. */
+  /** The most processor time that the thread has seen, in microseconds: a killed process may take its own count along. */
   get cpuMicrosecondsSeen(): number {
     return Number(Atomics.load(this.#cpu, 0));
   }

@@ -54,7 +54,7 @@ export class Watch implements Disposable {
     return this.#verdict.found;
   }
 
-  /** The most time of processors that was seen while the program ran. */
+  /** The most processor time that was seen while the program ran. */
   get cpuMillisecondsSeen(): number {
     return this.#verdict.cpuMicrosecondsSeen / 1000;
   }

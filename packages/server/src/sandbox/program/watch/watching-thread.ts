@@ -9,7 +9,7 @@ import type { WatchMessage, WatchRequest } from './watch-messages.ts';
 const idleMillisecondsMax = 30_000;
 
 export class WatchingThread {
-  /** The one for all programs of this process. */
+  /** The thread for all programs of this process. */
   static readonly ofProcess = new WatchingThread();
 
   readonly #idleMilliseconds: number;

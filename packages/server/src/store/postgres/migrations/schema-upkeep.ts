@@ -14,7 +14,7 @@ import { oneAtATime, type Try, tryStep } from './take-step.ts';
 
 /** How long to wait for older nodes to go, for another node that takes the step, or until the database is back. */
 const patienceMilliseconds = 1000;
-/** After a lock that was not free. */
+/** How long to wait after a lock that was not free. */
 const busyMilliseconds = 200;
 
 export interface SchemaUpkeepOptions {
