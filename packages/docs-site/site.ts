@@ -32,7 +32,7 @@ export function site(root: string): Plugin {
           if (path === FRONT) (bundle['index.html'] as Rolldown.OutputAsset).source = fill(path);
           else this.emitFile({ type: 'asset', fileName: addressOf(path), source: fill(path) });
         }
-        // The same page at /docs, which is no folder: its links begin with the name.
+        // The same page at /docs, which is not a folder: its links begin with the name.
         this.emitFile({ type: 'asset', fileName: 'front.html', source: fill(FRONT, 'docs/') });
       },
     },

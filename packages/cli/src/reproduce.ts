@@ -61,7 +61,7 @@ async function compared(directory: string, options: ReproduceOptions, asked: Abo
       { name: directory, exported: first },
       { name: target, exported: second },
     ],
-    // Results that the first operator signed are no second opinion.
+    // Results that the first operator signed are not a second opinion.
     { publicKeys: pinned.length > 0 ? pinned : own, operatorsMin: 2 },
   );
   tell(report, { target, job_id, isPinned: pinned.length > 0 }, options);
@@ -163,7 +163,7 @@ function pinnedOfService(pinned: readonly string[], first: ExportedJob): readonl
   return pinned.some((pem) => keyIdOf(pem) !== signer) ? pinned : [];
 }
 
-/** The same key can be written in several ways. Null if the text is no key. */
+/** The same key can be written in several ways. Null if the text is not a key. */
 function keyIdOf(pem: string): string | null {
   const parsed = parsePublicKey(pem);
   return parsed.kind === 'key' ? parsed.key.key_id : null;

@@ -24,7 +24,7 @@ const pauseSecondsMax = 5;
 const blobTries = 3;
 
 interface Reading extends CallOptions {
-  /** PEM texts of which one is the key that signed; none for the service's current one. */
+  /** PEM texts; one of them is the key that signed. If there are none, it is the service's current key. */
   readonly publicKeys: readonly string[];
 }
 
@@ -86,7 +86,7 @@ async function wholeHistory(job_id: string, client: ServiceClient, call: CallOpt
   return events;
 }
 
-/** Null if the job is not kept any more, or has no such file: then it may be a large output. */
+/** An output of a job; null if the job is not kept any more, or has no such file: then it may be a large output. */
 async function readOutput(
   client: ServiceClient,
   { job_id, path }: OutputName,
@@ -111,7 +111,7 @@ interface ReadingBlob {
   readonly call: CallOptions;
 }
 
-/** Null for a file that is not stored any more. One that breaks off is read anew from its beginning. */
+/** Reads an uploaded file; null if it is not stored any more. One that breaks off is read anew from its beginning. */
 async function readBlob(client: ServiceClient, blob: string, { read, call }: ReadingBlob): Promise<FileDigest | null> {
   for (let tries = 1; ; tries++) {
     try {

@@ -1,5 +1,5 @@
 /**
- * The tools of a run: functions of the caller's, which the program calls. Each call is an event of the job, and so is its
+ * The tools of a run: functions of the caller that the program calls. Each call is an event of the job, and so is its
  * answer. A page loads this with the first run that has tools.
  */
 import type { JobEvent, JobSubmission, Tool, ToolAnswer } from './contract-types.ts';
@@ -193,7 +193,7 @@ class Sender implements Answers {
   }
 }
 
-/** Null if there is no credential, or the platform sends none with a WebSocket, such as a browser. */
+/** A socket that the credential opens; null if there is none, or if the platform, such as a browser, cannot send it. */
 function socketOf(url: string, apiKey: string | null): WebSocket | null {
   if (apiKey === null) return null;
   try {

@@ -137,7 +137,7 @@ function statementBytes(
   resultSizeBytes: number,
   sha256: string,
 ): Uint8Array<ArrayBuffer> {
-  // In canonical order, like everything here that is written often.
+  // The members are in canonical order, like everything here that is written often.
   const statement = {
     _type: STATEMENT_TYPE,
     predicate: executionPredicate(job, receipt, { ...kept, resultSizeBytes }),

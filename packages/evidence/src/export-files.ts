@@ -98,7 +98,7 @@ function receiptIn({ receipt_json }: ProgramSource): Partial<Receipt> {
   return receipt;
 }
 
-/** None for an uploaded file that is not stored any more: the receipt has its digest. */
+/** The entry of an input file; none for an uploaded file that is not stored any more: the receipt has its digest. */
 function inputFile(file: StoredFile, blobs: ExportSource['blobs']): [string, ExportContent][] {
   const { path } = file;
   return 'blob' in file ? named(path, file.blob, blobs) : [[path, contentOf(path, file.content_base64)]];

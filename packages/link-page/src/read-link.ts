@@ -18,7 +18,7 @@ export class LinkFailure extends Error {
 export interface LinkedResult {
   /** The output: signed, if there is an attestation among the files. */
   readonly printed: Pick<FoldedResult, 'stdout' | 'stderr' | 'truncated' | 'violations'>;
-  /** By their names in an export. */
+  /** The files by their names in an export. */
   readonly files: Files;
   /** Files that are read once somebody wants them. */
   readonly later: readonly LaterFile[];

@@ -5,7 +5,7 @@
  */
 const SECRET = /^[\w-]{43}$/;
 
-/** Null if the address has none, or a part of one. */
+/** The secret; null if the address has none, or a part of one. */
 export function takeSecret(): string | null {
   const given = location.hash.slice(1);
   if (given !== '') history.replaceState({ secret: given }, '', location.pathname);

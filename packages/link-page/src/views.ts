@@ -66,7 +66,7 @@ export function printedView({ stdout, stderr, truncated, violations }: LinkedRes
   );
 }
 
-/** Code and input, as far as the link shows them; null if it shows neither. */
+/** The code and the input that the link shows; null if it shows neither. */
 export function givenView({ requested_spec }: LinkedJob): HTMLElement | null {
   const { code, stdin } = requested_spec;
   const given = {

@@ -1,4 +1,4 @@
-/** The jobs of a grading: the input of each, and how it ended, as far as the grading reads it. */
+/** The jobs of a grading: the input of each, and what the grading reads of its end. */
 import { compilerProblem, type SaidViolation } from './grading.ts';
 import { CHECKED_FILES, COMPARER } from './grading-judge.ts';
 import {
@@ -243,7 +243,7 @@ export function buildSubmission(
   return { language, code, runtime, files: list, outputs: [], requirements, build: { options } };
 }
 
-/** A service's facts about a job that ended, as far as a grading reads them. */
+/** A service's facts about a job that ended, in the detail that a grading needs. */
 export interface EndedJob extends Pick<JobRecord, 'job_id' | 'terminal_reason' | 'exit_code'> {
   readonly stdout: string;
   readonly stderr: string;

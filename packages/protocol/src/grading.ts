@@ -51,7 +51,7 @@ export interface TestEnd {
   readonly stderr: string;
 }
 
-/** A violation as far as a grading reads it. */
+/** A violation, in the detail that a grading needs. */
 export interface SaidViolation {
   readonly type: string;
   readonly message: string;

@@ -41,7 +41,7 @@ export interface Answer {
 /** A body that an operation takes. */
 export interface RequestBody {
   readonly schema: TSchema;
-  /** Without it, JSON. */
+  /** The media type of the body. Default: JSON. */
   readonly mediaType?: string;
   /** Encoded bytes. */
   readonly bytesMax: number;

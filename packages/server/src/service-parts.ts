@@ -106,7 +106,7 @@ interface JobParts {
   readonly signing: Signing | null;
   readonly keys: PublicKeys;
   readonly telemetry: OpenTelemetry;
-  /** Of what this node was built; null until it is known. */
+  /** The digests of what this node was built of; null until they are known. */
   readonly build: () => BuildDigests | null;
   readonly log: Log;
   readonly stopping: AbortSignal;

@@ -60,7 +60,7 @@ function contradicted(reason: string): CanaryStanding {
   return { ...noCanary, checks: [failed('canary', reason)] };
 }
 
-/** The canary's statement, if its signature and its digest are right; else why it is not the named one. */
+/** The canary's statement, if its signature and its digest are right; otherwise why it is not the named one. */
 async function signedCanary(
   { bytes }: CanaryFile,
   named: NamedCanary,
@@ -76,7 +76,7 @@ async function signedCanary(
   return isNamed ? stated.predicate : 'it has another job or end than the job names';
 }
 
-/** How the canary's cell was of another kind than the job's; null if it was not. */
+/** How the canary's cell differed in kind from the job's; null if it did not. */
 function differenceOf(job: ExecutionPredicate, canary: ExecutionPredicate): string | null {
   if (job.isolationClass === null || job.isolationClass !== canary.isolationClass) return 'it is of another class';
   const pack = packOf(job);

@@ -136,7 +136,7 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
 
 const EMPTY_MANIFEST = { tenant: '', job_id: '', files: [] } as unknown as ExportManifest;
 
-/** Null if no manifest can be read; `listingChecks` says why. */
+/** The manifest of an export; null if none can be read, and `listingChecks` says why. */
 function manifestOf(files: ExportFiles): ExportManifest | null {
   const bytes = wholeFile(files, EXPORT_MANIFEST);
   const result = bytes === undefined ? null : readExportManifest(bytes);

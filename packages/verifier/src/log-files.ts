@@ -17,7 +17,7 @@ export interface LogOptions {
   readonly logDelay?: string;
 }
 
-/** Reads them. A file that cannot be read, or is no key, is a `UsageError`. */
+/** Reads the files. A file that cannot be read, or is not a key, is a `UsageError`. */
 export function readLog({ logKey, witness = [], logState, logConsistency, ...more }: LogOptions): LogExpectation {
   const { afterHead = [], logDelay, acceptReopened = false } = more;
   const given = [logState, ...(logConsistency ?? []), ...witness, ...afterHead].some((path) => path !== undefined);
@@ -63,7 +63,7 @@ export function readNoteKey(path: string, type: NoteKey['type']): NoteKey {
   );
 }
 
-/** Null where there is no file yet. */
+/** The remembered head; null if there is no file yet. */
 function rememberedHead(path: string): string | null {
   return existsSync(path) ? new TextDecoder().decode(readWhole(path, noteBytesMax)) : null;
 }

@@ -48,7 +48,7 @@ export function judge0Language({ language, version }: OfferedLanguage): Judge0La
   return { id: usualNumber(language), name: name.includes('(') ? `${name} ${version})` : `${name} (${version})` };
 }
 
-/** Undefined if no language that is offered has this number. */
+/** The language that has this number; undefined if none that is offered has it. */
 export function languageOfNumber(number: number, offered: readonly OfferedLanguage[]): OfferedLanguage | undefined {
   return offered.find(({ language }) => NUMBERS[language].includes(number));
 }

@@ -9,16 +9,16 @@ export function ending(work: Promise<number>): Promise<void> {
   });
 }
 
-/** For an option that may be given several times. */
+/** Collects an option that may be given several times. */
 export const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
 
-/** For an option that takes a port, 0 for any free one. */
+/** Reads an option that takes a port, 0 for any free one. */
 export function port(text: string): number {
   if (!/^\d+$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('It is not a port.');
   return Number(text);
 }
 
-/** For the name of a session. */
+/** Reads the name of a session. */
 export function sessionName(text: string): string {
   if (SESSION_NAME.test(text)) return text;
   throw new InvalidArgumentError(
@@ -29,7 +29,7 @@ export function sessionName(text: string): string {
 /** A timer that is set to more ends at once. */
 const timerSecondsMax = 2_147_483;
 
-/** For an option that takes a whole number of seconds, at least one. */
+/** Reads an option that takes a whole number of seconds, at least one. */
 export function seconds(text: string): number {
   if (!/^[1-9]\d{0,6}$/.test(text) || Number(text) > timerSecondsMax)
     throw new InvalidArgumentError(`It is not a number of seconds from 1 to ${timerSecondsMax}.`);
@@ -38,7 +38,7 @@ export function seconds(text: string): number {
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** For an option that takes a duration such as `12h`, in seconds. */
+/** Reads an option that takes a duration such as `12h`, in seconds. */
 export function duration(text: string): number {
   const [, count, unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
   const unitSeconds = UNIT_SECONDS[unit];

@@ -39,7 +39,7 @@ function endMarked(mark: string): void {
   }
 }
 
-/** None without `/proc`: there, processes that left the group continue. */
+/** The ids of all processes; none without `/proc`: there, processes that left the group continue. */
 function processIds(): readonly number[] {
   try {
     return readdirSync('/proc').map(Number).filter(Number.isInteger);
@@ -48,7 +48,7 @@ function processIds(): readonly number[] {
   }
 }
 
-/** Empty for a process that has ended, or is another user's. */
+/** The environment of a process; empty for one that has ended, or is another user's. */
 function environmentOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1');

@@ -4,7 +4,7 @@ import { note } from '../terminal/print.ts';
 import { serverEnvironment } from './environment.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service-access.ts';
 
-/** A service to call, with the address that other keys can be used at. */
+/** A service to call, and its address, at which other keys can be used. */
 export interface UsedService extends ServiceAccess {
   /** The key of a service that was started here; null for one that was named. */
   readonly ownKey: string | null;

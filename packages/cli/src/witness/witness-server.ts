@@ -66,7 +66,7 @@ async function answerTo(request: IncomingMessage, { witness, inTurn }: Answering
   return head === null ? { status: 404, body: 'nothing is here\n' } : { status: 200, body: noteText(head.note) };
 }
 
-/** Null if it is larger than a request can be. */
+/** The body of a request; null if it is larger than a request can be. */
 async function bodyOf(request: IncomingMessage): Promise<Uint8Array | null> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;

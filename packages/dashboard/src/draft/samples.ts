@@ -15,7 +15,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   cpp: '#include <iostream>\n\nint main() {\n  std::cout << "hello, world\\n";\n}\n',
 } satisfies Record<Language, string>;
 
-/** Empty for a language that has none. */
+/** The sample of a language; empty for one that has none. */
 export function sampleOf(language: string): string {
   return SAMPLES[language] ?? '';
 }

@@ -9,7 +9,7 @@ export interface EndedTest {
   readonly terminal_reason: string | null;
 }
 
-/** By the place of the program and the name of the test, in the order in which they ended. */
+/** Ended tests by the place of the program and the name of the test, in the order in which they ended. */
 export type EndedTests = ReadonlyMap<number, ReadonlyMap<string, EndedTest>>;
 
 /** Milliseconds between two updates of the view. */
@@ -54,7 +54,7 @@ async function follow(client: ServiceClient, grading_id: string, { signal, tell 
   }
 }
 
-/** Null for an event that is not about a run of a test. */
+/** The test that ran; null for an event that is not about a run of a test. */
 function testOf({ kind, data }: GradingEvent): EndedTest | null {
   const { name, test, job_id, terminal_reason = null } = data;
   const isRun = kind === 'job' && name?.startsWith('test ') === true;

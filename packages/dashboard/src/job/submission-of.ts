@@ -3,8 +3,8 @@ import type { JobDetail, JobSubmission } from '@vouchbox/client';
 import { LIBRARIES_FILE, PRODUCT_FILES, SESSION_FILES } from '@vouchbox/protocol/vocabulary';
 
 /**
- * Null if the service no longer knows the program, or keeps an input to itself. The copy is not a step of the session, which has
- * moved on.
+ * The submission; null if the service no longer knows the program, or keeps an input to itself. The copy is not a step of the
+ * session, which has moved on.
  */
 export function submissionOf({ requested_spec }: Pick<JobDetail, 'requested_spec'>): JobSubmission | null {
   const { language, code, interaction: _pair, session: _session, build, ...others } = requested_spec;

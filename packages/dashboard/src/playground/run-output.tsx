@@ -62,7 +62,7 @@ export function RunOutput({ job_id }: { readonly job_id: string }) {
   );
 }
 
-/** How the job stands, as far as its events say. */
+/** The status of the job, from the events so far. */
 function standing({ events }: HistorySnapshot): { readonly status: JobStatus; readonly words: string } {
   const finished = events.find((event) => event.kind === 'finished');
   const cancellation_requested = events.some(({ kind }) => kind === 'cancel_requested');

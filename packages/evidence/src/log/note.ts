@@ -29,7 +29,7 @@ export interface NoteSignature {
 }
 
 export interface Note {
-  /** With its last newline. */
+  /** The text, with its last newline. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
 }

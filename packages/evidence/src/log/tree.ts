@@ -7,7 +7,7 @@ import { sha256Bytes } from '#sha256';
 /** 32 bytes. */
 export type Hash = Uint8Array<ArrayBuffer>;
 
-/** The subtree over the leaves from `index` · 2^`level`, of which there are 2^`level`. */
+/** The subtree over the 2^`level` leaves from `index` · 2^`level` on. */
 export interface TreeNode {
   readonly level: number;
   readonly index: number;
@@ -81,7 +81,7 @@ export function consistencyRanges(old: number, size: number): LeafRange[] {
     ranges.unshift(isLeft ? right : left);
     range = isLeft ? left : right;
   }
-  // The verifier knows the old tree's root, so a proof begins with it only if the root is no node of the new tree.
+  // The verifier knows the old tree's root, so a proof begins with it only if the root is not a node of the new tree.
   return range.start === 0 ? ranges : [range, ...ranges];
 }
 

@@ -33,7 +33,7 @@ export interface Links {
   /** `may_make` is whether the job is the caller's own. Null if the tenant has no such job. */
   list(caller: Caller, job_id: string): Promise<Required<LinkList> | null>;
   revoke(caller: Caller, job_id: string, link_id: string): Promise<boolean>;
-  /** Null alike for an unknown link, a wrong secret, and a link that has ended for any reason. */
+  /** The link, or null alike for an unknown link, a wrong secret, and a link that has ended for any reason. */
   open(link_id: string, secret: string): Promise<OpenLink | null>;
 }
 

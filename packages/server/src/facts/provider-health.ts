@@ -55,7 +55,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     return this.#isReady;
   }
 
-  /** Whether cells of every language can be made, as far as is known. The call may begin a trial. */
+  /** Whether cells of every language can be made, from what is known. The call may begin a trial. */
   isWhole(): boolean {
     this.#tryAgain();
     return this.#isReady && this.#failing.size === 0;

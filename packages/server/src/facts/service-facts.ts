@@ -197,7 +197,7 @@ function providerStatus(options: FactsOptions): ServiceStatus['provider'] {
   };
 }
 
-/** Null if there is no object store. */
+/** The status of the object store; null if there is none. */
 function objectStatusOf(options: FactsOptions): () => Promise<ServiceStatus['object_store']> {
   const { config, store, objectStore, objects } = options;
   const settings = config.objectStore;

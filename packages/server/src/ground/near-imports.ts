@@ -14,7 +14,7 @@ const OURS = new URL('../../../', import.meta.url).href;
 const FORMATS: Readonly<Record<string, string>> = { ts: 'module-typescript', js: 'module' };
 
 type Hook = NonNullable<Parameters<typeof registerHooks>[0]['resolve']>;
-/** By the name and the package that imports it. */
+/** What imports resolve to, by their name and the package that imports it. */
 const named = new Map<string, ReturnType<Hook>>();
 
 registerHooks({

@@ -9,7 +9,7 @@ import type { ExecutionRecord, JobKey } from '../store/records/rows.ts';
 export interface Beside {
   /** A job began in a cell. */
   used(execution: ExecutionRecord, key: Pick<JobKey, 'tenant'>): void;
-  /** Undefined if there is nothing to say. */
+  /** The members beside a receipt; undefined if there is nothing to say. */
   of(execution: ExecutionRecord | null, key: Pick<JobKey, 'tenant'>): Readonly<Record<string, unknown>> | undefined;
 }
 

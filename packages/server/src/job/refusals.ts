@@ -1,17 +1,17 @@
 /** Refusals of more than one stage. Each has one wording, so that an unknown job and a foreign one look the same. */
 import { ServiceError } from '../ground/service-error.ts';
 
-/** For an unknown job and for one of another tenant alike. Spec § Authentication 4. */
+/** The same refusal for an unknown job and for one of another tenant. Spec § Authentication 4. */
 export function jobNotFound(): ServiceError {
   return new ServiceError('job_not_found', 'No such job belongs to the tenant.');
 }
 
-/** For an unknown grading and for one of another tenant alike. */
+/** The same refusal for an unknown grading and for one of another tenant. */
 export function gradingNotFound(): ServiceError {
   return new ServiceError('grading_not_found', 'No such grading belongs to the tenant.');
 }
 
-/** For a session that the principal does not have. */
+/** The refusal of a session that the principal does not have. */
 export function sessionNotFound(): ServiceError {
   return new ServiceError('session_not_found', 'The principal has no such session.');
 }
@@ -19,7 +19,7 @@ export function sessionNotFound(): ServiceError {
 /** How long a restart may take, as a hint to clients. */
 const retryAfterSeconds = 5;
 
-/** For new work, and for waits that end because the service stops. */
+/** The refusal of new work, and of waits that end because the service stops. */
 export function shuttingDown(): ServiceError {
   return new ServiceError('shutting_down', 'The service is stopping.', { retryAfterSeconds });
 }

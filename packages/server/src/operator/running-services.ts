@@ -54,7 +54,7 @@ async function runningService(directory: string, name: string): Promise<RunningS
   }
 }
 
-/** Null if this user has no place that is emptied when the machine stops. */
+/** The directory of the records; null if this user has no place that is emptied when the machine stops. */
 function announcements(): string | null {
   const user = process.geteuid?.();
   if (user === 0) return runDirectoryOf('');

@@ -6,7 +6,7 @@ import type { Credentials } from './credentials.ts';
 import { askService, isServed } from './socket/ask-service.ts';
 import type { OperatorRequest } from './socket/messages.ts';
 
-/** Null if no service answers in this data directory. Its methods reject with `OperatorError`. */
+/** The credentials of a running service; null if none answers in this data directory. Methods reject with `OperatorError`. */
 export async function servedCredentials(dataDir: string): Promise<Credentials | null> {
   if (!(await isServed(dataDir))) return null;
   // The service runs the same code on its store, so its answers have the types of these methods.

@@ -179,7 +179,7 @@ async function readJob(key: JobKey, { store, objects, dataDir }: Sources): Promi
   };
 }
 
-/** Null if it is not the result that was signed. */
+/** The result of a job; null if it is not the one that was signed. */
 async function resultOf(
   { result_artifact, object, row }: StoredAttestation,
   { store, objects }: Omit<Sources, 'dataDir'>,

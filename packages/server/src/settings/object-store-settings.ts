@@ -23,7 +23,7 @@ function bucketUrlOf(text: string): string {
   });
 }
 
-/** Null if no object store is set. @throws StartError if the settings are not complete */
+/** The object store of the settings; null if none is set. @throws StartError if the settings are not complete */
 export function objectStoreOf(values: SettingValues): ObjectStoreConfig | null {
   const url = values.SERVICE_OBJECT_STORE_URL;
   const accessKey = values.SERVICE_OBJECT_STORE_ACCESS_KEY;

@@ -9,7 +9,7 @@ import type { Config } from '../settings/config.ts';
 const FIX =
   'check the address, the keys and that they may list the bucket (s3:ListBucket) and get, put and delete its objects';
 
-/** None if no object store is set. */
+/** The trials of the object store; none if no store is set. */
 export function objectStoreTrials({ objectStore }: Pick<Config, 'objectStore'>): Trial[] {
   if (objectStore === null) return [];
   return [

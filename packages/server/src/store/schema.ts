@@ -114,7 +114,7 @@ export interface GradingJobTable extends GradingKeyColumns, JobKeyColumns {
   program: number;
   /** Its role for its program. */
   name: string;
-  /** From 1: a job that the service failed to run is made again. */
+  /** The number of the try, from 1: a job that the service failed to run is made again. */
   attempt: number;
   /** Whether its end is among the events of the grading. */
   is_ended: number;

@@ -14,7 +14,7 @@ export interface Enclosed extends DroppedFile {
 /** A multiple of four, so that each piece is base64 by itself. */
 const pieceCharacters = 4 * 2 ** 20;
 
-/** Null for the page alone. */
+/** The export in the page's own file; null for the page alone. */
 export function enclosedExport(): Enclosed | null {
   const block = document.getElementById('export');
   if (!(block instanceof HTMLScriptElement)) return null;

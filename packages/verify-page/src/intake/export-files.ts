@@ -97,7 +97,7 @@ async function bytesOf(file: File): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-/** Null if the file is not an archive. */
+/** The files in an archive; null if the file is not one. */
 async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<Map<string, Uint8Array<ArrayBuffer>> | null> {
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   const plain = isGzip ? await inflate(bytes, 'gzip', totalBytesMax) : bytes;

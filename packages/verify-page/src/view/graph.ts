@@ -2,7 +2,7 @@
 import type { GraphFindings } from '../check/graph-findings.ts';
 import { element, section } from './element.ts';
 
-/** Null for an export of one job. */
+/** The view of a graph; null for an export of one job. */
 export function graphView(graph: GraphFindings | null): HTMLElement | null {
   if (graph === null) return null;
   const words = `${graph.jobs} ${graph.jobs === 1 ? 'job' : 'jobs'}. Each job was checked, and for each arrow, that both receipts have the same digest.`;

@@ -12,7 +12,7 @@ interface VerdictWords {
   readonly text: string;
 }
 
-/** `no-key`: the given text is no key, which says nothing about the result. `unsigned`: there is no attestation. */
+/** `no-key`: the given text is not a key, which says nothing about the result. `unsigned`: there is no attestation. */
 export type ShownVerdict = PageVerdict | 'no-key' | 'unsigned';
 
 const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
@@ -178,7 +178,7 @@ function summary({ receipt, isSigned, key_id, log, added }: Findings): HTMLEleme
   );
 }
 
-/** For the title of the page. */
+/** The verdict in the title of the page. */
 export function verdictTitle(verdict: ShownVerdict): string {
   return WORDS[verdict].title;
 }

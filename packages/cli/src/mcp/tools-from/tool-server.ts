@@ -114,7 +114,7 @@ async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Resp
   return new Response(response.body.pipeThrough(bounded), { status, statusText, headers });
 }
 
-/** The text, where there is nothing else. */
+/** The text, if there is nothing else. */
 function saidIn(content: CallToolResult['content']): unknown {
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
   return texts.length === content.length ? texts.join('\n') : content;

@@ -151,7 +151,7 @@ function tellProgress({ progressToken, notify }: Listener): (event: JobEvent) =>
 
 const messageCharsMax = 2048;
 
-/** Null for an event that a waiting caller need not see. */
+/** The message about an event; null for one that a waiting caller need not see. */
 function messageOf({ kind, data }: JobEvent): string | null {
   if (kind === 'started') return 'started';
   if (kind !== 'stdout' && kind !== 'stderr') return null;

@@ -12,7 +12,7 @@ import { type EvidenceWish, readEvidence } from './read-evidence.ts';
 /** Files of a job have up to 64 MiB, which may come over a slow line. */
 const exportMilliseconds = 600_000;
 
-/** For a job that is signed. */
+/** Shown for a job that is signed. */
 export function ExportEvidence({ job_id }: { readonly job_id: string }) {
   const { client, isLive } = useCaller();
   const pinned = usePinnedKeys();

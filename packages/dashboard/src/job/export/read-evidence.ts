@@ -88,7 +88,7 @@ async function readNamed({ requested_spec, receipt }: JobDetail, client: Service
   return { blobs, missing };
 }
 
-/** Null if the job is not kept any more, or has no such file: then it may be a large output. */
+/** An output of a job; null if the job is not kept any more, or has no such file: then it may be a large output. */
 async function outputOf({ job_id, path }: OutputName, client: ServiceClient, call: Call): Promise<Uint8Array | null> {
   const result = await orMissing('job_not_found', client.result(job_id, call));
   const found = result?.artifacts.find((artifact) => artifact.path === path);

@@ -93,8 +93,8 @@ function strangerPlace(connection: Connection, { crowds, now }: Surroundings): P
 }
 
 /**
- * From the tenant with the most connections, the one that was idle for longest, else one whose reader takes nothing.
- * `crowded` are those of tenants with more than a few, `resting` those of the others.
+ * The tenant with the most connections gives the one that was idle for longest, or else one whose reader takes nothing. `crowded`
+ * are those of tenants with more than a few, `resting` those of the others.
  */
 function callersInOrder(all: readonly Connection[], now: number): { crowded: Placed[]; resting: Placed[] } {
   const callers = all.filter(({ tenant }) => tenant !== null);

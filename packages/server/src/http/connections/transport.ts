@@ -19,9 +19,9 @@ export interface TransportBounds {
   /** How many of them one peer may have without a live credential. The only bound that is a setting. */
   readonly connectionsOfPeer: number;
   readonly headBytes: number;
-  /** From the start of a connection, or the first byte of a later request, to the end of the head. */
+  /** The time from the start of a connection, or from the first byte of a later request, to the end of the head. */
   readonly headMilliseconds: number;
-  /** From the end of the head to the end of the body. */
+  /** The time from the end of the head to the end of the body. */
   readonly bodyMilliseconds: number;
   /** From this age on, a body that came more slowly than the least rate ends while more than half of the places are taken. */
   readonly bodyUnhurriedMilliseconds: number;
@@ -29,7 +29,7 @@ export interface TransportBounds {
   readonly bodyBytesPerSecond: number;
   /** The time without one byte accepted by the socket while there is something to send. */
   readonly writeProgressMilliseconds: number;
-  /** From accept to close, in every case. */
+  /** The time from accept to close, in every case. */
   readonly connectionMilliseconds: number;
   /**
    * Between the end of an answer and the first byte of the next request. Longer than the idle time of usual proxies.

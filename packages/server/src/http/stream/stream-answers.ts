@@ -79,7 +79,7 @@ async function taken(socket: WebSocket, message: Buffer, options: AnswersOptions
   }
 }
 
-/** Null for a message that is no answer. */
+/** The answer in a message; null if it has none. */
 async function answerIn(message: Buffer): Promise<StreamedToolAnswer | null> {
   try {
     const read = await parseStrictJson(message, { tokensMax: toolTokensMax });

@@ -17,7 +17,7 @@ import { refusal } from './refuse.ts';
 type Asked = Pick<JobSubmission, 'tools' | 'tool_limits' | 'tool_principals'>;
 
 /**
- * Null if there are none. `answered_by` lacks the principal that submits.
+ * The tools as they are stored; null if there are none. `answered_by` lacks the principal that submits.
  *
  * @throws ServiceError `invalid_request` or `payload_too_large`
  */

@@ -152,7 +152,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     this.#woken = Promise.withResolvers();
   }
 
-  /** False if it may not begin now. */
+  /** Sends a canary; false if it may not begin now. */
   async #send(kind: Kind, run: RunBeside, signal: AbortSignal): Promise<boolean> {
     const { provider, cells, ceilings, isNumbered } = this.#options;
     const pack = provider.runtime_packs.find(({ digest }) => digest === kind.digest);
@@ -209,7 +209,7 @@ function nameOf(isolation_class: string | null, digest: string | undefined): str
   return `${isolation_class} ${digest}`;
 }
 
-/** As any job. No bound of a queue is asked, because it never enters one. */
+/** The input for the canary's job. No bound of a queue is asked, because the job never enters one. */
 function admitInput(requested_spec: RequestedSpec, isNumbered: boolean): AdmitInput {
   const queueMax = Number.MAX_SAFE_INTEGER;
   return {

@@ -19,7 +19,7 @@ export async function canaryOfJob(key: JobKey, options: AttestationOptions): Pro
   return found;
 }
 
-/** Null if retention has removed it, or it cannot be served. */
+/** The envelope of a canary; null if retention has removed it, or it cannot be served. */
 async function keptCanary(job_id: string, options: AttestationOptions): Promise<ExactBytes | null> {
   try {
     return await attestationBytes({ tenant: CANARY_TENANT, job_id }, 'envelope', options);

@@ -1,7 +1,7 @@
 /** Reads the statement in a stored envelope, whose signature the store's readers have checked. */
 import { decodeEnvelope, decodeStatement, type ExecutionPredicate, readPredicate } from '@vouchbox/evidence';
 
-/** Null for a statement that is not about a job. */
+/** The predicate in an envelope; null for a statement that is not about a job. */
 export function predicateIn(envelope: Uint8Array): ExecutionPredicate | null {
   const decoded = decodeEnvelope(envelope);
   const statement = decoded.kind === 'refused' ? null : decodeStatement(decoded.envelope.payload);

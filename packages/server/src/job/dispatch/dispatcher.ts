@@ -248,7 +248,7 @@ export class Dispatcher implements AsyncDisposable {
     return cells.take(kindFor(requested_spec, tenant));
   }
 
-  /** Null if the job could not start at once after all; then nothing is stored. */
+  /** Starts a submission at once; null if it could not start after all: then nothing is stored. */
   async #admitAtOnce(input: AdmitInput, cell: PreparedCell): Promise<AdmitResult | null> {
     const { launched, admitted } = launchAtOnce(input, cell, this.#dependencies());
     this.#keep(launched);

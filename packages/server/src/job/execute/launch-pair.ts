@@ -99,7 +99,7 @@ async function runBoth(parts: readonly Part[], ready: readonly Ready[]): Promise
   await Promise.all(runs);
 }
 
-/** False if a job was cancelled meanwhile. */
+/** Stores both as running; false if a job was cancelled meanwhile. */
 async function startStored({ context, loaded }: Ready, interactor: Ready): Promise<boolean> {
   const { history, key, created_at, clock, log, giveUp } = context;
   const start = {

@@ -48,7 +48,7 @@ export function contextOf({ tenant, job_id, created_at }: QueuedJob, control: Co
   return { ...dependencies, key: { tenant, job_id }, created_at, clock: startClock(created_at), control };
 }
 
-/** Null if the job is no longer queued. */
+/** The specification of a queued job; null if it is no longer queued. */
 export async function specOf(
   job: ChosenJob,
   { store, log, giveUp }: Pick<JobDependencies, 'store' | 'log' | 'giveUp'>,
@@ -128,7 +128,7 @@ export async function loadedIn(
 /** How often a start is tried before the job ends as an error: about 3 seconds with the pauses between. */
 export const startAttemptsMax = 6;
 
-/** Null if the job was cancelled meanwhile. */
+/** Stores the start of a job; null if it was cancelled meanwhile. */
 async function startStored(
   { history, key, created_at, log, giveUp }: JobContext,
   start: Start,

@@ -105,7 +105,7 @@ export class LogKeeper implements AsyncDisposable {
       if (this.#problem?.message !== message) log.error({ err: error }, `nothing is logged: ${message}`);
       this.#note({ message, at: new Date().toISOString() });
     }
-    // The rest is over when a statement comes after it, so that alone it waits for nothing.
+    // The rest ends when a statement comes after it, so a single statement waits for nothing.
     await Promise.all([rest(signal), within(nudge.arrived, recheckMilliseconds, undefined)]);
   }
 

@@ -1,7 +1,7 @@
 /**
- * The last head that this node knows to be signed by the key of the log, in the file `log-mark` of the data directory. It is
- * on disk before anybody gets the head, so a store that was taken back is missed, as `svc.db-mark` misses a lost end of the
- * store's own log. It is no part of a backup.
+ * The last head that this node knows to be signed by the key of the log, in the file `log-mark` of the data directory. It is on
+ * disk before anybody gets the head, so a store that was taken back is missed, as `svc.db-mark` misses a lost end of the store's
+ * own log. It is not a part of a backup.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { type Checkpoint, noteText, parseCheckpoint } from '@vouchbox/evidence';
 
 const pathIn = (dataDir: string) => join(dataDir, 'log-mark');
 
-/** Null if there is none. @throws if it cannot be read, or has no head */
+/** The kept head; null if there is none. @throws if it cannot be read, or has no head */
 export async function readLogMark(dataDir: string): Promise<Checkpoint | null> {
   let text: string;
   try {

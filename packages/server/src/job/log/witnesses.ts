@@ -25,7 +25,7 @@ import { StartError } from '../../ground/start-error.ts';
 export interface WitnessAddress {
   /** The key of the witness, of type `cosignature`. */
   readonly key: NoteKey;
-  /** Without a slash at its end. */
+  /** The address of the witness, without a slash at its end. */
   readonly url: string;
 }
 
@@ -79,7 +79,7 @@ export interface WitnessStanding {
 }
 
 interface Witness extends WitnessAddress {
-  /** How much of the log it has, as far as is known. */
+  /** How much of the log the witness is known to have. */
   known: { readonly origin: string; readonly size: number };
   standing: WitnessStanding;
   failures: number;

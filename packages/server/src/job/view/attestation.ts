@@ -87,8 +87,8 @@ function isOfUnknownKey({ isIntact, envelope }: StoredAttestation, keys: Attesta
 }
 
 /**
- * The result, from its row or its object, or the fault in it. An object that is missing or damaged is no loss: the result is made
- * again from the history of the job.
+ * The result, from its row or its object, or the fault in it. A missing or damaged object is not a loss: the result is made again
+ * from the history of the job.
  *
  * @throws ObjectError if the object store cannot be asked
  */

@@ -15,7 +15,7 @@ interface Ended {
   readonly counted: { readonly cpuMilliseconds: number } & Pick<RunEnd, 'memoryPeakBytes'>;
 }
 
-/** Null if the program did not run, or if the cell ended before process 1 had told what is needed. */
+/** The usage of the program alone; null if it did not run, or if the cell ended before process 1 had told what is needed. */
 export function programAlone({ ending, hasCompiler, sharesHostKernel, counted }: Ended): ProgramAlone | null {
   if (ending.isCompiling) return null;
   return sharesHostKernel ? byCell(ending, hasCompiler, counted) : byGuest(ending, counted);

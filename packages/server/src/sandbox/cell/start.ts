@@ -37,7 +37,7 @@ export interface WantedLimits {
   readonly cpuSeconds: number;
   /** The resource limit of the interpreter, which counts processes of one user. */
   readonly guestProcesses: number;
-  /** For Node alone. */
+  /** The size of the heap, for Node alone. */
   readonly heapMb: number;
   /** The job's memory, without that of the runtime. */
   readonly memoryBytes: number;

@@ -1,8 +1,8 @@
 /** The demand for cells of one kind, which decides how many should be parked. It remembers times, but no jobs. */
 
-/** For how long the busiest moment counts. */
+/** How long the busiest moment counts. */
 const PEAK_MILLISECONDS = 60_000;
-/** For how long one cell stays parked after the last request, unless it is one owner's. */
+/** How long one cell stays parked after the last request, unless it is one owner's. */
 const KEPT_MILLISECONDS = 600_000;
 /** After this time a request counts half as much when kinds compete for memory. */
 const HALF_LIFE_MILLISECONDS = 60_000;

@@ -4,7 +4,7 @@ import { Demand } from './demand.ts';
 
 const FIRST_PAUSE_MILLISECONDS = 250;
 const PAUSE_MILLISECONDS_MAX = 60_000;
-/** For how long one cell stays parked for an owner after the last request: as long as a template. */
+/** How long one cell stays parked for an owner after the last request: as long as a template. */
 const OWNERS_MILLISECONDS = 60_000;
 /** The weight of the newest time in the average. */
 const NEWEST_PART = 0.3;

@@ -70,7 +70,7 @@ export class Stock {
     for (const language of USUAL_LANGUAGES) if (languages.includes(language)) this.find({ language, runtime: null });
   }
 
-  /** Null if there is no such cell. */
+  /** The shelf of a kind; null if there is no such cell. */
   find(kind: CellKind): Found | null {
     const { provider } = this.#options;
     const origin = provider.originOf(kind);

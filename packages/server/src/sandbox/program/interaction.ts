@@ -142,7 +142,7 @@ export class Side implements InteractionSide {
 
   /**
    * The other learns of it when the program is over, so that it cannot seem to have ended first. A program that closes its output
-   * and goes on writes no more.
+   * and goes on cannot write again.
    */
   #closed(): void {
     this.#isClosed = true;

@@ -116,7 +116,7 @@ export async function links(db: StoreDatabase, of: OfJob): Promise<JobLinks | nu
   return job && { principal: job.principal, items: (await selectLinks.all(db, of)).map(linkOf) };
 }
 
-/** False if there was none. */
+/** Ends a link; false if there was none. */
 export async function revokeLink(
   db: StoreDatabase,
   key: Pick<JobLinkTable, 'tenant' | 'job_id' | 'link_id'>,

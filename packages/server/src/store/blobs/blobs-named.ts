@@ -38,8 +38,8 @@ export function copyNameOf(sha256: string): string {
 }
 
 /**
- * A blob of a grading is named in the same way. It does not count as something that the tenant uploaded: there is no more of it
- * than in gradings.
+ * A blob of a grading is named in the same way. It does not count as something that the tenant uploaded: only gradings hold such
+ * blobs.
  */
 export function heldNameOf(sha256: string): string {
   return `${HELD}${sha256}`;

@@ -84,7 +84,7 @@ function recordOf({ path, size_bytes, sha256 }: ArtifactRecord): ArtifactRecord 
   return { path, size_bytes, sha256 };
 }
 
-/** Empty if no executor observed the job. */
+/** The execution members; empty if no executor observed the job. */
 function executionMembers({ execution, usage, programUsage, output }: PackedFinish) {
   if (execution === null) return {};
   return {

@@ -44,7 +44,7 @@ const selectKeys = prepared((db) =>
   db.selectFrom('signing_keys').select(['key_id', 'public_key_pem']).orderBy('since'),
 );
 
-/** The key of a node, and what else it knows of keys. */
+/** The key of a node, and the retired keys that it knows. */
 export interface KeyRegistration extends RegisteredKey {
   readonly isRotation: boolean;
   /** Public halves of keys that signed before this one, oldest first. */

@@ -46,7 +46,7 @@ export interface BuiltProduct {
   readonly file: StoredFile;
 }
 
-/** The product of a build of this program; null if the job is no such build. */
+/** The product of a build of this program; null if the job is not such a build. */
 export async function productOf(db: StoreDatabase, asked: ProductAsked): Promise<BuiltProduct | null> {
   const { tenant, job_id, language, runtime, code, key } = asked;
   const row = await selectBuild.first(db, { tenant, job_id });

@@ -40,7 +40,7 @@ export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): Subm
     ...(spec.tools !== undefined && { tool_limits: spec.tools.limits }),
     ...(spec.sign_labels && spec.labels !== undefined && { labels: spec.labels }),
     input_artifacts: spec.files.map((file) => inputArtifact(file, blobs)),
-    // Until the job ends there are none.
+    // A job has no large outputs until it ends.
     ...(spec.large_outputs !== undefined && { large_outputs: [] }),
   };
 }

@@ -73,7 +73,7 @@ export class ShortResults {
     this.#millisecondsMax = millisecondsMax;
   }
 
-  /** Null if it has to be read. A long result is given once. */
+  /** The short result of a job; null if it has to be read. A long result is given once. */
   take(key: JobKey): JsonText<FoldedResult> | null {
     const name = nameOfJob(key);
     const kept = this.#kept.get(name);

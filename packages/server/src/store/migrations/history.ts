@@ -10,7 +10,7 @@ export interface HistoryTable {
   readonly create: string;
 }
 
-/** The names in the store's history. An empty database gets one. @throws StoreError `unrecognised` if it is no store */
+/** The names in the store's history. An empty database gets one. @throws StoreError `unrecognised` if it is not a store */
 export async function historyOf(db: StoreDatabase, { tables, create }: HistoryTable): Promise<readonly string[]> {
   const present = await namesIn(db, tables);
   if (present.length === 0) await db.executeQuery(CompiledQuery.raw(create));

@@ -19,7 +19,7 @@ export interface ClientCertificate {
 const OF_OTHERS = constants.S_IRWXG | constants.S_IRWXO;
 const OF_OTHERS_THAN_ROOT = constants.S_IWGRP | constants.S_IXGRP | constants.S_IRWXO;
 
-/** Null if the URL names none. @throws StoreError `unopenable` in one line that quotes no path and nothing of a file */
+/** The certificate that a URL names, or null. @throws StoreError `unopenable` in one line that quotes no path or file */
 export function clientCertificateOf(given: URLSearchParams): ClientCertificate | null {
   const [certFile, keyFile] = [given.get('sslcert'), given.get('sslkey')];
   if (certFile === null && keyFile === null) return null;

@@ -221,7 +221,7 @@ export class PostgresFleet implements OpenFleet {
     this.#storedFacts = text;
   }
 
-  /** Removes those of the next nodes whose lease is over, and looks again at once; else, when the first lease may be over. */
+  /** Removes next nodes whose lease is over, and looks again at once; otherwise looks when the first lease may be over. */
   async #watch(session: Session, leases: readonly LeaseRow[]): Promise<void> {
     const over = leases.filter(({ lease_ms }) => lease_ms < 0).map(({ node }) => node);
     const left = leases.flatMap(({ lease_ms }) => (lease_ms < 0 ? [] : lease_ms + leaseOverMilliseconds));

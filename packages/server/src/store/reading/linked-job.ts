@@ -10,7 +10,7 @@ import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { attestationMember, lifecycle, selectDetail } from './job-detail.ts';
 
-/** Null if the tenant has no such job. */
+/** A job as a link shows it; null if the tenant has no such job. */
 export async function linkedJob(
   db: StoreDatabase,
   { shows, expires_at, ...key }: JobKey & { readonly shows: readonly LinkPart[]; readonly expires_at: string },

@@ -52,7 +52,7 @@ export interface QueueAnswer {
   readonly tenants: readonly string[];
 }
 
-/** The end of a job, as far as its grading asks. */
+/** The end of a job, in the detail that its grading needs. */
 export interface GradedJobEnd {
   readonly terminal_reason: string | null;
   readonly exit_code: number | null;

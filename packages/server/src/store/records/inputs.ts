@@ -46,9 +46,9 @@ export interface AdmitInput extends JobKey {
 }
 
 export interface PromiseTimes {
-  /** By when the log answers. */
+  /** The time by which the log answers. */
   readonly answer_by: string;
-  /** When it is told that the job waits, a little before. */
+  /** The time at which the log is told that the job waits, a little before. */
   readonly due_at: string;
 }
 

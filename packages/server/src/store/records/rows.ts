@@ -170,7 +170,7 @@ export function withTools(packOrLanguage: string): string {
   return `${TOOLS}${packOrLanguage}`;
 }
 
-/** For `withTools`, of a job that asked for no pack. */
+/** The word of `withTools` for a job that asked for no pack. */
 export function anyPackOf(language: Language): string {
   return `(language) ${language}`;
 }

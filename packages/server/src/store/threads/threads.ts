@@ -19,9 +19,9 @@ export interface Threads {
 }
 
 /**
- * A thread of the store keeps little data for longer than a call. With V8's default room for new objects, each thread
- * that handles some megabytes would hold tens of megabytes of garbage. The command sets the same for every thread of its
- * process, which counts in place of this.
+ * A thread of the store keeps little data for longer than a call. With V8's default room for new objects, each thread that
+ * handles some megabytes would hold tens of megabytes of garbage. The command sets the same for every thread of its process,
+ * which counts instead of this.
  */
 const newObjectsMb = 8;
 

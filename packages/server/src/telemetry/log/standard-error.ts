@@ -12,7 +12,7 @@ export const waitingBytesMax = 1024 * 1024;
 /** Writes some of the bytes and returns how many; throws the system's error. */
 export type WriteSome = (bytes: Uint8Array) => number;
 
-/** Takes lines; each is written before the call returns, as far as the reader takes it. Never throws. */
+/** Takes lines; each is written before the call returns, if the reader takes it. Never throws. */
 export function standardError(
   writeSome: WriteSome = (bytes) => writeSync(STANDARD_ERROR, bytes),
 ): Required<Pick<DestinationStream, 'write'>> {

@@ -188,7 +188,7 @@ function signingKeyOf(path: string, material: string | KeyObject): SigningKey {
   return { key_id: parsed.key.key_id, privateKey, public_key_pem, pinned: parsed.key };
 }
 
-/** Null if the text is not a key. The reason is withheld, because it could quote a mistyped secret. */
+/** The key in a text; null if the text is not a key. The reason is withheld, because it could quote a mistyped secret. */
 function parsePrivateKey(pem: string): KeyObject | null {
   try {
     return createPrivateKey(pem);

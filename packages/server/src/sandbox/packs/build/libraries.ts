@@ -40,7 +40,7 @@ function pythonPlaces(tree: string): string[] {
   return parents.filter((path) => PYTHON_PLACES.test(path)).map((path) => `${path}/dist-packages`);
 }
 
-/** The name by which a program can import this entry; none if the entry is no module. */
+/** The name by which a program can import this entry; none if the entry is not a module. */
 function moduleOf(entry: string): string[] {
   const name = entry.replace(/(\.py|\.[\w-]+\.so|\.so)$/, '');
   return /^[A-Za-z_]\w*$/.test(name) && name !== '__pycache__' ? [name] : [];

@@ -16,7 +16,7 @@ const LOCK_CHARS_MAX = 4 * 1024 * 1024;
 const REQUIREMENT =
   /^[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._, -]*\])? *== *[A-Za-z0-9.!+_]+ *(;[^-#\\]*?)?( +--hash=sha256:[0-9a-f]{64})+$/;
 
-/** Control characters but tabs and ends of lines, and what else ends a line for Python's `splitlines` but not here. */
+/** Control characters except tabs and ends of lines, and what ends a line for Python's `splitlines` but not here. */
 const OTHER_LINE_END = /[^\P{Cc}\t\r\n]|[\u2028\u2029]|\r(?!\n)/u;
 /** PEP 263: pip decodes a file as one of its first two lines says, and may find other lines in it. */
 const ENCODING = /^#.*coding[:=]/;

@@ -28,8 +28,8 @@ export class PipeInput {
   }
 
   /**
-   * Offers a piece that the pipe takes whole or not at all. `later` says that it has no room now: see `passLater`. `never`, that
-   * nobody reads it any more.
+   * Offers a piece that the pipe takes whole or not at all. `later` says that it has no room now: see `passLater`. `never` says
+   * that nobody reads it any more.
    */
   pass(piece: Uint8Array): 'now' | 'later' | 'never' {
     if (this.#rest !== null) return 'later';

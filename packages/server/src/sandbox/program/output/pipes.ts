@@ -99,8 +99,8 @@ type Ends = Readonly<Record<'stdin' | 'stdout' | 'stderr', number>> & {
 };
 
 /**
- * Null if the child has ended meanwhile. No other process can have its id yet: the event loop reaps it only after this
- * function returns.
+ * Opens our ends; null if the child has ended meanwhile. No other process can have its id yet: the event loop reaps it only after
+ * this function returns.
  */
 function openEnds(child: ChildProcess, hasTools: boolean): Ends | null {
   if (child.exitCode !== null || child.signalCode !== null) return null;

@@ -26,7 +26,7 @@ const outcomePauseMilliseconds = 200;
 /** How often a change is made again after it conflicted with another node. */
 const collisionsMax = 3;
 
-/** One transaction of a group, as far as it came. */
+/** One transaction of a group, and how far it came. */
 interface Progress {
   readonly group: Call[];
   /** Changes of the group that were made before, were undone, and are not made again yet. */
@@ -160,7 +160,7 @@ export class GroupCommit {
   }
 }
 
-/** Makes changes side by side, as far as they may be, until there is no next one. All have ended when it resolves or rejects. */
+/** Makes changes side by side where lanes allow it, until there is no next one. All have ended when it resolves or rejects. */
 async function makeChanges({ db }: Session, progress: Progress, next: () => Call | undefined): Promise<void> {
   const lanes = new Lanes();
   const running = new Set<Promise<void>>();

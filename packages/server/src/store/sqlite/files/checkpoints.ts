@@ -10,8 +10,8 @@ import { dirname } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /**
- * Pages of 4 KiB, 2 MiB in all. From this length on, the log is moved as far as readers allow. Every commit waits for that:
- * it takes some 6 ms, and 26 ms where it is 8 MiB.
+ * Pages of 4 KiB, 2 MiB in all. From this length on, as much of the log is moved as readers allow. Every commit waits for that:
+ * it takes some 6 ms, and 26 ms for 8 MiB.
  */
 const pagesBeforePassive = 500;
 /** 32 MiB. From this length on, the writer waits for readers, so that the log can start again. Reads are short. */
@@ -38,13 +38,13 @@ export class Checkpoints {
     this.#state = database.prepare('pragma wal_checkpoint(noop)');
   }
 
-  /** How long the log is. Outside a transaction. */
+  /** The length of the log. Call it outside a transaction. */
   length(): LogLength {
     const row = this.#state.get();
     return { log: Math.max(0, Number(row?.['log'])), moved: Math.max(0, Number(row?.['checkpointed'])) };
   }
 
-  /** Moves the log if it is long enough, and returns whether it did. Outside a transaction. */
+  /** Moves the log if it is long enough, and returns whether it did. Call it outside a transaction. */
   moveIfLong({ log, moved } = this.length()): boolean {
     const isLong = log >= this.#restartAt || log - moved >= pagesBeforePassive;
     if (!isLong || this.#freeBytes() < (log - moved) * pageBytes) return false;

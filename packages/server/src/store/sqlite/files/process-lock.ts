@@ -20,7 +20,7 @@ export class ProcessLock implements Disposable {
     this.#database = database;
   }
 
-  /** Null if another process, or this one, holds the file. The directory must exist. @throws StoreError */
+  /** Takes the lock; null if another process, or this one, holds the file. The directory must exist. @throws StoreError */
   static take(path: string): ProcessLock | null {
     for (let tries = 1; tries <= triesMax; tries++) {
       ownFile(path);
@@ -51,7 +51,7 @@ export class ProcessLock implements Disposable {
   }
 }
 
-/** Null if there is no file of that name. */
+/** The inode of a file; null if there is no file of that name. */
 function inodeOf(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
 }
