@@ -113,7 +113,7 @@ test('the page opens from a disk, trusts no key that came with it, and is the on
   expect(opened.troubles).toEqual([]);
 });
 
-test('where the operator allows no links the job is handed on by a file or its address, and no form asks for a link', async () => {
+test('if the operator allows no links, the job is handed on by a file or its address, and no form asks for a link', async () => {
   const job_id = await runJob();
   await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
   const { page } = opened;

@@ -148,7 +148,7 @@ test('the secret leaves the address at once and is kept nowhere, and a reload sh
   expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
 });
 
-test('of an address without its secret the page says so, and of a link that opens nothing what to do', async () => {
+test('the page says when an address lacks its secret, and what to do when a link opens nothing', async () => {
   const { link_id, address } = await linkTo(await runSigned(PROGRAM));
   const plain = `${rig().service.url}/links/${link_id}`;
   for (const bad of [plain, `${plain}#`, `${plain}#short`, `${plain}#${'a'.repeat(42)}\u00fc`]) {
@@ -225,7 +225,7 @@ test('nothing that a job was given, printed, named or left runs in the page or s
   expect(troubles).toEqual([]);
 });
 
-test('of a long output the page shows the beginning, and the whole is a download', async () => {
+test('the page shows the beginning of a long output, and the whole is a download', async () => {
   const job_id = await runSigned({ language: 'python', code: 'print("<b>&</b>" * 60_000)' });
   const { address } = await linkTo(job_id);
   await using opened = await openPage(browser, address);

@@ -25,7 +25,7 @@ async function buildsOf(code: string) {
   return details.filter(({ requested_spec: { build, code: source } }) => build !== undefined && source === code);
 }
 
-describe('in place of Piston', () => {
+describe('instead of Piston', () => {
   const url = useAdapter(rig, 'piston');
   const execute = (content: string, more = {}) =>
     call(`${url()}/api/v2/execute`, { language: 'c++', version: '*', files: [{ content }], stdin: '3 4', ...more });
@@ -77,7 +77,7 @@ describe('in place of Piston', () => {
   });
 });
 
-describe('in place of Judge0', () => {
+describe('instead of Judge0', () => {
   const url = useAdapter(rig, 'judge0');
   const submit = (source_code: string, more = {}, query = 'wait=true') =>
     call(`${url()}/submissions?${query}`, { language_id: 54, source_code, stdin: '3 4', ...more });
@@ -173,11 +173,11 @@ describe('in place of Judge0', () => {
   });
 });
 
-describe('in place of SandboxFusion', () => {
+describe('instead of SandboxFusion', () => {
   const url = useAdapter(rig, 'sandbox-fusion');
   const run = (code: string, more = {}) => call(`${url()}/run_code`, { language: 'cpp', code, stdin: '3 4', ...more });
 
-  test('compile_result is that of the compiler, and run_result that of the program', async () => {
+  test('compile_result is the compiler’s result, and run_result the program’s', async () => {
     const { json } = await run(SUM, { run_timeout: 0.5, memory_limit_MB: 32 });
     expect(json).toMatchObject({
       status: 'Success',

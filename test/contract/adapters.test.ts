@@ -15,7 +15,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 const SLOW = 'while True: pass';
 const GREEDY = 'x = bytearray(2 << 30)\nfor i in range(0, len(x), 4096): x[i] = 1';
 
-describe('in place of Piston', () => {
+describe('instead of Piston', () => {
   const url = useAdapter(rig, 'piston');
   const execute = (body: Record<string, unknown>) => call(`${url()}/api/v2/execute`, { version: '*', ...body });
   const python = (content: string, more = {}) => execute({ language: 'python', files: [{ content }], ...more });
@@ -111,7 +111,7 @@ describe('in place of Piston', () => {
   });
 });
 
-describe('in place of Judge0', () => {
+describe('instead of Judge0', () => {
   const url = useAdapter(rig, 'judge0');
   const submit = (body: Record<string, unknown>, query = 'wait=true') => call(`${url()}/submissions?${query}`, body);
   const python = (source_code: string, more = {}, query?: string) =>
@@ -267,7 +267,7 @@ describe('in place of Judge0', () => {
   });
 });
 
-describe('in place of SandboxFusion', () => {
+describe('instead of SandboxFusion', () => {
   const url = useAdapter(rig, 'sandbox-fusion');
   const run = (body: Record<string, unknown>) => call(`${url()}/run_code`, { language: 'python', ...body });
 

@@ -150,7 +150,7 @@ describe('with a running service', () => {
     expect((await said.ended()).code).toBe(0);
   });
 
-  test('another user than that of the service is told to become that user, and nothing untrue', async () => {
+  test('a user other than the user of the service is told to become that user, and nothing untrue', async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'svc-administration-'));
     onTestFinished(() => rmSync(cwd, { recursive: true }));
     chmodSync(cwd, 0o755);

@@ -288,7 +288,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
     expect(other).toBe(one);
   });
 
-  test('starts no other file in place of the product', { tags: ['Builds-2'] }, async () => {
+  test('starts no other file instead of the product', { tags: ['Builds-2'] }, async () => {
     const other = await rig().run(C as unknown as JobSubmission);
     const from = { job_id: other.job_id, path: 'output/product' };
     const files = [{ path: 'input/product', from }];

@@ -117,7 +117,7 @@ describe.each([
     expect([refused.status, refused.json.error.code]).toEqual([404, 'canary_not_found']);
   });
 
-  test('canaries are no tenant’s: nobody lists, reads or counts them', { tags: ['Canary-5'] }, async () => {
+  test('canaries belong to no tenant: nobody lists, reads or counts them', { tags: ['Canary-5'] }, async () => {
     const { job_id } = predicateOf((await rig.alpha.client.canary(job)).bytes).receipt as { job_id: string };
     for (const tenant of [rig.alpha, rig.beta]) {
       expect((await rig.request(`/v1/jobs/${job_id}`, { key: tenant.key })).status).toBe(404);

@@ -88,7 +88,7 @@ describe('if the blobs of a tenant leave no room', () => {
       verdict: 'urn:svc:verdict:v2',
     }) as never;
 
-  test('for the output of a test, its program fails with that problem', { tags: ['Gradings-2f'] }, async () => {
+  test('for the output of a test, the program fails with that problem', { tags: ['Gradings-2f'] }, async () => {
     const { client } = narrow().alpha;
     const { blob } = await client.upload(part(1));
     const { grading_id } = await client.submitGrading(body({ blob }, { blob }));

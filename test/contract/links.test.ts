@@ -179,7 +179,7 @@ test('an unknown link, a wrong secret, the secret of another, a key and no heade
   expect((await read(given, 'job')).status).toBe(200);
 });
 
-test('the secret of a link opens nothing under /v1, nor what is beside its link', { tags: ['Links-6'] }, async () => {
+test('the secret of a link opens nothing under /v1, and nothing beside its link', { tags: ['Links-6'] }, async () => {
   const { secret, id, link } = await linkTo(await signed());
   const job = `/v1/jobs/${link.job_id}`;
   for (const path of [job, `${job}/result`, `${job}/links`, '/v1/jobs', '/v1/whoami', '/metrics'])

@@ -141,7 +141,7 @@ print(sorted(asyncio.run(main())))`;
     expect([exit, stdout]).toEqual([6, expect.stringMatching(/DIFFER: .*tool_calls/)]);
   });
 
-  test('is no second opinion if the first operator gives it', async () => {
+  test('gives no second opinion if the operator is the same', async () => {
     const again = [
       'first',
       '--output',
@@ -176,7 +176,7 @@ describe('a build', () => {
   const builtBy = async (rig: Rig, tenant: 'alpha' | 'beta') =>
     (await rig[tenant].client.submit({ ...sum, build: { options: ['-DADD=2'] } } as never)).job_id;
 
-  test('agrees with that of another service, and so do jobs that start its product', async () => {
+  test('agrees with the build of another service, and so do jobs that start its product', async () => {
     const first = await exportOf({ ...sum, build: { options: ['-DADD=1', '-Wall'] } }, 'build');
     const { code, stdout, stderr } = await reproduce(first, '--json', ...keys);
     const answer = JSON.parse(stdout) as { job_id: string };

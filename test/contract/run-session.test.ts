@@ -109,7 +109,7 @@ test.each([
   expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(told)]);
 });
 
-test.each(['.', '..', 'a b', ''])('%j is no name of a session', async (name) => {
+test.each(['.', '..', 'a b', ''])('refuses %j as the name of a session', async (name) => {
   for (const ended of [await step(name, '0'), await command('sessions', 'remove', name)])
     expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining('begins with a letter or a digit')]);
 });

@@ -162,7 +162,7 @@ describe('a run ends, and its job is cancelled, if the promise has', () => {
   });
 });
 
-test('a number that is not above that of an earlier job is an error', async () => {
+test('a number is an error if it is not above the number of an earlier job', async () => {
   await using service = await serviceWith(promising(envelopeOf(PREDICATE)));
   const client = clientOf(service);
   expect((await client.submit('x', { ...RUN, promise: true })).promise?.tenant_job_number).toBe(7);

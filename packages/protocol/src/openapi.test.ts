@@ -119,7 +119,7 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
     expect(status).toMatchObject({ in: 'query', style: 'form', explode: false, schema: { type: 'array' } });
   });
 
-  test('accepts a ticket in place of a credential for a stream only', () => {
+  test('accepts a ticket instead of a credential for a stream only', () => {
     for (const id of OPERATION_IDS) {
       const hasTicket = nodeOf(id).security.some((scheme) => 'streamTicket' in scheme);
       expect(hasTicket).toBe(id === 'streamEvents');

@@ -35,7 +35,7 @@ describe('the schema of a submission (Spec § Job submission)', () => {
     ['an unknown language, which has an error of its own', { language: 'cobol' }],
     ['a limit over any ceiling, which is clamped', { limits: { mem_mb: 1e9, wall_seconds: 1e308 } }],
     ['fractional limits', { limits: { wall_seconds: 0.5, cpu_seconds: 0.0001, max_pids: 1.5, mem_mb: 0.1 } }],
-    ['null in place of an absent member', { stdin: null, runtime: null }],
+    ['null instead of an absent member', { stdin: null, runtime: null }],
     ['an empty stdin and no files', { stdin: '', files: [], outputs: [] }],
   ])('accepts %s', (_name, change) => {
     expect(submission(change)).toBe(true);

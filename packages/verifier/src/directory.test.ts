@@ -124,7 +124,7 @@ describe('a directory that is not an export', () => {
     expect(checks?.[0]?.detail).toContain(says);
   });
 
-  test('with a link, a pipe or a directory in place of a file is refused at once', async () => {
+  test('with a link, a pipe or a directory instead of a file is refused at once', async () => {
     for (const plant of [
       (path: string) => symlinkSync('/etc/passwd', path),
       (path: string) => execFileSync('mkfifo', [path]),

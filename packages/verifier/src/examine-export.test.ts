@@ -50,7 +50,7 @@ describe('the log', () => {
     expect(await wordOf(logged(log.proof(index, { cosignatures })), { log: keys })).toMatch(/^WITNESSED by witness/);
   });
 
-  test('refuses an export whose proof is of another statement', async () => {
+  test('refuses an export whose proof proves another statement', async () => {
     const examination = await examineExport(logged(log.proof(0)), { ...pinned, log: keys });
     expect(examination).toMatchObject({ verdict: 'refused', log: { word: 'NOT LOGGED' } });
     expect(examination.log.checks).toMatchObject([{ name: 'log_inclusion', state: 'failed' }]);

@@ -37,7 +37,7 @@ test('settings of a user are below XDG_CONFIG_HOME if it is absolute, and in ~/.
   }
 });
 
-test('without a home in the environment, settings are in that of the user database, and never below the directory one is in', () => {
+test('settings are in the home that the user database states if the environment has none, and never below the current directory', () => {
   const expected = join(userInfo().homedir, '.config/vouchbox');
   for (const environment of [{}, { HOME: '' }, { HOME: '.' }]) expect(configDirectory(environment)).toBe(expected);
 });

@@ -41,7 +41,7 @@ describe('a submission', () => {
     expect((await readSubmission(at(name), nothing)).language).toBe(language);
   });
 
-  test('takes a given language instead of that of the name', async () => {
+  test('takes a given language instead of the language of the name', async () => {
     expect((await readSubmission(at('main.py'), { ...nothing, language: 'bash' })).language).toBe('bash');
     await expect(readSubmission(at('script'), nothing)).rejects.toThrow('give --language');
   });

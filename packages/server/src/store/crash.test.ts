@@ -192,7 +192,7 @@ test(
   },
 );
 
-test('an older copy in place of a store is refused', async () => {
+test('an older copy of a store is refused', async () => {
   await using testStore = await TestStore.open();
   await testStore.close();
   const copy = readFileSync(testStore.path);

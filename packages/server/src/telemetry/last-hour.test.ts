@@ -64,7 +64,7 @@ test('an hour has 60 minutes, and what is older is gone', () => {
   expect(hour.of('acme')).toMatchObject({ from: '2026-01-01T11:50:00.000Z', ended: { succeeded: [0] } });
 });
 
-test('of many jobs and tenants a bounded part is kept, and every end is counted', () => {
+test('a bounded part of many jobs and tenants is kept, and every end is counted', () => {
   const { hour, ended, after } = rig();
   for (let job = 0; job < 10_000; job++) ended('acme', job < 5000 ? 10 : 20);
   const { ended: counts, run_ms } = hour.of('acme');

@@ -194,7 +194,7 @@ test('an unfinished upload is removed', { tags: ['Blobs-10'] }, async () => {
   expect(await store.blobPiece({ ...key, position: 0 })).toBeNull();
 });
 
-test('a file that could be sent inline has the digest of an inline file, and a larger one that of its blob', async () => {
+test('a file that could be sent inline has the digest of an inline file, and a larger one has the digest of its blob', async () => {
   const content = newContent(90);
   const sha256 = await stored(content);
   const content_base64 = Buffer.from(content).toString('base64');

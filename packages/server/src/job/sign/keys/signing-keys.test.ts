@@ -82,7 +82,7 @@ describe('a key that must not be used stops the start, in one line with the fix 
     expect(refusal.publicReason).not.toContain('/');
   });
 
-  test('a link in place of the key stops the start', () => {
+  test('a link instead of the key stops the start', () => {
     openSigningKeys(dataDir);
     const { privateKey } = keyPaths(dataDir);
     renameSync(privateKey, join(dataDir, 'elsewhere'));

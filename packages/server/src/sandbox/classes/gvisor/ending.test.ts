@@ -54,7 +54,7 @@ for name in range(256):
   expect(stdout).toBe('0\n1\n2\n');
 });
 
-test('a program of a gVisor cell cannot report its own end in place of process 1', async () => {
+test('a program of a gVisor cell cannot report its own end as if it were process 1', async () => {
   const { stdout, ending } = await run(`
 import os
 for path in ['/svc/report/ending', *('/proc/1/fd/%d' % number for number in range(3, 256))]:

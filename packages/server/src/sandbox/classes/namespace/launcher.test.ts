@@ -118,7 +118,7 @@ describe('a launcher', () => {
     ['one is missing', 'FSIZE=1 CPU=5'],
     ['one comes twice', `${LIMITS} CPU=6`],
     ['one is not in the table', `${LIMITS} WALL=1`],
-  ])('takes no limits of which %s', async (_title, rows) => {
+  ])('refuses limits if %s', async (_title, rows) => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const { hold } = await launcher.make(requestOf(options));

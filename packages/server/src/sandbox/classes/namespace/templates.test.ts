@@ -105,7 +105,7 @@ it('ends every template when it is disposed, and makes no more', async () => {
   expect(await has('late')).toBe(false);
 });
 
-it('makes a template for one owner while it cannot make that of another', async () => {
+it('makes a template for one owner while it cannot make the template of another', async () => {
   const launcher = new ScriptedLauncher() as unknown as Launcher;
   const { ask, has } = scripted(async ({ owner }) => {
     if (owner === 'failing') throw new Error('its pack has no interpreter that copies itself');

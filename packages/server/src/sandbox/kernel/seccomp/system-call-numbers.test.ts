@@ -53,7 +53,7 @@ describe('the calls of the filter', () => {
   });
 
   it.each(['x64', 'arm64'] as const)(
-    'have the numbers of the kernel on %s, as far as libseccomp knows them',
+    'have the numbers of the kernel on %s, if libseccomp knows them',
     (architecture) => {
       const wrong = [...resolved(architecture, ALLOWED_CALLS)].filter(
         ([name, number]) => (SYSTEM_CALL_NUMBERS[architecture].get(name) ?? -1) !== Math.max(number, -1),

@@ -134,7 +134,7 @@ print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] 
   });
 });
 
-describe('what is no call', () => {
+describe('what is not a call', () => {
   it.each([
     ['[]', 'is no JSON object'],
     ['{"call": 1, "call": 2, "tool": "t"}', 'names a member twice'],
