@@ -36,7 +36,7 @@ export interface ExecutionPredicate {
   readonly receipt: StoredReceipt;
   /** 16 random bytes in hex, so that nobody who guesses the rest can tell it from a digest. Absent in older ones. */
   readonly salt?: string;
-  /** The number of the job in its tenant, from 1, in the order of acceptance. Absent in older ones, and if it is not stated. */
+  /** The job's number in its tenant, from 1, in the order of acceptance. Absent in older statements, and if not stated. */
   readonly tenantJobNumber?: number;
   /** Members that this version does not know. A reader shows it, and decides nothing by it. */
   readonly also?: Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** The script of the page. It runs twice, as that of the verify page does: as the page, and as the thread that checks. */
+/** The script of the page. It runs twice, like the script of the verify page: as the page, and as the thread that checks. */
 import { serveChecks } from '@vouchbox/verify-page';
 import { openPage } from './page.ts';
 

@@ -176,7 +176,7 @@ export class ScriptedProvider implements Provider {
   readonly cells: ScriptedCell[] = [];
   /** The posture of the next cell, perhaps later. */
   script: () => Posture | Promise<Posture> = () => readyPosture;
-  /** Languages of which no cell can be made. */
+  /** Languages whose cells cannot be made. */
   readonly failing = new Set<Language>();
   readonly #failures: Error[] = [];
   readonly #parked: ScriptedCell[] = [];

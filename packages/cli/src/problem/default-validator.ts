@@ -12,7 +12,7 @@ const SWITCHES = ['case_sensitive', 'space_change_sensitive'];
 /** A number as the judge compares it. */
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** The comparison of a grading that says the same of a test; null if the validator itself must run. */
+/** The comparison that gives the validator's answer for a test; null if the validator itself must run. */
 export function comparisonOf(flags: readonly string[], expected: string): GradeTest['compare'] | null {
   const floats = tolerancesOf(flags);
   const isNear = Object.keys(floats).length > 0;

@@ -174,7 +174,7 @@ async function limitRemark({ type, limit }: EventData<'violation'>, client: Serv
   const named = LIMIT_OF_VIOLATION[type];
   if (named === undefined) return null;
   const { name, what, unit } = named;
-  // A violation does not state a limit that nothing holds.
+  // A violation states its limit only if something enforces the limit.
   const ended = `${what}${limit === undefined ? ', which is watched here,' : ` of ${limit} ${unit}`} ended the program`;
   const ceiling = await client.capabilities().then(
     ({ limits }) => limits.ceilings[name],

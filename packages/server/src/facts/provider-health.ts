@@ -35,7 +35,7 @@ export interface ProviderHealthOptions {
 export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   readonly #options: ProviderHealthOptions;
   readonly #now: () => number;
-  /** Languages of which no cell can be made, while cells of others can. */
+  /** Languages whose cells cannot be made, while cells of others can. */
   readonly #failing = new Set<Language>();
   #isReady: boolean;
   #triedAt = Number.NEGATIVE_INFINITY;

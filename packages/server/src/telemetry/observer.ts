@@ -52,7 +52,7 @@ export interface Observer {
   /** Must call `proceed` once, synchronously; the request is answered inside it. */
   requestBegan(request: BegunRequest, proceed: () => void): void;
   requestAnswered(request: AnsweredRequest): void;
-  /** A request that the listener refused before it was parsed: `status` is that of the answer. */
+  /** A request that the listener refused before it was parsed: `status` is the answer's. */
   headRefused(status: number): void;
   /** A connection that was refused or closed for lack of room. */
   connectionRefused(): void;

@@ -4,7 +4,7 @@ import { isJsonObject, type LogKeys, parseNoteKey, parsePublicKey, parseStrictJs
 export interface PinnedKeys {
   /** PEM texts. */
   readonly pems: readonly string[];
-  /** The keys of the log and of its witnesses; null if that of the log is not among them. */
+  /** The keys of the log and of its witnesses; null if the log's key is not among them. */
   readonly log: LogKeys | null;
   /** Why a part of the text is not a key; null if all of it is. */
   readonly problem: string | null;

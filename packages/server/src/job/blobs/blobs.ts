@@ -166,7 +166,7 @@ async function copy(tenant: string, output: Upload, options: Receiving, name: st
   const known = await options.store.useBlob({ tenant, sha256: name, at: new Date().toISOString() });
   if (known !== null) return;
   await receiveNew(tenant, output, options, name).catch((cause: unknown) => {
-    // The submission that named it is not at fault.
+    // The stored output is at fault, not the submission that named it.
     const isDamaged = cause instanceof ServiceError && cause.code === 'digest_mismatch';
     throw isDamaged ? new Error(`the output ${output.sha256} is damaged in the store`, { cause }) : cause;
   });

@@ -1,4 +1,4 @@
-/** The jobs that the steps of a grading plan: the input of each, and its end in the words of the steps. */
+/** The jobs that a grading's steps plan: the input of each, and its end in the words of the steps. */
 import type {
   JobSubmission,
   OutputName,

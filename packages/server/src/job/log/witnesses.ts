@@ -53,7 +53,7 @@ export function readWitnesses(path: string): readonly WitnessAddress[] {
   });
 }
 
-/** The questions about our own log. */
+/** What a comparison asks of our own log. */
 export interface OwnLog {
   readonly key: NoteKey;
   /** The hashes by which a tree of `size` is proven to begin with one of `old`. */

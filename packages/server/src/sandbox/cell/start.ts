@@ -39,7 +39,7 @@ export interface WantedLimits {
   readonly guestProcesses: number;
   /** The size of the heap, for Node alone. */
   readonly heapMb: number;
-  /** The job's memory, without that of the runtime. */
+  /** The job's memory, without the runtime's. */
   readonly memoryBytes: number;
   /** The group's bound, including processes that are not the job's. */
   readonly processes: number;

@@ -18,7 +18,7 @@ export interface EndingFacts {
   readonly status: WaitStatus | null;
   /** Whether the compiler had not yet succeeded. The status is then the compiler's, and the program never ran. */
   readonly isCompiling: boolean;
-  /** Whether this is a build, of which nothing is the program, and its product came back. */
+  /** Whether this is a build, in which no process is the program, and its product came back. */
   readonly hasProduct: boolean;
   /** Whether the program was ended because it passed a bound of its calls of tools. */
   readonly hasToolBreach: boolean;

@@ -22,7 +22,7 @@ const MIB = 1024 * 1024;
 export interface RunEnd {
   /** Null if it was not reported. */
   readonly status: WaitStatus | null;
-  /** Whether the status is that of the compiler, and the program never ran. */
+  /** Whether the status is the compiler's, and the program never ran. */
   readonly isCompiling: boolean;
   readonly oomKills: number;
   readonly processesRefused: number;

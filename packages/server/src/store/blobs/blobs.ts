@@ -25,7 +25,7 @@ export interface UploadKey {
 }
 
 export interface BeginUpload extends BlobKey, UploadKey {
-  /** The most that it may become. */
+  /** The largest size that it may reach. */
   readonly size_bytes: number;
   readonly at: string;
   /** How many blobs a tenant may have, and how many bytes together, with the uploads under way. */

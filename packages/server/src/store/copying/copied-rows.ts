@@ -5,7 +5,7 @@ export interface CopiedTable {
   readonly name: string;
   /** In the order of their names, which is the same on both sides. */
   readonly columns: readonly string[];
-  /** The columns of the primary key. Rows are read in their order, which is that of the bytes on both sides. */
+  /** The columns of the primary key. Rows are read in their order, which is the order of bytes on both sides. */
   readonly key: readonly string[];
 }
 

@@ -107,7 +107,7 @@ export class PostgresTarget implements AsyncDisposable {
     return sum.sum();
   }
 
-  /** The log of a copy would fork that of the original: see `closeLog`. */
+  /** The log of a copy would fork the original's: see `closeLog`. */
   async closeLog(): Promise<void> {
     await this.#session.execute({ sql: 'update log_state set size = 0', parameters: [] });
   }

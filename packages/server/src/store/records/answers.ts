@@ -81,10 +81,7 @@ export type CancelResult =
   | { readonly kind: 'already_terminal' }
   /** It was queued, and is terminal now: receipt, `finished` event and outbox row were written with it. */
   | { readonly kind: 'cancelled'; readonly peer?: string }
-  /**
-   * It runs. The request is recorded, and the dispatcher must be told: that of the node with the job, if several share the
-   * store.
-   */
+  /** It runs. The request is recorded, and the dispatcher of the job's node must be told. */
   | { readonly kind: 'running'; readonly peer?: string; readonly node: number | null };
 
 export type ToolAnswerResult =

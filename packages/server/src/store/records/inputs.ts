@@ -27,7 +27,7 @@ export interface AdmitInput extends JobKey {
     /** SHA-256 of the canonical spec as submitted. */
     readonly spec_sha256: string;
   } | null;
-  /** The values that equal builds share. One that has succeeded is answered instead of another, and the key is not used up. */
+  /** The values that equal builds share. If one has succeeded, it is the answer, and the key is not used up. */
   readonly build_sha256?: string;
   readonly queueMax: number;
   readonly tenantQueueMax: number;

@@ -12,7 +12,7 @@ export interface LogState {
   readonly tree: number;
   /** The public key, as `NAME+HINT+BASE64`. */
   readonly log_key: string;
-  /** Leaves with a position, of which the head may be behind. */
+  /** Leaves with a position. The head may have fewer. */
   readonly size: number;
   /** The largest that was signed; null before the first. */
   readonly head: LogHead | null;

@@ -98,7 +98,7 @@ const selectAnswers = prepared((db, { tenant, job_id, after }: JobKey & { after:
     .orderBy('tool_calls.answer_seq'),
 );
 
-/** Stores an answer as an event. The same again changes nothing, nor does one that is to be checked first. */
+/** Stores an answer as an event. The same answer again changes nothing, and neither does one that is to be checked first. */
 export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput): Promise<ToolAnswerResult> {
   const { outcome } = input;
   const [asked, node] = await Promise.all([selectAsked.first(db, input), claimantOf(db, input)]);

@@ -183,7 +183,7 @@ function makeOwn(path: string, uid: number | null): void {
 /** A supervisor with its interpreter. Disposing kills both, and all other processes in their group. */
 interface HostProcess extends AsyncDisposable {
   readonly child: ChildProcess;
-  /** The process id, which is also that of the process group. */
+  /** The process id, which is also the id of the process group. */
   readonly supervisor: number;
   readonly release: Socket;
   readonly readiness: Socket;

@@ -129,7 +129,7 @@ export class ProcessTree implements Group {
     return Promise.resolve();
   }
 
-  /** Process 1 and its descendants, of which more may be born meanwhile. */
+  /** Process 1 and its descendants. More may be born meanwhile. */
   #processes(): number[] {
     if (this.#first === null) return [];
     const found = [this.#first];
