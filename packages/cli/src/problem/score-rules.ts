@@ -36,7 +36,7 @@ export function uncounted(directory: string, what: string): UsageError {
   return new UsageError(`data/${directory}: ${what} cannot be counted by this command`);
 }
 
-/** Groups are added up. A directory that counts groups below it otherwise, or that lies too deep, is another rule. */
+/** Requires that groups are added up. A directory that counts its groups otherwise, or lies too deep, has another rule. */
 export function requireLeaves(counts: Counts, isAdded: (directory: string) => boolean, otherwise: string): void {
   const names = [...counts.keys()];
   const deep = names.find((name) => name.split('/').length > 2);
