@@ -35,6 +35,8 @@ const REFUSALS: ReadonlyMap<string, readonly string[]> = new Map([
   ['egress_ipv4', NO_WAY],
   ['egress_ipv6', NO_WAY],
   ['egress_metadata', NO_WAY],
+  // The cell's user namespace has no such user. setuid(2).
+  ['setuid_0', [...NO_RIGHT, 'Invalid argument']],
   ['processes', ['Resource temporarily unavailable']],
   ['memory', ['Cannot allocate memory']],
 ]);

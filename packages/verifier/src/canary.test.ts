@@ -64,6 +64,11 @@ test('a canary that was refused everything, of the same class, pack and host, is
   expect(stdout).toContain('REFUSED: 7 tries were refused, 1 s before the job ended');
 });
 
+test('a user that the cell does not have is refused', async () => {
+  const canary = canaryOf([...LINES, 'setuid_0: Invalid argument']);
+  expect(await verified(namedBy(canary), canary)).toMatchObject({ exitCode: 0 });
+});
+
 test.each([
   ['it is older than is required', ['canary_age<=0s']],
   ['it is not given', ['canary_age<=10m'], null],
