@@ -100,6 +100,11 @@ describe('vouchbox login', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('needs a key')]);
   });
 
+  test.each(['', 'k\u00fc'])('says in one line that %j is no key', async (key) => {
+    const { code, stderr } = await call(['jobs', '--url', 'http://127.0.0.1:1', '--key', key]);
+    expect([code, stderr.trimEnd().split('\n')]).toEqual([2, [expect.stringContaining('--key is empty, or has')]]);
+  });
+
   test('says in one line if the home of the user cannot be written, and keeps nothing', async () => {
     const within = ['unshare', '--mount', 'sh', '-ec', 'mount -t tmpfs -o ro none "$0"; exec "$@"', config];
     const words = ['login', '--url', rig().service.url, '--key', rig().alpha.key];
