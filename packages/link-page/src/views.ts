@@ -13,7 +13,7 @@ export function goneView(): HTMLElement {
     element(
       'p',
       {},
-      'Its time may be over, or its maker or the operator may have ended it. The job may be removed, or the address may be incomplete.',
+      'Its time may be over, or its maker may have ended it. The job may be removed, the address may be incomplete, or the operator may allow no links now.',
     ),
     element(
       'p',
