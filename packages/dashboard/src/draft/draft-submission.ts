@@ -15,7 +15,7 @@ export interface Draft {
   readonly args: string;
   /** One `NAME=VALUE` a line. */
   readonly env: string;
-  /** One path or pattern per line. */
+  /** One path or pattern a line. */
   readonly outputs: string;
   /** One path a line. */
   readonly large: string;

@@ -38,8 +38,12 @@ export const WITHOUT_TENANT: ReadonlySet<string> = new Set<keyof Writes>(['store
 export const LAGGING: ReadonlySet<string> = new Set<keyof Writes>(['addPiece']);
 
 /** Reads that make one query each, and so need no transaction to see one state of the store. */
-const ofOneQuery: readonly (keyof Reads)[] = ['jobSummary', 'receiptOf', 'outbox', 'toolAnswers'];
-export const OF_ONE_QUERY: ReadonlySet<string> = new Set(ofOneQuery);
+export const OF_ONE_QUERY: ReadonlySet<string> = new Set<keyof Reads>([
+  'jobSummary',
+  'receiptOf',
+  'outbox',
+  'toolAnswers',
+]);
 
 /** Runs the command of this name with the input that another thread sent. */
 export function runCommand(

@@ -39,7 +39,7 @@ export interface Page {
 }
 
 /** Any link has the same page. */
-export const LINK_PAGE = PAGES.getLinkPage.path.replace('{link}', ':link');
+const LINK_PAGE = PAGES.getLinkPage.path.replace('{link}', ':link');
 
 /** Each page with the folder that it is built in, which has the name of its package, and the file at its own path. */
 const BUILT_PAGES = [

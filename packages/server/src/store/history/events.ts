@@ -14,7 +14,7 @@ import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts
 import type { EventTable, JobTable, OutputRunTable, StoreDatabase } from '../schema.ts';
 import { noteCalls } from './noted-calls.ts';
 import { isOutputRun } from './output-run.ts';
-import { eventsInRange, type FirstRows, type HistoryRange, selectEvents, storedPages } from './stored-history.ts';
+import { eventsInRange, type HistoryRange, selectEvents, storedPages } from './stored-history.ts';
 import { isRun, linkedRun } from './stored-runs.ts';
 
 /** Where a job's chain ends. */
@@ -134,7 +134,7 @@ export async function events(
 }
 
 /** The events of a range. Throws on data that is not JSON. */
-export async function storedEvents(db: StoreDatabase, range: HistoryRange, first?: FirstRows): Promise<JobEvent[]> {
+export async function storedEvents(db: StoreDatabase, range: HistoryRange, first?: StoredEvent[]): Promise<JobEvent[]> {
   const events: JobEvent[] = [];
   for await (const page of storedPages(db, range, first)) {
     for (const part of page) {

@@ -47,17 +47,14 @@ const selectRuns = prepared((db, { tenant, job_id, after, until }: HistoryRange)
     .limit(sql.lit(pageRuns)),
 );
 
-/** Rows of events, or the query for them that was sent. */
-export type FirstRows = StoredEvent[] | Promise<StoredEvent[]>;
-
-/** Reads each page when it is requested. Who asks something else at the same time gives the rows of the first. */
+/** Reads each page when it is requested. `first` has the rows of the first, if they were read already. */
 export async function* storedPages(
   db: StoreDatabase,
   range: HistoryRange,
-  first: FirstRows = selectEvents.all(db, range),
+  first?: StoredEvent[],
 ): AsyncGenerator<readonly StoredPart[]> {
   let { after } = range;
-  for (let rows = await first; rows.length > 0; ) {
+  for (let rows = first ?? (await selectEvents.all(db, range)); rows.length > 0; ) {
     let page: StoredEvent[] = [];
     for (const row of rows) {
       if (row.seq > after + 1) {

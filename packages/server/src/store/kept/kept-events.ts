@@ -12,21 +12,18 @@ import { Kept } from './kept.ts';
 const charsMax = 2 ** 20;
 
 export class KeptEvents {
-  readonly #kept = new Kept<{ readonly events: readonly StoredEvent[]; readonly until: number }>({
-    sizeMax: charsMax,
-    sizeOf: ({ events }) => events.reduce((chars, { data }) => chars + data.length, 0),
-  });
-  readonly #millisecondsMax: number;
+  readonly #kept: Kept<readonly StoredEvent[]>;
 
   /** Events are given for at most `millisecondsMax` after they were stored. */
   constructor(millisecondsMax: number) {
-    this.#millisecondsMax = millisecondsMax;
+    const sizeOf = (events: readonly StoredEvent[]) => events.reduce((chars, { data }) => chars + data.length, 0);
+    this.#kept = new Kept({ sizeMax: charsMax, sizeOf, millisecondsMax });
   }
 
   /** Keeps these events of a job, or none: null means that they are to be read. */
   keep(key: JobKey, events: readonly StoredEvent[] | null): void {
     this.forget(key);
-    if (events !== null) this.#kept.keep(nameOfJob(key), { events, until: performance.now() + this.#millisecondsMax });
+    if (events !== null) this.#kept.keep(nameOfJob(key), events);
   }
 
   /** A page of kept events; null if it is to be read. More may have been stored since, which is a page of its own. */
@@ -39,9 +36,9 @@ export class KeptEvents {
     readonly after: number;
     readonly limit: number;
   }): EventPage | null {
-    const kept = this.#kept.get(nameOfJob(key));
-    if (kept?.events[0]?.seq !== after + 1 || kept.events.length > limit || performance.now() > kept.until) return null;
-    const events = kept.events.map((event) => ({ ...event, data: JSON.parse(event.data) as unknown }) as JobEvent);
+    const kept = this.#kept.get(nameOfJob(key)) ?? [];
+    if (kept[0]?.seq !== after + 1 || kept.length > limit) return null;
+    const events = kept.map((event) => ({ ...event, data: JSON.parse(event.data) as unknown }) as JobEvent);
     return { events, complete: false };
   }
 

@@ -7,12 +7,14 @@ export interface KeptOptions<Value> {
   /** The bound on all kept values together, in the unit of `sizeOf`. */
   readonly sizeMax: number;
   readonly sizeOf: (value: Value) => number;
+  /** How long a value is given after it was kept; for ever if omitted. */
+  readonly millisecondsMax?: number;
 }
 
 /** Values by name. The first to come are the first to be forgotten. */
 export class Kept<Value> {
   readonly #options: KeptOptions<Value>;
-  readonly #values = new Map<string, Value>();
+  readonly #values = new Map<string, { readonly value: Value; readonly until: number }>();
   #size = 0;
 
   constructor(options: KeptOptions<Value>) {
@@ -20,28 +22,30 @@ export class Kept<Value> {
   }
 
   get(name: string): Value | undefined {
-    return this.#values.get(name);
+    const kept = this.#values.get(name);
+    if (kept !== undefined && performance.now() > kept.until) this.forget(name);
+    return this.#values.get(name)?.value;
   }
 
   /** Does nothing if the name has a value, or if this value alone exceeds the bound. */
   keep(name: string, value: Value): void {
-    const { sizeMax, sizeOf } = this.#options;
+    const { sizeMax, sizeOf, millisecondsMax = Number.POSITIVE_INFINITY } = this.#options;
     if (sizeOf(value) > sizeMax || this.#values.has(name)) return;
-    this.#values.set(name, value);
+    this.#values.set(name, { value, until: performance.now() + millisecondsMax });
     this.#size += sizeOf(value);
     // A Map lists its entries in the order of their insertion.
     for (const [oldest, kept] of this.#values) {
       if (this.#size <= sizeMax) break;
       this.#values.delete(oldest);
-      this.#size -= sizeOf(kept);
+      this.#size -= sizeOf(kept.value);
     }
   }
 
   forget(name: string): void {
-    const value = this.#values.get(name);
-    if (value === undefined) return;
+    const kept = this.#values.get(name);
+    if (kept === undefined) return;
     this.#values.delete(name);
-    this.#size -= this.#options.sizeOf(value);
+    this.#size -= this.#options.sizeOf(kept.value);
   }
 
   /** Forgets everything. */

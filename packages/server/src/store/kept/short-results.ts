@@ -64,27 +64,24 @@ function isSpelledLonger(text: string): boolean {
 
 /** The short results of the jobs that ended last, by their owner's key. */
 export class ShortResults {
-  readonly #kept: Kept<{ readonly text: JsonText<FoldedResult>; readonly until: number }>;
-  readonly #millisecondsMax: number;
+  readonly #kept: Kept<JsonText<FoldedResult>>;
 
   /** A result is given for at most `millisecondsMax` after its job ended. */
   constructor(max = charsKeptMax, millisecondsMax = Number.POSITIVE_INFINITY) {
-    this.#kept = new Kept({ sizeMax: max, sizeOf: ({ text }) => text.length });
-    this.#millisecondsMax = millisecondsMax;
+    this.#kept = new Kept({ sizeMax: max, sizeOf: ({ length }) => length, millisecondsMax });
   }
 
   /** The short result of a job; null if it has to be read. A long result is given once. */
   take(key: JobKey): JsonText<FoldedResult> | null {
     const name = nameOfJob(key);
-    const kept = this.#kept.get(name);
-    if (kept === undefined) return null;
-    const { text, until } = kept;
-    if (text.length > 2 * charsMax || performance.now() > until) this.#kept.forget(name);
-    return performance.now() > until ? null : text;
+    const text = this.#kept.get(name);
+    if (text === undefined) return null;
+    if (text.length > 2 * charsMax) this.#kept.forget(name);
+    return text;
   }
 
   keep(key: JobKey, text: JsonText<FoldedResult>): void {
-    this.#kept.keep(nameOfJob(key), { text, until: performance.now() + this.#millisecondsMax });
+    this.#kept.keep(nameOfJob(key), text);
   }
 
   /** Forgets all of them: jobs were removed. */

@@ -36,13 +36,15 @@ export class ProcessLock implements Disposable {
 
   /** The id of the process that holds the file; null if that is not to be seen from here. proc_locks(5). */
   static holderOf(path: string): number | null {
-    const end = `:${inodeOf(path)}`;
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined) return null;
+    // The device as `major:minor`, of glibc's form of a number: another file system may have the same inode.
+    const { dev, ino } = found;
+    const device = [(dev >> 8) & 0xfff, dev & 0xff].map((part) => part.toString(16).padStart(2, '0')).join(':');
     const locks = readFileSync('/proc/locks', 'utf8').split('\n');
-    const [pid] = locks.flatMap((line) => {
-      const [, , , , process, file] = line.split(/\s+/);
-      return file?.endsWith(end) ? [Number(process)] : [];
-    });
-    return pid !== undefined && pid > 0 ? pid : null;
+    const held = locks.map((line) => line.split(/\s+/)).find((columns) => columns[5] === `${device}:${ino}`);
+    const pid = Number(held?.[4] ?? 0);
+    return pid > 0 ? pid : null;
   }
 
   [Symbol.dispose](): void {
