@@ -1,6 +1,6 @@
 /** Evidence that the dashboard hands on: the bytes of the command's export, and a page that a stranger opens. */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -111,6 +111,28 @@ test('the page opens from a disk, trusts no key that came with it, and is the on
   expect(filesBelow(join(unpacked, job_id)).size).toBeGreaterThan(9);
   expect(opened.requests.filter((address) => !address.startsWith('blob:'))).toEqual([pathToFileURL(file).href]);
   expect(opened.troubles).toEqual([]);
+});
+
+test('whatever a forger puts behind the page stays text: it shows no verdict, leads nowhere and asks for nothing', async () => {
+  const served = readFileSync(join(import.meta.dirname, '../../packages/server/pages/verify-page/index.html'));
+  const forgeries = [
+    '<html data-verdict="good"><body class="dragging"><section id="verdict" class="good"><h2>Signed, and unchanged</h2></section>',
+    '</plaintext></script></body></html><meta http-equiv="refresh" content="0;url=hostile.html">',
+    `<script id="export" type="application/zip">${'A'.repeat(64)}</script><svg width="900" height="900"><text>Signed, and unchanged</text></svg>`,
+    '<iframe srcdoc="Signed, and unchanged"></iframe><a href="hostile.html" autofocus>Signed, and unchanged</a>',
+  ];
+  for (const [number, forgery] of forgeries.entries()) {
+    const file = join(scratch, `forged-${number}.html`);
+    writeFileSync(file, Buffer.concat([served, Buffer.from(forgery)]));
+    await using opened = await openPage(browser, pathToFileURL(file).href);
+    const { page } = opened;
+    await page.locator('#files-note.problem').waitFor();
+    const strange = page.locator('#verdict, meta[http-equiv=refresh], [data-verdict], [autofocus], iframe, body > svg');
+    expect([forgery, await strange.count()]).toEqual([forgery, 0]);
+    expect(await page.locator('body').innerText()).not.toContain('Signed, and unchanged');
+    expect(opened.requests.filter((address) => !address.startsWith('blob:'))).toEqual([pathToFileURL(file).href]);
+    expect(opened.troubles).toEqual([]);
+  }
 });
 
 test('if the operator allows no links, the job is handed on by a file or its address, and no form asks for a link', async () => {

@@ -21,8 +21,15 @@ function policyOf(script: string, style: string, connects: string | null): strin
   ].join('; ');
 }
 
+interface OneFileOptions {
+  /** The addresses that the page may ask, as a policy names them; none by default. */
+  readonly connects?: string | null;
+  /** Markup behind everything else. */
+  readonly end?: string;
+}
+
 /** The Vite plugin. The policy comes first in the head: it holds for what follows it. */
-export function oneFile({ connects = null }: { readonly connects?: string | null } = {}): Plugin {
+export function oneFile({ connects = null, end = '' }: OneFileOptions = {}): Plugin {
   return {
     name: 'one-file',
     generateBundle: {
@@ -42,7 +49,8 @@ export function oneFile({ connects = null }: { readonly connects?: string | null
           .replace(/\s*<link rel="stylesheet"[^>]*>/, '')
           .replace('<head>', () => `<head><meta http-equiv="Content-Security-Policy" content="${policy}">`)
           .replace('</head>', () => `<style>${styleText}</style></head>`)
-          .replace('</body>', () => `<script type="module">${scriptText}</script></body>`);
+          .replace('</body>', () => `<script type="module">${scriptText}</script></body>`)
+          .concat(end);
         for (const { fileName } of [script, style]) delete bundle[fileName];
       },
     },

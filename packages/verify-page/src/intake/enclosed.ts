@@ -1,6 +1,7 @@
 /**
- * An export that is a part of the page's own file, as a dashboard saves it: a block of data behind the page. The page before it
- * is byte for byte the one that a service serves.
+ * An export that is a part of the page's own file, as a dashboard saves it: text behind the page. The page before it is byte for
+ * byte the one that a service serves. It ends with the start of a `plaintext`, which nothing ends: so whatever stands behind the
+ * page is text, and whoever has compared the page's bytes sees the page and nothing else.
  */
 import { decodeBase64 } from '@vouchbox/evidence';
 import type { DroppedFile } from './export-files.ts';
@@ -17,12 +18,12 @@ const pieceCharacters = 4 * 2 ** 20;
 /** The export in the page's own file; null for the page alone. */
 export function enclosedExport(): Enclosed | null {
   const block = document.getElementById('export');
-  if (!(block instanceof HTMLScriptElement)) return null;
-  const text = block.text.trim();
+  if (block === null) return null;
+  const [pageBytes = '', pageDigest = '', text = ''] = block.textContent.trim().split(/\s/, 3);
+  block.remove();
+  if (pageBytes === '') return null;
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   for (let at = 0; at < text.length; at += pieceCharacters)
     pieces.push(decodeBase64(text.slice(at, at + pieceCharacters)) ?? new Uint8Array());
-  const { pageBytes = '', pageSha256: pageDigest = '' } = block.dataset;
-  block.remove();
   return { path: 'export.zip', file: new File(pieces, 'export.zip'), pageBytes, pageDigest };
 }

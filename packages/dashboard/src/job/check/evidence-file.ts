@@ -1,6 +1,6 @@
 /**
  * The file that hands a job on: an archive of its export, or the verify page with that archive behind it. The page is there byte
- * for byte, followed by a block of data that no browser runs. So the page's digest can be compared with that of the page which a
+ * for byte, and ends so that whatever follows it is text. So the page's digest can be compared with that of the page which a
  * service serves.
  */
 import { type ExportChoice, encodeBase64, exportFiles, sha256Hex } from '@vouchbox/evidence';
@@ -34,7 +34,5 @@ export function evidenceFile(events: readonly JobEvent[], { page, program, blobs
   const pieces: string[] = [];
   for (let at = 0; at < archive.length; at += pieceBytes)
     pieces.push(encodeBase64(archive.subarray(at, at + pieceBytes)));
-  const page256 = sha256Hex(page);
-  const begin = `<script id="export" type="application/zip" data-page-bytes="${page.length}" data-page-sha256="${page256}">`;
-  return new Blob([page, begin, ...pieces, '</script>\n']);
+  return new Blob([page, `${page.length} ${sha256Hex(page)}\n`, ...pieces, '\n']);
 }
