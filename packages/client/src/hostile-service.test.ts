@@ -58,6 +58,13 @@ describe('an impossible answer', () => {
           (client: ServiceClient) => client.createLink('job_1'),
         ] as const,
     ),
+    [
+      'whose link has another id than its address',
+      { ...LINK, link_id: '`x`', link_url: '/links/a#b' },
+      (client) => client.createLink('job_1'),
+    ],
+    ['that a link was not revoked', { link_id: 'a', revoked: false }, (client) => client.revokeLink('job_1', 'a')],
+    ['that another was revoked', { link_id: 'b', revoked: true }, (client) => client.revokeLink('job_1', 'a')],
     ['that names no key', { public_key_pem: 1 }, (client) => client.publicKey()],
   ])('%s', async (_what, value, ask) => {
     await using service = await answering(value);

@@ -23,7 +23,7 @@ export interface CreatedLink extends NewLink {
 }
 
 /** Any other address from a service would lead a reader, and the secret, somewhere else. */
-const LINK_URL = /^\/links\/[\w-]+#[\w-]+$/;
+const LINK_URL = /^\/links\/([\w-]+)#[\w-]+$/;
 
 /** Sent once: a link whose answer is lost would stay, and nobody would have it. */
 export async function createLink(
@@ -34,7 +34,8 @@ export async function createLink(
   const body = { shows, ...(seconds !== undefined && { expires_in: seconds }) };
   const answer = decodeJson(await once(session, CREATE, { job_id, body, signal }));
   const link = (await answerCheck()).checkAnswer<NewLink>(CREATE, answer, job_id);
-  if (!LINK_URL.test(link.link_url)) throw new TransportFailure('undecodable', 'the answer has no link_url of a link');
+  if (LINK_URL.exec(link.link_url)?.[1] !== link.link_id)
+    throw new TransportFailure('undecodable', 'the answer has no link_url of the link');
   return { ...link, address: session.baseUrl + link.link_url };
 }
 
@@ -42,11 +43,14 @@ export function listLinks(session: Session, job_id: string, { signal }: CallOpti
   return read(session, 'GET /v1/jobs/{id}/links', { job_id, signal });
 }
 
-export function revokeLink(
+export async function revokeLink(
   session: Session,
   job_id: string,
   link: string,
   { signal }: CallOptions,
 ): Promise<LinkRevocation> {
-  return read(session, 'DELETE /v1/jobs/{id}/links/{link}', { job_id, link, signal });
+  const answer = await read(session, 'DELETE /v1/jobs/{id}/links/{link}', { job_id, link, signal });
+  if (answer.revoked !== true || answer.link_id !== link)
+    throw new TransportFailure('undecodable', 'the answer does not say that the link has ended');
+  return answer;
 }
