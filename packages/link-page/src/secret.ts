@@ -1,7 +1,7 @@
 /**
- * The secret of a link stands behind the `#` of its address. It leaves the address at once, so that no bookmark, history,
- * picture of the screen or copy of the address has it. The entry of the tab's own history keeps it: a reload and a way back
- * show the result again, and it is gone with the tab.
+ * The secret of a link stands behind the `#` of its address. It leaves the address at once, so that no bookmark, picture of the
+ * screen or copy of the address has it. The entry of the tab's own history keeps it: a reload and a way back show the result
+ * again. A browser may have written the whole address into its list of visited pages before any script ran: docs/THREATS.md.
  */
 const SECRET = /^[\w-]{43}$/;
 
