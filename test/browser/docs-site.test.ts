@@ -41,6 +41,15 @@ describe.each([
     expect(opened.troubles).toEqual([]);
   });
 
+  test('answer a search for a whole document that somebody pasted, soon', async () => {
+    await using opened = await openPage(browser, address());
+    const { page } = opened;
+    await page.keyboard.press('/');
+    await page.keyboard.insertText('a '.repeat(4000));
+    await page.locator('#found [role=status]').waitFor({ timeout: 5000 });
+    expect(opened.troubles).toEqual([]);
+  });
+
   test('show their drawings', async () => {
     await using opened = await openPage(browser, address());
     const { page } = opened;
