@@ -110,7 +110,7 @@ def test_a_job_that_is_named_by_no_id_is_refused(job_id: Any) -> None:
     assert caught.value.reason == "undecodable"
 
 
-LINK_URLS = ["@elsewhere.example/links/a#b", "//elsewhere.example/links/a#b", "/links/a#\x1b", "/links/a"]
+LINK_URLS = ["@elsewhere.example/links/a#b", "//elsewhere.example/links/a#b", "/links/a#\x1b", "/links/a", "/links/other#b"]
 
 
 @pytest.mark.parametrize("link_url", LINK_URLS)
@@ -122,6 +122,12 @@ def test_a_link_that_would_lead_somewhere_else_is_refused_without_its_secret(lin
         assert server.seen == 1
     assert caught.value.reason == "undecodable"
     assert link_url not in str(caught.value)
+
+
+@pytest.mark.parametrize("ended", [{"link_id": "a", "revoked": False}, {"link_id": "other", "revoked": True}])
+def test_a_link_has_ended_only_if_the_answer_says_so(ended: dict[str, Any]) -> None:
+    with serving(saying(ended)) as server, client_of(server) as client, pytest.raises(TransportFailure, match="has ended"):
+        client.revoke_link("job_1", "a")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from .submission import body_of
 
 _ROUTE: Final = "/v1/jobs/{id}/links"
 
-_LINK_URL: Final = re.compile(r"/links/[A-Za-z0-9_-]+#[A-Za-z0-9_-]+")
+_LINK_URL: Final = re.compile(r"/links/([A-Za-z0-9_-]+)#[A-Za-z0-9_-]+")
 """Whatever else a service says would lead a reader, and the secret, somewhere else."""
 
 
@@ -30,8 +30,9 @@ def create_link(
     headers = {"accept": "application/json", "content-type": "application/json"}
     made = decode((yield from exchange(Request("POST", job_path(job_id, "/links"), headers, body_of(wish)))))
     check_answer(f"POST {_ROUTE}", made, job_id)
-    if _LINK_URL.fullmatch(made["link_url"]) is None:
-        raise TransportFailure("undecodable", "the answer has no link_url of a link")
+    found = _LINK_URL.fullmatch(made["link_url"])
+    if found is None or found[1] != made["link_id"]:
+        raise TransportFailure("undecodable", "the answer has no link_url of the link")
     return cast(CreatedLink, {**made, "address": session.base_url + made["link_url"]})
 
 
@@ -45,3 +46,5 @@ def revoke_link(session: Session, job_id: str, link_id: str) -> Flow[None]:
     path = job_path(job_id, f"/links/{part_of_path(link_id)}")
     ended = decode((yield from call(session, Request("DELETE", path, {"accept": "application/json"}))))
     check_answer(f"DELETE {_ROUTE}/{{link}}", ended)
+    if ended["revoked"] is not True or ended["link_id"] != link_id:
+        raise TransportFailure("undecodable", "the answer does not say that the link has ended")
