@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { Command } from '../rig/command.ts';
+import { Command, commandFile } from '../rig/command.ts';
 import { useRig } from '../rig/rig.ts';
 
 const run = promisify(execFile);
@@ -87,7 +87,7 @@ test('the quick start shows an ordinary user a result that was verified', { time
   chownSync(home, NOBODY, NOBODY);
   const { PATH = '' } = process.env;
   const env = { PATH, HOME: home, TMPDIR: home };
-  const [command, ...words] = [...AS_NOBODY, process.execPath, 'tools/quickstart.ts', '--once'];
+  const [command, ...words] = [...AS_NOBODY, commandFile, 'demo', '--once'];
   const { stdout } = await run(command, words, { cwd: root, env });
   expect(stdout).toMatch(/^ +ok +signature /m);
 });

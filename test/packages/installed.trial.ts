@@ -94,6 +94,11 @@ describe.each([
     }
   });
 
+  test('`vouchbox demo` runs a program and verifies its export', () => {
+    const { status, stdout } = project.run('npx', '--no', 'vouchbox', 'demo', '--once');
+    expect({ status, verified: /^ +ok +signature /m.test(stdout) }).toEqual({ status: 0, verified: true });
+  });
+
   test('a run starts its cell with the programs of the package, without a compiler', () => {
     const file = project.write('program.py', 'print(6 * 7)');
     const words = ['run', '--json', '--minimum-isolation', 'linux-shared-kernel', file];

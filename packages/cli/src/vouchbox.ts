@@ -18,7 +18,7 @@ import {
 import { addAttestationKeys, addKeys } from './commands/keys.ts';
 import { addLog, addMonitor, addWitness } from './commands/log.ts';
 import { addLogin, addLogout, addProfiles } from './commands/login.ts';
-import { addRun } from './commands/run.ts';
+import { addDemo, addRun } from './commands/run.ts';
 import { addServe } from './commands/serve.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { tellFailure } from './failures/tell-failure.ts';
@@ -51,6 +51,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'vouchbox: ')) });
   await addServe(program, NEED_SETTINGS.includes(asked) ? 'with_settings' : 'without_settings');
   addSetUp(program);
+  addDemo(program);
   addRun(program);
   addJobs(program);
   addSessions(program);

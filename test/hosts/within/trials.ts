@@ -93,7 +93,7 @@ export const TRIALS: readonly Trial[] = [
   {
     id: 'quickstart',
     title: 'the quick start runs a program and checks the signature of its result',
-    command: ['node', '--disable-sigusr1', 'tools/quickstart.ts', '--once'],
+    command: ['vouchbox', 'demo', '--once'],
     secondsMax: 300,
     judge: judgeQuickstart,
   },

@@ -1,8 +1,8 @@
 /**
- * `npm run quickstart`: the service for the first time. It starts one on a store in a temporary directory and submits a
- * real program with an input and an output file in the strongest class of this host. It shows the output as it comes,
- * then the result with the observed posture, and checks the signed export as somebody else would. With `--once`, or if
- * CI is set, it ends there; otherwise it keeps serving until Ctrl-C.
+ * `vouchbox demo`, and `npm run quickstart` in a checkout: the service for the first time. It starts one on a store in a
+ * temporary directory and submits a real program with an input and an output file in the strongest class of this host. It shows the output
+ * as it comes, then the result with the observed posture, and checks the signed export as somebody else would. With `--once`, or
+ * if CI is set, it ends there; otherwise it keeps serving until Ctrl-C.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,13 +15,13 @@ import {
   LIMIT_NAMES,
   type OutputRecord,
 } from '@vouchbox/protocol';
-import { enterUserNamespace, StartError } from '@vouchbox/server/administration';
 import { serviceVerify } from '@vouchbox/verifier/command';
-import { CommandFailure } from 'vouchbox/command-failure';
-import type { EmbeddedService } from 'vouchbox/embedded-service';
-import { openEmbeddedService } from 'vouchbox/embedded-service';
-import { exportJob } from 'vouchbox/export';
-import { takeInterrupts } from 'vouchbox/interrupts';
+import { exportJob } from './export.ts';
+import { EXIT } from './failures/exit-code.ts';
+import { type EmbeddedService, openEmbeddedService } from './service/embedded-service.ts';
+import { ownVariable } from './service/environment.ts';
+import { enterOwnUsers } from './service/service-or-own.ts';
+import { takeInterrupts } from './terminal/interrupts.ts';
 
 const PROGRAM = `import csv, statistics, time
 
@@ -99,8 +99,11 @@ function runtimeOf({ backend, receipt }: JobDetail): string {
   return identity === undefined ? String(backend) : `${backend}: ${identity.name} ${identity.version ?? ''}`.trim();
 }
 
-/** Exports the job and checks the export with nothing but itself and the key, as its receiver would. */
-async function showVerification({ client, url, key }: EmbeddedService, { job_id, tenant }: JobDetail): Promise<void> {
+/** Exports the job and checks the export with nothing but itself and the key, as its receiver would. Whether it holds. */
+async function showVerification(
+  { client, url, key }: EmbeddedService,
+  { job_id, tenant }: JobDetail,
+): Promise<boolean> {
   title('Checked offline, against the pinned key alone');
   const directory = await mkdtemp(join(tmpdir(), 'svc-quickstart-'));
   try {
@@ -113,7 +116,7 @@ async function showVerification({ client, url, key }: EmbeddedService, { job_id,
     const { exitCode, stdout, stderr } = await serviceVerify(words);
     say(indented(indented(stdout)).trimEnd());
     process.stderr.write(stderr);
-    if (exitCode !== 0) process.exitCode = 1;
+    return exitCode === 0;
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -123,42 +126,35 @@ async function showVerification({ client, url, key }: EmbeddedService, { job_id,
 function showNext(): void {
   title('Try next');
   say("    echo 'print(6 * 7)' > answer.py && npx --no vouchbox run answer.py");
-  say('    SERVICE_LEGACY_KEYS=me=change-this-key npm start');
+  say('    SERVICE_LEGACY_KEYS=me=change-this-key npx --no vouchbox serve');
   say('    npx --no vouchbox doctor');
 }
 
-async function main(): Promise<void> {
-  enterUserNamespace();
-  const isOnce = process.argv.includes('--once') || process.env['CI'] === 'true';
+/** Returns the exit code: 0 if the program succeeded and its export was verified. */
+export async function demo({ once }: { readonly once?: true }): Promise<number> {
+  await enterOwnUsers();
   using interrupts = takeInterrupts();
-  const interrupted = new Promise<void>((resolve) => interrupts.asked.addEventListener('abort', () => resolve()));
+  const interrupted = new Promise<null>((resolve) => interrupts.asked.addEventListener('abort', () => resolve(null)));
   say('Starting the service: every language is first tried in a cell on this host.');
   await using service = await openEmbeddedService({ signing: 'on' });
-  await Promise.race([show(service), interrupted]);
-  if (interrupts.asked.aborted) process.exitCode = 130; // The exit code of SIGINT, as a shell states it.
-  if (isOnce || interrupts.asked.aborted) return;
-  say(`\nServing on ${service.url} with the key ${service.key} until Ctrl-C.`);
-  await interrupted;
+  const isGood = await Promise.race([show(service), interrupted]);
+  if (isGood === null) return EXIT.cancelled;
+  if (!once && ownVariable('CI') !== 'true') {
+    say(`\nServing on ${service.url} with the key ${service.key} until Ctrl-C.`);
+    await interrupted;
+  }
+  return isGood ? EXIT.ok : EXIT.failed;
 }
 
-/** Runs the program and shows everything about it. */
-async function show(service: EmbeddedService): Promise<void> {
+/** Runs the program and shows everything about it. Whether all of it is as it should be. */
+async function show(service: EmbeddedService): Promise<boolean> {
   const { isolation_class, languages } = await service.client.capabilities();
   say(`Listening on ${service.url}. Isolation: ${isolation_class}. Languages: ${languages.join(', ')}.`);
   title('The program (Python)');
   say(indented(PROGRAM).trimEnd());
   const outcome = await runProgram(service);
   showResult(outcome);
-  await showVerification(service, outcome.detail);
+  const isVerified = await showVerification(service, outcome.detail);
   showNext();
-  if (outcome.result.status !== 'succeeded') process.exitCode = 1;
-}
-
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof StartError || error instanceof CommandFailure)) throw error;
-  const hint = error instanceof StartError && error.hint !== null ? `; ${error.hint}` : '';
-  process.stderr.write(`quickstart: ${error.message}${hint}\n`);
-  process.exitCode = 1;
+  return isVerified && outcome.result.status === 'succeeded';
 }
