@@ -1,5 +1,5 @@
 /** The operator's commands: which service they find, and that they create nothing that only a service creates. */
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -149,6 +149,27 @@ describe('with a running service', () => {
     await using said = host(['keys', 'list', '--data-dir', two], { cwd: scratch });
     expect((await said.ended()).code).toBe(0);
   });
+
+  test.each([['subprocess'], ['namespace']])(
+    'a command of an ordinary user finds their own service with the provider %s, from any directory',
+    async (SERVICE_PROVIDER) => {
+      const user = 54_321;
+      const own = mkdtempSync(join(tmpdir(), 'svc-administration-'));
+      onTestFinished(() => rmSync(own, { recursive: true }));
+      const dataDir = join(own, 'data');
+      mkdirSync(dataDir);
+      for (const path of [own, dataDir]) chownSync(path, user, user);
+      const within = ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
+      const env = { TMPDIR: own };
+      await using service = new Command(['serve'], {
+        env: { ...SERVING, ...env, SERVICE_PROVIDER, SERVICE_DATA_DIR: dataDir },
+        within,
+      });
+      await service.shows(/listening on/);
+      const found = await vouchbox(['attestation-keys', 'list'], { cwd: own, within, env });
+      expect([found.code, found.stderr]).toEqual([0, `vouchbox: data directory ${dataDir}\n`]);
+    },
+  );
 
   test('a user other than the user of the service is told to become that user, and nothing untrue', async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'svc-administration-'));

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withoutPassword } from '../ground/without-password.ts';
-import { instanceName, runDirectoryOf } from '../sandbox/kernel/host/run-directory.ts';
+import { instanceName, runDirectory, runDirectoryOfUser } from '../sandbox/kernel/host/run-directory.ts';
 import type { Config } from '../settings/config.ts';
 import { readInstance } from './instance.ts';
 import { isServed } from './socket/ask-service.ts';
@@ -54,10 +54,12 @@ async function runningService(directory: string, name: string): Promise<RunningS
   }
 }
 
-/** The directory of the records; null if this user has no place that is emptied when the machine stops. */
+/** The directory of the records; null if somebody else made it before. */
 function announcements(): string | null {
-  const user = process.geteuid?.();
-  if (user === 0) return runDirectoryOf('');
-  const own = `/run/user/${user}`;
-  return existsSync(own) ? join(own, 'svc') : null;
+  const user = process.geteuid?.() ?? 0;
+  try {
+    return user === 0 ? runDirectory() : runDirectoryOfUser(user);
+  } catch {
+    return null;
+  }
 }

@@ -34,8 +34,16 @@ export function runDirectoryOf(name: string): string {
  */
 export function runDirectory(): string {
   const owner = ownerOutside();
-  if (owner === null || mayWrite(OF_ROOT)) return OF_ROOT;
-  return mayWrite(dirname(ofUser(owner))) ? ofUser(owner) : ownDirectory(join(tmpdir(), `svc-${owner}`));
+  return owner === null || mayWrite(OF_ROOT) ? OF_ROOT : runDirectoryOfUser(owner);
+}
+
+/**
+ * The directory of all services of an ordinary user, seen from inside and from outside of their user namespaces.
+ *
+ * @throws Error if somebody else made it before
+ */
+export function runDirectoryOfUser(user: number): string {
+  return mayWrite(dirname(ofUser(user))) ? ofUser(user) : ownDirectory(join(tmpdir(), `svc-${user}`));
 }
 
 /** Anybody may make a directory of any name where all have theirs, or a link in its place. */
