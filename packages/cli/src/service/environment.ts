@@ -31,7 +31,12 @@ export function configDirectory(environment: NodeJS.ProcessEnv = process.env): s
   return join(isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homeOf(environment), '.config'), 'vouchbox');
 }
 
-/** An empty or relative HOME would lead to whatever directory the command is started in. */
+/** Has the processes that this one becomes find this user's home. As root of a namespace they would find that of the host's root. */
+export function keepHome(): void {
+  process.env['HOME'] = homeOf(process.env);
+}
+
+/** The home of this user. An empty or relative HOME would lead to whatever directory the command is started in. */
 function homeOf({ HOME = '' }: NodeJS.ProcessEnv): string {
   if (isAbsolute(HOME)) return HOME;
   try {

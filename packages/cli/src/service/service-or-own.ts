@@ -1,7 +1,7 @@
 /** The service that a command uses for as long as it runs: the one that is named, or one that it starts. */
 
 import { note } from '../terminal/print.ts';
-import { serverEnvironment } from './environment.ts';
+import { keepHome, serverEnvironment } from './environment.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service-access.ts';
 
 /** A service to call, and its address, at which other keys can be used. */
@@ -33,5 +33,6 @@ export async function enterOwnUsers(named: ServiceAccess | null = null): Promise
   if (named !== null || process.geteuid?.() === 0) return;
   if (serverEnvironment()['SERVICE_PROVIDER'] === 'subprocess') return;
   const { enterUserNamespace } = await import('@vouchbox/server/administration');
+  keepHome();
   enterUserNamespace();
 }
