@@ -102,7 +102,7 @@ describe('vouchbox login', () => {
 
   test.each(['', 'k\u00fc'])('says in one line that %j is no key', async (key) => {
     const { code, stderr } = await call(['jobs', '--url', 'http://127.0.0.1:1', '--key', key]);
-    expect([code, stderr.trimEnd().split('\n')]).toEqual([2, [expect.stringContaining('--key is empty, or has')]]);
+    expect([code, stderr.trimEnd().split('\n')]).toEqual([2, [expect.stringContaining('the key is empty, or has')]]);
   });
 
   test('says in one line if the home of the user cannot be written, and keeps nothing', async () => {

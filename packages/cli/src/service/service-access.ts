@@ -34,7 +34,7 @@ export function namedService(options: AccessOptions): ServiceAccess | null {
   if (apiKey === null) {
     throw new UsageError('the service needs a key; give --key or SERVICE_KEY, or keep one with `vouchbox login`');
   }
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new UsageError('--key is empty, or has a character that no key has');
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new UsageError('the key is empty, or has a character that no key has');
   const client = createServiceClient({ baseUrl, apiKey });
   return { client, url: baseUrl, [Symbol.asyncDispose]: async () => {} };
 }

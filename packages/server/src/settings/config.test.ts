@@ -122,6 +122,11 @@ describe('settings', () => {
     expect(refusal({ SERVICE___proto__: '80' }).message).toBe('SERVICE___proto__ is not a setting');
   });
 
+  test('a wrong value is refused under the name by which it was given, the flag or the setting', () => {
+    expect(refusal({}, { port: 'abc' }).message).toMatch(/^--port does not take "abc": /);
+    expect(refusal({ SERVICE_PORT: 'abc' }).message).toMatch(/^SERVICE_PORT does not take "abc": /);
+  });
+
   test.each(['0', '65535'])('port %s is in bounds', (port) => {
     expect(loadConfig({ SERVICE_PORT: port }).port).toBe(Number(port));
   });

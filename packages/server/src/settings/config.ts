@@ -100,12 +100,9 @@ export function loadConfig(
   environment: Readonly<Record<string, string | undefined>> = process.env,
   flags: Readonly<Record<string, string | undefined>> = {},
 ): Config {
-  const given = {
-    ...secretsFrom(environment['CREDENTIALS_DIRECTORY']),
-    ...fromEnvironment(environment),
-    ...fromFlags(flags),
-  };
-  return configOf(checked(given));
+  const byFlag = fromFlags(flags);
+  const given = { ...secretsFrom(environment['CREDENTIALS_DIRECTORY']), ...fromEnvironment(environment), ...byFlag };
+  return configOf(checked(given, byFlag));
 }
 
 /** The part of a value that is repeated; somebody else may have set it. */
@@ -136,16 +133,19 @@ function fromFlags(flags: Readonly<Record<string, string | undefined>>): Record<
   return given;
 }
 
-function checked(given: Readonly<Record<string, string>>): SettingValues {
-  const values = SETTING_NAMES.map((name) => [name, valueGiven(name, given[name])]);
+type GivenSettings = Readonly<Record<string, string>>;
+
+/** @param byFlag the settings that flags gave: a problem of one names its flag */
+function checked(given: GivenSettings, byFlag: GivenSettings): SettingValues {
+  const values = SETTING_NAMES.map((name) => [name, valueGiven(name, given[name], name in byFlag)]);
   return Object.fromEntries(values) as SettingValues;
 }
 
-function valueGiven(name: SettingName, text: string | undefined): string | number | undefined {
+function valueGiven(name: SettingName, text: string | undefined, isByFlag: boolean): string | number | undefined {
   const shape = settingShape(name);
   if (text === undefined) return shape.default;
   const value = shape.type === 'string' ? text : numberOf(text);
-  if (!fits(value, shape)) throw badValue(name, text);
+  if (!fits(value, shape)) throw badValue(name, text, isByFlag);
   return value;
 }
 
@@ -314,8 +314,9 @@ function parseOrigins(text: string): string[] {
   });
 }
 
-function badValue(name: SettingName, value: string): StartError {
-  const allowed = SETTINGS.find((setting) => setting.name === name)?.allowed;
+function badValue(name: SettingName, value: string, isByFlag = false): StartError {
+  const { flag, allowed } = SETTINGS.find((setting) => setting.name === name) ?? {};
+  const given = isByFlag ? `--${flag}` : name;
   const shown = SECRET_SETTINGS.has(name) ? '' : ` "${printable(value, shownCharactersMax)}"`;
-  return new StartError(`${name} does not take${shown === '' ? ' this value' : shown}: it takes ${allowed}`);
+  return new StartError(`${given} does not take${shown === '' ? ' this value' : shown}: it takes ${allowed}`);
 }
