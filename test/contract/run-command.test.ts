@@ -1,6 +1,6 @@
 /** `vouchbox run` and `vouchbox jobs`: a program's output, files and exit code at the command line. */
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { watch } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -145,10 +145,42 @@ describe('vouchbox run', () => {
 
   test.each([
     ['lines', 'yes | head -n 10001', '10000 lines'],
-    ['bytes', 'head -c 1048577 /dev/zero | tr "\\0" x', '1048576 bytes'],
-  ])('says that the cap on %s cut the output', async (_cap, code, remark) => {
-    expect((await run(program('long.sh', code))).stderr).toBe(
-      `vouchbox: stdout is truncated: only its first ${remark} are recorded; write more to a file in output/\n`,
+    ['bytes', 'head -c 1048577 /dev/zero | tr "\\0" x', '1 MiB'],
+  ])('says that the cap on %s cut the output, and how all of it comes', async (_cap, code, remark) => {
+    const file = program('long.sh', code);
+    const recorded = `only its first ${remark} are recorded`;
+    expect((await run(file)).stderr).toBe(
+      `vouchbox: stdout is truncated: ${recorded}; --whole-stdout FILE takes all of it\n`,
+    );
+    expect((await run(file, '--whole-stdout', 'whole')).stderr).toBe(
+      `vouchbox: stdout is truncated here: ${recorded}; all of it comes to whole\n`,
+    );
+    rmSync(join(scratch, 'whole'));
+    expect((await run(program('errors.sh', `(${code}) >&2`))).stderr).toContain(
+      `vouchbox: stderr is truncated: ${recorded}; write more to a file in output/\n`,
+    );
+  });
+
+  test('refuses a directory where a file is to be written, before the program runs', async () => {
+    mkdirSync(join(scratch, 'taken'));
+    const file = program('touch.sh', 'touch output/a');
+    for (const words of [
+      ['--whole-stdout', 'taken'],
+      ['--output', 'output/a=taken'],
+      ['--large-output', 'output/a=taken'],
+    ]) {
+      const told = /^vouchbox: taken is a directory: name a file for output\/(a|stdout)\n$/;
+      expect(await run(file, ...words)).toMatchObject({ code: 2, stderr: expect.stringMatching(told) as string });
+    }
+  });
+
+  test('says how a file grows past its bound: by a limit, or as a large output', async () => {
+    const file = program('grow.py', "open('output/a', 'wb').write(bytes(3 * 2 ** 20))");
+    expect((await run(file, '--limit', 'max_file_mb=1')).stderr).toMatch(
+      /^vouchbox: file_size: .*; --limit max_file_mb=N raises it, up to \d+$/m,
+    );
+    expect((await run(file, '--output', 'output/a')).stderr).toBe(
+      'vouchbox: output_size: output/a is larger than 2 MiB; --large-output takes larger files\n',
     );
   });
 
@@ -167,7 +199,7 @@ describe('vouchbox run', () => {
     const file = program('large.py', "open('output/large', 'wb').write(bytes(2 ** 21 + 1)); open('output/small', 'w')");
     const words = [file, '--output', 'output/**=lost'];
     const stderr = expect.stringMatching(
-      /^vouchbox: output_size: output\/large is larger than 2097152 bytes\n$/,
+      /^vouchbox: output_size: output\/large is larger than 2 MiB; --large-output takes larger files\n$/,
     ) as string;
     expect(await run(...words)).toMatchObject({ code: 1, stderr });
     expect(existsSync(join(scratch, 'lost/small'))).toBe(true);

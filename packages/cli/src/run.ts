@@ -146,12 +146,12 @@ interface Started {
 /** Follows the job to its end and fetches its outputs. A pattern may match nothing; any other output must come back. */
 async function finish(started: Started): Promise<number> {
   const { client, job_id, peer, session, options, limits } = started;
-  const remarks = new Remarks(client, { limits, libraries: options.libraries });
+  const { libraries, wholeStdout } = options;
+  const remarks = new Remarks(client, { limits, libraries, wholeStdout });
   const finished = await follow(started, remarks);
   const interactor = peer === null ? null : await interactorEnd(started, peer);
   const wanted = wantedOutputs(options.output);
   const large = wantedOutputs(options.largeOutput ?? []);
-  const { wholeStdout } = options;
   const isAsked = wanted.length + large.length > 0 || wholeStdout !== undefined || options.json || session !== null;
   const whole = isAsked ? await client.result(job_id) : null;
   const step = session === null || whole === null ? null : { ...(await settled(whole, session)), session };

@@ -1,4 +1,5 @@
 /** Turns the options of `vouchbox run` into a submission. Wrong spelling fails here; the service judges the values. */
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import type { Interactor, JobSubmission, SubmittedFile } from '@vouchbox/protocol';
@@ -11,6 +12,7 @@ import {
   type Language,
   LIMIT_NAMES,
   type LimitName,
+  sizeText,
   stdinBytesMax,
 } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from '../failures/usage-error.ts';
@@ -77,6 +79,11 @@ export async function readSubmission(file: string, options: SubmissionOptions): 
   const outputs = wantedOutputs(options.output);
   const large = wantedOutputs(options.largeOutput ?? []);
   const { args = [], wholeStdout, label: labels = [] } = options;
+  checkTargets([
+    ...outputs,
+    ...large,
+    ...(wholeStdout === undefined ? [] : [{ path: STDOUT_FILE, target: wholeStdout }]),
+  ]);
   const language = options.language ?? languageOf(file);
   const code = decode(await readInput(file, codeBytesMax), file);
   const stdin = await readStdin(options.stdin);
@@ -140,6 +147,15 @@ export function wantedOutputs(given: readonly string[]): readonly WantedOutput[]
   });
 }
 
+/** A program must not run for a file that cannot be written. */
+function checkTargets(wanted: readonly WantedOutput[]): void {
+  for (const { path, target } of wanted) {
+    const isDirectory = statSync(target, { throwIfNoEntry: false })?.isDirectory() ?? false;
+    if (isDirectory && directoryOfPattern(path) === null)
+      throw new UsageError(`${target} is a directory: name a file for ${path}`);
+  }
+}
+
 function languageOf(file: string): Language {
   const language = LANGUAGES.find((one) => ENDINGS[one].includes(extname(file)));
   if (language !== undefined) return language;
@@ -152,14 +168,16 @@ function halves(text: string): [left: string, right: string | null] {
   return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** @param bytesMax the bound for stdin; the service has one for files */
+/** @param bytesMax the most that the service takes of this */
 async function readInput(file: string, bytesMax: number): Promise<Buffer> {
   if (file === '-') return readStandardInput(bytesMax);
-  try {
-    return await readFile(file);
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
-  }
+  const bytes = await readFile(file).catch((error: Error) => {
+    throw new UsageError(`${file} cannot be read: ${error.message}`, { cause: error });
+  });
+  if (bytes.byteLength <= bytesMax) return bytes;
+  throw new UsageError(
+    `${file} has ${bytes.byteLength} bytes, more than the ${sizeText(bytesMax)} that may be given so`,
+  );
 }
 
 async function readInputFile(text: string): Promise<SubmittedFile> {

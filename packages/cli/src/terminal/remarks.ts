@@ -3,10 +3,13 @@ import type { EffectiveLimits, LimitsInput, ServiceClient } from '@vouchbox/clie
 import type { EventData, EventKind, JobEvent } from '@vouchbox/protocol';
 import {
   clampedLimits,
+  fileBytesMax,
+  LIMIT_NAMES,
   type LimitName,
   type MissingModule,
   missingModule,
   missingModuleRemark,
+  sizeText,
 } from '@vouchbox/protocol/vocabulary';
 
 /** Violations that only repeat why the program ended, and the limit that each names. */
@@ -33,6 +36,8 @@ export interface Asked {
   readonly limits?: LimitsInput | undefined;
   /** The libraries, as they were named. */
   readonly libraries?: string | undefined;
+  /** A file for all of stdout. */
+  readonly wholeStdout?: string | undefined;
 }
 
 /** Reads the events of one job and collects the remarks. */
@@ -82,7 +87,7 @@ export class Remarks {
       case 'violation':
         return this.#onViolation(data as EventData<'violation'>);
       case 'truncated':
-        return [truncationRemark(data as EventData<'truncated'>)];
+        return [truncationRemark(data as EventData<'truncated'>, this.#asked.wholeStdout)];
       case 'finished':
         return [
           ...this.#librariesRemark(),
@@ -105,9 +110,27 @@ export class Remarks {
     }
   }
 
-  #onStart({ limits }: EventData<'started'>): readonly string[] {
+  async #onStart({ limits }: EventData<'started'>): Promise<readonly string[]> {
     this.#effective = limits;
-    return clampedRemarks(this.#asked.limits ?? {}, limits).map(([name, remark]) => `--limit ${name}=${remark}`);
+    const asked = this.#asked.limits ?? {};
+    const held = { ...limits, ...(await this.#watched(asked, limits)) };
+    return clampedRemarks(asked, held).map(([name, remark]) => `--limit ${name}=${remark}`);
+  }
+
+  /** The asked limits that nothing holds, clamped as the service clamps them. */
+  async #watched(asked: LimitsInput, limits: EffectiveLimits): Promise<Partial<EffectiveLimits>> {
+    const names = LIMIT_NAMES.filter((name) => asked[name] !== undefined && limits[name] === null);
+    if (names.length === 0) return {};
+    const ceilings = await this.#ceilings();
+    return Object.fromEntries(names.map((name) => [name, Math.min(asked[name] ?? 0, ceilings?.[name] ?? Infinity)]));
+  }
+
+  /** The most that the service allows; null if it does not say. */
+  #ceilings(): Promise<Readonly<Record<LimitName, number>> | null> {
+    return this.#client.capabilities().then(
+      ({ limits }) => limits.ceilings,
+      () => null,
+    );
   }
 
   #readError(text: string): void {
@@ -117,7 +140,7 @@ export class Remarks {
     this.#missesNetwork ||= NO_NETWORK.test(text) || (this.#namesSocket && REFUSED.test(text));
   }
 
-  #onViolation(violation: EventData<'violation'>): readonly string[] {
+  async #onViolation(violation: EventData<'violation'>): Promise<readonly string[]> {
     const { type, message, path } = violation;
     if (path !== undefined) this.#paths.add(path);
     this.#lost ||= type.startsWith('output_');
@@ -125,7 +148,14 @@ export class Remarks {
       this.#ended = violation;
       return [];
     }
-    return [path === undefined || message.startsWith(path) ? `${type}: ${message}` : `${type}: ${path}: ${message}`];
+    const told = path === undefined || message.startsWith(path) ? message : `${path}: ${message}`;
+    return [`${type}: ${told}${await this.#adviceOn(violation)}`];
+  }
+
+  /** What lets a larger file be written or come back; empty if nothing does. */
+  async #adviceOn({ type, limit }: EventData<'violation'>): Promise<string> {
+    if (type === 'file_size') return await this.#howFar('max_file_mb', limit);
+    return type === 'output_size' && limit === fileBytesMax ? '; --large-output takes larger files' : '';
   }
 
   #librariesRemark(): readonly string[] {
@@ -155,9 +185,27 @@ export class Remarks {
 
   async #endingRemark({ status, terminal_reason, signal }: EventData<'finished'>): Promise<readonly string[]> {
     if (terminal_reason === 'exited') return [];
-    const limit = this.#ended === null ? null : await limitRemark(this.#ended, this.#client);
+    const limit = this.#ended === null ? null : await this.#limitRemark(this.#ended);
     const reason = `${terminal_reason}${signal === null ? '' : ` (${signal})`}`;
     return [limit === null && reason === status ? `the job was ${status}` : `${status}: ${limit ?? reason}`];
+  }
+
+  /** Names the limit that ended a program, and how far it can be raised. */
+  async #limitRemark({ type, limit }: EventData<'violation'>): Promise<string | null> {
+    const named = LIMIT_OF_VIOLATION[type];
+    if (named === undefined) return null;
+    const { name, what, unit } = named;
+    // A violation states its limit only if something enforces the limit.
+    const ended = `${what}${limit === undefined ? ', which is watched here,' : ` of ${limit} ${unit}`} ended the program`;
+    return `${ended}${await this.#howFar(name, limit)}`;
+  }
+
+  /** How far a limit can be raised; empty if the service does not say. */
+  async #howFar(name: LimitName, limit: number | undefined): Promise<string> {
+    const most = (await this.#ceilings())?.[name];
+    if (most === undefined) return '';
+    const isMost = limit !== undefined && limit >= most;
+    return isMost ? '; this service allows no more' : `; --limit ${name}=N raises it, up to ${most}`;
   }
 }
 
@@ -169,25 +217,15 @@ export function clampedRemarks(...limits: Parameters<typeof clampedLimits>): [na
   ]);
 }
 
-/** Names the limit that ended a program, and how far it can be raised. */
-async function limitRemark({ type, limit }: EventData<'violation'>, client: ServiceClient): Promise<string | null> {
-  const named = LIMIT_OF_VIOLATION[type];
-  if (named === undefined) return null;
-  const { name, what, unit } = named;
-  // A violation states its limit only if something enforces the limit.
-  const ended = `${what}${limit === undefined ? ', which is watched here,' : ` of ${limit} ${unit}`} ended the program`;
-  const ceiling = await client.capabilities().then(
-    ({ limits }) => limits.ceilings[name],
-    () => null,
-  );
-  if (ceiling === null) return ended;
-  return limit !== undefined && limit >= ceiling
-    ? `${ended}; this service allows no more`
-    : `${ended}; --limit ${name}=N raises it, up to ${ceiling}`;
-}
-
 /** Names the cap that was reached: the author of many short lines looks for lines, not for bytes. */
-function truncationRemark({ stream, records_stored, limit_records, bytes_stored }: EventData<'truncated'>): string {
-  const kept = records_stored >= limit_records ? `${limit_records} lines` : `${bytes_stored} bytes`;
-  return `${stream} is truncated: only its first ${kept} are recorded; write more to a file in output/`;
+function truncationRemark(
+  { stream, records_stored, limit_records, bytes_stored }: EventData<'truncated'>,
+  wholeStdout: string | undefined,
+): string {
+  const kept = records_stored >= limit_records ? `${limit_records} lines` : sizeText(bytes_stored);
+  const recorded = `only its first ${kept} are recorded`;
+  if (stream !== 'stdout') return `${stream} is truncated: ${recorded}; write more to a file in output/`;
+  return wholeStdout === undefined
+    ? `stdout is truncated: ${recorded}; --whole-stdout FILE takes all of it`
+    : `stdout is truncated here: ${recorded}; all of it comes to ${wholeStdout}`;
 }

@@ -6,7 +6,14 @@
 
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, type Stats, writeFileSync } from 'node:fs';
 import { sha256Hex } from '@vouchbox/evidence';
-import { directoryOfPattern, fileBytesMax, filesMax, filesTotalBytesMax, type Violation } from '@vouchbox/protocol';
+import {
+  directoryOfPattern,
+  fileBytesMax,
+  filesMax,
+  filesTotalBytesMax,
+  sizeText,
+  type Violation,
+} from '@vouchbox/protocol';
 import type { CollectedArtifact, InputContent, Program } from '../../sandbox.ts';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
 import { PRODUCT } from '../stages.ts';
@@ -240,14 +247,14 @@ function artifactOf(path: string, content: Buffer): CollectedArtifact {
 }
 
 function tooLarge(path: string, limit: number, observed: number): Violation {
-  return { type: 'output_size', message: `${path} is larger than ${limit} bytes`, path, limit, observed };
+  return { type: 'output_size', message: `${path} is larger than ${sizeText(limit)}`, path, limit, observed };
 }
 
 export function tooLargeTogether(
   path: string,
   { observed, room, max: limit }: { readonly observed: number; readonly room: number; readonly max: number },
 ): Violation {
-  const message = `${path} does not fit: all outputs together may hold ${limit} bytes, ${room} are left`;
+  const message = `${path} does not fit: all outputs together may hold ${sizeText(limit)}, and ${sizeText(room)} are left`;
   return { type: 'output_size', message, path, limit, observed };
 }
 
