@@ -14,7 +14,7 @@ import {
   resultSubjectName,
   type StoredReceipt,
 } from '@vouchbox/evidence';
-import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
+import { printable, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { factsOf, NOTICE, type Signed, verifyAttestation } from './attestation.ts';
 import { type CanaryFile, canaryStanding } from './canary.ts';
 import { checkRecord, resultCheck } from './check-record.ts';
@@ -154,9 +154,16 @@ export function programChecks(files: ExportFiles, receipt: StoredReceipt): Check
       const stated = statedDigest(path, receipt);
       if (stated === null) return [];
       const { size_bytes, sha256 } = digestOf(content);
-      const problem = stated.sha256 === sha256 ? null : 'the receipt does not cover this file';
+      const problem = stated.sha256 === sha256 ? null : differs(sha256, stated.sha256);
       return [checked(path, problem, `${size_bytes} bytes, sha256:${sha256}`)];
     });
+}
+
+/** The receipt may have been changed too, so whatever it states is shown as text alone. */
+function differs(sha256: string, stated: unknown): string {
+  return typeof stated === 'string'
+    ? `it has SHA-256 ${sha256}, and the receipt states ${printable(stated, 64)}`
+    : 'the receipt does not cover this file';
 }
 
 /** What the receipt states for a file; null if the file is not part of the program. */
