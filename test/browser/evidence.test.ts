@@ -126,12 +126,40 @@ test('whatever a forger puts behind the page stays text: it shows no verdict, le
     writeFileSync(file, Buffer.concat([served, Buffer.from(forgery)]));
     await using opened = await openPage(browser, pathToFileURL(file).href);
     const { page } = opened;
-    await page.locator('#files-note.problem').waitFor();
+    await page.getByRole('heading', { name: 'The result in this page is damaged' }).waitFor();
     const strange = page.locator('#verdict, meta[http-equiv=refresh], [data-verdict], [autofocus], iframe, body > svg');
     expect([forgery, await strange.count()]).toEqual([forgery, 0]);
     expect(await page.locator('body').innerText()).not.toContain('Signed, and unchanged');
     expect(opened.requests.filter((address) => !address.startsWith('blob:'))).toEqual([pathToFileURL(file).href]);
     expect(opened.troubles).toEqual([]);
+  }
+});
+
+test('a page whose file was cut off or changed says so in the place of the verdict, wherever the damage is', async () => {
+  const job_id = await runJob();
+  await using dashboard = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+  await dashboard.page.getByRole('button', { name: 'Hand it on' }).click();
+  const whole = readFileSync(await saved(dashboard.page, 'Save as a page'));
+  const pageEnd = whole.indexOf('<plaintext');
+  const changed = Buffer.from(whole);
+  changed.fill('!', whole.length - 200, whole.length - 190);
+  const damaged = {
+    'cut off in the result': whole.subarray(0, whole.length - 5000),
+    'cut off in its first kilobyte': whole.subarray(0, pageEnd + 1200),
+    'changed to what is no base64': changed,
+  };
+  const notRunning = { 'cut off in its script': whole.subarray(0, pageEnd - 5000) };
+  for (const [what, bytes] of Object.entries({ ...damaged, ...notRunning })) {
+    const file = join(scratch, `${what}.html`);
+    writeFileSync(file, bytes);
+    await using opened = await openPage(browser, pathToFileURL(file).href);
+    const told = what in damaged ? '#damaged' : '#not-running';
+    await opened.page.locator(told).waitFor();
+    expect([what, await opened.page.locator(told).innerText()]).toEqual([
+      what,
+      expect.stringMatching(/Get\s+the file again/),
+    ]);
+    expect([what, await accessibilityProblems(opened.page)]).toEqual([what, []]);
   }
 });
 

@@ -4,6 +4,7 @@ import './page.css';
 export { serveChecks } from './check/check-worker.ts';
 export { Checker } from './check/checker.ts';
 export type { Findings } from './check/findings.ts';
+export { IntakeProblem } from './intake/bounds.ts';
 export type { Files } from './intake/export-files.ts';
 export { Report } from './report.ts';
 export { checksView } from './view/checks.ts';

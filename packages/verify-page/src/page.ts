@@ -11,7 +11,7 @@ import { chainView } from './view/chain.ts';
 import { checksView } from './view/checks.ts';
 import { callsView, filesView, outputView } from './view/content.ts';
 import { byId } from './view/element.ts';
-import { enclosedView } from './view/enclosed.ts';
+import { damagedView, enclosedView } from './view/enclosed.ts';
 import { graphView } from './view/graph.ts';
 import { postureView } from './view/posture.ts';
 import type { ShownVerdict } from './view/verdict.ts';
@@ -35,13 +35,15 @@ class Page {
   #checker: Checker | null = null;
   /** The export that came in the page's own file. */
   readonly #enclosed: Enclosed | null;
+  /** Whether that is what was taken last. */
+  #isEnclosedTaken = false;
 
   constructor(enclosed: Enclosed | null) {
     this.#enclosed = enclosed;
   }
 
   listen(): void {
-    if (this.#enclosed !== null) void this.#take([this.#enclosed]);
+    if (this.#enclosed !== null) void this.#take([this.#enclosed], true);
     for (const id of ['choose-files', 'choose-directory']) {
       const input = byId<HTMLInputElement>(id);
       input.addEventListener('change', () => {
@@ -57,7 +59,8 @@ class Page {
   }
 
   /** Reads what was given and shows it; a problem is said beside where it was given. */
-  async #take(given: Given): Promise<void> {
+  async #take(given: Given, isEnclosed = false): Promise<void> {
+    this.#isEnclosedTaken = isEnclosed;
     this.#checker?.stop();
     const checker = new Checker();
     this.#checker = checker;
@@ -81,6 +84,7 @@ class Page {
     byId<HTMLDetailsElement>('files-part').open = true;
     const text = error instanceof IntakeProblem ? error.message : 'This cannot be read: it is not an export.';
     say(this.#filesNote, text, 'problem');
+    if (this.#isEnclosedTaken) this.#report.put(damagedView(text));
   }
 
   #parts(files: Files, findings: Findings, verdict: ShownVerdict) {

@@ -38,8 +38,11 @@ export class Report {
   constructor(options: ReportOptions) {
     this.#options = options;
     byId<HTMLInputElement>('choose-key').addEventListener('change', ({ target }) => {
-      const [file] = (target as HTMLInputElement).files ?? [];
+      const input = target as HTMLInputElement;
+      const [file] = input.files ?? [];
       if (file !== undefined) void this.takeKey(file);
+      // The same file can be chosen again.
+      input.value = '';
     });
     const examine = () => void this.#examine().catch(options.refuse);
     for (const id of ['key', 'tenant', 'job']) byId(id).addEventListener('input', examine);
@@ -61,8 +64,18 @@ export class Report {
     delete document.documentElement.dataset['verdict'];
   }
 
+  /** Shows a problem in the place of the verdict. */
+  put(problem: HTMLElement): void {
+    this.#report.replaceChildren(problem);
+  }
+
   async takeKey(file: File): Promise<void> {
-    this.#key.value = (await file.slice(0, keyCharactersMax).text()).trim();
+    const text = await file
+      .slice(0, keyCharactersMax)
+      .text()
+      .catch(() => null);
+    if (text === null) return say(this.#keyNote, `${file.name} cannot be read.`, 'problem');
+    this.#key.value = text.trim();
     await this.#examine().catch(this.#options.refuse);
     this.foldKeys();
   }
@@ -100,7 +113,7 @@ export class Report {
   #pinnedKeys(taken: Taken | null): PinnedKeys {
     const enclosed = taken?.files.get(EXPORT_FILES.publicKey);
     const pem = enclosed === undefined ? null : new TextDecoder('utf-8', { ignoreBOM: true }).decode(enclosed);
-    const isKeyEarly = taken === null && /^\s*sha256:/.test(this.#key.value);
+    const isKeyEarly = taken === null && /^\s*(sha256:|[0-9a-f]{64}\b)/i.test(this.#key.value);
     return pinnedKeysIn(isKeyEarly ? '' : this.#key.value.slice(0, keyCharactersMax), pem);
   }
 

@@ -6,7 +6,7 @@ import type { GraphFindings } from './graph-findings.ts';
 /** Calls of tools that are shown. */
 const callsMax = 200;
 
-/** `incomplete`: the job is good or whole, but one that it depends on is missing or unbound. */
+/** `incomplete`: the job is good, but one that it depends on is missing or unbound. */
 export type PageVerdict = ExaminationVerdict | 'incomplete';
 
 export interface Findings extends Omit<Examination, 'events' | 'brokenAt' | 'result' | 'verdict'> {
@@ -28,9 +28,15 @@ export function findingsOf(examination: Examination, graph: GraphFindings | null
   return {
     ...shown,
     graph,
-    verdict: graph === null || graph.state === 'good' || shown.verdict === 'refused' ? shown.verdict : graph.state,
+    verdict: verdictWith(graph, shown.verdict),
     chain: chainFindings(examination),
     calls: { lines, more: calls.length - lines.length },
     output: result === null ? null : { stdout: textOf(result['stdout']), stderr: textOf(result['stderr']) },
   };
+}
+
+/** A job that is missing counts for less than a signer whom nobody checked. */
+function verdictWith(graph: GraphFindings | null, verdict: ExaminationVerdict): PageVerdict {
+  if (graph?.state === 'refused') return 'refused';
+  return graph?.state === 'incomplete' && verdict === 'good' ? 'incomplete' : verdict;
 }

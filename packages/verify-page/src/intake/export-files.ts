@@ -68,7 +68,10 @@ function exportIn(files: Files): Files {
   const manifests = [...files.keys()].filter(
     (path) => path === EXPORT_MANIFEST || path.endsWith(`/${EXPORT_MANIFEST}`),
   );
-  const [manifest] = manifests.sort((one, other) => one.split('/').length - other.split('/').length);
+  const depthOf = (path: string) => path.split('/').length;
+  const [manifest, next] = manifests.sort((one, other) => depthOf(one) - depthOf(other));
+  if (manifest !== undefined && next !== undefined && depthOf(manifest) === depthOf(next))
+    throw new IntakeProblem('These are the exports of several jobs. Drop one, or a graph with its graph.json.');
   if (manifest !== undefined) return bounded(below(files, manifest.slice(0, -EXPORT_MANIFEST.length)));
   const known = namedByContent(files);
   if (known.size > 0) return bounded(known);

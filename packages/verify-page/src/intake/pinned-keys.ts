@@ -15,7 +15,8 @@ export interface PinnedKeys {
 const PEM_BLOCK = /-----BEGIN [^-]+-----[\s\S]*?-----END [^-]+-----/g;
 /** A line as Go's tools write the key of a log or of a witness. */
 const NOTE_KEY = /^\s*[^\s+]+\+[0-9a-f]{8}\+\S+\s*$/gm;
-const KEY_ID = /\bsha256:([0-9a-fA-F]{64})\b/g;
+/** People copy the digits alone, too. */
+const KEY_ID = /(?<!\w)(?:sha256:)?([0-9a-fA-F]{64})\b/g;
 
 /**
  * Every key in a text, in one form. A key id pins the key in the export if that has this id, because the id is the digest

@@ -8,6 +8,8 @@ import { bytesWords } from './words.ts';
 
 /** Longer texts are cut here, and whole in the download. */
 const shownCharactersMax = 60_000;
+/** As many bytes as so many characters have at most. */
+const shownBytesMax = 4 * shownCharactersMax;
 
 export function outputView(output: Findings['output']): HTMLElement | null {
   if (output === null) return null;
@@ -45,7 +47,7 @@ export function stream(name: string, content: string): HTMLElement | null {
 function block(name: string, content: string): HTMLElement {
   const isCut = content.length > shownCharactersMax;
   const shown = printableText(content.slice(0, shownCharactersMax).toWellFormed());
-  const text = isCut ? `${shown}\n… the first ${shownCharactersMax} of ${content.length} characters` : shown;
+  const text = isCut ? `${shown}\n… and more, which the download has` : shown;
   return element('pre', { tabindex: '0', role: 'region', 'aria-label': name }, text);
 }
 
@@ -61,7 +63,7 @@ export function filesView(files: Files, findings: Findings, code = files.get('co
           'details',
           {},
           element('summary', {}, 'The program'),
-          block('The program', new TextDecoder().decode(code.subarray(0, 4 * shownCharactersMax))),
+          block('The program', new TextDecoder().decode(code.subarray(0, shownBytesMax))),
         ),
     element('ul', { class: 'files' }, ...paths.map((path) => fileItem(path, files, findings))),
   );
@@ -82,8 +84,23 @@ function fileItem(path: string, files: Files, findings: Findings): HTMLElement {
     element('span', { class: 'path' }, printable(path)),
     element('span', { class: 'size' }, bytesWords(bytes.length)),
     download(printable(path.split('/').at(-1) ?? path, 100), () => bytes),
-    path.startsWith('output/') && state === 'passed' ? pictureOf(path, bytes) : null,
+    /^(in|out)put\//.test(path) ? (textOf(path, bytes) ?? (state === 'passed' ? pictureOf(path, bytes) : null)) : null,
   );
+}
+
+/** The beginning of a text, once somebody opens it; null if the bytes are no text. */
+function textOf(path: string, bytes: Uint8Array): HTMLElement | null {
+  const beginning = bytes.subarray(0, shownBytesMax);
+  if (bytes.length === 0 || beginning.includes(0)) return null;
+  try {
+    // A letter that is cut in two at the end does not count.
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(beginning, { stream: true });
+    const view = element('details', {}, element('summary', {}, 'Show'));
+    view.addEventListener('toggle', () => view.append(block(printable(path), text)), { once: true });
+    return view;
+  } catch {
+    return null;
+  }
 }
 
 /** A file is good if every check about it passed. */

@@ -32,6 +32,15 @@ export function enclosedView({ file, pageBytes, pageDigest }: Enclosed): HTMLEle
   );
 }
 
+/** The result that came with the page is damaged: without this, the page would look like one that came alone. */
+export function damagedView(problem: string): HTMLElement {
+  return section(
+    'damaged',
+    'The result in this page is damaged',
+    element('p', {}, `${problem} Nothing of it was checked. Get the file again from whoever gave it to you.`),
+  );
+}
+
 function fact(name: string, text: string, command: string, button: HTMLElement | null = null): HTMLElement {
   return element(
     'div',
