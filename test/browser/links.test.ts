@@ -148,6 +148,23 @@ test('the secret leaves the address at once and is kept nowhere, and a reload sh
   expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
 });
 
+test('the page says that the browser cannot check, and tries again when it is asked to', async () => {
+  const { address } = await linkTo(await runSigned(PROGRAM));
+  await using opened = await openPage(browser, 'about:blank');
+  const { page } = opened;
+  const without = `window.RealWorker = window.Worker;
+    window.Worker = class extends EventTarget {
+      postMessage() { queueMicrotask(() => this.dispatchEvent(new Event('error'))); }
+      terminate() {}
+    };`;
+  await page.addInitScript(without);
+  await page.goto(address);
+  await page.getByText('This browser could not start a check').waitFor();
+  await page.evaluate('window.Worker = window.RealWorker');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await verdictOf(page, 'whole');
+});
+
 test('the page says when an address lacks its secret, and what to do when a link opens nothing', async () => {
   const { link_id, address } = await linkTo(await runSigned(PROGRAM));
   const plain = `${rig().service.url}/links/${link_id}`;

@@ -11,6 +11,7 @@ import {
   type Files,
   type Findings,
   filesView,
+  IntakeProblem,
   postureView,
   Report,
   type ShownVerdict,
@@ -30,10 +31,13 @@ import {
   waitingView,
 } from './views.ts';
 
-/** Milliseconds between two looks at a job that has not ended, or is not signed yet. */
+/** Milliseconds between two looks at a job that has not ended. */
 const lookMilliseconds = 3000;
-/** How often the page looks for a signature after the end. A service that signs does so within a moment. */
-const signingLooksMax = 5;
+/**
+ * How often the page looks for a signature after the end, each time after twice the pause: for six minutes. A service that signs
+ * mostly does so within a moment.
+ */
+const signingLooksMax = 8;
 
 export function openPage(): void {
   // A link that is pasted over another of the same job changes only what is behind the `#`.
@@ -50,8 +54,10 @@ class Page {
     refuse: (error) => this.#refuse(error),
   });
   #checker: Checker | null = null;
-  /** The job and result in sight; null before the job has ended. */
-  #shown: { readonly job: LinkedJob; readonly result: LinkedResult } | null = null;
+  /** The job and its result; null before the job has ended. */
+  #given: { readonly job: LinkedJob; readonly result: LinkedResult } | null = null;
+  /** Whether they were checked, and are in sight. */
+  #isShown = false;
 
   constructor(reader: LinkReader) {
     this.#reader = reader;
@@ -63,7 +69,7 @@ class Page {
       await this.#follow();
     } catch (error) {
       // The page keeps showing the content that it read, even if the link ends.
-      if (this.#shown === null) this.#refuse(error);
+      if (!this.#isShown) this.#refuse(error);
     }
   }
 
@@ -73,27 +79,30 @@ class Page {
       const job = await this.#reader.job();
       const hasEnded = isTerminal(job.status);
       if (!hasEnded) showState(waitingView(job));
-      else if (this.#shown === null || job.attestation_available) await this.#show(job);
+      else if (!this.#isShown || job.attestation_available) await this.#show(job);
       if (job.attestation_available) return;
+      await pause(lookMilliseconds * 2 ** signingLooks);
       if (hasEnded) signingLooks++;
-      await pause();
     }
   }
 
   async #show(job: LinkedJob): Promise<void> {
     const result = await this.#reader.result(job);
-    this.#checker ??= new Checker();
+    this.#checker?.stop();
+    this.#checker = new Checker();
     const checker = this.#checker;
     const files = await checker.takeNamed(result.files);
-    this.#shown = { job, result };
+    this.#given = { job, result };
     this.#showSigner(statedSigner(files.get(EXPORT_FILES.envelope)));
     showState();
+    this.#isShown = false;
     await this.#report.show({ files, checker });
+    this.#isShown = true;
   }
 
   #parts(files: Files, findings: Findings, verdict: ShownVerdict): readonly (HTMLElement | null)[] {
-    if (this.#shown === null) return [];
-    const { job, result } = this.#shown;
+    if (this.#given === null) return [];
+    const { job, result } = this.#given;
     return [
       printedView(result.printed),
       postureView(findings.receipt, verdict === 'refused'),
@@ -116,7 +125,8 @@ class Page {
     this.#report.clear();
     this.#showSigner(null);
     const isGone = error instanceof LinkFailure && error.kind === 'gone';
-    const text = error instanceof LinkFailure ? error.message : "The service's answer cannot be shown.";
+    const isTold = error instanceof LinkFailure || error instanceof IntakeProblem;
+    const text = isTold ? error.message : "The service's answer cannot be shown.";
     showState(isGone ? goneView() : troubleView(text, () => void this.open()));
   }
 }
@@ -129,8 +139,8 @@ function showState(...views: readonly HTMLElement[]): void {
 }
 
 /** A page that nobody sees asks for nothing. */
-async function pause(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, lookMilliseconds));
+async function pause(milliseconds: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
   while (document.hidden)
     await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));
 }
