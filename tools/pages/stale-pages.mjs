@@ -67,7 +67,7 @@ const isSource = (name) => !/\.(test|fixture)\.tsx?$|\.md$/.test(name);
 /** What the documents are made of: pages and pictures, wherever they lie. */
 function documents() {
   const isDocument = (name) => /\.(md|svg|png)$/.test(name);
-  const folders = ['docs', 'clients', 'examples', 'packages'];
+  const folders = ['docs', 'clients', 'examples', 'packages', 'test'];
   return [
     ...readdirSync(root).flatMap((name) => (name.endsWith('.md') ? [join(root, name)] : [])),
     ...folders.flatMap((folder) => filesBelow(join(root, folder), isDocument)),

@@ -117,4 +117,7 @@ document.addEventListener('keydown', (event) => {
   field.focus();
 });
 // On a narrow screen the contents are a list that opens.
-if (matchMedia('(width < 60rem)').matches) document.querySelector('details.contents')?.removeAttribute('open');
+const narrow = matchMedia('(width < 60rem)');
+const foldContents = () => document.querySelector('details.contents')?.toggleAttribute('open', !narrow.matches);
+foldContents();
+narrow.addEventListener('change', foldContents);

@@ -149,8 +149,16 @@ describe('the documents', () => {
     ]);
   });
 
+  test('lead from their address with a slash behind it to the one without', { tags: ['Pages-2a'] }, async () => {
+    for (const page of ['/docs', '/verify']) {
+      const { status, headers } = await fetch(`${server.url}${page}/`, { redirect: 'manual' });
+      expect([page, status, headers.get('location')]).toEqual([page, 308, `..${page}`]);
+      expect((await get(`${page}/`)).status).toBe(200);
+    }
+  });
+
   test('have no page at an address that no document has', async () => {
-    const paths = ['/docs/', '/docs/front.html', '/docs/operating', '/docs/operating/start.html.gz', '/docs/none.html'];
+    const paths = ['/docs/front.html', '/docs/operating', '/docs/operating/start.html.gz', '/docs/none.html'];
     expect(await Promise.all(paths.map(async (path) => (await get(path)).status))).toEqual(paths.map(() => 404));
   });
 

@@ -13,6 +13,8 @@ export function addPages(app: FastifyInstance, pages: readonly Page[]): void {
     const sendHtml = (request: FastifyRequest, reply: FastifyReply, file: PageFile) =>
       sendFile(request, reply.headers({ ...HTML_HEADERS, 'content-security-policy': page.policy }), file);
     app.get(page.path, (request, reply) => sendHtml(request, reply, page.html));
+    // A page would look for what it loads below the slash.
+    if (hasSlash(page)) app.get(`${page.path}/`, (_request, reply) => reply.redirect(`..${page.path}`, 308));
     if (!page.hasViews && page.files.size === 0) continue;
     app.get(`${page.path}/*`, (request, reply) => {
       const path = pathOf(request);
@@ -30,7 +32,12 @@ export function isPagePath(path: string, pages: readonly Page[]): boolean {
 }
 
 function isOwn(path: string, page: Page): boolean {
-  return new RegExp(`^${page.path.replace(':link', '[^/]+')}$`).test(path);
+  return new RegExp(`^${page.path.replace(':link', '[^/]+')}${hasSlash(page) ? '/?' : ''}$`).test(path);
+}
+
+/** Whether the page can also be asked for with a slash behind its path, as people type it. */
+function hasSlash({ hasViews, path }: Page): boolean {
+  return !hasViews && /^\/\w+$/.test(path);
 }
 
 function isView(path: string, page: Page): boolean {
