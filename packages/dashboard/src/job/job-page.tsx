@@ -95,7 +95,7 @@ function JobParts({ job, history }: { readonly job: JobDetail; readonly history:
       <Artifacts job={job} hasEnded={hasEnded} history={history} />
       <div className="folds">
         <Program spec={requested_spec} />
-        <Fold title="Timeline" brief={amountOf(history.events.length, 'event')}>
+        <Fold title="Timeline" brief={`${amountOf(history.events.length, 'event')} beside the output`}>
           <Timeline history={history} />
         </Fold>
         <Fold title={FOLDS.held} brief={heldWords(job).more}>
