@@ -162,7 +162,7 @@ test('the page says that the browser cannot check, and tries again when it is as
   await page.getByText('This browser could not start a check').waitFor();
   await page.evaluate('window.Worker = window.RealWorker');
   await page.getByRole('button', { name: 'Try again' }).click();
-  await verdictOf(page, 'whole');
+  expect(await verdictOf(page, 'whole')).toMatch(/^CONSISTENT, signer not checked/);
 });
 
 test('the page says when an address lacks its secret, and what to do when a link opens nothing', async () => {
