@@ -30,6 +30,8 @@ export interface Driven {
   readonly answers: number;
   /** Answers whose status is not of the 200s. */
   readonly refused: number;
+  /** The beginning of the first of them. */
+  readonly firstRefusal: string;
   readonly milliseconds: number;
 }
 
@@ -49,6 +51,8 @@ class AnswerReader {
   #bodyLeft = 0;
   /** The status of the answer whose head came last. */
   status = 0;
+  /** The bytes that came with that head. */
+  beginning: Buffer = Buffer.alloc(0);
 
   /** Takes a piece of the bytes; true if an answer ended with it. There is never more than one under way. */
   take(piece: Buffer): boolean {
@@ -63,6 +67,7 @@ class AnswerReader {
     this.status = Number(text.slice(9, 12));
     const length = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0);
     this.#bodyLeft = length - (this.#head.length - end - HEAD_END.length);
+    this.beginning = this.#head;
     this.#head = Buffer.alloc(0);
     return this.#bodyLeft <= 0;
   }
@@ -87,6 +92,7 @@ function keepAwake(): () => void {
 async function drive({ port, requests, connections, milliseconds }: Drive): Promise<Driven> {
   let answers = 0;
   let refused = 0;
+  let firstRefusal = '';
   let sent = 0;
   const startedAt = performance.now();
   const endsAt = startedAt + milliseconds;
@@ -99,7 +105,7 @@ async function drive({ port, requests, connections, milliseconds }: Drive): Prom
       socket.on('data', (piece: Buffer) => {
         if (!reader.take(piece)) return;
         answers++;
-        if (reader.status >= 300) refused++;
+        if (reader.status >= 300 && refused++ === 0) firstRefusal = reader.beginning.toString('utf8', 0, 2000);
         if (performance.now() < endsAt) socket.write(next());
         else resolve();
       });
@@ -111,7 +117,7 @@ async function drive({ port, requests, connections, milliseconds }: Drive): Prom
   letSleep();
   const took = performance.now() - startedAt;
   for (const socket of sockets) socket.removeAllListeners('close').destroy();
-  return { answers, refused, milliseconds: took };
+  return { answers, refused, firstRefusal, milliseconds: took };
 }
 
 function opened(port: number): Promise<Socket> {

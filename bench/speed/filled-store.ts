@@ -29,7 +29,8 @@ export async function fillStore(directory: string, jobs: number, named: number):
   }
   const tables = tablesOfJobs(database);
   database.exec(`
-    create temp table seeds as select job_id, row_number() over (order by job_id) - 1 as place from jobs;
+    create temp table seeds as
+      select job_id, row_number() over (order by job_id) - 1 as place from jobs where tenant = '${TENANT}';
     create temp table copies (place integer primary key, job_id text, seed text, at real)`);
   const endsAt = performance.now() + fillMillisecondsMax;
   const now = Date.now() / 1000;
@@ -109,8 +110,9 @@ function copied(column: string): string {
 
 const TEXTS = new Set(['receipt_json', 'execution', 'data', 'evidence']);
 
-/** Names of jobs that are spread over all, in no order. */
+/** Names of jobs that are spread over all, in no order. The service has a job of its own beside them, its canary. */
 function namesIn(database: DatabaseSync, count: number): readonly string[] {
-  const rows = database.prepare('select job_id from jobs order by random() limit :count').all({ count });
+  const named = database.prepare('select job_id from jobs where tenant = :tenant order by random() limit :count');
+  const rows = named.all({ tenant: TENANT, count });
   return rows.map((row) => String(row['job_id']));
 }

@@ -92,8 +92,8 @@ async function inTurns(client: Client, { few, many }: { few: Side; many: Side })
 
 async function microsecondsEach(client: Client, { served, requests }: Side): Promise<number> {
   const order = { kind: 'drive', port: served.port, requests, connections, milliseconds: roundMilliseconds } as const;
-  const { answers, refused, milliseconds } = await client.order(order);
-  if (refused > 0) throw new Error(`${refused} of ${answers} requests were refused`);
+  const { answers, refused, firstRefusal, milliseconds } = await client.order(order);
+  if (refused > 0) throw new Error(`${refused} of ${answers} requests were refused: ${firstRefusal}`);
   return (milliseconds * 1000) / answers;
 }
 
