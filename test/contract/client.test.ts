@@ -82,7 +82,7 @@ describe('each method returns what the contract promises:', { tags: ['What-1', '
     ['getResult', (client, job_id) => client.result(job_id, { waitSeconds: 1 })],
     ['replayEvents', (client, job_id) => client.replay(job_id, { after: 1, limit: 2 })],
     ['mintStreamTicket', (client, job_id) => client.streamTicket(job_id)],
-    ['createLink', (client, job_id) => client.createLink(job_id, { shows: ['code'], seconds: 60 })],
+    ['createLink', (client, job_id) => client.createLink(job_id, { shows: ['code'], expires_in: 60 })],
     ['listLinks', (client, job_id) => client.createLink(job_id).then(() => client.links(job_id))],
     [
       'revokeLink',

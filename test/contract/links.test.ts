@@ -199,7 +199,7 @@ test('the links of a job are listed without their secrets, and whoever reads the
 }, async () => {
   const { client } = rig().alpha;
   const job_id = await signed();
-  const first = await client.createLink(job_id, { seconds: 60, shows: ['code'] });
+  const first = await client.createLink(job_id, { expires_in: 60, shows: ['code'] });
   const second = await client.createLink(job_id);
   expect(Date.parse(first.expires_at) - Date.parse(first.created_at)).toBe(60_000);
   expect(Date.parse(second.expires_at) - Date.parse(second.created_at)).toBe(86_400_000);

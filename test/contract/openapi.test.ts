@@ -210,7 +210,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
       linkRows: { createLink: async () => 'not_allowed' },
     },
   },
-  links_disabled: { server: { readsLinks: false } },
+  links_disabled: { server: { allowsLinks: false } },
   link_not_found: { link: 'none' },
   job_not_found: { job_id: FOREIGN_JOB },
   tool_call_not_found: refusing('tool_call_not_found', 'answerToolCall'),

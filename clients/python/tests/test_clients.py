@@ -284,7 +284,7 @@ def test_capabilities_that_the_client_has_are_not_sent_again(service: Service, a
 def test_a_link_reads_the_result_without_a_key_until_it_is_revoked(service: Service, api_key: str) -> None:
     with httpx.Client(base_url=service.url) as anybody, Client(service.url, api_key) as client:
         job_id = client.run("print(6 * 7)").job_id
-        link = client.create_link(job_id, shows=["code"], seconds=60)
+        link = client.create_link(job_id, shows=["code"], expires_in=60)
         address = httpx.URL(link["address"])
         assert str(address.copy_with(fragment=None)) == f"{service.url}/links/{link['link_id']}"
 

@@ -30,7 +30,7 @@ function wantedOf({ show, expiresIn: seconds }: LinkOptions): WantedLink {
   if (seconds !== undefined && (seconds < linkSecondsMin || seconds > linkSecondsMax))
     throw new UsageError('--expires-in: a link lasts at least 1m and at most 7d');
   return {
-    ...(seconds !== undefined && { seconds }),
+    ...(seconds !== undefined && { expires_in: seconds }),
     ...(show !== undefined && { shows: show.split(',').map(partOf) }),
   };
 }

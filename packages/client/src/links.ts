@@ -11,8 +11,8 @@ import { decodeJson } from './transport.ts';
 const CREATE = 'POST /v1/jobs/{id}/links';
 
 export interface LinkOptions extends CallOptions {
-  /** How long the link lasts, at most seven days. Default: one day. */
-  readonly seconds?: number;
+  /** Seconds that the link lasts, at most seven days. Default: one day. */
+  readonly expires_in?: number;
   /** The parts that the link shows beside status, output, receipt and attestation. Default: none. */
   readonly shows?: NonNullable<NonNullable<CallOf<typeof CREATE>['body']>['shows']>;
 }
@@ -29,9 +29,9 @@ const LINK_URL = /^\/links\/([\w-]+)#[\w-]+$/;
 export async function createLink(
   session: Session,
   job_id: string,
-  { seconds, shows = [], signal }: LinkOptions,
+  { expires_in, shows = [], signal }: LinkOptions,
 ): Promise<CreatedLink> {
-  const body = { shows, ...(seconds !== undefined && { expires_in: seconds }) };
+  const body = { shows, ...(expires_in !== undefined && { expires_in }) };
   const answer = decodeJson(await once(session, CREATE, { job_id, body, signal }));
   const link = (await answerCheck()).checkAnswer<NewLink>(CREATE, answer, job_id);
   if (LINK_URL.exec(link.link_url)?.[1] !== link.link_id)

@@ -4,7 +4,7 @@ import type { FoldedResult, LinkedJob } from '@vouchbox/protocol';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
 import type { Files } from '@vouchbox/verify-page';
 
-/** The reason why something could not be read: `gone` is all that the service says of a link that opens nothing. */
+/** The reason why something could not be read. `gone`: the link opens nothing, and the service does not say why. */
 export class LinkFailure extends Error {
   readonly kind: 'gone' | 'trouble';
 

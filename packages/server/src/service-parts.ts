@@ -277,7 +277,7 @@ export async function openHttp(parts: HttpParts): Promise<HttpApp> {
     access,
     tickets: createTickets({ rows: store, access }),
     links: createLinks({ rows: store, access }),
-    readsLinks: config.links === 'on',
+    allowsLinks: config.links === 'on',
     capacity: { permits, rate: membership.budget(config.rate, 'spent') },
     service: createServiceFacts({
       ...parts,

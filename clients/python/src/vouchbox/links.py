@@ -19,14 +19,14 @@ _LINK_URL: Final = re.compile(r"/links/([A-Za-z0-9_-]+)#[A-Za-z0-9_-]+")
 
 
 def create_link(
-    session: Session, job_id: str, *, shows: Sequence[LinkPart] = (), seconds: int | None = None
+    session: Session, job_id: str, *, shows: Sequence[LinkPart] = (), expires_in: int | None = None
 ) -> Flow[CreatedLink]:
     """Makes a link to a job. Its `address` is told once. Only the principal that submitted the job may.
 
-    `shows` names what it shows beside the output and the receipt: `code`, `input`, `files`. It ends after `seconds`, a day if
-    nothing is said. The request is sent once: a link whose answer is lost would stay, and nobody would have it.
+    `shows` names what it shows beside the output and the receipt: `code`, `input`, `files`. It ends after `expires_in`
+    seconds, a day if nothing is said. The request is sent once: a link whose answer is lost would stay, and nobody would have it.
     """
-    wish = {"shows": list(shows)} | ({} if seconds is None else {"expires_in": seconds})
+    wish = {"shows": list(shows)} | ({} if expires_in is None else {"expires_in": expires_in})
     headers = {"accept": "application/json", "content-type": "application/json"}
     made = decode((yield from exchange(Request("POST", job_path(job_id, "/links"), headers, body_of(wish)))))
     check_answer(f"POST {_ROUTE}", made, job_id)

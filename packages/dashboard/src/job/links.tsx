@@ -61,7 +61,7 @@ function NewLink({ job_id }: { readonly job_id: string }) {
   const [shows, setShows] = useState<readonly Part[]>([]);
   const [seconds, setSeconds] = useState(86_400);
   const making = useMutation({
-    mutationFn: () => client.createLink(job_id, { shows: [...shows], seconds }),
+    mutationFn: () => client.createLink(job_id, { shows: [...shows], expires_in: seconds }),
     gcTime: 0,
     onSuccess: () => queries.invalidateQueries({ queryKey: ['links', job_id] }),
   });

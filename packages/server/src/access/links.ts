@@ -18,7 +18,7 @@ export interface LinkWish {
   readonly seconds: number;
 }
 
-/** A link whose secret was shown, and that has not ended. */
+/** A link whose secret was presented, and that has not ended. */
 export interface OpenLink {
   /** Whose authority it has. */
   readonly caller: Caller;

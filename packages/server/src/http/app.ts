@@ -59,7 +59,7 @@ export interface AppOptions {
   readonly tickets: Tickets;
   readonly links: Links;
   /** Whether the operator allows links. */
-  readonly readsLinks: boolean;
+  readonly allowsLinks: boolean;
   readonly metrics: Metrics;
   readonly observer: Observer;
   readonly capacity: { readonly permits: Permits; readonly rate: RateBudget };

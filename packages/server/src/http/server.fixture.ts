@@ -61,7 +61,7 @@ export interface TestServerOptions {
   readonly ticketRows?: TicketsOptions['rows'];
   readonly linkRows?: Partial<LinksOptions['rows']>;
   /** Default: true. */
-  readonly readsLinks?: boolean;
+  readonly allowsLinks?: boolean;
   readonly rate?: RateBound;
   readonly permits?: Partial<Record<PermitKind, PermitBound>>;
   readonly bounds?: Partial<TransportBounds>;
@@ -108,7 +108,7 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
       rows: { ...memoryLinks(accessOf([]), { key: KEY_OF_ACME, job: JOB }), ...options.linkRows },
       access,
     }),
-    readsLinks: options.readsLinks ?? true,
+    allowsLinks: options.allowsLinks ?? true,
     capacity: { permits, rate: createRateBudget(options.rate ?? { perSecond: 100_000, burst: 100_000 }) },
     service: { ...FACTS, ...options.service },
     metrics: options.metrics ?? METRICS,

@@ -33,7 +33,7 @@ export interface RouteContext extends CallContext {
   readonly tickets: Tickets;
   readonly links: Links;
   /** Whether the operator allows links. */
-  readonly readsLinks: boolean;
+  readonly allowsLinks: boolean;
   readonly connections: Connections;
   readonly webSockets: WebSockets;
   readonly log: Log;

@@ -32,11 +32,14 @@ import { linkIdOf, linkNotFound, linksDisabled } from '../request/path-id.ts';
 import type { RouteContext } from './context.ts';
 import { ALONE } from './pages.ts';
 
-export function linkHandlers({ links, readsLinks }: RouteContext): Handlers<'createLink' | 'listLinks' | 'revokeLink'> {
+export function linkHandlers({
+  links,
+  allowsLinks,
+}: RouteContext): Handlers<'createLink' | 'listLinks' | 'revokeLink'> {
   return {
     async createLink(call) {
       refuseWhenStopping(call);
-      if (!readsLinks) throw linksDisabled();
+      if (!allowsLinks) throw linksDisabled();
       const { caller, job_id } = call;
       const wish = wishOf(await readJsonBody(call));
       const made = await answered(links.make(caller, job_id, wish));
@@ -46,7 +49,7 @@ export function linkHandlers({ links, readsLinks }: RouteContext): Handlers<'cre
     async listLinks(call) {
       const found = await answered(links.list(call.caller, call.job_id));
       if (found === null) throw jobNotFound();
-      return sendJson(call, 200, { ...found, may_make: readsLinks && found.may_make });
+      return sendJson(call, 200, { ...found, may_make: allowsLinks && found.may_make });
     },
     async revokeLink(call) {
       const { caller, job_id } = call;
@@ -86,7 +89,7 @@ const DATA_HEADERS = {
   'content-disposition': 'attachment',
 };
 
-type ReadingContext = Pick<RouteContext, 'links' | 'readsLinks' | 'jobs' | 'blobs' | 'permits' | 'authority'>;
+type ReadingContext = Pick<RouteContext, 'links' | 'allowsLinks' | 'jobs' | 'blobs' | 'permits' | 'authority'>;
 
 type Send = (reply: FastifyReply) => FastifyReply;
 
@@ -134,8 +137,8 @@ const SIGNED = [
 ] as const;
 
 /** The link whose secret a request has. Every fault gets the same refusal. @throws ServiceError `link_not_found` */
-async function openedBy(request: FastifyRequest, { links, readsLinks }: ReadingContext): Promise<OpenLink> {
-  if (!readsLinks) throw linksDisabled();
+async function openedBy(request: FastifyRequest, { links, allowsLinks }: ReadingContext): Promise<OpenLink> {
+  if (!allowsLinks) throw linksDisabled();
   const secret = bearerToken(request.headers.authorization ?? '');
   const link = secret === null ? null : await answered(links.open(linkIdOf(request), secret));
   if (link === null) throw linkNotFound();

@@ -104,7 +104,7 @@ export async function createLink(db: StoreDatabase, link: LinkRow): Promise<Link
   return 'created';
 }
 
-/** The only query without a tenant, because its row names the tenant. Whether it has ended is not looked at. */
+/** The only query without a tenant, because its row names the tenant. The caller checks whether it has ended. */
 export async function link(db: StoreDatabase, link_id: string): Promise<LinkRow | null> {
   const row = await selectLink.first(db, { link_id });
   return row === null ? null : linkOf(row);
