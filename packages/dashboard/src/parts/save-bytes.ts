@@ -10,7 +10,8 @@ export function saveBlob(blob: Blob, name: string): void {
   link.href = url;
   link.download = safeName(name);
   link.click();
-  URL.revokeObjectURL(url);
+  // Some browsers begin to read only after a while.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
 /** The last part of a path, of plain characters alone. A program chose the name. */
