@@ -222,6 +222,21 @@ describe('a key that ends', () => {
     await expectOutlived(opened, 'Your key has expired');
   });
 
+  test('a page takes a key that is valid for two months until it expires', async () => {
+    const days = (count: number) => count * 86_400_000;
+    const { key } = await operator.create({ ...plain, expires_at: new Date(Date.now() + days(60)).toISOString() });
+    await using opened = await open('/playground', { key: null });
+    const { page } = opened;
+    await page.clock.install();
+    await signIn(opened, key);
+    await page.getByText('Service ready').waitFor();
+    await page.clock.fastForward(days(25));
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.clock.fastForward(days(25));
+    await page.clock.fastForward(days(11));
+    await page.getByRole('dialog', { name: 'Your key has expired' }).waitFor();
+  });
+
   test('forgets its data when the next key is of another tenant', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo secret of alpha' });
     const { key, credential_id } = await operator.create(plain);

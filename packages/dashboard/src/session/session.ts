@@ -23,11 +23,14 @@ const timeoutMillisecondsMax = 2 ** 31 - 1;
 
 function change(next: Session): void {
   clearTimeout(expiry);
-  if (next.kind === 'signed-in' && next.whoami.expires_at !== null) {
-    const left = Date.parse(next.whoami.expires_at) - Date.now();
-    expiry = setTimeout(() => end('expired'), Math.min(Math.max(left, 0), timeoutMillisecondsMax));
-  }
+  if (next.kind === 'signed-in' && next.whoami.expires_at !== null) awaitExpiry(Date.parse(next.whoami.expires_at));
   session.set(next);
+}
+
+function awaitExpiry(at: number): void {
+  const left = at - Date.now();
+  const isLast = left <= timeoutMillisecondsMax;
+  expiry = setTimeout(() => (isLast ? end('expired') : awaitExpiry(at)), isLast ? left : timeoutMillisecondsMax);
 }
 
 function end(reason: EndReason): void {
