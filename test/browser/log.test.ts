@@ -1,4 +1,5 @@
 /** The log of a job, the playground beside its output, and the list, as a person uses them in Chromium. */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityProblems, type Browser, type Locator, openBrowser, type Page } from '../rig/browser.ts';
 import { useRig } from '../rig/rig.ts';
@@ -86,6 +87,34 @@ describe('the log of a job', () => {
     expect(shown).toMatch(/^\d\d:\d\d:\d\d$/);
     expect([hour, (hour + 1) % 24]).toContain(Number(shown.slice(0, 2)));
     expect(await accessibilityProblems(page)).toEqual([]);
+  });
+
+  test('has a long line in rows, finds what is far into it, and saves what the program wrote', async () => {
+    const code = "import sys\nsys.stdout.write('x' * 16380 + 'needle' + 'y' * 40000 + 'Far' + '\\nlast')";
+    const { job_id } = await rig().run({ language: 'python', code });
+    await using opened = await open(`/jobs/${job_id}`);
+    const { page, troubles } = opened;
+    await page.getByText('2 lines', { exact: true }).waitFor();
+    await page.getByText('last', { exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: /^Line \d$/ }).allTextContents()).toEqual(['1', '2']);
+    expect(await page.locator('.output-line').count()).toBe(5);
+    const search = page.getByLabel('Search the output');
+    await search.fill('needle');
+    await page.getByText('1', { exact: true }).and(page.getByRole('status')).waitFor();
+    await search.fill('far');
+    await search.press('Enter');
+    await page.getByText('1 of 1', { exact: true }).waitFor();
+    expect(
+      await page.locator('.is-found').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-index'))),
+    ).toEqual(['3']);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'save', exact: true }).click(),
+    ]);
+    const saved = readFileSync(await download.path(), 'utf8');
+    expect(saved).toBe(`${'x'.repeat(16_380)}needle${'y'.repeat(40_000)}Far\nlast`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(troubles).toEqual([]);
   });
 
   test('fills the screen, and returns to its size', async () => {

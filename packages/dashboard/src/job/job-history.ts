@@ -12,22 +12,10 @@ import {
   type StreamName,
 } from '@vouchbox/client';
 import { colourAfter } from './colours.ts';
+import { indentOf, type OutputLine } from './log-lines.ts';
 
 /** An event other than output. It may be of a kind that a newer service added. */
 export type StepEvent = Exclude<KnownEvent, { readonly kind: StreamName }>;
-
-export interface OutputLine {
-  /** The number of the event that began the line. */
-  readonly seq: number;
-  /** When that event was recorded. */
-  readonly at: string;
-  /** Its place among all lines, from 1. */
-  readonly number: number;
-  readonly stream: StreamName;
-  readonly text: string;
-  /** The escape sequences of colours that hold where the line begins. */
-  readonly colour: string;
-}
 
 /** `offline` comes from the browser; the others come from the stream. */
 export type HistoryState = FollowState | 'offline';
@@ -45,8 +33,6 @@ export interface HistorySnapshot {
   readonly isFinished: boolean;
 }
 
-/** A line that a program never ends is shown in pieces of this many characters. */
-const lineCharactersMax = 16_384;
 /** Milliseconds between two tries once the client has given up. */
 const tryAgainMilliseconds = 2000;
 /** Milliseconds between two updates of the views where there are no frames, as in a hidden page. */
@@ -128,16 +114,19 @@ export class JobHistory {
     const own = this.#lines[stream];
     const open = this.#open[stream];
     const begun = open === null ? undefined : own[open.own];
-    if (open !== null && begun !== undefined && begun.text.length + text.length <= lineCharactersMax) {
-      const line = { ...begun, text: begun.text + text };
+    const isEnded = partial !== true;
+    if (open !== null && begun !== undefined) {
+      const whole = begun.text + text;
+      const line = { ...begun, text: whole, isEnded, indent: begun.indent ?? indentOf(whole) };
       own[open.own] = line;
       both[open.both] = line;
     } else {
-      const line = { seq, at, number: both.length + 1, stream, text, colour: this.#colour[stream] };
+      const colour = this.#colour[stream];
+      const line = { seq, at, number: both.length + 1, stream, text, isEnded, colour, indent: indentOf(text) };
       this.#open[stream] = { own: own.push(line) - 1, both: both.push(line) - 1 };
     }
     this.#colour[stream] = colourAfter(this.#colour[stream], text);
-    if (partial !== true) this.#open[stream] = null;
+    if (isEnded) this.#open[stream] = null;
   }
 
   #become(state: HistoryState): void {

@@ -1,29 +1,65 @@
-/** Operations on the lines of a log: search them, and fold those that are indented under another. */
-import type { OutputLine } from './job-history.ts';
+/** The lines of a log: their text, the search in them, and the folds of those that are indented under another. */
+import type { StreamName } from '@vouchbox/client';
 
-type Text = Pick<OutputLine, 'text'>;
-type Numbered = Pick<OutputLine, 'text' | 'number'>;
+export interface OutputLine {
+  /** The number of the event that began the line. */
+  readonly seq: number;
+  /** When that event was recorded. */
+  readonly at: string;
+  /** Its place among all lines, from 1. */
+  readonly number: number;
+  readonly stream: StreamName;
+  /** As long as the program wrote it: a service sends a long line in several records. */
+  readonly text: string;
+  /** Whether a newline followed. */
+  readonly isEnded: boolean;
+  /** The escape sequences of colours that hold where the line begins. */
+  readonly colour: string;
+  /** Columns before its first character; null if it has none. */
+  readonly indent: number | null;
+}
+
+type Lines = readonly OutputLine[];
 
 const COLOURS = new RegExp(`${String.fromCharCode(0x1b)}\\[[\\d;]*m`, 'g');
 /** A fold in a program's endless output is followed only this far. */
 const foldLinesMax = 100_000;
+/** Characters of a row: a browser is slow with longer ones. */
+const rowCharacters = 16_384;
 
-/** The places of the lines that contain this text, in upper or lower case. Colours do not count as text. */
-export function placesOf(lines: readonly Text[], sought: string): readonly number[] {
-  if (sought === '') return [];
-  const wanted = sought.toLowerCase();
-  return lines.flatMap(({ text }, place) =>
-    text.replaceAll(COLOURS, '').toLowerCase().includes(wanted) ? [place] : [],
-  );
+/** What the program wrote: a newline follows the last line only if it did there. */
+export function logText(lines: Lines): string {
+  return lines.map(({ text }) => text).join('\n') + (lines.at(-1)?.isEnded === true ? '\n' : '');
+}
+
+/** Whether a text contains another, in upper or lower case. Colours do not count as text. */
+export function hasText(text: string, sought: string): boolean {
+  return sought !== '' && text.replaceAll(COLOURS, '').toLowerCase().includes(sought.toLowerCase());
+}
+
+/** A search for the numbers of lines that contain a text. Asked again of the lines, it reads only those that came or grew. */
+export function searchFor(sought: string): (lines: Lines) => readonly number[] {
+  const read: OutputLine[] = [];
+  const numbers: number[] = [];
+  return (lines) => {
+    for (const [place, line] of sought === '' ? [] : lines.entries()) {
+      if (read[place] === line) continue;
+      read[place] = line;
+      if (!hasText(line.text, sought)) continue;
+      const before = numbers.findLastIndex((number) => number <= line.number);
+      if (numbers[before] !== line.number) numbers.splice(before + 1, 0, line.number);
+    }
+    return numbers;
+  };
 }
 
 /** The last line that is indented under the one at a place; the place itself if none is. */
-export function foldEnd(lines: readonly Text[], place: number): number {
-  const own = indentOf(lines[place]);
+export function foldEnd(lines: Lines, place: number): number {
+  const own = lines[place]?.indent ?? null;
   let end = place;
   if (own === null) return end;
   for (let next = place + 1; next < lines.length && next - place < foldLinesMax; next++) {
-    const indent = indentOf(lines[next]);
+    const indent = lines[next]?.indent ?? null;
     if (indent !== null && indent <= own) break;
     if (indent !== null) end = next;
   }
@@ -31,36 +67,44 @@ export function foldEnd(lines: readonly Text[], place: number): number {
 }
 
 /** Whether lines are indented under the one at a place. */
-export function canFold(lines: readonly Text[], place: number): boolean {
-  const own = indentOf(lines[place]);
-  const next = indentOf(lines[place + 1]);
-  return own !== null && next !== null && next > own;
+export function canFold(lines: Lines, place: number): boolean {
+  return (lines[place + 1]?.indent ?? -1) > (lines[place]?.indent ?? Number.POSITIVE_INFINITY);
 }
 
-/** The places that are shown if the lines of these numbers are folded; null if all are. */
-export function shownPlaces(lines: readonly Numbered[], folded: ReadonlySet<number>): readonly number[] | null {
-  if (folded.size === 0) return null;
-  const places: number[] = [];
+/** The places of the lines that rows show if the lines of these numbers are folded; null if each row shows the next line. */
+export function rowsOf(lines: Lines, folded: ReadonlySet<number>): readonly number[] | null {
+  if (folded.size === 0 && lines.every(({ text }) => text.length <= rowCharacters)) return null;
+  const rows: number[] = [];
   for (let place = 0; place < lines.length; place++) {
-    places.push(place);
-    if (folded.has((lines[place] as Numbered).number)) place = foldEnd(lines, place);
+    const { text, number } = lines[place] as OutputLine;
+    for (let at = 0; at === 0 || at < text.length; at += rowCharacters) rows.push(place);
+    if (folded.has(number)) place = foldEnd(lines, place);
   }
-  return places;
+  return rows;
+}
+
+/** The part of a text before one of its rows, from 0, and the part in that row. No character is cut. */
+export function rowIn(text: string, row: number): readonly [before: string, shown: string] {
+  const [from = 0, to] = [row, row + 1].map((each) => {
+    const at = each * rowCharacters;
+    return /^[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at + 1 : at;
+  });
+  return [text.slice(0, from), text.slice(from, to)];
 }
 
 /** The numbers of the lines under which others are indented, but not of those that are under another. */
-export function outermostFolds(lines: readonly Numbered[]): ReadonlySet<number> {
+export function outermostFolds(lines: Lines): ReadonlySet<number> {
   const folds = new Set<number>();
   for (let place = 0; place < lines.length; place++) {
     if (!canFold(lines, place)) continue;
-    folds.add((lines[place] as Numbered).number);
+    folds.add((lines[place] as OutputLine).number);
     place = foldEnd(lines, place);
   }
   return folds;
 }
 
-/** Columns before the first character of a line; null if it has none. */
-function indentOf(line: Text | undefined): number | null {
-  const [, blank = '', rest = ''] = /^([ \t]*)(.?)/.exec(line?.text.replaceAll(COLOURS, '').trimEnd() ?? '') ?? [];
+/** Columns before the first character of a text; null if it has none. */
+export function indentOf(text: string): number | null {
+  const [, blank = '', rest = ''] = /^([ \t]*)(.?)/.exec(text.replaceAll(COLOURS, '').trimEnd()) ?? [];
   return rest === '' ? null : blank.replaceAll('\t', '    ').length;
 }

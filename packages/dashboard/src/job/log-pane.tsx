@@ -14,9 +14,9 @@ import {
   useRef,
 } from 'react';
 import { Moment } from '../parts/moment.tsx';
-import { piecesOf } from './colours.ts';
-import type { HistorySnapshot, OutputLine } from './job-history.ts';
-import { canFold, shownPlaces } from './log-lines.ts';
+import { colourAfter, piecesOf } from './colours.ts';
+import type { HistorySnapshot } from './job-history.ts';
+import { canFold, hasText, type OutputLine, rowIn, rowsOf } from './log-lines.ts';
 import type { LogView } from './log-tools.tsx';
 
 /** Pixels of a line, as in `output.css`, and lines beyond those in sight. */
@@ -28,8 +28,6 @@ const nearEndPixels = 30;
 interface LogPaneProps {
   readonly history: HistorySnapshot;
   readonly lines: readonly OutputLine[];
-  /** The places of the lines that contain the sought text. */
-  readonly places: readonly number[];
   readonly view: LogView;
   readonly onFold: (folded: ReadonlySet<number>) => void;
   /** The number of the line that the address names. */
@@ -37,11 +35,10 @@ interface LogPaneProps {
   readonly onLink: (number: number) => void;
 }
 
-export function LogPane({ history, lines, places, view, onFold, linked, onLink }: LogPaneProps) {
+export function LogPane({ history, lines, view, onFold, linked, onLink }: LogPaneProps) {
   const { sought, isWrapped, isTimed, folded } = view;
   const pane = useRef<HTMLDivElement>(null);
-  const shown = useMemo(() => shownPlaces(lines, folded), [history, lines, folded]);
-  const found = useMemo(() => new Set(places), [places]);
+  const shown = useMemo(() => rowsOf(lines, folded), [history, lines, folded]);
   const rows = useVirtualizer({
     count: shown?.length ?? lines.length,
     getScrollElement: () => pane.current,
@@ -50,7 +47,7 @@ export function LogPane({ history, lines, places, view, onFold, linked, onLink }
   });
   const pixels = rows.getTotalSize();
   const { noteEnd, leaveEnd } = useFollowing(pane, pixels, linked === null);
-  const place = linked === null ? -1 : rowOf(lines, shown, linked);
+  const place = linked === null ? -1 : rowOf(lines, shown, linked, sought);
   useEffect(() => {
     if (place < 0) return;
     leaveEnd();
@@ -68,13 +65,15 @@ export function LogPane({ history, lines, places, view, onFold, linked, onLink }
         {rows.getVirtualItems().map(({ index, start, key }) => {
           const at = shown?.[index] ?? index;
           const line = lines[at];
+          const piece = shown === null ? 0 : pieceOf(shown, index);
+          const isFound = line !== undefined && hasText(rowIn(line.text, piece)[1], sought);
           return (
             line && (
               <div
                 key={key}
                 ref={isWrapped ? rows.measureElement : undefined}
                 data-index={index}
-                className={classesOf(isWrapped, found.has(at), line.number === linked)}
+                className={classesOf({ isWrapped, isFound, isLinked: line.number === linked, isContinued: piece > 0 })}
                 data-stream={line.stream}
                 style={{ translate: `0 ${start}px` }}
               >
@@ -82,7 +81,7 @@ export function LogPane({ history, lines, places, view, onFold, linked, onLink }
                   {canFold(lines, at) && <FoldButton number={line.number} folded={folded} onFold={onFold} />}
                 </LineHead>
                 <span className="output-text">
-                  <Line line={line} sought={found.has(at) ? sought : ''} />
+                  <Line line={line} piece={piece} sought={isFound ? sought : ''} />
                 </span>
               </div>
             )
@@ -114,14 +113,33 @@ function useFollowing(pane: RefObject<HTMLElement | null>, pixels: number, begin
   return { noteEnd, leaveEnd };
 }
 
-/** The row of a line; -1 if it is not there. */
-function rowOf(lines: readonly OutputLine[], shown: readonly number[] | null, number: number): number {
+/** The row of a line, of several the first with the sought text; -1 if it is not there. */
+function rowOf(lines: readonly OutputLine[], rows: readonly number[] | null, number: number, sought: string): number {
   const place = lines[number - 1]?.number === number ? number - 1 : lines.findIndex((line) => line.number === number);
-  return shown === null || place < 0 ? place : shown.indexOf(place);
+  if (rows === null || place < 0) return place;
+  const first = rows.indexOf(place);
+  const text = lines[place]?.text ?? '';
+  const found = rows.findIndex((at, row) => at === place && hasText(rowIn(text, row - first)[1], sought));
+  return found < 0 ? first : found;
 }
 
-function classesOf(isWrapped: boolean, isFound: boolean, isLinked: boolean): string {
-  return `output-line${isWrapped ? ' is-wrapped' : ''}${isFound ? ' is-found' : ''}${isLinked ? ' is-linked' : ''}`;
+/** How many rows before this one show the same line. */
+function pieceOf(rows: readonly number[], row: number): number {
+  let first = row;
+  while (rows[first - 1] === rows[row]) first--;
+  return row - first;
+}
+
+interface RowLooks {
+  readonly isWrapped: boolean;
+  readonly isFound: boolean;
+  readonly isLinked: boolean;
+  readonly isContinued: boolean;
+}
+
+function classesOf({ isWrapped, isFound, isLinked, isContinued }: RowLooks): string {
+  const long = `${isWrapped ? ' is-wrapped' : ''}${isContinued ? ' is-continued' : ''}`;
+  return `output-line${long}${isFound ? ' is-found' : ''}${isLinked ? ' is-linked' : ''}`;
 }
 
 interface LineHeadProps {
@@ -176,10 +194,18 @@ function FoldButton({ number, folded, onFold }: FoldButtonProps) {
   );
 }
 
-/** One line: text with colours. Characters that steer a terminal or turn the direction of text are spelled out. */
-const Line = memo(({ line, sought }: { readonly line: OutputLine; readonly sought: string }) => {
+interface LineProps {
+  readonly line: OutputLine;
+  /** Its row among those of the line, from 0. */
+  readonly piece: number;
+  readonly sought: string;
+}
+
+/** A row of a line: text with colours. Characters that steer a terminal or turn the direction of text are spelled out. */
+const Line = memo(({ line, piece, sought }: LineProps) => {
   const text = line.text.endsWith('\r') ? line.text.slice(0, -1) : line.text;
-  const pieces = piecesOf(text, line.colour);
+  const [before, shown] = rowIn(text, piece);
+  const pieces = piecesOf(shown, colourAfter(line.colour, before));
   return pieces.map(({ text: part, classes, colour, ground }, place) => (
     <span
       key={place}

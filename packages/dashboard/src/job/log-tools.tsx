@@ -4,8 +4,7 @@ import { ToggleGroup } from '@base-ui/react/toggle-group';
 import type { RefObject } from 'react';
 import { useCopy } from '../parts/copy-button.tsx';
 import { saveBytes } from '../parts/save-bytes.ts';
-import type { OutputLine } from './job-history.ts';
-import { canFold, outermostFolds } from './log-lines.ts';
+import { canFold, logText, type OutputLine, outermostFolds } from './log-lines.ts';
 
 const STREAMS = ['both', 'stdout', 'stderr'] as const;
 
@@ -81,13 +80,12 @@ interface SaveToolsProps {
 
 export function SaveTools({ job_id, lines, linked, frame }: SaveToolsProps) {
   const copy = useCopy();
-  const text = () => lines.map((line) => line.text).join('\n');
   const tools: readonly (readonly [name: string, use: () => unknown])[] = [
     ...(linked === null
       ? []
       : [['copy link', () => copy(addressOf(job_id, linked), `the link to line ${linked}`)] as const]),
-    ['copy', () => copy(text(), 'the output')],
-    ['save', () => saveBytes(new TextEncoder().encode(text()), 'output.txt')],
+    ['copy', () => copy(logText(lines), 'the output')],
+    ['save', () => saveBytes(new TextEncoder().encode(logText(lines)), 'output.txt')],
     ...(document.fullscreenEnabled ? [['full screen', () => fill(frame.current)] as const] : []),
   ];
   return tools.map(([name, use]) => (

@@ -2,7 +2,7 @@
 import { useMemo, useRef, useState } from 'react';
 import { amountOf } from '../words/amounts.ts';
 import type { HistorySnapshot } from './job-history.ts';
-import { placesOf } from './log-lines.ts';
+import { searchFor } from './log-lines.ts';
 import { LogPane } from './log-pane.tsx';
 import { LogSearch } from './log-search.tsx';
 import { FIRST_VIEW, type LogView, SaveTools, ViewTools } from './log-tools.tsx';
@@ -22,14 +22,14 @@ export function Output({ job_id, history, turned: [linked, link] }: OutputProps)
   const change = (part: Partial<LogView>) => setView({ ...view, ...part });
   const { shown, sought, isWrapped } = view;
   const lines = history.lines[shown];
-  const places = useMemo(() => placesOf(history.lines[shown], sought), [history, shown, sought]);
+  const search = useMemo(() => searchFor(sought), [lines, sought]);
   return (
     <div className="output" ref={frame}>
       <div className="output-tools">
         <ViewTools lines={lines} view={view} onChange={change} />
         <LogSearch
           sought={sought}
-          numbers={places.map((place) => lines[place]?.number ?? 0)}
+          numbers={search(lines)}
           current={linked}
           onSeek={(next) => change({ sought: next })}
           onTurn={(number) => {
@@ -46,7 +46,6 @@ export function Output({ job_id, history, turned: [linked, link] }: OutputProps)
         key={`${shown} ${isWrapped}`}
         history={history}
         lines={lines}
-        places={places}
         view={view}
         onFold={(folded) => change({ folded })}
         linked={linked}
