@@ -220,6 +220,8 @@ describe('the list of jobs', () => {
     await page.getByRole('button', { name: 'Label attempt 3: show all' }).waitFor();
     await page.getByRole('link', { name: job_id }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole('link', { name: job_id }).click();
+    await page.locator('.glance-code', { hasText: '# marks of course 7 \\u{202e}' }).waitFor();
   });
 
   test('has the jobs of the chosen time', async () => {

@@ -5,6 +5,7 @@
 export * from './build-options.ts';
 export * from './endpoints.ts';
 export * from './errors.ts';
+export * from './first-line.ts';
 export * from './isolation.ts';
 export * from './languages.ts';
 export * from './libraries.ts';

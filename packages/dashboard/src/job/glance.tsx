@@ -1,6 +1,6 @@
 /** What a job page answers first: what ran, how it ended, what held it, and whether it is signed. */
 import type { JobDetail } from '@vouchbox/client';
-import { printable } from '@vouchbox/protocol/vocabulary';
+import { firstLineOf, printable } from '@vouchbox/protocol/vocabulary';
 import type { ReactNode } from 'react';
 import { Labels } from '../jobs/labels.tsx';
 import { openFold } from '../parts/fold.tsx';
@@ -28,7 +28,7 @@ export function Glance({ job, history }: { readonly job: JobDetail; readonly his
   return (
     <div className="glance">
       <Part title="Ran" more={FOLDS.program}>
-        <code className="glance-code">{firstLineOf(job.requested_spec.code)}</code>
+        <code className="glance-code">{firstLineOf(job.requested_spec.code ?? '') ?? '—'}</code>
         <span className="small soft">
           {job.language}
           {job.runtime !== null && `, ${printable(job.runtime, 60)}`} · <Moment at={job.created_at} />
@@ -77,10 +77,4 @@ function Part({ title, more, children }: PartProps) {
       {children}
     </div>
   );
-}
-
-/** The first line of a program that has something in it. */
-function firstLineOf(code = ''): string {
-  const line = /\S.*/.exec(code)?.[0] ?? '—';
-  return printable(line.trimEnd(), 200);
 }

@@ -4,7 +4,7 @@
  */
 import { canonicalJson, GENESIS_HASH } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
-import { hasLibraries, inputsOf } from '@vouchbox/protocol/vocabulary';
+import { firstLineOf, hasLibraries, inputsOf } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
 import { lackOfRoom, nameBlob } from '../blobs/blobs.ts';
 import { reserveRoom } from '../blobs/large-outputs.ts';
@@ -27,7 +27,6 @@ import type { JobTable, StoreDatabase } from '../schema.ts';
 import { admitTools } from './admitted-tools.ts';
 import { madeBefore, recordBuild } from './builds.ts';
 import { claim } from './claims.ts';
-import { firstLineOf } from './first-line.ts';
 import { earlierGraded, gradingPlaces, recordGraded } from './graded.ts';
 import { executionText, jobSummary, startedEvent } from './jobs.ts';
 import { PAIR, peerOf } from './pairs.ts';

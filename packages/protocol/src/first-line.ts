@@ -1,5 +1,5 @@
-/** The line by which a person knows a program in a list. */
-import { printable } from '@vouchbox/protocol/vocabulary';
+/** The line by which a person knows a program. Spec § Other bodies 3a. */
+import { printable } from './printable.ts';
 
 /** Characters of the line, and how far it is looked for. */
 const charactersMax = 120;
