@@ -217,6 +217,28 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
+  test('says in each state of a job whether its signature is to come, and shows it when it comes late', async () => {
+    const { client } = rig().alpha;
+    const { job_id } = await client.submit({ language: 'bash', code: 'sleep 200', limits: { wall_seconds: 300 } });
+    await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+    const { page, troubles } = opened;
+    let isLate = true;
+    await page.route(`**/v1/jobs/${job_id}`, async (asked) => {
+      const response = await asked.fetch();
+      const json = (await response.json()) as { attestation: object };
+      const attestation = { ...json.attestation, available: false, key_id: null, result_sha256: null };
+      await asked.fulfill(isLate ? { response, json: { ...json, attestation } } : { response });
+    });
+    const fold = page.getByRole('region', { name: 'Attestation' });
+    await page.getByRole('button', { name: 'More: Attestation' }).click();
+    await fold.getByText('It is signed when it has ended.').waitFor();
+    await client.cancel(job_id);
+    await fold.getByText('not signed yet').waitFor();
+    isLate = false;
+    await fold.getByText('The record is whole').waitFor();
+    expect(troubles).toEqual([]);
+  });
+
   test("shows a result's place in the log and that no witness saw it, and saves the proof", async () => {
     const { job_id } = await rig().run({ language: 'python', code: "print('logged')" });
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });

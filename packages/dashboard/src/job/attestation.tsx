@@ -8,16 +8,14 @@ import { CanaryLine } from './canary-line.tsx';
 import { CheckReport } from './check-report.tsx';
 import { FOLDS } from './glance.tsx';
 import { PinKeys } from './pin-keys.tsx';
-import { signingWords } from './signing-words.ts';
 import { useCheck } from './use-check.ts';
 
 export function Attestation({ job }: { readonly job: JobDetail }) {
-  const { check, isPinned } = useCheck(job);
+  const { check, isPinned, signed } = useCheck(job);
   const { available, key_id, result_sha256 } = job.attestation;
-  const { word } = signingWords(job, { record: check.data, isError: check.isError, isPinned });
   const isBroken = check.data !== undefined && check.data.exitCode !== 0;
   return (
-    <Fold title={FOLDS.signed} brief={word} isUrgent={isBroken}>
+    <Fold title={FOLDS.signed} brief={signed.word} isUrgent={isBroken}>
       {available ? (
         <>
           <p className="digest">
@@ -28,13 +26,13 @@ export function Attestation({ job }: { readonly job: JobDetail }) {
           <Verdict check={check} isPinned={isPinned} />
         </>
       ) : (
-        <p className="soft">There is no signature yet. A service that does not sign never has one.</p>
+        <p className="soft">{signed.sentence}</p>
       )}
     </Fold>
   );
 }
 
-function Verdict({ check, isPinned }: ReturnType<typeof useCheck>) {
+function Verdict({ check, isPinned }: Pick<ReturnType<typeof useCheck>, 'check' | 'isPinned'>) {
   if (check.isError) return <Failure error={check.error} />;
   if (check.data === undefined) return <p role="status">{isPinned ? 'Checking…' : 'Checking the record…'}</p>;
   if (isPinned || check.data.exitCode !== 0) return <CheckReport report={check.data} />;

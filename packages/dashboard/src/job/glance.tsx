@@ -10,7 +10,6 @@ import { endWords } from '../words/end-words.ts';
 import { heldWords } from '../words/posture-words.ts';
 import { ConnectionState } from './connection-state.tsx';
 import type { HistorySnapshot } from './job-history.ts';
-import { signingWords } from './signing-words.ts';
 import { useCheck } from './use-check.ts';
 
 /** The titles of the folds that a button elsewhere opens. */
@@ -22,9 +21,8 @@ export const FOLDS = {
 } as const;
 
 export function Glance({ job, history }: { readonly job: JobDetail; readonly history: HistorySnapshot }) {
-  const { check, isPinned } = useCheck(job);
+  const { signed } = useCheck(job);
   const held = heldWords(job);
-  const signed = signingWords(job, { record: check.data, isError: check.isError, isPinned });
   return (
     <div className="glance">
       <Part title="Ran" more={FOLDS.program}>

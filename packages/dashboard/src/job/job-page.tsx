@@ -21,7 +21,9 @@ import { OpenCalls } from './open-calls.tsx';
 import { Output } from './output.tsx';
 import { Program } from './program.tsx';
 import { Receipt } from './receipt.tsx';
+import { recheckMilliseconds } from './signing-words.ts';
 import { Timeline } from './timeline.tsx';
+import { useSigns } from './use-check.ts';
 import { useJobHistory } from './use-job-history.ts';
 import { useLinkedLine } from './use-linked-line.ts';
 import { Violations } from './violations.tsx';
@@ -51,6 +53,7 @@ export function JobPage({ job_id }: { readonly job_id: string }) {
  */
 function useDetail(job_id: string, history: HistorySnapshot) {
   const { client, isLive } = useCaller();
+  const signs = useSigns();
   const steps = history.events.filter(({ kind }) => !BESIDE_STEPS.has(kind)).length;
   return useQuery({
     queryKey: ['job', job_id, steps],
@@ -58,9 +61,7 @@ function useDetail(job_id: string, history: HistorySnapshot) {
     enabled: isLive,
     placeholderData: keepPreviousData,
     refetchInterval: ({ state: { data, dataUpdateCount } }) =>
-      data !== undefined && isTerminal(data.status) && !data.attestation.available && dataUpdateCount < signingTries
-        ? signingMilliseconds
-        : false,
+      recheckMilliseconds(data, { signs, asked: dataUpdateCount }),
   });
 }
 
@@ -72,9 +73,6 @@ const BESIDE_STEPS: ReadonlySet<string> = new Set([
   'tool_call',
   'tool_result',
 ]);
-/** How often, and after how many milliseconds each, the page asks whether the attestation is there. */
-const signingTries = 20;
-const signingMilliseconds = 700;
 
 function JobParts({ job, history }: { readonly job: JobDetail; readonly history: HistorySnapshot }) {
   const { whoami } = useCaller();
@@ -105,7 +103,7 @@ function JobParts({ job, history }: { readonly job: JobDetail; readonly history:
           <Resources job={job} />
           <Limits job={job} />
         </Fold>
-        {hasEnded && <Attestation job={job} />}
+        <Attestation job={job} />
         {attestation.available && <LogEntry job_id={job_id} />}
         <HandOn job={job} />
         {receipt !== undefined && <Receipt receipt={receipt} />}

@@ -1,4 +1,4 @@
-/** Whether a job is signed and by whom, in a few words. */
+/** Whether a job is signed and by whom, in a few words, and when a page asks again for a signature that is late. */
 import type { JobDetail } from '@vouchbox/client';
 import { isTerminal, printable } from '@vouchbox/protocol/vocabulary';
 import type { Tone } from '../parts/notice.tsx';
@@ -16,16 +16,37 @@ interface Checked {
   /** Whether the check itself failed. */
   readonly isError: boolean;
   readonly isPinned: boolean;
+  /** Whether the service signs at all; true while that is not known. */
+  readonly signs: boolean;
 }
 
 /** Characters of a key id that are shown where there is little room: `sha256:` and twelve digits. */
 const keyCharacters = 19;
 
-export function signingWords({ status, attestation }: JobDetail, { record, isError, isPinned }: Checked): SigningWords {
+/** Milliseconds between the first two questions, and between two at most. */
+const firstMilliseconds = 700;
+const lastMilliseconds = 60_000;
+
+/** Milliseconds until the detail, which was asked for so often, is asked for again; false if no signature is to come. */
+export function recheckMilliseconds(
+  job: JobDetail | undefined,
+  { signs, asked }: { readonly signs: boolean; readonly asked: number },
+): number | false {
+  const isAwaited = signs && job !== undefined && isTerminal(job.status) && !job.attestation.available;
+  return isAwaited && Math.min(firstMilliseconds * 2 ** (asked - 1), lastMilliseconds);
+}
+
+export function signingWords(
+  { status, attestation }: JobDetail,
+  { record, isError, isPinned, signs }: Checked,
+): SigningWords {
   const by = `by ${printable(attestation.key_id ?? '').slice(0, keyCharacters)}…`;
-  if (!isTerminal(status)) return { tone: 'quiet', word: 'not yet', sentence: 'It is signed when it has ended.' };
-  if (!attestation.available)
-    return { tone: 'quiet', word: 'not signed', sentence: 'A service that does not sign never signs it.' };
+  if (!attestation.available) {
+    if (!signs) return { tone: 'quiet', word: 'not signed', sentence: 'This service does not sign.' };
+    return isTerminal(status)
+      ? { tone: 'quiet', word: 'not signed yet', sentence: 'The signature follows the end, mostly at once.' }
+      : { tone: 'quiet', word: 'not yet', sentence: 'It is signed when it has ended.' };
+  }
   if (isError) return { tone: 'warn', word: 'signed, not checked', sentence: `${by}; the check could not be made` };
   if (record === undefined) return { tone: 'quiet', word: 'checking…', sentence: by };
   if (record.exitCode !== 0) {

@@ -3,9 +3,18 @@ import { useQuery } from '@tanstack/react-query';
 import type { JobDetail } from '@vouchbox/client';
 import { usePinnedKeys } from '../session/pinned-keys.ts';
 import { useCaller } from '../session/session.ts';
+import { useCapabilities } from '../session/use-capabilities.ts';
 import { checkJob } from './check/check-job.ts';
+import { signingWords } from './signing-words.ts';
 
-export function useCheck({ job_id, attestation }: JobDetail) {
+/** Whether the service signs; true while that is not known. */
+export function useSigns(): boolean {
+  return useQuery(useCapabilities()).data?.signer !== null;
+}
+
+export function useCheck(job: JobDetail) {
+  const { job_id, attestation } = job;
+  const signs = useSigns();
   const { client, whoami, isLive } = useCaller();
   const pinned = usePinnedKeys();
   const { tenant } = whoami;
@@ -15,5 +24,7 @@ export function useCheck({ job_id, attestation }: JobDetail) {
     enabled: isLive && attestation.available,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  return { check, isPinned: pinned.length > 0 };
+  const isPinned = pinned.length > 0;
+  const signed = signingWords(job, { record: check.data, isError: check.isError, isPinned, signs });
+  return { check, isPinned, signed };
 }
