@@ -207,7 +207,13 @@ describe('the dashboard', () => {
     const { public_key_pem } = await rig().alpha.client.publicKey();
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
     const { page, troubles } = opened;
+    await page.route('**/canary', async (asked) =>
+      asked.fulfill({ response: await asked.fetch({ url: asked.request().url().replace('canary', 'attestation') }) }),
+    );
     await openFold(page, 'Attestation');
+    const { finished_at } = await rig().alpha.client.detail(job_id);
+    const ended = page.getByText(/^Its canary, which ended at/).locator('time');
+    expect(await ended.getAttribute('datetime')).toBe(finished_at);
     await page.getByText('The record is whole').waitFor();
     await page.getByLabel('Public key to pin').fill(public_key_pem);
     const started = page.waitForEvent('worker');
