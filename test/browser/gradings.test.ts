@@ -98,8 +98,11 @@ test('a grading that runs shows which tests have run, and can be cancelled', asy
   const limits = { wall_seconds: 300 };
   const programs = [{ name: 'slow', language: 'python', code }, DOUBLE];
   const { grading_id } = await client.submitGrading({ programs, tests, limits });
-  await using opened = await openDashboard(browser, { url: rig().service.url, view: `/gradings/${grading_id}` });
+  await using opened = await openDashboard(browser, { url: rig().service.url, view: '/gradings' });
   const { page, troubles } = opened;
+  // The first answer is cut off on its way.
+  await page.route('**/events?*', (asked) => asked.fulfill({ body: '{"items":[' }), { times: 1 });
+  await page.getByRole('link', { name: grading_id }).click();
   await page.getByText('slow', { exact: true }).click();
   await page.getByRole('row', { name: 'sleeps 0' }).getByText('exited').waitFor();
   expect(await page.getByRole('row', { name: 'sleeps 200' }).count()).toBe(0);
@@ -108,6 +111,22 @@ test('a grading that runs shows which tests have run, and can be cancelled', asy
   expect((await client.grading(grading_id)).status).toBe('cancelled');
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(troubles).toEqual([]);
+});
+
+test('a grading whose events the service refuses says so', async () => {
+  const { client } = rig().alpha;
+  const { grading_id } = await client.submitGrading({
+    programs: [{ language: 'bash', code: 'sleep 200' }],
+    tests: TESTS,
+  });
+  await using opened = await openDashboard(browser, { url: rig().service.url, view: '/gradings' });
+  const { page } = opened;
+  const error = { code: 'insufficient_scope', message: 'No.', request_id: 'request-7', retryable: false };
+  await page.route('**/events?*', (asked) => asked.fulfill({ status: 403, json: { error } }));
+  await page.getByRole('link', { name: grading_id }).click();
+  await page.getByText('request-7', { exact: true }).waitFor();
+  await client.cancelGrading(grading_id);
+  await client.waitForGrading(grading_id);
 });
 
 test('a grading of another tenant is not found', async () => {

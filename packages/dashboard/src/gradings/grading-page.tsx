@@ -29,7 +29,7 @@ export function GradingPage({ grading_id }: { readonly grading_id: string }) {
     refetchInterval: ({ state: { data } }) => (data?.finished_at === null ? againMilliseconds : false),
   });
   const isPart = grading?.graded.some(({ status }) => status !== 'judged') ?? false;
-  const ended = useEndedTests(grading_id, isPart);
+  const [ended, refusal] = useEndedTests(grading_id, isPart);
   const name = printable(grading_id, 60);
   return (
     <Page
@@ -38,6 +38,7 @@ export function GradingPage({ grading_id }: { readonly grading_id: string }) {
       actions={grading?.finished_at === null && <Cancel grading_id={grading_id} />}
     >
       {error !== null && <Failure error={error} />}
+      {refusal !== null && error === null && <Failure error={refusal} />}
       {grading && <Summary grading={grading} />}
       {grading?.graded.map((program, index) => (
         // A program is known by its place alone.

@@ -1,6 +1,7 @@
 /** The runs of tests that have ended so far, while a view shows their grading. */
 import type { GradingEvent, ServiceClient } from '@vouchbox/client';
 import { useEffect, useState } from 'react';
+import { keepFollowing } from '../job/keep-following.ts';
 import { noticeRefusal, useCaller } from '../session/session.ts';
 
 export interface EndedTest {
@@ -15,20 +16,25 @@ export type EndedTests = ReadonlyMap<number, ReadonlyMap<string, EndedTest>>;
 /** Milliseconds between two updates of the view. */
 const tellMilliseconds = 250;
 
-/** @param isWanted whether the runs are shown: those of a judged program are read from its verdict */
-export function useEndedTests(grading_id: string, isWanted: boolean): EndedTests {
+/**
+ * The ended tests, and why the service refused to tell of more; null if it did not.
+ * @param isWanted whether the runs are shown: those of a judged program are read from its verdict
+ */
+export function useEndedTests(grading_id: string, isWanted: boolean): readonly [EndedTests, refusal: unknown] {
   const { client, isLive } = useCaller();
   const [ended, setEnded] = useState<EndedTests>(new Map());
+  const [refusal, setRefusal] = useState<unknown>(null);
   useEffect(() => {
     if (!isLive || !isWanted) return;
     const abort = new AbortController();
+    setRefusal(null);
     follow(client, grading_id, { signal: abort.signal, tell: setEnded }).catch((error: unknown) => {
-      // Leaving the view is not a failure.
-      if (!abort.signal.aborted) noticeRefusal(error);
+      noticeRefusal(error);
+      setRefusal(error);
     });
     return () => abort.abort();
   }, [client, isLive, grading_id, isWanted]);
-  return ended;
+  return [ended, refusal];
 }
 
 interface Listener {
@@ -39,19 +45,25 @@ interface Listener {
 async function follow(client: ServiceClient, grading_id: string, { signal, tell }: Listener): Promise<void> {
   const ended = new Map<number, Map<string, EndedTest>>();
   let isTelling = false;
-  for await (const event of client.gradingEvents(grading_id, { signal })) {
+  let after = 0;
+  const add = (event: GradingEvent) => {
+    after = event.seq;
     const test = testOf(event);
-    if (test === null) continue;
+    if (test === null) return;
     const { program = 0 } = event.data;
     // A test that is run again counts once, by its last run.
     ended.set(program, (ended.get(program) ?? new Map<string, EndedTest>()).set(test.name, test));
-    if (isTelling) continue;
+    if (isTelling) return;
     isTelling = true;
     setTimeout(() => {
       isTelling = false;
       if (!signal.aborted) tell(new Map(ended));
     }, tellMilliseconds);
-  }
+  };
+  const tryOnce = async (tried: AbortSignal) => {
+    for await (const event of client.gradingEvents(grading_id, { after, signal: tried })) add(event);
+  };
+  await keepFollowing(tryOnce, { signal });
 }
 
 /** The test that ran; null for an event that is not about a run of a test. */

@@ -2,16 +2,9 @@
  * The history of one job so far. Thousands of events may come together: they are collected, and the views are told at
  * most once a frame.
  */
-import {
-  type FollowState,
-  type JobEvent,
-  type KnownEvent,
-  type OutputRecord,
-  type ServiceClient,
-  ServiceFailure,
-  type StreamName,
-} from '@vouchbox/client';
+import type { FollowState, JobEvent, KnownEvent, OutputRecord, ServiceClient, StreamName } from '@vouchbox/client';
 import { colourAfter } from './colours.ts';
+import { keepFollowing } from './keep-following.ts';
 import { indentOf, type OutputLine } from './log-lines.ts';
 
 /** An event other than output. It may be of a kind that a newer service added. */
@@ -33,8 +26,6 @@ export interface HistorySnapshot {
   readonly isFinished: boolean;
 }
 
-/** Milliseconds between two tries once the client has given up. */
-const tryAgainMilliseconds = 2000;
 /** Milliseconds between two updates of the views where there are no frames, as in a hidden page. */
 const hiddenMilliseconds = 250;
 
@@ -65,40 +56,34 @@ export class JobHistory {
   readonly snapshot = (): HistorySnapshot => this.#snapshot;
 
   /**
-   * Follows the job until its history is over or the signal aborts. It connects again for as long as that takes, and ends if the
-   * service refuses. The client returns only at the end of a history, which may be one without `finished`: a request for more
-   * would bring nothing, or the same again, as fast as the service answers.
+   * Follows the job until its history is over or the signal aborts. It connects again for as long as that takes.
+   * @throws ServiceFailure if the service refuses
    */
   async follow(client: ServiceClient, signal: AbortSignal): Promise<void> {
     this.#error = null;
-    while (!this.#isFinished && !signal.aborted) {
-      const connectivity = watchConnectivity(() => this.#become('offline'));
-      try {
-        await this.#followOnce(client, AbortSignal.any([signal, connectivity.cameBack]));
-        this.#isFinished = true;
-        this.#become('closed');
-      } catch (error) {
-        if (signal.aborted) return;
-        if (error instanceof ServiceFailure && !error.retryable) {
-          this.#error = error;
-          this.#become('closed');
-          throw error;
-        }
-        this.#become(navigator.onLine ? 'reconnecting' : 'offline');
-        await pause(AbortSignal.any([signal, connectivity.cameBack]));
-      } finally {
-        connectivity.stop();
-      }
+    const onState = (state: HistoryState) => this.#become(state);
+    try {
+      await keepFollowing((tried) => this.#followOnce(client, tried), { signal, onState });
+    } catch (error) {
+      this.#error = error;
+      this.#become('closed');
+      throw error;
     }
   }
 
-  /** One try. Between two tries the state is `reconnecting`: the end of one and the start of the next are not shown. */
+  /**
+   * One try. Between two tries the state is `reconnecting`: the end of one and the start of the next are not shown. The client
+   * returns only at the end of a history, which may be one without `finished`: a request for more would bring nothing, or the same
+   * again, as fast as the service answers.
+   */
   async #followOnce(client: ServiceClient, signal: AbortSignal): Promise<void> {
     const onState = (state: FollowState) => {
       if (!navigator.onLine) this.#become('offline');
       else if (state === 'live' || state === 'reconnecting') this.#become(state);
     };
     for await (const event of client.follow(this.job_id, { after: this.#last, signal, onState })) this.#add(event);
+    this.#isFinished = true;
+    this.#become('closed');
   }
 
   #add(event: JobEvent): void {
@@ -157,25 +142,4 @@ export class JobHistory {
       isFinished: this.#isFinished,
     };
   }
-}
-
-/**
- * Tells when the browser goes offline, and when it is back. A connection may stay open and receive nothing, so a client that was
- * connected connects again.
- */
-function watchConnectivity(onOffline: () => void): { readonly cameBack: AbortSignal; readonly stop: () => void } {
-  const back = new AbortController();
-  const stopped = new AbortController();
-  window.addEventListener('offline', onOffline, { signal: stopped.signal });
-  window.addEventListener('online', () => back.abort(), { signal: stopped.signal });
-  return { cameBack: back.signal, stop: () => stopped.abort() };
-}
-
-/** Waits for a while, or until the signal aborts. */
-function pause(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) return Promise.resolve();
-  const timer = setTimeout(resolve, tryAgainMilliseconds);
-  signal.addEventListener('abort', () => resolve());
-  return promise.finally(() => clearTimeout(timer));
 }

@@ -1,0 +1,57 @@
+/** Follows what grows at the service, such as the events of a job, through lost connections and while the browser is offline. */
+import { ServiceFailure } from '@vouchbox/client';
+
+/** Milliseconds between two tries once the client has given up. */
+const tryAgainMilliseconds = 2000;
+
+interface Following {
+  readonly signal: AbortSignal;
+  readonly onState?: (state: 'offline' | 'reconnecting') => void;
+}
+
+/**
+ * Tries until one try comes to the end, or until the signal aborts, which is no failure. Each try goes on where the one before
+ * it ended.
+ * @throws ServiceFailure if the service refuses a try, and a later one would not help
+ */
+export async function keepFollowing(
+  tryOnce: (signal: AbortSignal) => Promise<void>,
+  { signal, onState }: Following,
+): Promise<void> {
+  while (!signal.aborted) {
+    const connectivity = watchConnectivity(() => onState?.('offline'));
+    const ended = AbortSignal.any([signal, connectivity.cameBack]);
+    try {
+      await tryOnce(ended);
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof ServiceFailure && !error.retryable) throw error;
+      onState?.(navigator.onLine ? 'reconnecting' : 'offline');
+      await pause(ended);
+    } finally {
+      connectivity.stop();
+    }
+  }
+}
+
+/**
+ * Tells when the browser goes offline, and when it is back. A connection may stay open and receive nothing, so a client that was
+ * connected connects again.
+ */
+function watchConnectivity(onOffline: () => void): { readonly cameBack: AbortSignal; readonly stop: () => void } {
+  const back = new AbortController();
+  const stopped = new AbortController();
+  window.addEventListener('offline', onOffline, { signal: stopped.signal });
+  window.addEventListener('online', () => back.abort(), { signal: stopped.signal });
+  return { cameBack: back.signal, stop: () => stopped.abort() };
+}
+
+/** Waits for a while, or until the signal aborts. */
+function pause(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) return Promise.resolve();
+  const timer = setTimeout(resolve, tryAgainMilliseconds);
+  signal.addEventListener('abort', () => resolve());
+  return promise.finally(() => clearTimeout(timer));
+}
