@@ -46,22 +46,21 @@ async function follow(client: ServiceClient, grading_id: string, { signal, tell 
   const ended = new Map<number, Map<string, EndedTest>>();
   let isTelling = false;
   let after = 0;
-  const add = (event: GradingEvent) => {
-    after = event.seq;
-    const test = testOf(event);
-    if (test === null) return;
-    const { program = 0 } = event.data;
-    // A test that is run again counts once, by its last run.
-    ended.set(program, (ended.get(program) ?? new Map<string, EndedTest>()).set(test.name, test));
-    if (isTelling) return;
-    isTelling = true;
-    setTimeout(() => {
-      isTelling = false;
-      if (!signal.aborted) tell(new Map(ended));
-    }, tellMilliseconds);
-  };
   const tryOnce = async (tried: AbortSignal) => {
-    for await (const event of client.gradingEvents(grading_id, { after, signal: tried })) add(event);
+    for await (const event of client.gradingEvents(grading_id, { after, signal: tried })) {
+      after = event.seq;
+      const test = testOf(event);
+      if (test === null) continue;
+      const { program = 0 } = event.data;
+      // A test that is run again counts once, by its last run.
+      ended.set(program, (ended.get(program) ?? new Map<string, EndedTest>()).set(test.name, test));
+      if (isTelling) continue;
+      isTelling = true;
+      setTimeout(() => {
+        isTelling = false;
+        if (!signal.aborted) tell(new Map(ended));
+      }, tellMilliseconds);
+    }
   };
   await keepFollowing(tryOnce, { signal });
 }

@@ -9,6 +9,7 @@ import {
   readPredicate,
 } from '@vouchbox/evidence';
 import { printable } from '@vouchbox/protocol/vocabulary';
+import type { ReactNode } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { useCaller } from '../session/session.ts';
@@ -24,11 +25,7 @@ export function CanaryLine({ job_id }: { readonly job_id: string }) {
   });
   if (canary.isError && !isMissing(canary.error)) return <Failure error={canary.error} />;
   if (canary.isPending) return null;
-  return (
-    <p className="small soft">
-      <Words canary={canary.data ?? null} />
-    </p>
-  );
+  return <p className="small soft">{wordsOf(canary.data ?? null)}</p>;
 }
 
 function isMissing(error: unknown): boolean {
@@ -42,17 +39,15 @@ function predicateIn(envelope: Uint8Array): ExecutionPredicate | null {
   return read?.kind === 'predicate' ? read.predicate : null;
 }
 
-function Words({ canary }: { readonly canary: ExecutionPredicate | null }) {
+function wordsOf(canary: ExecutionPredicate | null): ReactNode {
   if (canary === null) return 'It names no canary: none had ended in such a cell before it.';
   const { tries, problem } = canaryFindings(canary);
-  const when = <Moment at={printable(canary.finishedAt)} />;
-  return problem === null ? (
+  return (
     <>
-      Its canary, which ended at {when} in another cell of this kind, was refused all {tries.length} tries.
-    </>
-  ) : (
-    <>
-      Its canary, which ended at {when}, found a hole: {printable(problem)}.
+      Its canary, which ended at <Moment at={printable(canary.finishedAt)} />
+      {problem === null
+        ? ` in another cell of this kind, was refused all ${tries.length} tries.`
+        : `, found a hole: ${printable(problem)}.`}
     </>
   );
 }

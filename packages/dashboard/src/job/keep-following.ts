@@ -19,32 +19,23 @@ export async function keepFollowing(
   { signal, onState }: Following,
 ): Promise<void> {
   while (!signal.aborted) {
-    const connectivity = watchConnectivity(() => onState?.('offline'));
-    const ended = AbortSignal.any([signal, connectivity.cameBack]);
+    const [back, stopped] = [new AbortController(), new AbortController()];
+    window.addEventListener('offline', () => onState?.('offline'), { signal: stopped.signal });
+    // A connection may stay open and receive nothing: it is made again.
+    window.addEventListener('online', () => back.abort(), { signal: stopped.signal });
+    const tried = AbortSignal.any([signal, back.signal]);
     try {
-      await tryOnce(ended);
+      await tryOnce(tried);
       return;
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ServiceFailure && !error.retryable) throw error;
       onState?.(navigator.onLine ? 'reconnecting' : 'offline');
-      await pause(ended);
+      await pause(tried);
     } finally {
-      connectivity.stop();
+      stopped.abort();
     }
   }
-}
-
-/**
- * Tells when the browser goes offline, and when it is back. A connection may stay open and receive nothing, so a client that was
- * connected connects again.
- */
-function watchConnectivity(onOffline: () => void): { readonly cameBack: AbortSignal; readonly stop: () => void } {
-  const back = new AbortController();
-  const stopped = new AbortController();
-  window.addEventListener('offline', onOffline, { signal: stopped.signal });
-  window.addEventListener('online', () => back.abort(), { signal: stopped.signal });
-  return { cameBack: back.signal, stop: () => stopped.abort() };
 }
 
 /** Waits for a while, or until the signal aborts. */

@@ -65,7 +65,9 @@ export function LogPane({ history, lines, view, onFold, linked, onLink }: LogPan
         {rows.getVirtualItems().map(({ index, start, key }) => {
           const at = shown?.[index] ?? index;
           const line = lines[at];
-          const piece = shown === null ? 0 : pieceOf(shown, index);
+          // How many rows before this one show the same line.
+          let piece = 0;
+          while (shown?.[index - piece - 1] === at) piece++;
           const isFound = line !== undefined && hasText(rowIn(line.text, piece)[1], sought);
           return (
             line && (
@@ -73,7 +75,8 @@ export function LogPane({ history, lines, view, onFold, linked, onLink }: LogPan
                 key={key}
                 ref={isWrapped ? rows.measureElement : undefined}
                 data-index={index}
-                className={classesOf({ isWrapped, isFound, isLinked: line.number === linked, isContinued: piece > 0 })}
+                className={classesOf(isWrapped, isFound, line.number === linked)}
+                data-piece={piece}
                 data-stream={line.stream}
                 style={{ translate: `0 ${start}px` }}
               >
@@ -123,23 +126,8 @@ function rowOf(lines: readonly OutputLine[], rows: readonly number[] | null, num
   return found < 0 ? first : found;
 }
 
-/** How many rows before this one show the same line. */
-function pieceOf(rows: readonly number[], row: number): number {
-  let first = row;
-  while (rows[first - 1] === rows[row]) first--;
-  return row - first;
-}
-
-interface RowLooks {
-  readonly isWrapped: boolean;
-  readonly isFound: boolean;
-  readonly isLinked: boolean;
-  readonly isContinued: boolean;
-}
-
-function classesOf({ isWrapped, isFound, isLinked, isContinued }: RowLooks): string {
-  const long = `${isWrapped ? ' is-wrapped' : ''}${isContinued ? ' is-continued' : ''}`;
-  return `output-line${long}${isFound ? ' is-found' : ''}${isLinked ? ' is-linked' : ''}`;
+function classesOf(isWrapped: boolean, isFound: boolean, isLinked: boolean): string {
+  return `output-line${isWrapped ? ' is-wrapped' : ''}${isFound ? ' is-found' : ''}${isLinked ? ' is-linked' : ''}`;
 }
 
 interface LineHeadProps {

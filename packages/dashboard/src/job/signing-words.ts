@@ -32,14 +32,12 @@ export function recheckMilliseconds(
   job: JobDetail | undefined,
   { signs, asked }: { readonly signs: boolean; readonly asked: number },
 ): number | false {
-  const isAwaited = signs && job !== undefined && isTerminal(job.status) && !job.attestation.available;
-  return isAwaited && Math.min(firstMilliseconds * 2 ** (asked - 1), lastMilliseconds);
+  const isAwaited = job !== undefined && isTerminal(job.status) && !job.attestation.available;
+  return signs && isAwaited && Math.min(firstMilliseconds * 2 ** (asked - 1), lastMilliseconds);
 }
 
-export function signingWords(
-  { status, attestation }: JobDetail,
-  { record, isError, isPinned, signs }: Checked,
-): SigningWords {
+export function signingWords({ status, attestation }: JobDetail, checked: Checked): SigningWords {
+  const { record, isError, isPinned, signs } = checked;
   const by = `by ${printable(attestation.key_id ?? '').slice(0, keyCharacters)}…`;
   if (!attestation.available) {
     if (!signs) return { tone: 'quiet', word: 'not signed', sentence: 'This service does not sign.' };
