@@ -37,11 +37,12 @@ describe('the log of a job', () => {
     await using opened = await open(`/jobs/${job_id}#L400`);
     const { page, troubles } = opened;
     await page.getByText('line 400', { exact: true }).waitFor();
-    expect(await lineOf(page, 400).getAttribute('class')).toContain('is-linked');
+    expect(await lineOf(page, 400).getAttribute('class')).toContain('is-addressed');
     expect(await page.getByText('line 1000', { exact: true }).count()).toBe(0);
     await page.getByLabel('Line 402', { exact: true }).click();
     expect(new URL(page.url()).hash).toBe('#L402');
-    expect(await lineOf(page, 402).getAttribute('class')).toContain('is-linked');
+    expect(await lineOf(page, 402).getAttribute('class')).toContain('is-addressed');
+    await page.getByRole('button', { name: 'copy line address' }).waitFor();
     expect(troubles).toEqual([]);
   });
 

@@ -39,7 +39,7 @@ function Verdict({ check, isPinned }: Pick<ReturnType<typeof useCheck>, 'check' 
   return (
     <Notice tone="quiet">
       <p>
-        The record is whole: {amountOf(check.data.eventCount, 'link')} of the chain and the receipt were recomputed
+        The record is whole: {amountOf(check.data.eventCount, 'ring')} of the chain and the receipt were recomputed
         here. Who made it is not known until you pin a key.
       </p>
     </Notice>

@@ -1,4 +1,4 @@
-/** The chain of a job's events: each link names the one before it. Long chains are shown at both ends. */
+/** The chain of a job's events: each ring names the one before it. Long chains are shown at both ends. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { amountOf } from '../words/amounts.ts';
 import type { CheckedRecord } from './check/check-record.ts';
@@ -6,14 +6,14 @@ import type { CheckedRecord } from './check/check-record.ts';
 const digestCharacters = 12;
 
 export function Chain({ record }: { readonly record: CheckedRecord }) {
-  const { eventCount, firstBadSeq, links } = record;
+  const { eventCount, firstBadSeq, rings } = record;
   return (
     <ol className="chain" aria-label={`Chain of ${amountOf(eventCount, 'event')}`}>
-      {links.map(({ seq, kind, event_hash }, index) => {
+      {rings.map(({ seq, kind, event_hash }, index) => {
         const isBad = firstBadSeq !== null && seq >= firstBadSeq;
-        const gap = seq - (links[index - 1]?.seq ?? 0) - 1;
+        const gap = seq - (rings[index - 1]?.seq ?? 0) - 1;
         return (
-          <li key={seq} className={isBad ? 'chain-link is-bad' : 'chain-link'}>
+          <li key={seq} className={isBad ? 'chain-ring is-bad' : 'chain-ring'}>
             {gap > 0 && <span className="chain-gap soft small">{gap} more</span>}
             <span className="chain-box">
               <strong>{seq}</strong> {printable(kind, 30)}

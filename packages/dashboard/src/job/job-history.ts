@@ -17,9 +17,8 @@ export interface HistorySnapshot {
   readonly state: HistoryState;
   /** Why following ended before the job did; null if it did not. */
   readonly error: unknown;
-  /** Lines by stream, and all in the order in which they came. The arrays grow: `lineCount` says how far. */
+  /** Lines by stream, and all in the order in which they came. The arrays grow. */
   readonly lines: Readonly<Record<StreamName | 'both', readonly OutputLine[]>>;
-  readonly lineCount: number;
   /** Everything but output. */
   readonly events: readonly StepEvent[];
   /** Whether the whole history was read. */
@@ -137,7 +136,6 @@ export class JobHistory {
       state: this.#state,
       error: this.#error,
       lines: this.#lines,
-      lineCount: this.#lines.both.length,
       events: this.#events.length === before?.events.length ? before.events : this.#events.slice(),
       isFinished: this.#isFinished,
     };

@@ -25,7 +25,7 @@ import { recheckMilliseconds } from './signing-words.ts';
 import { Timeline } from './timeline.tsx';
 import { useSigns } from './use-check.ts';
 import { useJobHistory } from './use-job-history.ts';
-import { useLinkedLine } from './use-linked-line.ts';
+import { useLineAddress } from './use-line-address.ts';
 import { Violations } from './violations.tsx';
 import './job.css';
 
@@ -76,7 +76,7 @@ const BESIDE_STEPS: ReadonlySet<string> = new Set([
 
 function JobParts({ job, history }: { readonly job: JobDetail; readonly history: HistorySnapshot }) {
   const { whoami } = useCaller();
-  const turned = useLinkedLine();
+  const turned = useLineAddress();
   const { job_id, requested_spec, receipt, attestation } = job;
   const hasEnded = isTerminal(job.status);
   const answerers = requested_spec.tools?.answered_by ?? [];

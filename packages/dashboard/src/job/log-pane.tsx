@@ -31,11 +31,11 @@ interface LogPaneProps {
   readonly view: LogView;
   readonly onFold: (folded: ReadonlySet<number>) => void;
   /** The number of the line that the address names. */
-  readonly linked: number | null;
-  readonly onLink: (number: number) => void;
+  readonly addressed: number | null;
+  readonly onTurn: (number: number) => void;
 }
 
-export function LogPane({ history, lines, view, onFold, linked, onLink }: LogPaneProps) {
+export function LogPane({ history, lines, view, onFold, addressed, onTurn }: LogPaneProps) {
   const { sought, isWrapped, isTimed, folded } = view;
   const pane = useRef<HTMLDivElement>(null);
   const shown = useMemo(() => rowsOf(lines, folded), [history, lines, folded]);
@@ -46,8 +46,8 @@ export function LogPane({ history, lines, view, onFold, linked, onLink }: LogPan
     overscan: linesAround,
   });
   const pixels = rows.getTotalSize();
-  const { noteEnd, leaveEnd } = useFollowing(pane, pixels, linked === null);
-  const place = linked === null ? -1 : rowOf(lines, shown, linked, sought);
+  const { noteEnd, leaveEnd } = useFollowing(pane, pixels, addressed === null);
+  const place = addressed === null ? -1 : rowOf(lines, shown, addressed, sought);
   useEffect(() => {
     if (place < 0) return;
     leaveEnd();
@@ -75,12 +75,12 @@ export function LogPane({ history, lines, view, onFold, linked, onLink }: LogPan
                 key={key}
                 ref={isWrapped ? rows.measureElement : undefined}
                 data-index={index}
-                className={classesOf(isWrapped, isFound, line.number === linked)}
+                className={classesOf(isWrapped, isFound, line.number === addressed)}
                 data-piece={piece}
                 data-stream={line.stream}
                 style={{ translate: `0 ${start}px` }}
               >
-                <LineHead line={line} isTimed={isTimed} onLink={onLink}>
+                <LineHead line={line} isTimed={isTimed} onTurn={onTurn}>
                   {canFold(lines, at) && <FoldButton number={line.number} folded={folded} onFold={onFold} />}
                 </LineHead>
                 <span className="output-text">
@@ -126,19 +126,19 @@ function rowOf(lines: readonly OutputLine[], rows: readonly number[] | null, num
   return found < 0 ? first : found;
 }
 
-function classesOf(isWrapped: boolean, isFound: boolean, isLinked: boolean): string {
-  return `output-line${isWrapped ? ' is-wrapped' : ''}${isFound ? ' is-found' : ''}${isLinked ? ' is-linked' : ''}`;
+function classesOf(isWrapped: boolean, isFound: boolean, isAddressed: boolean): string {
+  return `output-line${isWrapped ? ' is-wrapped' : ''}${isFound ? ' is-found' : ''}${isAddressed ? ' is-addressed' : ''}`;
 }
 
 interface LineHeadProps {
   readonly line: OutputLine;
   readonly isTimed: boolean;
-  readonly onLink: (number: number) => void;
+  readonly onTurn: (number: number) => void;
   readonly children: ReactNode;
 }
 
-/** The number of a line, as a link to it, and when it came. The Tab key skips these links: there may be thousands. */
-function LineHead({ line: { number, at }, isTimed, onLink, children }: LineHeadProps) {
+/** The number of a line, with its address, and when it came. The Tab key skips these numbers: there may be thousands. */
+function LineHead({ line: { number, at }, isTimed, onTurn, children }: LineHeadProps) {
   return (
     <span className="output-head">
       <a
@@ -148,7 +148,7 @@ function LineHead({ line: { number, at }, isTimed, onLink, children }: LineHeadP
         aria-label={`Line ${number}`}
         onClick={(event) => {
           event.preventDefault();
-          onLink(number);
+          onTurn(number);
         }}
       >
         {number}

@@ -73,17 +73,17 @@ interface SaveToolsProps {
   readonly job_id: string;
   readonly lines: readonly OutputLine[];
   /** The number of the line that was turned to; null for none. */
-  readonly linked: number | null;
+  readonly addressed: number | null;
   /** The element that can fill the screen. */
   readonly frame: RefObject<HTMLElement | null>;
 }
 
-export function SaveTools({ job_id, lines, linked, frame }: SaveToolsProps) {
+export function SaveTools({ job_id, lines, addressed, frame }: SaveToolsProps) {
   const copy = useCopy();
   const tools: readonly (readonly [name: string, use: () => unknown])[] = [
-    ...(linked === null
+    ...(addressed === null
       ? []
-      : [['copy link', () => copy(addressOf(job_id, linked), `the link to line ${linked}`)] as const]),
+      : [['copy line address', () => copy(addressOf(job_id, addressed), `the address of line ${addressed}`)] as const]),
     ['copy', () => copy(logText(lines), 'the output')],
     ['save', () => saveBytes(new TextEncoder().encode(logText(lines)), 'output.txt')],
     ...(document.fullscreenEnabled ? [['full screen', () => fill(frame.current)] as const] : []),

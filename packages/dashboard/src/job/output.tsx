@@ -1,4 +1,4 @@
-/** What a program wrote, as it writes it: chosen by stream, sought in, folded, and linked to line by line. */
+/** What a program wrote, as it writes it: chosen by stream, sought in and folded; each line has an address. */
 import { useMemo, useRef, useState } from 'react';
 import { amountOf } from '../words/amounts.ts';
 import type { HistorySnapshot } from './job-history.ts';
@@ -6,7 +6,7 @@ import { searchFor } from './log-lines.ts';
 import { LogPane } from './log-pane.tsx';
 import { LogSearch } from './log-search.tsx';
 import { FIRST_VIEW, type LogView, SaveTools, ViewTools } from './log-tools.tsx';
-import type { TurnedLine } from './use-linked-line.ts';
+import type { TurnedLine } from './use-line-address.ts';
 import './output.css';
 
 interface OutputProps {
@@ -16,7 +16,7 @@ interface OutputProps {
   readonly turned: TurnedLine;
 }
 
-export function Output({ job_id, history, turned: [linked, link] }: OutputProps) {
+export function Output({ job_id, history, turned: [addressed, turn] }: OutputProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [view, setView] = useState(FIRST_VIEW);
   const change = (part: Partial<LogView>) => setView({ ...view, ...part });
@@ -30,16 +30,16 @@ export function Output({ job_id, history, turned: [linked, link] }: OutputProps)
         <LogSearch
           sought={sought}
           numbers={search(lines)}
-          current={linked}
+          current={addressed}
           onSeek={(next) => change({ sought: next })}
           onTurn={(number) => {
             change({ folded: new Set() });
-            link(number);
+            turn(number);
           }}
         />
         <div className="output-saving">
           <span className="output-count small soft">{amountOf(lines.length, 'line')}</span>
-          <SaveTools job_id={job_id} lines={lines} linked={linked} frame={frame} />
+          <SaveTools job_id={job_id} lines={lines} addressed={addressed} frame={frame} />
         </div>
       </div>
       <LogPane
@@ -48,8 +48,8 @@ export function Output({ job_id, history, turned: [linked, link] }: OutputProps)
         lines={lines}
         view={view}
         onFold={(folded) => change({ folded })}
-        linked={linked}
-        onLink={link}
+        addressed={addressed}
+        onTurn={turn}
       />
     </div>
   );

@@ -9,12 +9,12 @@ const events = Array.from(
 const record = { job_id: 'job_1', tenant: 'alpha', signed: null };
 
 describe('the check of a record', () => {
-  test('names the first bad event, and returns only the links around it and at both ends', async () => {
+  test('names the first bad event, and returns only the rings around it and at both ends', async () => {
     const receipt = { job_id: 'job_1' };
-    const { exitCode, eventCount, firstBadSeq, links } = await checkWhole(events, { ...record, receipt });
+    const { exitCode, eventCount, firstBadSeq, rings } = await checkWhole(events, { ...record, receipt });
     expect([exitCode, eventCount, firstBadSeq]).toEqual([expect.any(Number), 100_000, 1]);
     expect(exitCode).not.toBe(0);
-    expect(links.map(({ seq }) => seq)).toEqual([1, 2, 3, 99_998, 99_999, 100_000]);
+    expect(rings.map(({ seq }) => seq)).toEqual([1, 2, 3, 99_998, 99_999, 100_000]);
   });
 
   test('refuses a receipt of another job', async () => {

@@ -28,7 +28,7 @@ export interface SignedRecord
 }
 
 /** One event of the chain, as it is drawn. */
-export type Link = Pick<JobEvent, 'seq' | 'kind' | 'event_hash'>;
+export type Ring = Pick<JobEvent, 'seq' | 'kind' | 'event_hash'>;
 
 /** The result of a check. It goes from one thread to another, and is small however long the history is. */
 export interface CheckedRecord extends Report {
@@ -36,25 +36,25 @@ export interface CheckedRecord extends Report {
   readonly eventCount: number;
   /** The first event that does not hold; null if all do. */
   readonly firstBadSeq: number | null;
-  /** The links at both ends of the chain, and around one that is broken. */
-  readonly links: readonly Link[];
+  /** The rings at both ends of the chain, and around one that is broken. */
+  readonly rings: readonly Ring[];
 }
 
-/** Links at each end. */
-const linksAtEnds = 3;
+/** Rings at each end. */
+const ringsAtEnds = 3;
 
 /** Makes every check of a record whose events are in order. */
 export async function checkWhole(events: readonly JobEvent[], record: RecordToCheck): Promise<CheckedRecord> {
   const { signed } = record;
   const report = signed === null ? unsignedReport(events, record) : await signedReport(events, record, signed);
   const firstBadSeq = badSeqOf(report.checks);
-  const links = events
+  const rings = events
     .filter(({ seq }) => {
-      const isNearEnd = seq <= linksAtEnds || seq > events.length - linksAtEnds;
+      const isNearEnd = seq <= ringsAtEnds || seq > events.length - ringsAtEnds;
       return isNearEnd || (firstBadSeq !== null && Math.abs(seq - firstBadSeq) <= 1);
     })
     .map(({ seq, kind, event_hash }) => ({ seq, kind, event_hash }));
-  return { ...report, eventCount: events.length, firstBadSeq, links };
+  return { ...report, eventCount: events.length, firstBadSeq, rings };
 }
 
 function signedReport(

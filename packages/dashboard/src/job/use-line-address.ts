@@ -10,16 +10,16 @@ function lineInAddress(): number | null {
 export type TurnedLine = readonly [number | null, (number: number) => void];
 
 /** Another line replaces the one in the address: going back leads to the view before. */
-export function useLinkedLine(): TurnedLine {
-  const [linked, setLinked] = useState(lineInAddress);
+export function useLineAddress(): TurnedLine {
+  const [addressed, setAddressed] = useState(lineInAddress);
   useEffect(() => {
-    const read = () => setLinked(lineInAddress());
+    const read = () => setAddressed(lineInAddress());
     window.addEventListener('hashchange', read);
     return () => window.removeEventListener('hashchange', read);
   }, []);
-  const link = (number: number) => {
+  const turn = (number: number) => {
     history.replaceState(history.state, '', `#L${number}`);
-    setLinked(number);
+    setAddressed(number);
   };
-  return [linked, link];
+  return [addressed, turn];
 }
