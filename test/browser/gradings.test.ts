@@ -125,6 +125,7 @@ test('a grading whose events the service refuses says so', async () => {
   await page.route('**/events?*', (asked) => asked.fulfill({ status: 403, json: { error } }));
   await page.getByRole('link', { name: grading_id }).click();
   await page.getByText('request-7', { exact: true }).waitFor();
+  expect(await page.getByText('insufficient_scope').count()).toBe(1);
   await client.cancelGrading(grading_id);
   await client.waitForGrading(grading_id);
 });

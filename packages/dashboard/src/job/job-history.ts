@@ -72,8 +72,8 @@ export class JobHistory {
 
   /**
    * One try. Between two tries the state is `reconnecting`: the end of one and the start of the next are not shown. The client
-   * returns only at the end of a history, which may be one without `finished`: a request for more would bring nothing, or the same
-   * again, as fast as the service answers.
+   * returns only at the end of a history, which may be one without `finished`: a request for more would bring nothing, or the
+   * same again, as fast as the service answers.
    */
   async #followOnce(client: ServiceClient, signal: AbortSignal): Promise<void> {
     const onState = (state: FollowState) => {
@@ -96,21 +96,19 @@ export class JobHistory {
   #addOutput(stream: StreamName, { seq, timestamp: at }: JobEvent, { text, partial }: OutputRecord): void {
     const { both } = this.#lines;
     const own = this.#lines[stream];
-    const open = this.#open[stream];
-    const begun = open === null ? undefined : own[open.own];
-    const isEnded = partial !== true;
-    if (open !== null && begun !== undefined) {
-      const whole = begun.text + text;
-      const line = { ...begun, text: whole, isEnded, indent: begun.indent ?? indentOf(whole) };
-      own[open.own] = line;
-      both[open.both] = line;
-    } else {
-      const colour = this.#colour[stream];
-      const line = { seq, at, number: both.length + 1, stream, text, isEnded, colour, indent: indentOf(text) };
-      this.#open[stream] = { own: own.push(line) - 1, both: both.push(line) - 1 };
-    }
+    const place = this.#open[stream] ?? { both: both.length, own: own.length };
+    const begun = own[place.own];
+    const whole = (begun?.text ?? '') + text;
+    const line = {
+      ...(begun ?? { seq, at, number: both.length + 1, stream, colour: this.#colour[stream] }),
+      text: whole,
+      isEnded: partial !== true,
+      indent: begun?.indent ?? indentOf(whole),
+    };
+    own[place.own] = line;
+    both[place.both] = line;
+    this.#open[stream] = line.isEnded ? null : place;
     this.#colour[stream] = colourAfter(this.#colour[stream], text);
-    if (isEnded) this.#open[stream] = null;
   }
 
   #become(state: HistoryState): void {

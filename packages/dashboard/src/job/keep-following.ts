@@ -4,11 +4,6 @@ import { ServiceFailure } from '@vouchbox/client';
 /** Milliseconds between two tries once the client has given up. */
 const tryAgainMilliseconds = 2000;
 
-interface Following {
-  readonly signal: AbortSignal;
-  readonly onState?: (state: 'offline' | 'reconnecting') => void;
-}
-
 /**
  * Tries until one try comes to the end, or until the signal aborts, which is no failure. Each try goes on where the one before
  * it ended.
@@ -16,7 +11,7 @@ interface Following {
  */
 export async function keepFollowing(
   tryOnce: (signal: AbortSignal) => Promise<void>,
-  { signal, onState }: Following,
+  { signal, onState }: { readonly signal: AbortSignal; readonly onState?: (state: 'offline' | 'reconnecting') => void },
 ): Promise<void> {
   while (!signal.aborted) {
     const [back, stopped] = [new AbortController(), new AbortController()];

@@ -55,9 +55,8 @@ export function searchFor(sought: string): (lines: Lines) => readonly number[] {
 
 /** The last line that is indented under the one at a place; the place itself if none is. */
 export function foldEnd(lines: Lines, place: number): number {
-  const own = lines[place]?.indent ?? null;
+  const own = lines[place]?.indent ?? Number.POSITIVE_INFINITY;
   let end = place;
-  if (own === null) return end;
   for (let next = place + 1; next < lines.length && next - place < foldLinesMax; next++) {
     const indent = lines[next]?.indent ?? null;
     if (indent !== null && indent <= own) break;
