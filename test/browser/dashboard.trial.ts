@@ -237,6 +237,43 @@ describe('a key that ends', () => {
     await page.getByRole('dialog', { name: 'Your key has expired' }).waitFor();
   });
 
+  test('forgets the job of the playground, but not what was typed, when the next key is of another tenant', async () => {
+    const { key, credential_id } = await operator.create(plain);
+    await using opened = await open('/playground', { key });
+    const { page } = opened;
+    await page.getByLabel('stdin').fill('kept');
+    await page.getByRole('button', { name: /^Run/ }).click();
+    await page.getByText('hello, kept', { exact: true }).waitFor();
+    await operator.revoke({ credential_id });
+    await page.getByRole('button', { name: /^Run/ }).click();
+    await page.getByRole('dialog').waitFor();
+    await signIn(opened, rig().beta.key);
+    await page.getByText('What the program writes appears here.').waitFor();
+    expect(await page.getByLabel('stdin').inputValue()).toBe('kept');
+    expect(await page.getByText('hello, kept', { exact: true }).count()).toBe(0);
+  });
+
+  test('forgets a grading that has ended when the next key is of another tenant', async () => {
+    const { client } = rig().alpha;
+    const program = { language: 'python', code: 'print(input())' };
+    const { grading_id } = await client.submitGrading({
+      programs: [program],
+      tests: [{ name: 'of alpha', stdin: '1' }],
+    });
+    await client.waitForGrading(grading_id);
+    const { key } = await operator.create({ ...plain, expires_at: new Date(Date.now() + 3_600_000).toISOString() });
+    await using opened = await open(`/gradings/${grading_id}`, { key: null });
+    const { page } = opened;
+    await page.clock.install();
+    await signIn(opened, key);
+    await page.getByRole('row', { name: 'of alpha' }).waitFor();
+    await page.clock.fastForward(3_600_000);
+    await page.getByRole('dialog', { name: 'Your key has expired' }).waitFor();
+    await signIn(opened, rig().beta.key);
+    await page.getByText('There is no grading with this id for your tenant.').waitFor();
+    expect(await page.getByText('of alpha').count()).toBe(0);
+  });
+
   test('forgets its data when the next key is of another tenant', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo secret of alpha' });
     const { key, credential_id } = await operator.create(plain);

@@ -45,9 +45,7 @@ export function editDraft(edit: Partial<Draft>): void {
   draft.set({ ...draft.get(), ...edit });
 }
 
-/** Forgets inputs and runs when somebody signs out. */
 export function forgetDraft(): void {
-  ran.set(null);
   draft.set(EMPTY);
 }
 

@@ -1,17 +1,17 @@
-/** Says that the service no longer accepts the key, and asks for another. The view below it stays as it was. */
+/** Asks for another key once one has ended. The view below it stays as it was, unless the next key is of another tenant. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Modal } from '../parts/modal.tsx';
 import type { Session } from '../session/session.ts';
 import { SignInForm } from '../session/sign-in.tsx';
-import { useSignOut } from './account.tsx';
+import { leave } from './account.tsx';
+import { forgetAll } from './forget.ts';
 
 export function EndedDialog({ session }: { readonly session: Session & { readonly kind: 'ended' } }) {
   const queries = useQueryClient();
-  const leave = useSignOut();
   const { tenant } = session.whoami;
   const resume = (nextTenant: string) => {
     if (nextTenant === tenant) void queries.invalidateQueries();
-    else queries.clear();
+    else forgetAll({ keepDraft: true });
   };
   const title = session.reason === 'expired' ? 'Your key has expired' : 'Your key is no longer accepted';
   return (
@@ -22,7 +22,7 @@ export function EndedDialog({ session }: { readonly session: Session & { readonl
           : 'It was revoked, or the service does not know it any more.'}{' '}
         Nothing on this page is lost: sign in again to go on.
       </p>
-      <SignInForm onSignedIn={resume} />
+      <SignInForm onAccepted={resume} />
       <button className="button plain" type="button" onClick={leave}>
         Sign out instead
       </button>

@@ -32,7 +32,7 @@ export function Frame() {
         </div>
       </header>
       <main className="frame-main" id="main" tabIndex={-1}>
-        <Unexpected view={view}>
+        <Unexpected key={session.whoami.tenant} view={view}>
           <Views />
         </Unexpected>
       </main>

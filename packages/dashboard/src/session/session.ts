@@ -42,12 +42,12 @@ function end(reason: EndReason): void {
  * Asks the service whom the key stands for, and starts a session with it.
  * @throws ServiceFailure, TransportFailure or TypeError; the present session then stays as it was
  */
-export async function signIn(apiKey: string): Promise<Whoami> {
+export async function signIn(apiKey: string, onAccepted?: (tenant: string) => void): Promise<void> {
   const sha256 = async (bytes: Uint8Array) => sha256Hex(bytes);
   const client = createServiceClient({ baseUrl: location.origin, apiKey, sha256 });
   const whoami = await client.whoami();
+  onAccepted?.(whoami.tenant);
   change({ kind: 'signed-in', client, whoami });
-  return whoami;
 }
 
 /** Forgets the key. */

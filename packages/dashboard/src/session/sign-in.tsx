@@ -25,12 +25,13 @@ export function SignInPage() {
   );
 }
 
-export function SignInForm({ onSignedIn }: { readonly onSignedIn?: (tenant: string) => void }) {
+/** `onAccepted` is called with the tenant of an accepted key, before any view has the key. */
+export function SignInForm({ onAccepted }: { readonly onAccepted?: (tenant: string) => void }) {
   const id = useId();
   const [key, setKey] = useState('');
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
-  const signing = useMutation({ mutationFn: signIn, onSuccess: ({ tenant }) => onSignedIn?.(tenant) });
+  const signing = useMutation({ mutationFn: (apiKey: string) => signIn(apiKey, onAccepted) });
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     signing.mutate(key.trim());
