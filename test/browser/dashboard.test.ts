@@ -121,7 +121,15 @@ describe('the dashboard', () => {
   test('saves a large output by its digest, and returns from the playground with the whole request', async () => {
     const code = "head -c 3000000 /dev/zero > output/large; printf '\\xff'";
     const large_outputs = { paths: ['output/large'], stdout: 'output/all' };
-    const asked = { large_outputs, reproducible: true, requirements: { enforced: ['wall_seconds' as const] } };
+    const asked = {
+      large_outputs: { ...large_outputs, max_bytes: 4_000_000 },
+      reproducible: true,
+      requirements: { enforced: ['wall_seconds' as const] },
+      args: ['', 'two\nlines', '"quoted"'],
+      env: { PEM: '-----BEGIN-----\nAA==\n-----END-----\n' },
+      labels: ['shown', 'two words'],
+      sign_labels: true as const,
+    };
     const { job_id } = await rig().run({ language: 'bash', code, ...asked });
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
     const { page, troubles } = opened;
@@ -144,6 +152,20 @@ describe('the dashboard', () => {
     expect(page.url()).not.toContain(job_id);
     const again = new URL(page.url()).pathname.split('/').at(-1) ?? '';
     expect((await rig().alpha.client.detail(again)).requested_spec).toMatchObject(asked);
+    expect(troubles).toEqual([]);
+  });
+
+  test('shows what a job that is edited brings back, and what else of it stays', async () => {
+    const code = 'echo made > output/made';
+    const { job_id } = await rig().run({ language: 'bash', code, outputs: ['output/made'], promise: true });
+    await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+    const { page, troubles } = opened;
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByText(/^files to bring back, .*promise$/).waitFor();
+    expect(await page.getByLabel('Files to bring back').inputValue()).toBe('output/made');
+    await page.getByRole('button', { name: 'Leave out promise' }).click();
+    await page.getByText(/^files to bring back, (?!.*promise)/).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
     expect(troubles).toEqual([]);
   });
 

@@ -5,12 +5,14 @@ import { typedJson } from './typed-json.ts';
 
 type NamedStdin = Exclude<JobSubmission['stdin'], string | null | undefined>;
 
+/** Texts of several lines hold words: one a line, as it is, or in double quotes as JSON, so that it can be any text. */
+
 export interface Draft {
   readonly language: string;
   readonly code: string;
   readonly stdin: string;
   /** The bytes that stdin has while no text is typed. */
-  readonly namedStdin: NamedStdin | null;
+  readonly namedStdin: NamedStdin | '' | null;
   /** One argument a line. */
   readonly args: string;
   /** One `NAME=VALUE` a line. */
@@ -19,6 +21,8 @@ export interface Draft {
   readonly outputs: string;
   /** One path a line. */
   readonly large: string;
+  /** Bytes that they may have together; null: the default. */
+  readonly large_bytes: number | null;
   /** The path by which all of stdout comes back. */
   readonly stdout: string;
   /** Input files, and libraries as the service stores them. */
@@ -33,8 +37,10 @@ export interface Draft {
   /** Null: the default. */
   readonly limits: Readonly<Record<LimitName, number | null>>;
   readonly tools: readonly DraftTool[];
-  /** Members about tools of another submission; they are sent if the draft has tools. */
-  readonly toolTerms: Pick<JobSubmission, 'tool_limits' | 'tool_principals'>;
+  /** One label a line. */
+  readonly labels: string;
+  /** Members of another submission that have no field. They are sent as they are, those about tools if the draft has tools. */
+  readonly others: Partial<JobSubmission>;
 }
 
 /** A tool as it is typed. */
@@ -63,21 +69,22 @@ export function draftOf(submission: JobSubmission): Draft {
     reproducible = false,
     limits,
     tools = [],
-    tool_limits,
-    tool_principals,
+    labels = [],
+    ...others
   } = submission;
   const given = LIMIT_NAMES.map((name) => [name, limits?.[name] ?? null] as const);
   return {
     language,
     code,
     stdin: typeof stdin === 'string' ? stdin : '',
-    namedStdin: typeof stdin === 'string' ? null : (stdin ?? null),
-    args: args.join('\n'),
+    namedStdin: typeof stdin === 'string' && stdin !== '' ? null : (stdin ?? null),
+    args: textOf(args),
     env: Object.entries(env)
-      .map(([name, value]) => `${name}=${value}`)
+      .map(([name, value]) => `${name}=${lineOf(value)}`)
       .join('\n'),
-    outputs: outputs.join('\n'),
-    large: large?.paths?.join('\n') ?? '',
+    outputs: textOf(outputs),
+    large: textOf(large?.paths ?? []),
+    large_bytes: large?.max_bytes ?? null,
     stdout: large?.stdout ?? '',
     files: [...files, ...(libraries === undefined ? [] : [{ path: LIBRARIES_FILE, ...libraries }])],
     runtime: runtime ?? null,
@@ -91,54 +98,48 @@ export function draftOf(submission: JobSubmission): Draft {
       arguments: schemaText(tool.arguments),
       result: schemaText(tool.result),
     })),
-    toolTerms: { ...(tool_limits && { tool_limits }), ...(tool_principals && { tool_principals }) },
+    labels: textOf(labels),
+    others,
   };
 }
 
 /** The body that the contract takes. Empty fields are left out. */
-export function submissionOf({
-  language,
-  code,
-  stdin: text,
-  namedStdin,
-  files: given,
-  runtime,
-  minimum_isolation,
-  enforced,
-  reproducible,
-  tools,
-  toolTerms,
-  ...typed
-}: Draft): JobSubmission {
-  const stdin = text === '' ? namedStdin : text;
-  const files = given.filter(({ path }) => path !== LIBRARIES_FILE);
-  const libraries = given.find(({ path }) => path === LIBRARIES_FILE);
-  const args = linesOf(typed.args);
-  const outputs = linesOf(typed.outputs);
-  const paths = linesOf(typed.large);
-  const large = { ...(paths.length > 0 && { paths }), ...(typed.stdout !== '' && { stdout: typed.stdout }) };
-  const env = Object.fromEntries(linesOf(typed.env).map(variableOf));
-  const requirements = {
-    ...(minimum_isolation !== null && { minimum_isolation }),
-    ...(enforced.length > 0 && { enforced: [...enforced] }),
-  };
-  const limits = Object.fromEntries(Object.entries(typed.limits).filter(([, value]) => value !== null));
+export function submissionOf({ language, code, tools, ...draft }: Draft): JobSubmission {
+  const stdin = draft.stdin === '' ? draft.namedStdin : draft.stdin;
+  const libraries = draft.files.find(({ path }) => path === LIBRARIES_FILE);
+  const paths = wordsOf(draft.large);
+  const { minimum_isolation, enforced, large_bytes: max_bytes } = draft;
+  const { tool_limits: _limits, tool_principals: _principals, ...others } = draft.others;
   return {
     language,
     code,
     ...(stdin !== null && { stdin }),
-    ...(args.length > 0 && { args }),
-    ...(Object.keys(env).length > 0 && { env }),
-    ...(files.length > 0 && { files }),
-    ...(libraries !== undefined && 'blob' in libraries && { libraries: { blob: libraries.blob ?? '' } }),
-    ...(outputs.length > 0 && { outputs }),
-    ...(Object.keys(large).length > 0 && { large_outputs: large }),
-    ...(runtime !== null && { runtime }),
-    ...(Object.keys(requirements).length > 0 && { requirements }),
-    ...(reproducible && { reproducible }),
-    ...(Object.keys(limits).length > 0 && { limits }),
-    ...(tools.length > 0 && { tools: tools.map(toolOf), ...toolTerms }),
+    ...filled({
+      args: wordsOf(draft.args),
+      env: Object.fromEntries(linesOf(draft.env).map(variableOf)),
+      files: draft.files.filter(({ path }) => path !== LIBRARIES_FILE),
+      libraries: libraries !== undefined && 'blob' in libraries ? { blob: libraries.blob ?? '' } : null,
+      outputs: wordsOf(draft.outputs),
+      large_outputs:
+        paths.length > 0 || draft.stdout !== '' ? filled({ paths, stdout: draft.stdout, max_bytes }) : null,
+      runtime: draft.runtime,
+      requirements: filled({ minimum_isolation, enforced: [...enforced] }),
+      reproducible: draft.reproducible,
+      limits: filled(draft.limits),
+      labels: wordsOf(draft.labels),
+      tools: tools.map(toolOf),
+    }),
+    ...(tools.length > 0 ? draft.others : others),
   };
+}
+
+type Filled<Members> = { [Name in keyof Members]?: NonNullable<Members[Name]> };
+
+/** The members that say something. */
+function filled<Members extends object>(members: Members): Filled<Members> {
+  const isFilled = (value: unknown) =>
+    typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value);
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => isFilled(value))) as Filled<Members>;
 }
 
 function toolOf({ name, description, ...schemas }: DraftTool): Tool {
@@ -157,11 +158,29 @@ function schemaText(schema: Tool['arguments']): string {
   return schema === undefined ? '' : JSON.stringify(schema, null, 2);
 }
 
+function textOf(words: readonly string[]): string {
+  return words.map(lineOf).join('\n');
+}
+
+function lineOf(word: string): string {
+  return /^$|^"|[\r\n]/.test(word) ? JSON.stringify(word) : word;
+}
+
 function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line !== '');
 }
 
+function wordsOf(text: string): string[] {
+  return linesOf(text).map(wordOf);
+}
+
+/** The word of a line. A quote that is not the first of a JSON string stands for itself. */
+function wordOf(line: string): string {
+  const typed = line.startsWith('"') ? typedJson(line) : {};
+  return 'value' in typed && typeof typed.value === 'string' ? typed.value : line;
+}
+
 function variableOf(line: string): [name: string, value: string] {
   const end = line.indexOf('=');
-  return end < 0 ? [line, ''] : [line.slice(0, end), line.slice(end + 1)];
+  return end < 0 ? [line, ''] : [line.slice(0, end), wordOf(line.slice(end + 1))];
 }

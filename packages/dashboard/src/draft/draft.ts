@@ -8,35 +8,10 @@ import { kept } from '../kept.ts';
 import { type Draft, draftOf } from './draft-submission.ts';
 import { sampleOf } from './samples.ts';
 
-const NO_LIMITS: Draft['limits'] = {
-  wall_seconds: null,
-  cpu_seconds: null,
-  mem_mb: null,
-  max_pids: null,
-  max_file_mb: null,
-};
+/** The files that a draft brings back before somebody asks for others. */
+export const usualOutputs = 'output/**';
 
-const EMPTY: Draft = {
-  language: 'python',
-  code: sampleOf('python'),
-  stdin: '',
-  namedStdin: null,
-  args: '',
-  env: '',
-  outputs: 'output/**',
-  large: '',
-  stdout: '',
-  files: [],
-  runtime: null,
-  minimum_isolation: null,
-  enforced: [],
-  reproducible: false,
-  limits: NO_LIMITS,
-  tools: [],
-  toolTerms: {},
-};
-
-const draft = kept(EMPTY);
+const draft = kept(emptyDraft('python'));
 export const useDraft = draft.use;
 /** The last job that was made from the draft. */
 export const ran = kept<string | null>(null);
@@ -46,7 +21,11 @@ export function editDraft(edit: Partial<Draft>): void {
 }
 
 export function forgetDraft(): void {
-  draft.set(EMPTY);
+  draft.set(emptyDraft('python'));
+}
+
+function emptyDraft(language: string): Draft {
+  return draftOf({ language, code: sampleOf(language), outputs: [usualOutputs] });
 }
 
 /** Another language brings its sample, unless something other than a sample was typed. */
@@ -64,7 +43,7 @@ export function openDraft(submission: JobSubmission): void {
 /** Whether something would be lost by a reload. */
 function hasTyped(): boolean {
   const { code, language } = draft.get();
-  return draft.get() !== EMPTY && code !== sampleOf(language);
+  return code !== sampleOf(language);
 }
 
 window.addEventListener('beforeunload', (event) => {

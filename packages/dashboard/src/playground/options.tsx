@@ -1,6 +1,8 @@
 /** The options that most runs leave as they are. They are open if one of them was given, so that none takes effect unseen. */
 import type { Capabilities } from '@vouchbox/client';
+import { printable } from '@vouchbox/protocol/vocabulary';
 import { useState } from 'react';
+import { editDraft, usualOutputs } from '../draft/draft.ts';
 import type { Draft } from '../draft/draft-submission.ts';
 import { FilesField } from './files-field.tsx';
 import { IsolationField, SeedsField } from './language-fields.tsx';
@@ -14,7 +16,7 @@ interface OptionsProps {
   readonly capabilities: Capabilities | undefined;
 }
 
-const WORDS = ['args', 'env', 'outputs', 'large', 'stdout'] as const;
+const WORDS = ['args', 'env', 'outputs', 'large', 'stdout', 'labels'] as const;
 
 export function Options({ draft, capabilities }: OptionsProps) {
   const given = givenIn(draft);
@@ -34,23 +36,42 @@ export function Options({ draft, capabilities }: OptionsProps) {
         <FilesField files={draft.files} />
         {capabilities?.tools && <ToolFields tools={draft.tools} />}
         <LimitFields limits={draft.limits} enforced={draft.enforced} bounds={capabilities?.limits} />
+        <Others others={draft.others} />
       </div>
     </details>
   );
 }
 
+/** What the job that is edited has, and no field shows. */
+function Others({ others }: Pick<Draft, 'others'>) {
+  const given = Object.entries(others);
+  const without = (left: string) => Object.fromEntries(given.filter(([name]) => name !== left));
+  return given.map(([name, value]) => (
+    <div key={name} className="row">
+      <code className="small">
+        {name}: {printable(JSON.stringify(value), 120)}
+      </code>
+      <button className="button plain" type="button" onClick={() => editDraft({ others: without(name) })}>
+        Leave out {name}
+      </button>
+    </div>
+  ));
+}
+
 /** The names of the options that were given. */
 function givenIn(draft: Draft): readonly string[] {
-  const { args, env, large, stdout, minimum_isolation, reproducible, files, tools, limits, enforced } = draft;
+  const { args, env, outputs, large, stdout, labels, reproducible, files, tools, limits, enforced } = draft;
   const given: readonly (readonly [isGiven: boolean, name: string])[] = [
     [args !== '', 'arguments'],
     [env !== '', 'variables'],
+    [outputs !== usualOutputs, 'files to bring back'],
     [large !== '' || stdout !== '', 'large outputs'],
-    [minimum_isolation !== null, 'isolation'],
+    [labels !== '', 'labels'],
+    [draft.minimum_isolation !== null, 'isolation'],
     [reproducible, 'hash seeds'],
     [files.length > 0, 'files'],
     [tools.length > 0, 'tools'],
     [enforced.length > 0 || Object.values(limits).some((limit) => limit !== null), 'limits'],
   ];
-  return given.flatMap(([isGiven, name]) => (isGiven ? [name] : []));
+  return [...given.flatMap(([isGiven, name]) => (isGiven ? [name] : [])), ...Object.keys(draft.others)];
 }
