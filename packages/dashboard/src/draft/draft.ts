@@ -42,8 +42,8 @@ export function openDraft(submission: JobSubmission): void {
 
 /** Whether something would be lost by a reload. */
 function hasTyped(): boolean {
-  const { code, language } = draft.get();
-  return code !== sampleOf(language);
+  const present = draft.get();
+  return JSON.stringify(present) !== JSON.stringify(emptyDraft(present.language));
 }
 
 window.addEventListener('beforeunload', (event) => {
