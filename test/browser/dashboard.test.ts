@@ -5,7 +5,7 @@ import { parseLogProof } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityProblems, type Browser, openBrowser } from '../rig/browser.ts';
 import { useRig } from '../rig/rig.ts';
-import { openDashboard, openFold, signIn } from './open-dashboard.ts';
+import { drop, openDashboard, openFold, openOptions, signIn } from './open-dashboard.ts';
 
 const built = join(import.meta.dirname, '../../packages/server/pages/dashboard');
 /** Bytes of all files together as they are sent. */
@@ -283,6 +283,48 @@ describe('the dashboard', () => {
     if (parsed.kind === 'refused') throw new Error(parsed.reason);
     expect(place).toContain(`statement ${parsed.proof.index},`);
     expect(await accessibilityProblems(page)).toEqual([]);
+  });
+
+  test('takes input files while others are read, and says which cannot be read', async () => {
+    await using opened = await openDashboard(browser, { url: rig().service.url, view: '/playground' });
+    const { page, troubles } = opened;
+    await openOptions(page);
+    const names = page.locator('.drop-name');
+    const choose = (name: string) =>
+      page.getByLabel('Choose files').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(name) });
+    await page.evaluate(() => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      Object.assign(window, { release: resolve });
+      Blob.prototype.arrayBuffer = async function (this: File) {
+        if (this.name === 'slow') await promise;
+        return new Response(this).arrayBuffer();
+      };
+    });
+    await choose('slow');
+    await choose('fast');
+    await expect.poll(() => names.allTextContents()).toEqual(['input/fast']);
+    await page.evaluate('release()');
+    await expect.poll(() => names.allTextContents()).toEqual(['input/fast', 'input/slow']);
+    await drop(page.getByRole('group', { name: 'Input files' }), import.meta.dirname);
+    await page.getByRole('alert').getByText('browser cannot be read.', { exact: true }).waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  test('pins a key from a file, which can then be chosen again, and says that a directory cannot be read', async () => {
+    const { job_id } = await rig().run({ language: 'python', code: "print('signed')" });
+    const { public_key_pem } = await rig().alpha.client.publicKey();
+    await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+    const { page, troubles } = opened;
+    await openFold(page, 'Attestation');
+    await drop(page.getByLabel('Public key to pin'), import.meta.dirname);
+    await page.getByRole('alert').getByText('browser cannot be read.', { exact: true }).waitFor();
+    const file = { name: 'key.pem', mimeType: 'text/plain', buffer: Buffer.from(public_key_pem) };
+    await page.getByLabel('Choose a file').setInputFiles(file);
+    await page.getByText('Pinned:').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    // A browser tells of no change if the file of this name is chosen already.
+    expect(await page.getByLabel('Choose a file').inputValue()).toBe('');
+    expect(troubles).toEqual([]);
   });
 
   test('runs what is typed in the playground, and keeps it while another view is open', async () => {

@@ -1,5 +1,5 @@
 /** The dashboard of a running service, in Chromium, with somebody signed in. */
-import { type Browser, openPage, type Page, type WatchedPage } from '../rig/browser.ts';
+import { type Browser, type Locator, openPage, type Page, type WatchedPage } from '../rig/browser.ts';
 
 /**
  * How the browser is set up, such as its width, and the key to sign in with: null for none, by default that of `alpha`.
@@ -47,4 +47,15 @@ export async function openOptions(page: Page): Promise<void> {
   const options = page.locator('.playground-options');
   await options.waitFor();
   if ((await options.getAttribute('open')) === null) await options.locator('summary').first().click();
+}
+
+/** Drops a file or a directory of this machine onto an element, as a person does. */
+export async function drop(onto: Locator, path: string): Promise<void> {
+  await onto.scrollIntoViewIfNeeded();
+  const box = await onto.boundingBox();
+  const devtools = await onto.page().context().newCDPSession(onto.page());
+  const place = { x: (box?.x ?? 0) + 5, y: (box?.y ?? 0) + 5 };
+  const data = { items: [], files: [path], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await devtools.send('Input.dispatchDragEvent', { type, ...place, data });
 }

@@ -16,8 +16,9 @@ export const useDraft = draft.use;
 /** The last job that was made from the draft. */
 export const ran = kept<string | null>(null);
 
-export function editDraft(edit: Partial<Draft>): void {
-  draft.set({ ...draft.get(), ...edit });
+export function editDraft(edit: Partial<Draft> | ((before: Draft) => Partial<Draft>)): void {
+  const before = draft.get();
+  draft.set({ ...before, ...(typeof edit === 'function' ? edit(before) : edit) });
 }
 
 export function forgetDraft(): void {

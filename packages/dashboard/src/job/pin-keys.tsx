@@ -1,5 +1,7 @@
 /** Takes the public keys that the person trusts. */
+import { printable } from '@vouchbox/protocol/vocabulary';
 import { type DragEvent, type SubmitEvent, useId, useState } from 'react';
+import { ChooseFiles } from '../parts/choose-files.tsx';
 import { pinKey, unpinKey, usePinnedKeys } from '../session/pinned-keys.ts';
 
 /** A public key is far smaller. */
@@ -30,7 +32,7 @@ function PinForm() {
   const [problem, setProblem] = useState<string | null>(null);
   const pin = (text: string) => {
     const reason = pinKey(text);
-    setProblem(reason);
+    setProblem(reason && `This is not such a key: ${reason}`);
     setPem(reason === null ? '' : text);
   };
   const submit = (event: SubmitEvent) => {
@@ -38,7 +40,8 @@ function PinForm() {
     pin(pem);
   };
   const read = async (file: File | undefined) => {
-    if (file !== undefined) pin(await file.slice(0, keyBytesMax).text());
+    const refuse = () => setProblem(`${printable(file?.name ?? '', 80)} cannot be read.`);
+    await file?.slice(0, keyBytesMax).text().then(pin, refuse);
   };
   const drop = (event: DragEvent) => {
     event.preventDefault();
@@ -64,22 +67,19 @@ function PinForm() {
       </p>
       {problem !== null && (
         <p className="field-error" role="alert">
-          This is not such a key: {problem}
+          {problem}
         </p>
       )}
       <div className="row">
         <button className="button" type="submit" disabled={pem.trim() === ''}>
           Pin this key
         </button>
-        <label className="button plain">
-          Choose a file
-          <input
-            className="hidden-visually"
-            type="file"
-            accept=".pem,.pub"
-            onChange={(event) => void read(event.target.files?.[0])}
-          />
-        </label>
+        <ChooseFiles
+          label="Choose a file"
+          className="button plain"
+          accept=".pem,.pub"
+          onChoose={([file]) => void read(file)}
+        />
       </div>
     </form>
   );

@@ -4,6 +4,7 @@ import { encodeBase64 } from '@vouchbox/evidence';
 import { fileBytesMax, filesMax, filesTotalBytesMax, pathProblem, printable } from '@vouchbox/protocol/vocabulary';
 import { type DragEvent, useState } from 'react';
 import { editDraft } from '../draft/draft.ts';
+import { ChooseFiles } from '../parts/choose-files.tsx';
 import { sizeOf } from '../words/amounts.ts';
 
 type DraftFile = InputFile | UploadedFile | OutputFile;
@@ -12,11 +13,15 @@ export function FilesField({ files }: { readonly files: readonly DraftFile[] }) 
   const [problem, setProblem] = useState<string | null>(null);
   const add = async (chosen: readonly File[]) => {
     const read = await Promise.all(chosen.map(readFile));
-    const paths = new Set(read.flatMap((one) => (typeof one === 'string' ? [] : [one.path])));
-    const next = [...files.filter(({ path }) => !paths.has(path)), ...read.filter((one) => typeof one !== 'string')];
-    const refused = read.find((one) => typeof one === 'string') ?? totalProblem(next);
-    setProblem(refused);
-    if (refused === null) editDraft({ files: next });
+    const added = read.filter((one) => typeof one !== 'string');
+    const paths = new Set(added.map(({ path }) => path));
+    // Others may have been added while these were read.
+    editDraft(({ files: before }) => {
+      const next = [...before.filter(({ path }) => !paths.has(path)), ...added];
+      const refused = read.find((one) => typeof one === 'string') ?? totalProblem(next);
+      setProblem(refused);
+      return refused === null ? { files: next } : {};
+    });
   };
   const drop = (event: DragEvent) => {
     event.preventDefault();
@@ -42,18 +47,7 @@ export function FilesField({ files }: { readonly files: readonly DraftFile[] }) 
           </li>
         ))}
       </ul>
-      <label className="button">
-        Choose files
-        <input
-          className="hidden-visually"
-          type="file"
-          multiple
-          onChange={(event) => {
-            void add([...(event.target.files ?? [])]);
-            event.target.value = '';
-          }}
-        />
-      </label>
+      <ChooseFiles label="Choose files" className="button" multiple onChoose={(chosen) => void add(chosen)} />
       {problem !== null && (
         <p className="field-error" role="alert">
           {problem}
@@ -70,7 +64,9 @@ async function readFile(file: File): Promise<InputFile | string> {
   const fault = pathProblem(path, 'input');
   if (fault !== null) return `${name}: its path ${fault}.`;
   if (file.size > fileBytesMax) return `${name} is larger than ${sizeOf(fileBytesMax)}.`;
-  return { path, content_base64: encodeBase64(new Uint8Array(await file.arrayBuffer())) };
+  const bytes = await file.arrayBuffer().catch(() => null);
+  if (bytes === null) return `${name} cannot be read.`;
+  return { path, content_base64: encodeBase64(new Uint8Array(bytes)) };
 }
 
 function totalProblem(files: readonly DraftFile[]): string | null {
