@@ -12,9 +12,13 @@ const neverLoaded =
 /** Every view has a client: all of it is one file, also what a client loads later. It compresses better than its parts do. */
 const client = /\/client\/src\//;
 
-/** Leaves out of the files the modules that no view ever loads. The names that the client imports from them are then null. */
+/**
+ * Leaves out of the files the modules that no view ever loads. What the client takes for an older service may be a proxy that has
+ * no such route: the answer is then the failure that it would be without the fallback.
+ */
 function leaveOut(): Plugin {
-  const nothing = 'export const olderReplay = null, olderResult = null;';
+  const nothing =
+    'export const olderResult = async (_session, _id, { missing }) => { throw missing; }, olderReplay = olderResult;';
   return { name: 'leave-out', load: (id) => (neverLoaded.test(id) ? nothing : null) };
 }
 

@@ -327,6 +327,16 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
+  test('says that something else answered when a proxy has no route to a result', async () => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'echo a > output/a', outputs: ['output/a'] });
+    await using opened = await openDashboard(browser, { url: rig().service.url });
+    const { page } = opened;
+    await page.route(/\/(result|replay)\b/, (asked) => asked.fulfill({ status: 404, body: '<h1>Not Found</h1>' }));
+    await page.getByRole('link', { name: job_id }).click();
+    await page.getByText('Something other than the service answered.').first().waitFor();
+    expect(await page.getByText('is not a function').count()).toBe(0);
+  });
+
   test('runs what is typed in the playground, and keeps it while another view is open', async () => {
     await using opened = await openDashboard(browser, { url: rig().service.url, view: '/playground' });
     const { page, troubles } = opened;
