@@ -14,7 +14,9 @@ export const SNIPPETS: readonly Snippet[] = [
 
 function curl(submission: JobSubmission, baseUrl: string): string {
   return [
-    `curl -s ${shellWord(`${baseUrl}/v1/jobs?wait_seconds=30`)} \\`,
+    '# An answer without "result" after 30 seconds is of a job that has not ended. With the job_id of the answer, ask again:',
+    `# ${baseUrl}/v1/jobs/JOB_ID/result?wait_seconds=30`,
+    `curl -sS ${shellWord(`${baseUrl}/v1/jobs?wait_seconds=30`)} \\`,
     '  -H "Authorization: Bearer $SERVICE_KEY" \\',
     "  -H 'Content-Type: application/json' \\",
     `  --data-binary ${shellWord(JSON.stringify(submission))}`,
@@ -39,16 +41,12 @@ function python(submission: JobSubmission, baseUrl: string): string {
     'import json',
     'import os',
     '',
-    'import httpx',
+    'from vouchbox import Client',
     '',
     `submission = json.loads(${JSON.stringify(JSON.stringify(submission))})`,
-    'answer = httpx.post(',
-    `    ${JSON.stringify(`${baseUrl}/v1/jobs?wait_seconds=30`)},`,
-    '    headers={"Authorization": "Bearer " + os.environ["SERVICE_KEY"]},',
-    '    json=submission,',
-    '    timeout=60,',
-    ')',
-    'print(answer.raise_for_status().json())',
+    `with Client(${JSON.stringify(baseUrl)}, os.environ["SERVICE_KEY"]) as client:`,
+    '    result = client.run(submission)',
+    '    print(result.status, result.exit_code, result.stdout)',
     '',
   ].join('\n');
 }
