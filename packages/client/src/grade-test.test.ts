@@ -2,6 +2,6 @@ import * as contract from '@vouchbox/protocol/vocabulary';
 import { expect, test } from 'vitest';
 import { BOUNDS } from './grade-test.ts';
 
-test('the bounds of a grading are those of the contract', () => {
+test('a grading has the bounds that the contract states', () => {
   expect(contract).toMatchObject(BOUNDS);
 });

@@ -94,7 +94,7 @@ test('a promise is requested, fetched before the end, and kept with the result',
   expect(JSON.parse(service.seen.find(({ method }) => method === 'POST')?.body ?? '')).toMatchObject({ promise: true });
 });
 
-describe('of a service that sends it in the answer', () => {
+describe('a promise in the answer to the submission', () => {
   const FEATURES = ['job_promises', 'submission_wait', 'submission_include'];
   const none = refusal(404, 'not_promised', {}, false);
   const { receipt } = DETAIL;
@@ -126,7 +126,7 @@ describe('of a service that sends it in the answer', () => {
   test.each([
     ['of another job', JSON.parse(envelopeOf({ ...PREDICATE, jobId: 'job_2' }).toString()) as object],
     ['that has no canonical form', { payload: '\ud800', payloadType: 'x', signatures: [] }],
-  ])('one %s ends the run', async (_what, promise) => {
+  ])('a promise %s ends the run', async (_what, promise) => {
     await using service = await telling(promise);
     const run = clientOf(service).run('x', { ...RUN, promise: true });
     await expect(run).rejects.toMatchObject({ name: 'EvidenceFailure', check: 'promise', job_id: 'job_1' });
@@ -134,7 +134,7 @@ describe('of a service that sends it in the answer', () => {
   });
 });
 
-describe('a run ends, and its job is cancelled, if the promise has', () => {
+describe('a run ends, and its job is cancelled, because the promise has', () => {
   const changed = (changes: object) => envelopeOf({ ...PREDICATE, ...changes });
   const submission = (changes: object) => changed({ submission: { ...SUBMISSION, ...changes } });
   test.each([
@@ -142,7 +142,7 @@ describe('a run ends, and its job is cancelled, if the promise has', () => {
     ['another tenant', changed({ tenant: 'other' })],
     ['another time of acceptance', changed({ acceptedAt: '2025-01-01T00:00:00.000Z' })],
     ['no time to answer by', changed({ answerBy: 'soon' })],
-    ['a number that is none', changed({ tenantJobNumber: 0 })],
+    ['zero as the number of its job', changed({ tenantJobNumber: 0 })],
     ['no submission', changed({ submission: null })],
     ['another program', submission({ code_sha256: digest('y') })],
     ['another language', submission({ language: 'node' })],
@@ -153,7 +153,7 @@ describe('a run ends, and its job is cancelled, if the promise has', () => {
     ['another file', submission({ input_artifacts: [{ path: 'input/f.txt', sha256: digest('other') }] })],
     ['another type', envelopeOf(PREDICATE, 'urn:svc:predicate:execution-result:v1')],
     ['a payload that is no JSON', Buffer.from('{"payload":"e30","payloadType":"x","signatures":[]}')],
-    ['no form', Buffer.from('promise')],
+    ['no JSON', Buffer.from('promise')],
   ])('%s', async (_what, bytes) => {
     await using service = await serviceWith(promising(bytes));
     const run = clientOf(service).run('x', { ...RUN, promise: true });
@@ -162,7 +162,7 @@ describe('a run ends, and its job is cancelled, if the promise has', () => {
   });
 });
 
-test('a number is an error if it is not above the number of an earlier job', async () => {
+test('the number of a job is an error unless it is above the number of every earlier job', async () => {
   await using service = await serviceWith(promising(envelopeOf(PREDICATE)));
   const client = clientOf(service);
   expect((await client.submit('x', { ...RUN, promise: true })).promise?.tenant_job_number).toBe(7);

@@ -69,7 +69,7 @@ describe('a run', () => {
     expect(lines(service.seen).slice(2)).toEqual(asked);
   });
 
-  test('with its history is one request too', async () => {
+  test('is one request if it asks for the history too', async () => {
     const events = [{ job_id: 'job_1', seq: 1, kind: 'finished', data: {} }];
     const history = { events, next_cursor: null };
     await using service = await serviceWith({
@@ -171,7 +171,7 @@ describe('a run', () => {
       ['of another job', { result: { ...folded, job_id: 'job_2' }, receipt }],
       ['that is no result', { result: {}, receipt }],
       ['with the receipt of another job', { result: folded, receipt: { ...receipt, job_id: 'job_2' } }],
-    ])('believes no outcome %s', async (_what, outcome) => {
+    ])('refuses an outcome %s', async (_what, outcome) => {
       const { service } = await streaming([...events, outcome]);
       await using _ = service;
       const run = clientOf(service).run('x', { onStdout: () => {} });
@@ -180,10 +180,10 @@ describe('a run', () => {
   });
 
   test.each([
-    ['result', { result: { ...folded, job_id: 'job_2' } }],
-    ['receipt', { receipt: { ...receipt, job_id: 'job_2' } }],
-    ['receipt that says nothing', { receipt: {} }],
-  ])('believes no %s of another job', async (_what, wrong) => {
+    ['the result of another job', { result: { ...folded, job_id: 'job_2' } }],
+    ['the receipt of another job', { receipt: { ...receipt, job_id: 'job_2' } }],
+    ['an empty receipt', { receipt: {} }],
+  ])('refuses %s', async (_what, wrong) => {
     await using service = await serviceWith({
       'GET /v1/capabilities': json(NEW),
       'POST /v1/jobs': json({ ...SUBMITTED, ...wrong }, 201),

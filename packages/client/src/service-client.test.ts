@@ -32,7 +32,7 @@ describe('a request', () => {
     expect(service.seen[0]?.headers.authorization).toBeUndefined();
   });
 
-  test.each(['.', '..'])('has no id or name that its address would lose: %s', async (name) => {
+  test.each(['.', '..'])('is not sent with an id or a name that an address cannot carry: %s', async (name) => {
     await using service = await scriptedService([]);
     const client = clientOf(service);
     const calls = [
@@ -191,7 +191,7 @@ describe('a submission', () => {
     expect(second?.body).toBe(first?.body);
   });
 
-  test('a submission without a key is sent once: a lost answer may already stand for a job', {
+  test('is sent once if it has no key, because a job may exist although its answer was lost', {
     tags: ['Submit-7'],
   }, async () => {
     for (const answered of [noAnswer, cutShort(JSON.stringify(answer)), refusal(503, 'capacity_exhausted')]) {

@@ -40,7 +40,7 @@ describe('the files of a workspace', () => {
     expect([workspace.remove('b'), workspace.remove('b'), workspace.read('b')]).toEqual([true, false, undefined]);
   });
 
-  test.each(['', '/a', 'a/', 'a//b', '.', './a', 'a/..', '../a', 'a\\b'])('have no path %j', (path) => {
+  test.each(['', '/a', 'a/', 'a//b', '.', './a', 'a/..', '../a', 'a\\b'])('refuse the path %j', (path) => {
     expect(() => workspaceOf().workspace.write(path, '')).toThrow(TypeError);
   });
 

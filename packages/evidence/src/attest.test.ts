@@ -103,7 +103,7 @@ describe('attesting a terminal job', () => {
     expect(canonicalJson(JSON.parse(text))).toBe(text);
   });
 
-  test('names a leaf of the log only for a statement with a salt that was signed for a log', () => {
+  test('names a leaf of the log only if the statement has a salt and its key signs for a log', () => {
     const key = parsePublicKey(pem);
     if (key.kind === 'refused') throw new Error(key.reason);
     const salted = { ...record(['one']), kept: { salt: 'ab'.repeat(16), tenant_number: null } };

@@ -39,7 +39,7 @@ describe('canonical JSON (RFC 8785)', { tags: ['CHAIN-04'] }, () => {
   });
 });
 
-describe('whatever the order of the members', () => {
+describe('with members in any order', () => {
   const anyJson = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' });
 
   test('the text equals the text of a general implementation', { tags: ['CHAIN-04'] }, () => {
@@ -92,7 +92,7 @@ describe.skipIf(!hasPublishedVectors('jcs'))('the published JCS vectors', () => 
     expect(bytes.toHex()).toBe(decode(publishedBytes(`jcs/outhex/${name}.txt`)).replaceAll(/\s/g, ''));
   });
 
-  test('10,000 doubles', () => {
+  test('10,000 doubles have the published texts', () => {
     const view = new DataView(new ArrayBuffer(8));
     const lines = decode(publishedBytes('jcs/es6-numbers-10000.txt')).trimEnd().split('\n');
     const written = lines.map((line) => {

@@ -33,7 +33,7 @@ describe('an envelope', () => {
     expect(decodeEnvelope(bytes)).toEqual({ kind: 'envelope', envelope });
   });
 
-  test.each([15, 16, 17])('an envelope with %i signatures is read up to 16', (count) => {
+  test.each([15, 16, 17])('is read with up to 16 signatures: %i', (count) => {
     const bytes = encodeEnvelope({ ...envelope, signatures: new Array(count).fill(envelope.signatures[0]) as never });
     expect(decodeEnvelope(bytes).kind).toBe(count <= 16 ? 'envelope' : 'refused');
   });

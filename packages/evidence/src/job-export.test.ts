@@ -50,7 +50,7 @@ describe('the manifest of an exported job', () => {
     'input\\a',
     EXPORT_MANIFEST,
     '',
-  ])('lists no file at %j', (path) => {
+  ])('may not list a file at %j', (path) => {
     expect(read({ ...good, files: [...good.files, ...entriesOf([path])] })).toMatchObject({ kind: 'refused' });
   });
 

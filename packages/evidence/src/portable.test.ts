@@ -4,7 +4,7 @@ import { browserBundle } from '../../../test/rig/browser-bundle.ts';
 import { chainEvents, GENESIS_HASH, verifyChain } from './index.ts';
 
 describe('in a browser', () => {
-  test('the package needs nothing of Node and makes the same digests', async () => {
+  test('the package works without Node and makes the same digests', async () => {
     const script = await browserBundle(new URL('./index.ts', import.meta.url), 'evidence');
     expect(script).not.toMatch(/node:|require\(/);
     const body = { kind: 'stdout', timestamp: '2026-01-01T00:00:00.000Z', data: { text: 'hé' } } as const;

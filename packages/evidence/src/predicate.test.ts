@@ -48,13 +48,13 @@ test('a predicate repeats the count and the head of its receipt', () => {
   expect(readPredicate({ ...predicate, eventCount: 5 })).toMatchObject({ kind: 'refused' });
 });
 
-describe('what a predicate may have beside its receipt', { tags: ['Artifact-14'] }, () => {
+describe('an optional member of a predicate', { tags: ['Artifact-14'] }, () => {
   const { receipt, receipt_sha256 } = sealReceipt(job as unknown as UnsealedReceipt);
   const kept = { resultSizeBytes: 10, salt: 'a5'.repeat(16), tenant_number: 3 };
   const ended = { ...job, receipt_sha256 } as TerminalJob;
   const predicate = executionPredicate(ended, { ...receipt }, kept);
 
-  test('is stated if it was stored with the job, and otherwise absent', () => {
+  test('is stated if its value was stored with the job, and otherwise absent', () => {
     expect(predicate).toMatchObject({ salt: 'a5'.repeat(16), tenantJobNumber: 3 });
     expect(readPredicate({ ...predicate })).toEqual({ kind: 'predicate', predicate });
     const older = executionPredicate(ended, { ...receipt }, { ...kept, salt: null, tenant_number: null });
@@ -76,7 +76,7 @@ describe('what a predicate may have beside its receipt', { tags: ['Artifact-14']
     ['tenantJobNumber', '3'],
     ['also', []],
     ['also', 'more'],
-  ])('is refused as %s %j', (name, value) => {
+  ])('is refused if it is %s %j', (name, value) => {
     const reason = `its ${name} is malformed`;
     expect(readPredicate({ ...predicate, [name]: value })).toEqual({ kind: 'refused', reason });
   });

@@ -45,7 +45,7 @@ describe('sealing (Spec § Receipt, receipt_sha256)', () => {
 describe('verifying a receipt', () => {
   const { receipt, receipt_sha256, json } = sealReceipt(unsealed);
 
-  test('finds a sealed one intact, also after it was written and parsed', () => {
+  test('reports a sealed receipt as intact, also after it was written and parsed', () => {
     expect(verifyReceipt(receipt)).toEqual({ kind: 'intact', receipt_sha256 });
     expect(verifyReceipt(JSON.parse(json) as Record<string, unknown>)).toMatchObject({ kind: 'intact' });
   });
@@ -60,7 +60,7 @@ describe('verifying a receipt', () => {
     expect(verifyReceipt({ ...unsealed })).toMatchObject({ kind: 'broken', stated: undefined });
   });
 
-  test('finds a receipt without a canonical form broken', () => {
+  test('reports a receipt without a canonical form as broken', () => {
     expect(verifyReceipt({ ...receipt, tenant: '\ud800' })).toMatchObject({ kind: 'broken', found: null });
   });
 });

@@ -10,7 +10,7 @@ const PIECES: Readonly<Record<string, readonly string[]>> = {
   'one piece that is long': ['\u{1f600}é'.repeat(MIB)],
 };
 
-test.each(Object.entries(PIECES))('the bytes of %s are those of the whole text', (_what, pieces) => {
+test.each(Object.entries(PIECES))('the bytes of %s equal the bytes of the joined text', (_what, pieces) => {
   const bytes = bytesOfPieces(() => pieces);
   expect(Buffer.from(bytes).equals(Buffer.from(pieces.join('')))).toBe(true);
   expect(bytes.buffer.byteLength).toBe(bytes.length);

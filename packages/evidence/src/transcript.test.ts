@@ -48,7 +48,7 @@ describe('a transcript', () => {
     expect(other.evidence()).toEqual(one.evidence());
   });
 
-  test("counts tools of any name, even that of a prototype's property", () => {
+  test("counts tools of any name, even one that every object inherits", () => {
     const { calls } = transcriptOf(call(3, { tool: '__proto__' }), call(4, { tool: 'constructor' })).evidence();
     expect(Object.entries(calls)).toEqual([
       ['__proto__', 1],
@@ -57,21 +57,21 @@ describe('a transcript', () => {
   });
 
   test.each([
-    ['no members', { seq: 4, kind: 'tool_call', data: [] }],
-    ['no tool', call(4, { tool: 1 })],
+    ['an event without members', { seq: 4, kind: 'tool_call', data: [] }],
+    ['a call without a tool', call(4, { tool: 1 })],
     ['an answer to nothing', answer(4, 2, { result: 1 })],
     ['an answer to a later call', answer(4, 5, { result: 1 })],
     ['an answer to the prototype', answer(4, '__proto__' as unknown as number, { result: 1 })],
     ['an answer to a call that was refused', answer(4, 2.5, { result: 1 })],
-    ['neither result nor error', answer(4, 3, {})],
-    ['both', answer(4, 3, { result: 1, error: 'e' })],
+    ['an answer without a result or an error', answer(4, 3, {})],
+    ['both a result and an error', answer(4, 3, { result: 1, error: 'e' })],
     ['an error that is no text', answer(4, 3, { error: 1 })],
-  ])('cannot go on with %s', (_, event) => {
+  ])('refuses %s', (_, event) => {
     const transcript = transcriptOf(call(2.5, { refused: 'no' }), call(3, {}));
     expect(transcript.add(event)).toMatch(/^event 4 /);
   });
 
-  test('has one answer for each call', () => {
+  test('refuses a second answer to a call', () => {
     const transcript = transcriptOf(call(3, {}), answer(4, 3, { result: 1 }));
     expect(transcript.add(answer(5, 3, { result: 1 }))).toBe('event 5 answers a call that has an answer');
   });

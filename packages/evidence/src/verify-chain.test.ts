@@ -32,7 +32,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain([])).toEqual({ kind: 'intact', head: GENESIS_HASH, count: 0, unverifiable: 0 });
   });
 
-  test('uses the digests of the given texts from which the data was read', () => {
+  test('digests the given texts of the data, and notices a text that was changed with the data', () => {
     const dataTexts = events.map(({ data }) => canonicalJson(data));
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
     const other = changed(3, { data: { text: 'TWO' } });
@@ -40,19 +40,19 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(other, { dataTexts: otherTexts })).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });
 
-  test('does not serialize data if its text was given', () => {
+  test('does not serialize data whose text is given', () => {
     const dataTexts = events.map(({ data }) => canonicalJson(data));
     const unreadable = events.map((event) => ({ ...event, data: undefined }));
     expect(verifyChain(unreadable, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
     expect(verifyChain(unreadable, expected)).toEqual({ kind: 'broken', seq: 1, problem: 'digest' });
   });
 
-  test('digests the data if the text from which it was read is not canonical', () => {
+  test('digests the data itself if its given text is not canonical', () => {
     const dataTexts = events.map(({ data }) => JSON.stringify(data, null, 1));
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
   });
 
-  test('ignores a text that an event carries itself', () => {
+  test('ignores a text of the data inside the event', () => {
     const told = { ...third, data: { text: 'TWO' }, data_json: canonicalJson(third.data) };
     expect(verifyChain(changed(3, told))).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });

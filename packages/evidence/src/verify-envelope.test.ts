@@ -86,7 +86,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     expect(await verifyEnvelope({ ...inputOf(good), publicKeys: [otherKey] })).toMatchObject({ step: 'signature' });
   });
 
-  test('rejects with every error that is not a failed check', async () => {
+  test('rejects its promise with an error that no check caused', async () => {
     const publicKeys = null as unknown as readonly string[];
     await expect(verifyEnvelope({ ...inputOf(good), publicKeys })).rejects.toThrow(TypeError);
   });

@@ -99,7 +99,7 @@ test.each([
   expect([given.program.build?.compiler, given.tests.map(({ run }) => run)]).toEqual([compiler, [null, null]]);
 });
 
-test('the time and memory of a test are those of the program in its receipt, with and without a compiler', () => {
+test('a test has the time and memory that the receipt states for the program, with and without a compiler', () => {
   const programUsage = { cpu_ms: 1, wall_ms: 2, memory_peak_bytes: null, account: 'guest' } as const;
   for (const program of [PYTHON, CPP]) {
     const { given } = drive(two, { program, abilities: NONE, ends: { 'test 1': { programUsage } } });
@@ -115,7 +115,7 @@ test('the times of a test are unknown if nothing can be built', () => {
 
 describe('the wall limit', () => {
   const met = { terminal_reason: 'wall_limit', exit_code: null };
-  test('is three times the processor time and more', () => {
+  test('is at least three times the processor time', () => {
     const { submission } = drive({ ...two, limits: { cpu_seconds: 4 } });
     expect(submission('test 1')?.limits).toEqual({ cpu_seconds: 4, wall_seconds: 14 });
   });
@@ -156,17 +156,17 @@ describe('a large text', () => {
       check: { codes: 'kattis', exit_code: 42 },
     });
   });
-  test('whose end is lost is not compared', () => {
+  test('is not compared if its end was lost', () => {
     const { given } = drive(two, { abilities: NONE, ends: { 'test 1': { truncated: true } } });
     expect(given.tests[0]).toMatchObject({ is_cut: true, check: null });
   });
-  test('that is not valid text, and is not kept, is in the verdict as its checker got it', () => {
+  test('is in the verdict by the digest that its checker got, if it is neither valid UTF-8 nor kept', () => {
     const inputs = [{ path: CHECKED_FILES.output, sha256: 'f'.repeat(64) }];
     const ends = { 'test 1': { stdout: '\ufffd' }, 'check 1': { inputs } };
     const { given } = drive({ ...two, checker: PYTHON }, { abilities: NONE, ends });
     expect(given.tests[0]).toMatchObject({ stdout: null, stdout_sha256: 'f'.repeat(64) });
   });
-  test('that is not valid text is compared by its bytes', () => {
+  test('is compared by its bytes if it is not valid UTF-8', () => {
     const kept = { stdout: '\ufffd', outputs: [{ path: STDOUT_FILE, sha256: 'e'.repeat(64) }] };
     expect(drive(two, { ends: { 'test 1': kept } }).rounds[1]).toEqual(['check 1']);
   });
@@ -219,7 +219,7 @@ test.each([
   { type: 'output_path', path: 'output/score.txt' },
   { type: 'output_size', path: 'output/score_multiplier.txt' },
   { type: 'output_path', path: 'output' },
-])('a checker whose points may have been left out is a mistake, and wins nothing: $type of $path', (violation) => {
+])('a checker fails, and the test wins no points, if its points may be lost: $type of $path', (violation) => {
   const plan: GradingPlan = { ...two, checker: { ...PYTHON, codes: 'kattis' } };
   const violations = [{ ...violation, message: 'it did not come back' }];
   const { given } = drive(plan, { ends: { 'check 1': { exit_code: 42, violations } } });
@@ -247,7 +247,7 @@ test.each([
   [{}, 92],
   [{ cpu_seconds: 60 }, 192],
   [{ wall_seconds: 200 }, 210],
-])('an interactor has time left when a program with the limits %j has none', (limits, seconds) => {
+])('an interactor outlasts a program with the limits %j', (limits, seconds) => {
   const { submission } = drive({ ...two, limits, interactor: PYTHON });
   expect(submission('test 1')?.interactor?.limits?.wall_seconds).toBe(seconds);
   expect(submission('test 1')?.limits?.wall_seconds).toBeLessThan(seconds);
@@ -292,6 +292,6 @@ test.each<[GradingPlan, RegExp]>([
   [{ tests: [{ name: 'a' }], groups: [{ name: 'x' }] }, /group x has no test/],
   [{ tests: [{ name: 'a', group: 'y' }], groups: [] }, /test a is in no group/],
   [{ tests: [{ name: 'a', group: 'x' }], groups: [{ name: 'x', after: ['x'] }] }, /comes after x/],
-])('a plan that no verdict can come of is refused', (plan, problem) => {
+])('a plan that cannot lead to a verdict is refused', (plan, problem) => {
   expect(planProblem(plan)).toMatch(problem);
 });

@@ -22,7 +22,7 @@ describe('a library that a program missed', () => {
   const pack = { version: '1', languages: ['python' as const], digest: '' };
   const cv = { language: 'python', name: 'opencv-python', version: '4', modules: ['cv2'] };
 
-  test('is named with every pack that has it, by the imported name', () => {
+  test('is named as it is imported, with every pack that has it', () => {
     const packs = [
       { ...pack, name: 'vision', libraries: [cv] },
       { ...pack, name: 'other', libraries: [{ ...cv, language: 'node' }] },
@@ -32,7 +32,7 @@ describe('a library that a program missed', () => {
     expect(said).toBe('cv2 is in a pack: --runtime vision, or --runtime more');
   });
 
-  test('is reported as in no listed pack, with the names of packs without a list', () => {
+  test('is reported as missing from every listed pack, with the names of packs without a list', () => {
     const packs = [
       { ...pack, name: 'system' },
       { ...pack, name: 'old' },

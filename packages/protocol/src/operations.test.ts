@@ -30,7 +30,7 @@ describe('the table of operations (Spec § Endpoints)', () => {
     for (const code of operation.errors) expect(ERRORS).toHaveProperty(code);
   });
 
-  test('lets cancellation hold no permit, so that a full service can be relieved', { tags: ['Cancel-3'] }, () => {
+  test('asks no permit of a cancellation, which can relieve a full service', { tags: ['Cancel-3'] }, () => {
     expect(operationOf('cancelJob').capacity).toEqual(['connection']);
   });
 });

@@ -65,7 +65,7 @@ async function agree(jobs: readonly (AttestedJob | string)[], ...more: readonly 
 }
 
 describe('service-verify agree says', () => {
-  test('AGREE of one result that two keys signed, and that only the reader knows whether they are independent', async () => {
+  test('AGREE for one result under two keys, and that only the reader knows whether their owners are independent', async () => {
     const { exitCode, said, facts, notice } = await agree([firstJob(), secondJob()], '--require', 'operators>=2');
     expect({ exitCode, said, operators: facts?.['operators'] }).toEqual({
       exitCode: 0,
@@ -75,7 +75,7 @@ describe('service-verify agree says', () => {
     expect(notice).toContain('which only you can know');
   });
 
-  test('AGREE of equal text that was recorded in other pieces', async () => {
+  test('AGREE for equal output that was recorded in different pieces', async () => {
     const pieces = (text: string) => ({
       kind: 'stdout' as const,
       timestamp: '2026-01-01T00:00:01.000Z',
@@ -85,12 +85,12 @@ describe('service-verify agree says', () => {
     expect(await agree([firstJob(), cut])).toMatchObject({ exitCode: 0, said: 'AGREE 2 of 2' });
   });
 
-  test('AGREE of inputs that were outputs of jobs only at one service, because their bytes are the same', async () => {
+  test('AGREE for inputs with the same bytes, even if only one service took them from the outputs of a job', async () => {
     const from = { 'input/a': { job_id: 'job_0197c0de-0000-7000-8000-0000000000aa', path: 'output/x' } };
     expect(await agree([firstJob({ from }), secondJob()])).toMatchObject({ exitCode: 0 });
   });
 
-  test('one operator of two exports with one key', async () => {
+  test('one operator for two exports with one key', async () => {
     const jobs = [firstJob(), firstJob({ job_id: 'job_0197c0de-0000-7000-8000-00000000000c' })];
     expect(await agree(jobs)).toMatchObject({ exitCode: 0, facts: { operators: 1 } });
     const { exitCode, last, notice } = await agree(jobs, '--require', 'operators>=2');
@@ -140,12 +140,12 @@ describe('service-verify agree says', () => {
     });
   });
 
-  test('NOT COMPARABLE of two receipts that name no pack, because a missing value is not an equal one', async () => {
+  test('NOT COMPARABLE for two receipts that name no pack, because missing values do not count as equal', async () => {
     const none = { receipt: { runtime_pack: null } };
     expect(await agree([firstJob(none), secondJob(none)])).toMatchObject({ said: 'NOT COMPARABLE: pack' });
   });
 
-  test('NOT COMPARABLE of programs that talked to others', async () => {
+  test('NOT COMPARABLE for programs that talked to other programs', async () => {
     const interaction = { peer: 'job_0197c0de-0000-7000-8000-0000000000bb', role: 'program' } as const;
     const jobs = [firstJob({ receipt: { interaction } }), secondJob({ receipt: { interaction } })];
     expect(await agree(jobs)).toMatchObject({ said: 'NOT COMPARABLE: interaction' });

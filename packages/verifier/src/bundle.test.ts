@@ -113,7 +113,7 @@ describe('service-verify bundle --log-proof', () => {
     }
   });
 
-  test('is not made from leaf 0, which a verifier in use takes for a missing one', async () => {
+  test('is not made from leaf 0, because a verifier in use takes the index 0 for a missing index', async () => {
     const alone = new TestLog();
     alone.restart();
     expect(alone.appendSigned(job.attestation.envelope, job.key.publicKeyPem)).toBe(0);
@@ -122,7 +122,7 @@ describe('service-verify bundle --log-proof', () => {
     expect(made).toMatchObject({ exitCode: 6, stderr: expect.stringContaining('leaf 0 is the opening') as string });
   });
 
-  test('needs the key of the log, which no proof has', async () => {
+  test('needs the key of the log, because a proof does not have it', async () => {
     const proof = file(log.proof(index));
     const witness = scratch.write('witness.key', testNoteKey('witness.example', 'cosignature').text);
     for (const words of [

@@ -64,15 +64,15 @@ test('a canary that was refused everything, of the same class, pack and host, is
   expect(stdout).toContain('REFUSED: 7 tries were refused, 1 s before the job ended');
 });
 
-test('a user that the cell does not have is refused', async () => {
+test('a canary counts an attempt to become an unknown user as refused', async () => {
   const canary = canaryOf([...LINES, 'setuid_0: Invalid argument']);
   expect(await verified(namedBy(canary), canary)).toMatchObject({ exitCode: 0 });
 });
 
 test.each([
-  ['it is older than is required', ['canary_age<=0s']],
-  ['it is not given', ['canary_age<=10m'], null],
-] as const)('the requirement is not met if %s', async (_, require, canary: AttestedJob | null = refusedAll) => {
+  ['the canary is older', ['canary_age<=0s']],
+  ['no canary is given', ['canary_age<=10m'], null],
+] as const)('a required age of the canary is not met if %s', async (_, require, canary: AttestedJob | null = refusedAll) => {
   expect(await verified(namedBy(refusedAll), canary, require)).toMatchObject({ exitCode: 5 });
 });
 
@@ -84,15 +84,15 @@ test('a job that names no canary has none, and is good if none is required', asy
 
 test.each([
   ['that was allowed something', canaryOf([...LINES.slice(1), 'mount: allowed']), 'mount (allowed)'],
-  ['that was told its values are senseless', canaryOf([...LINES.slice(1), 'mount: No such device']), 'mount (No such'],
+  ['whose mount failed for a wrong value', canaryOf([...LINES.slice(1), 'mount: No such device']), 'mount (No such'],
   [
-    'that had no network to mount',
+    'whose mount failed for lack of a network',
     canaryOf([...LINES.slice(1), 'mount: No route to host']),
     'mount (No route to host)',
   ],
-  ['that lacked a process to ask', canaryOf([...LINES, 'setuid_0: Resource temporarily unavailable']), 'setuid_0 (R'],
-  ['that may make no process', canaryOf([...LINES.slice(0, -1), 'processes: Operation not permitted']), 'processes (O'],
-  ['whose try is named as members are', canaryOf([...LINES, 'constructor: allowed']), 'constructor (allowed)'],
+  ['whose try failed for lack of a process', canaryOf([...LINES, 'setuid_0: Resource temporarily unavailable']), 'setuid_0 (R'],
+  ['that could not make any process', canaryOf([...LINES.slice(0, -1), 'processes: Operation not permitted']), 'processes (O'],
+  ['with a try named like a member of every object', canaryOf([...LINES, 'constructor: allowed']), 'constructor (allowed)'],
   ['that left a try out', canaryOf(LINES.slice(1)), 'it does not mention mount'],
   ['that was not ended for its memory', canaryOf(LINES, { status: 'succeeded' }), 'not mention memory'],
   [
@@ -101,7 +101,7 @@ test.each([
     'its receipt has the digest of another output',
   ],
   ['of a tenant', canaryOf(LINES, { tenant: 'acme' }), 'it is not a canary'],
-] as const)('a canary %s meets no requirement, and is told', async (_, canary, told) => {
+] as const)('a canary %s meets no requirement, and the report says why', async (_, canary, told) => {
   const required = await verified(namedBy(canary), canary);
   expect(required).toMatchObject({ exitCode: 5 });
   const { exitCode, stdout } = await verified(namedBy(canary), canary, []);
@@ -113,7 +113,7 @@ test.each([
   ['one that the job does not name', {}, refusedAll],
   ['one of another class', undefined, canaryOf(LINES, { receipt: { isolation_class: 'linux-shared-kernel' } })],
   ['one of another host', undefined, canaryOf(LINES, { receipt: { host_posture_sha256: 'f'.repeat(64) } })],
-  ['one of a service that says what it was built of, as the job does not', undefined, canaryOf(LINES, BUILT)],
+  ['one of a service that states its build, which the job does not state', undefined, canaryOf(LINES, BUILT)],
   ['one that another key signed', undefined, canaryOf(LINES, { key: signingKey() })],
   ['one that ended after the job', undefined, canaryOf(LINES, { finished_at: '2026-01-01T00:01:00.000Z' })],
 ] as const)('an export with %s is refused', async (_, options, canary) => {

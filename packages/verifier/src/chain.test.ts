@@ -41,7 +41,7 @@ describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () =
     expect(await chain(pretty)).toMatchObject({ exitCode: 0 });
   });
 
-  test('accepts an empty last page, and finds pages in any other order wrong', async () => {
+  test('accepts an empty last page, and refuses pages in another order', async () => {
     const files = [page(events, events.length), page([], events.length)].map(file);
     expect(await chain(...files)).toMatchObject({ exitCode: 0 });
     const swapped = [page(events.slice(7)), page(events.slice(0, 7))].map(file);

@@ -118,7 +118,7 @@ describe('a directory that is not an export', () => {
     ['a malformed manifest', { [EXPORT_MANIFEST]: '{}' }, 'manifest.json is refused'],
     ['an unlisted file', { 'output/unlisted': 'x' }, 'output/unlisted is not listed'],
     ['a file that no export has', { 'README.md': 'trust me' }, 'README.md is not a file of an export'],
-  ])('is distinguished from a bad one: %s', async (_what, changes, says) => {
+  ])('is distinguished from a bad export: %s', async (_what, changes, says) => {
     const { exitCode, checks } = await verify(directory(changes));
     expect({ exitCode, checks }).toMatchObject({ exitCode: 7, checks: [{ check: 'directory', good: false }] });
     expect(checks?.[0]?.detail).toContain(says);
@@ -145,7 +145,7 @@ describe('a directory that is not an export', () => {
     expect(await verify(linked)).toMatchObject({ exitCode: 7, failed: ['directory'] });
   });
 
-  test('has more entries than any export', async () => {
+  test('is refused with more entries than any export has', async () => {
     const path = directory();
     for (let number = 0; number < 1740; number++) mkdirSync(join(path, `output/d${number}`));
     const { exitCode, checks } = await verify(path);
@@ -158,7 +158,7 @@ describe('a directory that is not an export', () => {
     [EXPORT_FILES.events, 100 * GIBIBYTE, 'events.ndjson is larger than 64 MiB'],
     [EXPORT_MANIFEST, 100 * GIBIBYTE, 'manifest.json is larger than 256 KiB'],
     ['input/b', 64 * 1024 ** 2, 'makes input/ larger than 64 MiB'],
-  ])('has %s of %d bytes, and is refused without reading it', async (path, bytes, says) => {
+  ])('is refused for %s of %d bytes, which is not read', async (path, bytes, says) => {
     const at = directory({ [path]: '' });
     truncateSync(join(at, path), bytes);
     const { exitCode, checks } = await verify(at);
@@ -167,12 +167,12 @@ describe('a directory that is not an export', () => {
 });
 
 describe('a directory that cannot be read', () => {
-  test('does not exist, or is a file, and the message says so', async () => {
+  test('is reported as missing or as a file', async () => {
     expect(await verify('/nowhere')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ENOENT') });
     expect(await verify(key)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('it is a file; unpack') });
   });
 
-  test('is refused if a file has another length than stated, as while it is being written', () => {
+  test('is refused if a file has another length than stated, as a file has while it is being written', () => {
     const path = directory();
     // A file of the kernel claims to be empty, and is not.
     const mount = `mount --bind /proc/version "$1/input/a.csv" && exec "$0" directory "$1" --public-key "$2" --tenant acme`;

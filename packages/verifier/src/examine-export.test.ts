@@ -133,13 +133,13 @@ describe('a byte that was changed', () => {
   });
 });
 
-describe('events that were', () => {
+describe('in a history with events that were', () => {
   test.each([
     ['cut off', job.events.slice(0, -1), job.events.length - 1],
     ['taken out', job.events.toSpliced(2, 1), 2],
     ['swapped', [job.events[0], job.events[2], job.events[1], ...job.events.slice(3)], 1],
     ['added', [...job.events, job.events[0]], job.events.length],
-  ])('%s are named by where the chain breaks', async (_what, events, brokenAt) => {
+  ])('%s, the first break of the chain is named', async (_what, events, brokenAt) => {
     const text = eventLines(events as typeof job.events);
     const examination = await examineExport(forged({ [EXPORT_FILES.events]: bytes(text) }), pinned);
     expect(examination).toMatchObject({ verdict: 'refused', brokenAt });
@@ -164,7 +164,7 @@ describe('an envelope with its result', () => {
     expect(examination.attestation.every(({ state }) => state === 'not_tried')).toBe(true);
   });
 
-  test('is refused if the result is another, and if the payload was changed', async () => {
+  test('is refused with another result or a changed payload', async () => {
     const other = two().set(EXPORT_FILES.result, tampered(two().get(EXPORT_FILES.result)));
     expect(failures(await examineExport(other, pinned))).toEqual(['subject_digest']);
     const payload = two().set(EXPORT_FILES.envelope, tampered(two().get(EXPORT_FILES.envelope)));

@@ -28,7 +28,7 @@ async function compare([one, other]: readonly [string, string], ...proofs: reado
 }
 
 describe('service-verify head says that two signed heads are', () => {
-  test('the same, whatever file has them', async () => {
+  test('the same, in any kind of file', async () => {
     const same = { exitCode: 0, said: 'SAME: 40 statements' };
     expect(await compare([log.checkpoint(), log.checkpoint()])).toEqual(same);
     expect(await compare([log.checkpoint(), log.proof(3)])).toEqual(same);
@@ -63,7 +63,7 @@ describe('service-verify head says that two signed heads are', () => {
     });
   });
 
-  test('not shown to be of one log without a proof, which does not prove a fork', async () => {
+  test('NOT SHOWN to be of one log if a proof is missing, although nothing proves a fork', async () => {
     const said = expect.stringContaining('NOT SHOWN: nothing shows that the heads of 20 and of 40') as string;
     expect(await compare([log.checkpoint(20), log.checkpoint()])).toEqual({ exitCode: 5, said });
     const other = log.consistency(10);
@@ -78,7 +78,7 @@ describe('a head is refused with 2', () => {
     ['that a stranger signed', stranger.checkpoint(), 'the key of log.example/log/1 did not sign it'],
     ['of another tree', elsewhere.checkpoint(), 'it is of the log log.example/log/2'],
     ['in Rekor’s form', log.rekorHead(), 'it is of the log log.example - 1'],
-    ['that is none', 'nothing', 'it has no head'],
+    ['missing from its file', 'nothing', 'it has no head'],
   ])('%s', async (_what, head, problem) => {
     const refused = { exitCode: 2, said: expect.stringContaining(problem) as string };
     expect(await compare([log.checkpoint(), head])).toEqual(refused);

@@ -73,11 +73,11 @@ describe("the log's verdict on an export", () => {
       ['--log-key', logKey],
       'UNWITNESSED: its operator could show others another log',
     ],
-  ])('%s is always told', async (_what, proof, words, word) => {
+  ])('%s is always reported', async (_what, proof, words, word) => {
     expect(await verify(proof, ...words)).toEqual({ exitCode: 0, log: word, failed: [] });
   });
 
-  test('is also given for a file that is not an export', async () => {
+  test('is also given for an envelope outside an export', async () => {
     const [envelope, subject] = [file(job.attestation.envelope), file(job.attestation.result)];
     const fixed = ['--envelope', envelope, '--subject', subject, '--public-key', publicKey, '--tenant', job.tenant];
     const proof = file(log.proof(index, { cosignatures: [cosignature] }));
@@ -198,17 +198,17 @@ describe('the time at which a witness saw the log without a result', () => {
     expect(await after(seen(601))).toMatchObject({ exitCode: 6, failed: [late] });
   });
 
-  test('may be as long after it as the reader allows', async () => {
+  test('may be as long after the end as the reader allows', async () => {
     expect(await after(seen(3600), '--log-delay', '1h')).toMatchObject({ exitCode: 0 });
     expect(await after(seen(3), '--log-delay', '2s')).toMatchObject({ exitCode: 6, failed: [late] });
   });
 
-  test('is that of the latest head without the result', async () => {
+  test('comes from the latest head without the result', async () => {
     const words = ['--after-head', file(seen(-5, 3))];
     expect(await after(seen(601), ...words)).toMatchObject({ exitCode: 6, failed: [late] });
   });
 
-  test('says nothing if the head has the result', async () => {
+  test('is ignored if the head has the result', async () => {
     expect(await after(seen(9999, index + 1))).toMatchObject({ exitCode: 0 });
   });
 
@@ -225,7 +225,7 @@ describe('the time at which a witness saw the log without a result', () => {
     ['no pinned witness saw', log.checkpoint(index), 'log_time: no pinned witness says when it saw the head of 20'],
     ['its witness did not sign', log.checkpoint(index, cosignature), 'log_time: witness.example did not sign'],
     ['a stranger signed', new TestLog().checkpoint(), 'log_consistency: a head that was seen before is refused'],
-  ])('is not told by a head that %s', async (_what, head, problem) => {
+  ])('is refused from a head that %s', async (_what, head, problem) => {
     expect(await after(head)).toMatchObject({ exitCode: 6, failed: [expect.stringContaining(problem)] });
   });
 
@@ -240,7 +240,7 @@ test.each([
   ['the key of a witness in place of the log’s', ['--log-key', witnessKey], 'has the key of a witness'],
   ['the key of the log in place of a witness’s', ['--log-key', logKey, '--witness', logKey], 'has the key of a log'],
   ['a witness without a log', ['--witness', witnessKey], 'need --log-key'],
-  ['a key that is none', ['--log-key', publicKey], 'has no key'],
+  ['a file without a key', ['--log-key', publicKey], 'has no key'],
   ['a file that is not there', ['--log-key', '/nowhere'], 'cannot be read'],
 ])('%s is wrong usage', async (_what, words, problem) => {
   const verdict = await verify(log.proof(index), ...words);

@@ -157,7 +157,7 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
     expect(await verify(promise, ...words)).toEqual(verdict);
   });
 
-  test('that must be kept, and is not kept yet, ends with 5', async () => {
+  test('ends with 5 if it is required to be kept, and is open', async () => {
     expect(await verify(promise, ...pinned, '--require', 'kept')).toMatchObject({ exitCode: 5, failed: ['kept'] });
     expect(await verify(promise, ...pinned, ...result, ...proof, '--require', 'kept')).toEqual(good('KEPT'));
   });
@@ -174,7 +174,7 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
       expect(await verify(promise, ...pinned, ...words)).toMatchObject({ exitCode: 6, failed: ['submission'] });
   });
 
-  test('is kept by a program that talked to another one, although its receipt then has that input', async () => {
+  test('is kept by a program that talked to another, although its receipt states an input that was not promised', async () => {
     const interaction = { peer: other.job_id, role: 'program' } as const;
     const of = (peer: string) =>
       promiseOf({ submission: { ...PROMISED.submission, interaction: { ...interaction, peer } } });
@@ -190,14 +190,14 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
     expect(await verify(of(job.job_id), ...words)).toMatchObject({ exitCode: 6, failed: ['submission'] });
   });
 
-  test('without a number does not fit a result that has one', async () => {
+  test('without a number does not fit a result with a number', async () => {
     const { tenantJobNumber: _, ...unnumbered } = PROMISED;
     const bare = signStatement(promiseStatement(unnumbered), signerOf(job.key)).envelope;
     expect(await verify(bare, ...pinned, ...result, ...proof)).toMatchObject({ exitCode: 6, failed: ['result'] });
   });
 });
 
-describe('is refused:', () => {
+describe('service-verify promise refuses', () => {
   const stranger = new TestLog();
   test.each([
     ['a promise of another key', promiseOf({}, signingKey()), [], { exitCode: 2, failed: ['signature'] }],
@@ -206,7 +206,7 @@ describe('is refused:', () => {
     ['a promise without a time', promiseOf({ answerBy: 'soon' }), [], { exitCode: 4, failed: ['statement'] }],
     ['a promise of no program', promiseOf({ submission: {} }), [], { exitCode: 4, failed: ['statement'] }],
     ['a result in place of a promise', job.attestation.envelope, [], { exitCode: 4, failed: ['statement'] }],
-    ['what is no envelope', new TextEncoder().encode('{}'), [], { exitCode: 2, failed: ['signature'] }],
+    ['a file that is not an envelope', new TextEncoder().encode('{}'), [], { exitCode: 2, failed: ['signature'] }],
     [
       'a promise of another log',
       promiseOf({ logOrigin: 'else.example/log/1' }),
@@ -226,13 +226,13 @@ describe('is refused:', () => {
       { exitCode: 6, failed: ['result'] },
     ],
     [
-      'a result of another program than was promised',
+      'a result of a program that was not promised',
       promiseOf({ submission: { code_sha256: '0'.repeat(64) } }),
       [...pinned, ...result, ...proof],
       { exitCode: 6, failed: ['submission'] },
     ],
     [
-      'a result with another number than was promised',
+      'a result with a number that was not promised',
       promiseOf({ tenantJobNumber: 8 }),
       [...pinned, ...result, ...proof],
       { exitCode: 6, failed: ['result'] },
@@ -244,7 +244,7 @@ describe('is refused:', () => {
       { exitCode: 6, failed: ['log_inclusion'] },
     ],
     [
-      'a statement that waits of another promise',
+      'a statement about another promise that waits',
       promise,
       [...pinned, '--pending', pendingFile(waits({ promiseSha256: '0'.repeat(64) }), null)],
       { exitCode: 6, failed: ['pending'] },
@@ -261,8 +261,8 @@ describe('is refused:', () => {
 
   test.each([
     ['a head without the key of the log', ['--head', logKey]],
-    ['a file of waiting that is none', [...pinned, '--pending', logKey]],
-    ['a requirement that is none', ['--require', 'broken']],
+    ['a waiting statement without its form', [...pinned, '--pending', logKey]],
+    ['an unknown requirement', ['--require', 'broken']],
   ])('%s, as a mistake of the command', async (_what, words) => {
     expect(await verify(promise, ...words)).toMatchObject({ exitCode: 1 });
   });

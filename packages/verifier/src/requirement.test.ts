@@ -83,7 +83,7 @@ describe('a requirement', () => {
     expect(judge(text, receipt)).toMatchObject({ isMet: false, found: expect.stringContaining('not observed') });
   });
 
-  test('label=TEXT is met by each label of the receipt, whole, and by none where none was signed', () => {
+  test('label=TEXT is met if it equals a whole label of the receipt', () => {
     const labels = ['course 7', 'attempt=2'];
     const isMet = (text: string, receipt: object) => judge(text, { ...receipt }).isMet;
     expect(['label=course 7', 'label=attempt=2'].map((text) => isMet(text, { labels }))).toEqual([true, true]);
@@ -129,7 +129,7 @@ describe('a requirement', () => {
     expect(() => parseRequirement(text)).toThrow(UsageError);
   });
 
-  test.each(['label', 'label=', 'label>=x'])('%j is told how the requirement is written', (text) => {
+  test.each(['label', 'label=', 'label>=x'])('the error for %j says how the requirement is written', (text) => {
     expect(() => parseRequirement(text)).toThrow('it must be label=TEXT');
   });
 

@@ -55,7 +55,7 @@ describe('service-verify same says', () => {
     });
   });
 
-  test('TWO RESULTS for one number of a tenant', async () => {
+  test('TWO RESULTS for two jobs with the same number of a tenant', async () => {
     const other = attestedJob({ job_id: OTHER, ...says('good') });
     expect(await compare(envelopeOf(job), envelopeOf(other))).toEqual({
       exitCode: 6,

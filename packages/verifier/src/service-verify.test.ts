@@ -125,7 +125,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
   });
 });
 
-describe('its bounds (Spec § Limits)', () => {
+describe('the bounds of service-verify verify (Spec § Limits)', () => {
   const padded = (bytes: Uint8Array, length: number) => {
     const result = new Uint8Array(length).fill(0x20);
     result.set(bytes);
@@ -158,7 +158,7 @@ describe('its bounds (Spec § Limits)', () => {
   });
 });
 
-describe('its command line', { tags: ['Authentication-10b'] }, () => {
+describe('the command line of service-verify', { tags: ['Authentication-10b'] }, () => {
   test.each([
     [[]],
     [['unknown']],
@@ -202,7 +202,7 @@ describe('its command line', { tags: ['Authentication-10b'] }, () => {
     },
   );
 
-  test('a command with a word too many is wrong usage', async () => {
+  test('a command with an extra word is wrong usage', async () => {
     expect(await verify({}, 'surplus')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('too many') });
   });
 

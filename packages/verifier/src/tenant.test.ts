@@ -84,7 +84,7 @@ describe('service-verify tenant', () => {
     expect(failed).toEqual(['MISSING: 4; 1 of the exports state no number']);
   });
 
-  test('names a number of two jobs', async () => {
+  test('names a number that two jobs have', async () => {
     const other = jobOf(2, { at: 77 });
     const { exitCode, failed } = await count([...directories, directoryOf(other)], 4);
     expect({ exitCode, failed }).toEqual({
@@ -99,7 +99,7 @@ describe('service-verify tenant', () => {
     expect(failed).toEqual([expect.stringContaining(`TWO RESULTS of ${jobs[1]?.job_id}, in `)]);
   });
 
-  test('lists many gaps without end in few words', async () => {
+  test('shortens a long list of gaps', async () => {
     const odd = Array.from({ length: 25 }, (_, at) => directoryOf(jobOf(2 * at + 1)));
     const [said = ''] = (await count(odd, 999_999_999_999_999)).failed;
     expect(said.startsWith('MISSING: 2, 4, 6,')).toBe(true);
@@ -131,11 +131,11 @@ describe('service-verify tenant', () => {
     ['was given to another tenant', promiseOf({ tenant: 'other' }), 4, 'the tenant is not acme'],
     ['has no number', promiseOf({ tenantJobNumber: undefined }), 4, 'does not say which job of its tenant it is'],
     ['is a result', scratch.write('result', (jobs[0] as AttestedJob).attestation.envelope), 4, 'it is no promise'],
-  ])('takes none from a promise that %s', async (_what, file, exitCode, problem) => {
+  ])('refuses a promise that %s', async (_what, file, exitCode, problem) => {
     expect(await promised([file])).toEqual({ exitCode, failed: [expect.stringContaining(problem)] });
   });
 
-  test('does not guess how many jobs there are', async () => {
+  test('fails if the number of jobs is not given', async () => {
     const words = ['tenant', ...directories, '--public-key', key, '--tenant', 'acme'];
     expect(await serviceVerify(words)).toMatchObject({
       exitCode: 1,

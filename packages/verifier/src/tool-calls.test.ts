@@ -56,12 +56,12 @@ describe('the calls of tools in an export', () => {
 
   test.each<[string, readonly EventBody[], unknown]>([
     ['counts more calls', CALLS, { ...evidenceOf(CALLS), calls: { search: 3 } }],
-    ['counts fewer that were refused', CALLS, { ...evidenceOf(CALLS), refused: 0 }],
+    ['counts fewer refused calls', CALLS, { ...evidenceOf(CALLS), refused: 0 }],
     ['has another transcript', CALLS, evidenceOf(CALLS.slice(0, 1))],
-    ['says nothing', CALLS, undefined],
-    ['is of calls that are not there', [], evidenceOf(CALLS)],
+    ['does not mention them', CALLS, undefined],
+    ['counts calls that the events lack', [], evidenceOf(CALLS)],
     ['is true, but a call has two answers', [...CALLS, answered(3, { result: 1 })], evidenceOf(CALLS)],
-  ])('are refused where the statement %s', { tags: ['Tools-13'] }, async (_, bodies, tools) => {
+  ])('are refused if the statement %s', { tags: ['Tools-13'] }, async (_, bodies, tools) => {
     expect(await verified(bodies, tools)).toMatchObject({
       exitCode: 6,
       stderr: expect.stringContaining('service-verify: refused at tools') as unknown,

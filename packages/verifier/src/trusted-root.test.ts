@@ -72,7 +72,7 @@ describe('service-verify trusted-root', () => {
     ['the key of a witness', testNoteKey('witness.example', 'cosignature').text, 'has the key of a witness'],
     ['the key of another kind of log', testNoteKey('sum.golang.org', 'note').text, 'no log HOST/log/TREE'],
     ['no key', 'nothing', 'has no key'],
-  ])('is not made of %s', async (_what, text, problem) => {
+  ])('is not made from %s', async (_what, text, problem) => {
     const made = await root('--log-key', scratch.write('wrong.key', text));
     expect(made).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining(problem) as string });
   });

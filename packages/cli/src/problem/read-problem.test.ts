@@ -46,7 +46,7 @@ describe('a package', () => {
     expect(tests[0]?.checkerArgs).toEqual(compare === null ? flags.split(' ') : undefined);
   });
 
-  test('has flags of its output validator for each test', async () => {
+  test('has the flags of its output validator for each test', async () => {
     const { checker, tests } = await read({
       ...plain,
       'data/secret/a/1.ans': 'Yes\n',
@@ -130,7 +130,7 @@ describe('an interactive package', () => {
         'data/sample/test_group.yaml': 'output_validator_args: [hard]\n',
       },
     ],
-  ])('of the %s format has its validator as what a program talks with, and shows no sample', async (_which, files) => {
+  ])('of the %s format lets programs talk to its validator, and shows no sample', async (_which, files) => {
     const { interactor, checker, tests } = await read({ ...plain, ...validator, ...files });
     expect([interactor, checker]).toEqual([
       { language: 'python', code: validator['output_validator/v.py'], codes: 'kattis' },

@@ -52,6 +52,6 @@ test.each([
     'it demanded interactor',
   ],
   ['started a product', RECEIPT, { ...POLICY, product: { job_id: 'job_1' } }, '--product'],
-])('one that %s is refused', (_what, receipt, policy, says) => {
+])('an export that %s is refused', (_what, receipt, policy, says) => {
   expect(() => submissionOf(receipt, policy)).toThrow(says);
 });

@@ -123,7 +123,7 @@ describe('a witness answers', () => {
     expect(await add(requestOf(0, 8))).toMatchObject({ status: 200 });
   });
 
-  test('a log that was rolled back with the size that it knows', async () => {
+  test('with the size that it knows, if the log was rolled back', async () => {
     expect(await add(requestOf(0, 5))).toEqual({ status: 409, type: 'text/x.tlog.size', text: '8\n' });
     expect(await add(requestOf(5, 9))).toMatchObject({ status: 409, text: '8\n' });
   });
@@ -138,13 +138,13 @@ describe('a witness answers', () => {
     ['no proof', 'old 8\n', 400],
     ['bytes', Uint8Array.of(255, 0, 255), 400],
     ['more than a proof has', 'A'.repeat(300_000), 413],
-  ])('%s with a refusal, and signs no less afterwards', async (_what, body, status) => {
+  ])('with a refusal to %s, and signs the next good head', async (_what, body, status) => {
     expect((await add(body as string)).status).toBe(status);
     expect(await add(requestOf(8, 9))).toMatchObject({ status: 200 });
   });
 });
 
-test('two heads that come at once are signed one after the other', async () => {
+test('two heads that arrive at once are signed one after the other', async () => {
   const answers = await Promise.all([add(requestOf(0, 4)), add(requestOf(0, 4, { changed: 1 }))]);
   expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 409]);
 });

@@ -90,7 +90,7 @@ describe('a proof fails', () => {
     expect(await verifyLogProof(spoilt, leafHash(body(at)), keys)).toMatchObject({ kind: 'failed', check });
   });
 
-  test('at log_head of another tree of the same log', async () => {
+  test('at log_head if another tree of the same host signed it', async () => {
     const second = new TestLog({ host: 'log.example', tree: 2 });
     expect(await verifyLogProof(read(second.proof(0)), leafHash(utf8('the opening statement')), keys)).toMatchObject({
       check: 'log_head',
@@ -141,6 +141,6 @@ test.each([
   ['log.example/log/01', null],
   ['log example/log/1', null],
   ['log.example', null],
-])('the origin %s is that of %o', (origin, name) => {
+])('the origin %s names %o', (origin, name) => {
   expect(logNameOf(origin)).toEqual(name);
 });

@@ -50,12 +50,12 @@ const hex = (hash: Hash | null) => hash && Buffer.from(hash).toString('hex');
 const proofOf = (ranges: readonly { start: number; end: number }[]) => ranges.map((range) => rangeHash(range, tree));
 const root = (size: number) => roots[size] as Hash;
 
-test.each(ROOTS.map((wanted, size) => ({ size, wanted })))('the root of $size vectors is that of RFC 6962', (row) => {
+test.each(ROOTS.map((wanted, size) => ({ size, wanted })))('the root of $size vectors equals the root in RFC 6962', (row) => {
   const hashes = treeOf(VECTORS.map((text) => leafHash(Buffer.from(text, 'hex'))));
   expect(hex(rangeHash({ start: 0, end: row.size }, hashes))).toBe(row.wanted);
 });
 
-describe(`of every tree up to ${LARGEST} leaves`, () => {
+describe(`in every tree up to ${LARGEST} leaves`, () => {
   test('the proof of each leaf leads to the root', () => {
     const wrong: string[] = [];
     for (let size = 1; size <= LARGEST; size++) {
@@ -81,12 +81,12 @@ describe(`of every tree up to ${LARGEST} leaves`, () => {
   });
 });
 
-describe('a changed proof is refused:', () => {
+describe('a changed proof is refused', () => {
   const size = 11;
   const cases = Array.from({ length: size }, (_, index) => ({ index, proof: proofOf(inclusionRanges(index, size)) }));
   const flipped = (hash: Hash) => Uint8Array.from(hash, (byte, at) => (at === 7 ? byte ^ 1 : byte));
 
-  test.each(cases)('of leaf $index', ({ index, proof }) => {
+  test.each(cases)('for leaf $index', ({ index, proof }) => {
     const leaf = leaves[index] as Hash;
     const leadsTo = (changed: Partial<{ index: number; size: number; proof: Hash[] }>, from = leaf) =>
       hex(rootOfInclusion(from, { index, size, proof, ...changed }));
@@ -103,7 +103,7 @@ describe('a changed proof is refused:', () => {
     expect(others).not.toContain(hex(root(size)));
   });
 
-  test.each([1, 2, 3, 4, 7, 8, 10])('of the tree of %i leaves', (old) => {
+  test.each([1, 2, 3, 4, 7, 8, 10])('for the earlier tree with %i leaves', (old) => {
     const [older, newer] = [
       { size: old, root: root(old) },
       { size, root: root(size) },
@@ -126,7 +126,7 @@ describe('a changed proof is refused:', () => {
     expect(isConsistent(newer, older, proof)).toBe(false);
   });
 
-  test('of an empty tree that has a proof', () => {
+  test('for an empty earlier tree, which needs no proof', () => {
     expect(isConsistent({ size: 0, root: root(0) }, { size, root: root(size) }, [root(1)])).toBe(false);
   });
 });

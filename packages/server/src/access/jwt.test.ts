@@ -163,7 +163,7 @@ describe('a token that is signed with a key of the set', () => {
     expect(told).toHaveLength(2);
   });
 
-  test('secrets and keys for encryption in a set verify nothing', async () => {
+  test('secrets and encryption keys in a set verify no token', async () => {
     const { jwk, sign } = await signer('k');
     const { keys } = await keySetOf('enc.json', { keys: [{ ...jwk, use: 'enc' }] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });

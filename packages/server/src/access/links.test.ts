@@ -77,7 +77,7 @@ test('a link opens its job with the rights of the credential that made it, and t
   expect(stored).not.toContain(secret);
 });
 
-test('neither the secret of another link, nor its digest, nor anything else opens a link', {
+test('a link opens only with its own secret: the secret of another link, a digest or any other text is refused', {
   tags: ['Links-6'],
 }, async () => {
   const { links, alice } = await process();
@@ -189,7 +189,7 @@ test('a job and a tenant have a bounded number of links, and ended links do not 
   expect(await links.make(alice, job_id, HOUR)).toMatchObject({ job_id });
 });
 
-test('no id of a link looks like an option of a command', async () => {
+test('the id of a link never looks like an option of a command', async () => {
   const access = createAccess([createLegacyKeys([{ tenant: 'acme', key: 'sesame' }])]);
   const caller = (await access.authenticate('Bearer sesame')) as Caller;
   const [nothing, created] = [async () => null, async () => 'created' as const];

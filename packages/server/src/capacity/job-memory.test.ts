@@ -8,11 +8,11 @@ test.each([
   [219, true],
   [220, true],
   [221, false],
-])('a job of %i MiB beside one of 220 fits: %s, as both cells count', (mem_mb, fits) => {
+])('a job of %i MiB fits beside a job of 220 MiB, with the memory of both cells: %s', (mem_mb, fits) => {
   expect(memory.fits(mem_mb, of(220))).toBe(fits);
 });
 
-test('a job that is alone fits with its whole limit', () => {
+test('a job alone fits with a limit of all the memory', () => {
   expect(memory.fits(512, [])).toBe(true);
   expect(memory.fits(1, of(512))).toBe(false);
 });
@@ -21,7 +21,7 @@ test.each([
   [511, undefined],
   [512, undefined],
   [513, 'mem_mb 513 is more than all jobs of this service may have together (512)'],
-])('a job of %i MiB has more than all may have together: %s', (mem_mb, message) => {
+])('a job of %i MiB exceeds the memory of all jobs together: %s', (mem_mb, message) => {
   expect(memory.excess(mem_mb)?.message).toBe(message);
 });
 

@@ -66,7 +66,7 @@ describe('while all permits are held', () => {
     [10, 3],
     [12, 2],
   ])(
-    '%i tenants hold all: one that holds none gets a place at once',
+    'held by %i tenants, a tenant without a permit gets one at once',
     { tags: ['Errors-18a', 'CROWD-01'] },
     (tenants, each) => {
       const held = crowd({ total: tenants * each, perTenant: each });
@@ -99,7 +99,7 @@ describe('while all permits are held', () => {
     expect(held.gaveWay).toEqual([]);
   });
 
-  test('a revoked permit returns nothing a second time', () => {
+  test('a revoked permit returns nothing when it is disposed', () => {
     const held = crowd({ total: 2, perTenant: 2 });
     const first = held.take('a');
     held.take('a');

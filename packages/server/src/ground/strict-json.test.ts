@@ -119,7 +119,7 @@ test.each([
 });
 
 test.each(['{"n":1e400}', '{"other":{"limits":1e400}}', '{"limits":[1e400]}', '{"limits":{"n":[1e400]}}', '1e400'])(
-  'the member %s is exact, and its number is still refused',
+  'a number outside the approximate members must be exact: %s is refused',
   async (text) => {
     const parsed = parseStrictJson(Buffer.from(text), { approximateIn: 'limits' });
     await expect(parsed).rejects.toEqual(refused('number that a double cannot hold'));

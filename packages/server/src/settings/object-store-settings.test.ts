@@ -58,7 +58,7 @@ describe('the settings of an object store', () => {
     ['http://[::1]:9000/bucket', 'http://[::1]:9000/bucket'],
     ['https://s3.example.com/bucket/some/prefix', 'https://s3.example.com/bucket/some/prefix'],
     ['https://s3.example.com/bucket/prefix//', 'https://s3.example.com/bucket/prefix'],
-  ])('the address %s is that of a bucket', (given, url) => {
+  ])('the address %s names a bucket', (given, url) => {
     expect(opened({ SERVICE_OBJECT_STORE_URL: given })?.url).toBe(url);
   });
 

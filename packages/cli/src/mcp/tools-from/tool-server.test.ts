@@ -28,7 +28,7 @@ test.each([
   ['fail_silently', 'the tool failed without a reason'],
   ['absent', /absent/],
   ['huge', /^the server of this tool gave no answer: /],
-])('the tool %s is an error that says why', async (name, why) => {
+])('a call of the tool %s fails with an error that says why', async (name, why) => {
   await expect(serverOf(program).call(name, {}, never)).rejects.toThrow(why);
 });
 
@@ -91,7 +91,7 @@ test.each([
   ['false', 'Connection closed'],
   ["sh -c 'echo no protocol; exec cat >/dev/null'", 'Request timed out'],
   ['http://127.0.0.1:9/mcp', 'fetch failed'],
-])('%s has no tools', async (source, why) => {
+])('the source %s fails to list its tools', async (source, why) => {
   await expect(serverOf(source, 1000).tools(never)).rejects.toThrow(why);
 });
 

@@ -16,7 +16,7 @@ const pack = (...libraries: readonly (readonly [name: string, version: string | 
     })),
   });
 
-test('a library is named as it is imported; if no import has its own name, the names that import it are added', () => {
+test('a library is listed by its own name, and with its import names only if none of them equals it', () => {
   expect(
     pack(
       ['numpy', '1.24.2', ['numpy']],

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Turns } from './turns.ts';
 
 test.each([1, 3])(
-  'one turn of the event loop lets %i through, in the order of asking',
+  'one turn of the event loop lets %i waiters through, in the order in which they asked',
   {
     tags: ['CROWD-03'],
   },
@@ -18,7 +18,7 @@ test.each([1, 3])(
   },
 );
 
-test('a turn of the event loop that accepted a connection lets one through', async () => {
+test('a turn of the event loop that accepted a connection lets one waiter through', async () => {
   const turns = new Turns(3);
   const given: number[] = [];
   for (let number = 0; number < 3; number++) turns.ask(() => void given.push(number));

@@ -157,7 +157,7 @@ describe('the documents', () => {
     }
   });
 
-  test('have no page at an address that no document has', async () => {
+  test('have no page at an unknown address', async () => {
     const paths = ['/docs/front.html', '/docs/operating', '/docs/operating/start.html.gz', '/docs/none.html'];
     expect(await Promise.all(paths.map(async (path) => (await get(path)).status))).toEqual(paths.map(() => 404));
   });
@@ -223,7 +223,7 @@ describe('the address of the service', () => {
     expect(response.headers.get('content-security-policy')).toContain(`style-src 'sha256-${digest}'`);
   });
 
-  test('looks like the built pages: their mark, and of their tokens no other value', async () => {
+  test('looks like the built pages: it has their mark, and its tokens have their values', async () => {
     const html = await (await get('/', { accept: BROWSER })).text();
     const tokens = readFileSync(join(import.meta.dirname, '../../../../../tools/pages/tokens.css'), 'utf8');
     const [own = [], used = []] = [/--[\w-]+: [^;]+;/g, /(?<=var\()--[\w-]+/g].map((form) => html.match(form) ?? []);
@@ -241,7 +241,7 @@ describe('the address of the service', () => {
     },
   );
 
-  test('leads to no page that was not built', async () => {
+  test('leads only to pages that were built', async () => {
     await using bare = await openServer();
     const html = await (await fetch(bare.url, { headers: { accept: BROWSER } })).text();
     expect([...html.matchAll(/<a href="([^"]*)"/g)].map(([, href]) => href)).toEqual(['/openapi.json']);

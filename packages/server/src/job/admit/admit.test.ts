@@ -48,7 +48,7 @@ describe('an admitted job', () => {
     [{ ...hello, limits: { allow_network: true } }, 'network_not_allowed'],
     [{ ...hello, runtime: 'none-such' }, 'runtime_unavailable'],
     [{ ...hello, requirements: { minimum_isolation: 'hardware-vm' } }, 'minimum_isolation_unsatisfied'],
-  ])('does not come from a refused submission, which leaves its key unused: %j', async (body, code) => {
+  ])('is not made by a refused submission, and the key of that submission stays unused: %j', async (body, code) => {
     await using rig = await JobRig.open();
     await expect(rig.jobs.submit(acme, { body, idempotencyKey: 'key' })).rejects.toMatchObject({ code });
     expect(await count(rig)).toBe(0);
@@ -78,7 +78,7 @@ describe('an admitted job', () => {
     ['io', 'store_unavailable'],
     ['read_only', 'store_unavailable'],
     ['corrupt', 'internal'],
-  ] as const)('a store that is %s is answered %s', async (storeCode, code) => {
+  ] as const)('is not made in a store that is %s, and the answer is %s', async (storeCode, code) => {
     const admit = () => Promise.reject(new StoreError(storeCode, 'the store at /secret/path failed'));
     await using rig = await JobRig.open({ faults: () => ({ admit }) });
     await expect(rig.submit()).rejects.toMatchObject({
@@ -101,7 +101,7 @@ describe('the queue', () => {
     });
   });
 
-  test('accepts the bound of one tenant, and still accepts jobs of others', async () => {
+  test('accepts jobs of one tenant up to its bound, and still accepts jobs of others', async () => {
     await using rig = await JobRig.open({ concurrency: 1, queue: { total: 9, perTenant: 1 } });
     await rig.submit();
     await rig.provider.running(0);
@@ -204,7 +204,7 @@ describe('an idempotency key', () => {
   });
 
   test.each(["'; DROP TABLE jobs; --", '../../etc/passwd', '%00', '{"$gt":""}'])(
-    'is inert text: %s',
+    'is only compared, whatever text it is: %s',
     async (idempotencyKey) => {
       await using rig = await JobRig.open();
       const { answer } = await rig.jobs.submit(acme, { body: hello, idempotencyKey });

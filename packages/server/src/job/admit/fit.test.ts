@@ -40,7 +40,7 @@ test('a job that any node can run is accepted, with the memory bound of that nod
   expect(fitOf({ ...SPEC, language: 'bash' }, [STRONG, SMALL])).toEqual({ isReady: true, memMbMax: 256 });
 });
 
-test('a job is refused if each node lacks one of its demands, with the refusal of a single node', () => {
+test('a job is refused if each node lacks one of its demands, with the same refusal as from a single node', () => {
   const both = { ...demanding('gvisor-application-kernel'), language: 'bash' } as const;
   const error = refusal(() => fitOf(both, [SMALL, STRONG]));
   expect(error).toBeInstanceOf(ServiceError);

@@ -23,7 +23,7 @@ test('the id of a later millisecond is higher, and a clock set back still gives 
   expect(nextPlace(time).job_id).not.toBe(before);
 });
 
-test('ids ascend in each millisecond, however many were made in the one before', () => {
+test('ids ascend in each millisecond, however many were made in the millisecond before', () => {
   for (let count = 0; count < 5000; count += 1) nextPlace(time + 20);
   const ids = Array.from({ length: 1000 }, () => nextPlace(time + 21).job_id);
   expect(ids.toSorted()).toEqual(ids);

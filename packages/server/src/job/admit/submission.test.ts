@@ -235,7 +235,7 @@ describe('text of a submission', () => {
     );
   });
 
-  test('a refusal repeats a part of the request short, escaped and on one line', () => {
+  test('a refusal that repeats a part of the request shortens it, escapes it and stays on one line', () => {
     const nasty = `\u001b[31m\r\n\u202e${'A'.repeat(5000)}`;
     for (const body of [{ language: nasty, code: 'x' }, python({ [nasty]: 1 }), python({ limits: { [nasty]: 1 } })]) {
       const { message } = refusalOf(body);

@@ -101,7 +101,7 @@ test('a canary runs at the first use of a class and pack, and none runs before',
   expect(sent.canaries.newestOf(EXECUTION)).toMatchObject({ jobId: input?.job_id });
 });
 
-test('a canary runs repeatedly while its pack is used, and no longer once the pack is not', async () => {
+test('a canary runs repeatedly while its pack is in use, and stops when the use ends', async () => {
   const sent = new Sent({ everyMilliseconds: 5, usedMilliseconds: 200 });
   await using _ = sent.canaries;
   sent.canaries.used(EXECUTION);
@@ -118,7 +118,7 @@ test('a canary runs repeatedly while its pack is used, and no longer once the pa
   );
 });
 
-test('a canary that may not start is requested again, and counts as none', async () => {
+test('a canary that was not allowed to start is requested again, and counts as missing', async () => {
   const sent = new Sent();
   await using _ = sent.canaries;
   sent.mayBegin = false;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startClock } from './clock.ts';
 
-test("a clock never returns a time before its start, even if the host's was set back", () => {
+test("a clock never returns a time before its start, even if the host's clock was set back", () => {
   const beginning = '2126-01-01T00:00:00.000Z';
   expect(startClock(beginning).timestamp() >= beginning).toBe(true);
 });

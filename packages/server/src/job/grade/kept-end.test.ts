@@ -43,14 +43,14 @@ const MANY: Partial<JobEnd> = {
 };
 const FAILED = { terminal_reason: 'compile_failed', exit_code: 1 };
 
-describe('an end with', () => {
+describe('the kept end is small and judged like the whole end, with', () => {
   test.each<[string, Partial<JobEnd>]>([
     ['short texts', { stdout: 'out', stderr: 'points 3' }],
     ['a long output', { stdout: long }],
     ['a long output that was cut', { stdout: long, truncated: true }],
-    ['long words', { stderr: long }],
-    ['points, and long words', { stderr: `points \t${' '.repeat(2 ** 20)}0.5 ${long}` }],
-    ['points that are a long word', { stderr: `points ${long}` }],
+    ['a long stderr', { stderr: long }],
+    ['points before a long text', { stderr: `points \t${' '.repeat(2 ** 20)}0.5 ${long}` }],
+    ['a long text as points', { stderr: `points ${long}` }],
     ['a compiler that named a line', { ...FAILED, stderr: `${long}\nmain.cpp:1:1: error: no\n${long}` }],
     ['a compiler that met a limit', { ...FAILED, stderr: `main.cpp:1:1: error: no\nout of memory ${long}` }],
     ['a compiler that named nothing', { ...FAILED, stderr: long }],

@@ -38,14 +38,14 @@ const names = (run: PlanRun): string[] => {
   return all;
 };
 
-test('if a test stops its group, no later test starts once it has ended badly', () => {
+test('once a test of a stopping group has failed, no later test starts', () => {
   const run = begin({ tests: three, stop: true });
   const first = next(run);
   run.ended(first, endOf({ exit_code: 1 }));
   expect(names(run)).toEqual(['judge']);
 });
 
-test('checkers and repeated tests come after the tests that were due before', () => {
+test('checkers and repeated tests come after the tests that are already due', () => {
   const run = begin({ tests: three, checker: { language: 'python', code: 'checker' } });
   const [well, starved] = [next(run), next(run)];
   run.ended(well, endOf());

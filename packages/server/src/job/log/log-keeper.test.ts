@@ -147,7 +147,7 @@ test('a log of another host, or without its key, signs nothing', async () => {
   await expect(keeper().logWhatWaits()).rejects.toThrow('the key of the log is gone');
 });
 
-test('a store from before the log was opened logs nothing that a witness would see, and the next tree has two signatures', async () => {
+test('a store that is older than the log logs nothing, and the next tree names the last head and its cosignature', async () => {
   for (let each = 0; each < 3; each++) await attested();
   await keeper().logWhatWaits();
   const { checkpoint } = await headNow();
@@ -193,7 +193,7 @@ describe('a log whose witness is away at the start', { tags: ['Log-8a'] }, () =>
     return [state?.size, state?.head?.size];
   };
 
-  test('assigns no place before the witness has answered, and then needs no answer', async () => {
+  test('assigns no place before the first answer of the witness, and then needs no further answer', async () => {
     const first = keeper({ witnesses });
     await attested();
     await expect(first.logWhatWaits()).rejects.toThrow('no witness has answered');
@@ -215,7 +215,7 @@ describe('a log whose witness is away at the start', { tags: ['Log-8a'] }, () =>
     expect(await sizes()).toEqual([4, 4]);
   });
 
-  test('signs no head of a store that is older than the head that the witness then shows', async () => {
+  test('signs no head if its store is older than the head that the witness shows', async () => {
     for (let each = 0; each < 3; each++) await attested();
     await keeper().logWhatWaits();
     const { checkpoint } = await headNow();

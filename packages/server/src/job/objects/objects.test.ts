@@ -101,7 +101,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
   });
 
-  test('an object is removed if its job went before the object was ever used', async () => {
+  test('an object is removed if its job was removed before the object was first used', async () => {
     const content = newContent();
     await endedWith(content);
     await expect(move({ get: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
@@ -156,7 +156,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     }
   });
 
-  test('an object that cannot be removed stays listed until it is', async () => {
+  test('an object that cannot be removed stays listed until a later try removes it', async () => {
     await endedWith(newContent());
     await move();
     await store.deleteEnded(EVERYTHING);

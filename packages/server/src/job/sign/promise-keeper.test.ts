@@ -136,7 +136,7 @@ test('two nodes that sign at once make the same bytes, also of the statement tha
   expect(new Set(made)).toEqual(new Set(pending.map(({ envelope }) => encodeBase64(envelope))));
 });
 
-test('a waiting job is stated in the log before its time, repeatedly, and never ended', {
+test('the log states repeatedly, each time before the promised time, that a job still waits; the job is not ended', {
   tags: ['Promise-4'],
 }, async () => {
   await logKeeper().logWhatWaits();

@@ -32,12 +32,12 @@ test.each<[string, unknown, string, RegExp]>([
   ['another type', { properties: { q: { type: 'string' } } }, '{"q":1}', /^at \/q: .*"string"/],
   ['a missing member', { required: ['q'] }, '{}', /"q"/],
   ['a member that only a prototype has', { required: ['toString'] }, '{}', /toString/],
-  ['a member more', { additionalProperties: false }, '{"constructor":1}', /./],
+  ['an extra member', { additionalProperties: false }, '{"constructor":1}', /./],
   ['a value that terminals act on', { additionalProperties: false }, '{"\\u001b[2J":1}', /^[\x20-\x7e]*$/],
   ['two alternatives', { oneOf: [{}, {}] }, '1', /./],
   ['the same item twice', { uniqueItems: true }, '[[1],[1]]', /./],
-  ['nothing', false, '1', /./],
-])('a value that does not fit is told why: %s', async (_, schema, value, words) => {
+  ['a schema that allows nothing', false, '1', /./],
+])('the answer says why a value does not fit: %s', async (_, schema, value, words) => {
   expect(await asked(schema, value)).toMatch(words);
 });
 

@@ -93,10 +93,10 @@ it('every limit that ended a program is a violation with the limit and the obser
 });
 
 it.each([
-  ['a program that was ended for it', 'signaled', false, 'a file grew past 16 MiB'],
-  ['a program that was ended for it and left a file', 'signaled', true, 'a file grew past 16 MiB'],
-  ['a file that was left', 'exited', true, 'a file reached 16 MiB, the most that one may hold'],
-] as const)('%s shows once that a file reached its limit', (_, kind, hasFullFile, message) => {
+  ['a program that was ended for its file', 'signaled', false, 'a file grew past 16 MiB'],
+  ['a program that was ended for its file and left the file', 'signaled', true, 'a file grew past 16 MiB'],
+  ['a full file that was left', 'exited', true, 'a file reached 16 MiB, the most that one may hold'],
+] as const)('%s gives one violation, which says that a file reached its limit', (_, kind, hasFullFile, message) => {
   const ending = kind === 'signaled' ? { kind, signal: 'SIGXFSZ' } : { kind, exit_code: 0 };
   expect(violationsOf(ending, { ...counters, hasFullFile }, LIMIT_DEFAULTS)).toEqual([
     { type: 'file_size', message, limit: 16 },

@@ -208,8 +208,8 @@ describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (choice) =
 
   it.each([
     ['computes', 'input()\nwhile True: pass', 'first'],
-    ['left what it was sent', 'import time; time.sleep(4)', 'first'],
-  ])('a wall limit while the other %s is none', async (_, code, end) => {
+    ['leaves its input unread', 'import time; time.sleep(4)', 'first'],
+  ])('a wall limit while the other %s is not a deadlock', async (_, code, end) => {
     const [program, interactor] = await talk(
       choice,
       { code: waits, limits: { wall_seconds: 1.5 } },

@@ -64,7 +64,7 @@ describe('a canary that was late', () => {
   });
 });
 
-it('a canary that was late costs no language in a class that was chosen by name', async () => {
+it('a late canary removes no language from a class that was chosen by name', async () => {
   const host = slowAtFirst(1);
   const slow: Candidate = {
     ...cells,

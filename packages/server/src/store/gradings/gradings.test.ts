@@ -127,7 +127,7 @@ test('a grading takes one place in the queue until it has ended, however many of
   expect(await store.admitGrading(gradingOf(tenant, { tenantQueueMax: 2 }))).toMatchObject({ kind: 'created' });
 });
 
-test('a node takes at most its bound of grading jobs, and others before them', async () => {
+test('a node takes at most its bound of grading jobs, and takes other jobs before them', async () => {
   await using own = await TestStore.open();
   const { store } = own;
   const grading = gradingOf('acme');
@@ -174,7 +174,7 @@ test('a grading keeps its uploads and its jobs until it has ended, and its rows 
   expect(await store.grading(key(grading))).toBeNull();
 });
 
-test('an upload that was named as expected output no longer exists, unless something that has not ended names it', async () => {
+test('a grading removes the upload of an expected output, unless a job that has not ended names it', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const uploaded = async (blob_id: string, sha256: string) => {

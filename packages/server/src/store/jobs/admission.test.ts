@@ -137,7 +137,7 @@ describe('a job has its number among the jobs of its tenant', { tags: ['Artifact
     expect(await numbers([other])).toEqual([1]);
   });
 
-  test('which is not stored if the operator turned it off, and which counts all the same', async () => {
+  test('which is not stored if the operator turned numbers off, although the job is counted', async () => {
     const tenant = freshTenant();
     const keys: JobKey[] = [];
     for (const isNumbered of [true, false, true]) keys.push(await admitJob(testStore.store, { tenant, isNumbered }));

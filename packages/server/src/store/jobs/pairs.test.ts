@@ -54,7 +54,7 @@ function startBoth(input: ReturnType<typeof pair>): Promise<boolean> {
   return store.start(startOf(input, { interactor: { job_id, execution: EXECUTION } }));
 }
 
-test('both are queued, and chosen together with the role of each', { tags: ['Interaction-6'] }, async () => {
+test('both jobs of a pair are queued, and chosen together', { tags: ['Interaction-6'] }, async () => {
   const input = pair();
   expect((await store.admit(input)).kind).toBe('created');
   expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 2, running: 0 });
@@ -65,7 +65,7 @@ test('both are queued, and chosen together with the role of each', { tags: ['Int
   expect(job?.peer).toMatchObject({ job_id: input.interactor.job_id, language: 'bash', runtime: null, mem_mb: 400 });
 });
 
-test('a pair counts as two jobs of the queue, and leaves no half when it is full', {
+test('a pair counts as two jobs of the queue, and a full queue takes neither', {
   tags: ['Interaction-6'],
 }, async () => {
   const input = pair({ tenantQueueMax: 1 });
@@ -74,7 +74,7 @@ test('a pair counts as two jobs of the queue, and leaves no half when it is full
   expect((await store.admit({ ...input, tenantQueueMax: 2 })).kind).toBe('created');
 });
 
-test('both start, or none does', { tags: ['Interaction-5'] }, async () => {
+test('both jobs of a pair start, or neither does', { tags: ['Interaction-5'] }, async () => {
   const input = pair();
   await store.admit(input);
   expect(await startBoth({ ...input, interactor: { ...input.interactor, job_id: newKey().job_id } })).toBe(false);
@@ -87,7 +87,7 @@ test('both start, or none does', { tags: ['Interaction-5'] }, async () => {
   expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 0, running: 0 });
 });
 
-test('cancelling either ends both if they wait, and marks both if they run', { tags: ['Interaction-5'] }, async () => {
+test('cancelling either job of a pair ends both if they wait, and marks both if they run', { tags: ['Interaction-5'] }, async () => {
   for (const which of [0, 1]) {
     const [waiting, running] = [pair(), pair()];
     for (const input of [waiting, running]) await store.admit(input);
@@ -158,7 +158,7 @@ test('the key of a pair answers with both, and stands for the program', { tags: 
   expect(new Set([await digest(), await digest(SPEC), await digest(OTHER)]).size).toBe(3);
 });
 
-test('the receipt of each names the other, with what was observed', { tags: ['Interaction-8'] }, async () => {
+test('the receipt of each job of a pair names the other, with what was observed', { tags: ['Interaction-8'] }, async () => {
   const input = pair();
   await store.admit(input);
   await startBoth(input);

@@ -58,7 +58,7 @@ test('a session whose last good step is removed begins anew, even if a later fai
 });
 
 test.each(['succeeded', 'failed'] as const)(
-  'a step that runs while the step before it is removed, and %s, decides',
+  'a step that runs while the step before it is removed decides where the session stands: it %s',
   {
     tags: ['Sessions-10'],
   },

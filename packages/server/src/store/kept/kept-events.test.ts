@@ -8,7 +8,7 @@ const rows = [{ seq: 7, data: '{}' }] as unknown as readonly StoredEvent[];
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('events are a page for whoever is at the one before them', () => {
+test('kept events are a page for a reader whose cursor is just before them', () => {
   const kept = new KeptEvents(1000);
   kept.keep(key, rows);
   expect(kept.page({ key, after: 6, limit: 1 })).toMatchObject({ events: [{ seq: 7, data: {} }], complete: false });
@@ -16,7 +16,7 @@ test('events are a page for whoever is at the one before them', () => {
   expect(kept.page({ key: { ...key, tenant: 'other' }, after: 6, limit: 1 })).toBeNull();
 });
 
-test('events are read once their time is over, because another node may have removed the job', () => {
+test('kept events expire, because another node may have removed the job', () => {
   const kept = new KeptEvents(1000);
   kept.keep(key, rows);
   vi.advanceTimersByTime(1001);

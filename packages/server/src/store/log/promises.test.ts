@@ -110,7 +110,7 @@ test('a waiting job gets a statement at each time, with a new salt, and a logged
   expect(await draw(300)).toBe(0);
 });
 
-test('a promise is not due without a signature, but a job is due without a place in the log', async () => {
+test('a waiting statement is due only once the promise is signed, and also for a job without a place in the log', async () => {
   const key = await accepted({ promise: { due_at: at(400), answer_by: at(410) } });
   expect(await draw(400)).toBe(0);
   await storePromises(db, { promises: [{ ...key, key_id: KEY_ID, envelope: envelope('p') }] });

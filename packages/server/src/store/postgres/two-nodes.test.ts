@@ -291,7 +291,7 @@ test('a node whose connection falls silent renews its lease on another', async (
   expect(fleet.lateBeats).toBe(1);
 });
 
-test('a message reaches the node that it is for, and those that follow its topic', async () => {
+test('a message reaches the node that it is for, or every node that follows its topic', async () => {
   await using one = await node();
   await using other = await node();
   await using third = await node();
@@ -312,7 +312,7 @@ test('a message reaches the node that it is for, and those that follow its topic
   await expect.poll(() => heard.toSorted()).toEqual(['other: queue,outbox', 'third: end job_1', 'third: end job_1']);
 });
 
-test('a topic that nobody follows any more is not received, and one that is followed again is', async () => {
+test('a node receives a topic only while somebody follows it, also when it is followed again', async () => {
   await using one = await node();
   await using other = await node();
   const heard: string[] = [];
@@ -377,7 +377,7 @@ test('a node takes both jobs of a pair or leaves them to a node that can run bot
   );
 });
 
-test('a node starts with a key that replaces that of living nodes, and not with one that was replaced or is foreign', async () => {
+test('a node starts with a key that replaces the key of living nodes, and not with a replaced or foreign key', async () => {
   await using one = await node();
   await using other = await node();
   await using again = await node();

@@ -9,7 +9,7 @@ function batchOf() {
   return { pieces, batch, endTurn: () => turns.splice(0).map((flush) => flush()) };
 }
 
-test('the lines of one turn are written in one piece, in order, and those of the next in another', () => {
+test('the lines of one turn are written in one piece, in order, and the lines of the next turn in another', () => {
   const { pieces, batch, endTurn } = batchOf();
   batch.write('one\n');
   batch.write('two\n');

@@ -37,7 +37,7 @@ test('lines that a slow reader does not take at once follow in order', () => {
   expect(reader.text).toBe('one\ntwo\nthree\nfour\n');
 });
 
-test('a reader that does not read loses lines beyond a bound, and those that are kept are whole', () => {
+test('a reader that does not read loses the lines beyond a bound, and gets only whole lines', () => {
   const { reader, log } = slowReader();
   const line = `${'x'.repeat(1023)}\n`;
   for (let count = 0; count < 2000; count++) log.write(line);

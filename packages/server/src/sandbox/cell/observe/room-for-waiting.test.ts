@@ -25,33 +25,33 @@ async function tried(
 }
 
 it.each([
-  ['v1: what is wanted, if the kernel takes it', V1, { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 0 }, [1]],
-  ['v1: else the first whole MiB that holds', V1, { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 9.5 }, [1, 10]],
+  ['v1: the wanted limit, if the kernel accepts it', V1, { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 0 }, [1]],
+  ['v1: otherwise the first whole MiB above the memory that stays', V1, { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 9.5 }, [1, 10]],
   [
-    'v1: one MiB more each time after that',
+    'v1: one MiB more after each further refusal',
     V1,
     { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 11.5 },
     [1, 10, 11, 12],
   ],
   [
-    'v1: whole MiB above a limit that is none',
+    'v1: whole MiB more if the wanted limit is a fraction',
     V1,
     { inUse: 90, unreclaimable: 9, wanted: 1.25, least: 9 },
     [1.25, 9.25],
   ],
   [
-    'v2: at once what holds, since a lower limit would kill',
+    'v2: at once a limit above the memory that stays, because a lower one would kill',
     V2,
     { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 0 },
     [10],
   ],
-  ['v2: what is wanted, if that is more', V2, { inUse: 90, unreclaimable: 9.5, wanted: 64, least: 0 }, [64]],
-] as const)('%s', async (_title, location, { wanted, unreclaimable, inUse, least }, limits) => {
+  ['v2: the wanted limit, if it is higher', V2, { inUse: 90, unreclaimable: 9.5, wanted: 64, least: 0 }, [64]],
+] as const)('the memory limit of a waiting cell under %s', async (_title, location, { wanted, unreclaimable, inUse, least }, limits) => {
   const bytes = { wanted: wanted * MIB, unreclaimable: unreclaimable * MIB, inUse: inUse * MIB, least: least * MIB };
   expect(await tried(location, bytes)).toEqual(limits.map((mib) => mib * MIB));
 });
 
-it('any other refusal is passed on', async () => {
+it('a memory limit that is refused for another reason fails with that reason', async () => {
   const group = { location: V1, unreclaimableBytes: () => 0 };
   const refused = Object.assign(new Error('gone'), { code: 'ENODEV' });
   await expect(holdMemory(group, { wanted: MIB, inUse: () => 0 }, () => Promise.reject(refused))).rejects.toBe(refused);

@@ -67,7 +67,7 @@ if os.fork() == 0:
             os.kill(pid, signal.SIGCONT)
 `;
 
-it('sees no process without a filter, even though all of its cells are made below it', async () => {
+it('a hostile template sees no process without a filter, even while its cells are made below it', async () => {
   const { launcher, template } = await hostile(STALK);
   await using _ = launcher;
   for (let at = 0; at < 24; at++) {
@@ -97,7 +97,7 @@ while True:
     launcher.send(b'd')
 `;
 
-it('is ended with its launcher if it makes none of the promised copies', async () => {
+it('a hostile template ends with its launcher if it makes none of the promised copies', async () => {
   const { launcher, template } = await hostile(LIE);
   const cell = { reserve: reserveCell, readyMilliseconds: 500 };
   await expect(tried(launcher, cell)).rejects.toThrow(NotReadyInTime);

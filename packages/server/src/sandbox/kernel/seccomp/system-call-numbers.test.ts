@@ -77,7 +77,7 @@ describe.each(['classes/subprocess/pipes.pl', 'prove/doctor/probe.pl'])('the num
   it.each([
     ['x86_64', 'x64'],
     ['aarch64', 'arm64'],
-  ] as const)('are those of the kernel on %s', (machine, architecture) => {
+  ] as const)('equal the numbers of the kernel on %s', (machine, architecture) => {
     const table = tableOf(machine);
     expect(table.size).toBeGreaterThan(0);
     expect(table).toEqual(resolved(architecture, [...table.keys()]));

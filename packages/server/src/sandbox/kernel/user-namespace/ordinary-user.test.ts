@@ -36,11 +36,11 @@ describe('an ordinary user', () => {
     ['subordinate users', { users: null }, /usermod --add-subuids .* ada$/],
     ['enough subordinate groups', { groups: { first: 100_000, count: 2 } }, /--add-subgids .* ada$/],
     ['the right to new privileges', { noNewPrivileges: true }, /NoNewPrivileges=yes/],
-  ])('learns what to do about %s, for users that only its cells have', (_, facts, fix) => {
+  ])('learns how to get %s, so that its cells have their own users', (_, facts, fix) => {
     expect(missingUsers({ ...ALLOWED, ...facts }).map((right) => right.fix)).toEqual([expect.stringMatching(fix)]);
   });
 
-  it('is told at once of every package and setting that gives it such users', () => {
+  it('is told at once of every package and setting that its cells need for their own users', () => {
     const bare = { ...ALLOWED, hasMappers: false, users: null, groups: null };
     expect(missingUsers(bare).map(({ fix }) => fix)).toEqual([
       expect.stringContaining('apt-get install uidmap'),

@@ -31,7 +31,7 @@ describe('a requirements file', () => {
     expect(() => checkRequirements(text)).toThrow(expect.objectContaining({ name: 'PackError' }));
   });
 
-  it('says of a hash that was cut how long it is', () => {
+  it('with a hash that was cut is refused with the length of that hash', () => {
     expect(() => checkRequirements(`six==1.17.0 ${HASH.slice(0, -1)}\n`)).toThrow('one here has 63 characters');
   });
 
@@ -45,7 +45,7 @@ describe('a requirements file', () => {
     ),
     [1, 'an encoding', `# coding: utf-7\n${SIX}# note+AAo---no-binary :all:\n`],
     [2, 'an encoding in its second line', `# note\n# -*- coding=unicode_escape -*-\n${SIX}# \\n--no-binary :all: .\n`],
-  ])('pip would read other lines from line %i of a file on, because of %s there: it is refused', (line, _, text) => {
+  ])('a file is refused at line %i, from which pip would read other lines, because of %s', (line, _, text) => {
     expect(() => checkRequirements(text)).toThrow(
       expect.objectContaining({ name: 'PackError', message: expect.stringMatching(`^line ${line} `) }),
     );
@@ -65,7 +65,7 @@ describe('an npm lockfile', () => {
     expect(Object.keys(checkLockfile(lock({ [place]: ENTRY })).packages)).toContain(place);
   });
 
-  it('a package may have another name than its path, and come from any registry', () => {
+  it('may have a package with another name than its path, from any registry', () => {
     const resolved = 'https://npm.example.org:8443/@b/c/-/c-1.0.0-rc.1.tgz';
     const text = lock({
       'node_modules/a': { ...ENTRY, name: '@b/c', version: '1.0.0-rc.1+d', resolved, inBundle: false },

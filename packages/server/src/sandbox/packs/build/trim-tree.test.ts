@@ -76,7 +76,7 @@ describe('the tree of a pack', () => {
     ['svc', '/', '/svc is not an entry that a pack may bring'],
     ['bin', '/', '/bin leads into / instead of usr/bin'],
     ['lib', '../lib', '/lib leads into ../lib instead of usr/lib'],
-  ])('is refused if the built one has a link planted at %s (ESC-18)', { tags: ['ESC-18'] }, (path, target, message) => {
+  ])('is refused if the build planted a link at %s (ESC-18)', { tags: ['ESC-18'] }, (path, target, message) => {
     expect(() => trimmed(replaceByLink(path, target))).toThrow(message);
   });
 

@@ -26,7 +26,7 @@ describe('a file as large as a file may become', () => {
     [LIMIT - 1, false],
     [LIMIT, true],
     [LIMIT + 1, false],
-  ])('has exactly that size: of %d bytes, %s', (bytes, found) => {
+  ])('has exactly that size: a file of %d bytes is found: %s', (bytes, found) => {
     write('a', bytes);
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(found);
   });
@@ -37,7 +37,7 @@ describe('a file as large as a file may become', () => {
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(true);
   });
 
-  it('does not come from the service or from the target of a link', () => {
+  it('is not looked for among the files of the service or behind a link', () => {
     mkdirSync(join(path, 'input'));
     mkdirSync(join(path, 'output'));
     write('input/a', LIMIT);

@@ -134,7 +134,7 @@ print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] 
   });
 });
 
-describe('what is not a call', () => {
+describe('a line that is not a call', () => {
   it.each([
     ['[]', 'is no JSON object'],
     ['{"call": 1, "call": 2, "tool": "t"}', 'names a member twice'],
@@ -146,7 +146,7 @@ describe('what is not a call', () => {
     ['{"call": 1, "tool": "t", "arguments": 12345678901234567890123}', 'that a double cannot hold'],
     [`{"call": 1, "tool": "t", "arguments": ${'['.repeat(40)}${']'.repeat(40)}}`, 'nests deeper than'],
     ['\xff', 'is not UTF-8'],
-  ])('%s is told as what it is', async (line, problem) => {
+  ])('%s is reported with its fault', async (line, problem) => {
     const bytes = [...Buffer.from(line, line === '\xff' ? 'latin1' : 'utf8')]
       .map((byte) => `\\x${byte.toString(16)}`)
       .join('');
@@ -155,7 +155,7 @@ describe('what is not a call', () => {
     expect(found.violations[0]?.message).toContain(problem);
   });
 
-  it('a member named __proto__ is a member like any other', async () => {
+  it('may name a member __proto__, which is a member like any other', async () => {
     const line = `{"call": 1, "tool": "t", "arguments": {"__proto__": {"polluted": true}}}`;
     const { stdout } = await run('a forked cell', 'bash', `echo '${line}' >&31; read -r line <&30; echo "$line"`);
     expect(stdout).toBe('{"call":1,"result":{"__proto__":{"polluted":true}}}\n');

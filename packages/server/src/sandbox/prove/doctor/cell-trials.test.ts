@@ -4,7 +4,7 @@ import { toolsFinding } from './cell-trials.ts';
 describe('the finding about ls and stat', () => {
   const fix = 'install them';
 
-  test('passes if both printed nothing wrong and the program exited with 0', () => {
+  test('passes if ls and stat printed no error and the program exited with 0', () => {
     expect(toolsFinding({ said: 'work\n', ending: { kind: 'exited', exit_code: 0 } }, fix)).toMatchObject({
       result: 'pass',
     });
@@ -19,7 +19,7 @@ describe('the finding about ls and stat', () => {
     });
   });
 
-  test('says that time ran out, and not that they fail, if it did', () => {
+  test('reports a timeout as a timeout, not as a failure of ls and stat', () => {
     const found = toolsFinding({ said: '', ending: { kind: 'wall_limit' } }, fix);
     expect(found).toMatchObject({ result: 'warn', observed: 'they did not end within 120 s, so nothing is known' });
     expect(found).not.toMatchObject({ fix });

@@ -26,7 +26,7 @@ function heldChanges() {
 
 const ofJob = (name: string, job_id: string) => ({ name, input: { tenant: 'acme', job_id } });
 
-test('changes of different jobs run in parallel, and those of one job in their order', async () => {
+test('changes of different jobs run in parallel, and changes of one job in their order', async () => {
   const { run, began, end } = heldChanges();
   const append = { name: 'append', input: { key: { tenant: 'acme', job_id: 'one' }, events: [] } };
   const all = [
@@ -60,7 +60,7 @@ test('tickets of streams wait for no job', () => {
   expect(began).toEqual(['finish', 'ticket', 'its use']);
 });
 
-test('any other change is made alone', async () => {
+test('a change of any other kind is made alone', async () => {
   const { run, began, end } = heldChanges();
   void run('finish', ofJob('finish', 'one'));
   const alone = run('credential', { name: 'createCredential', input: {} });

@@ -4,7 +4,7 @@ import { TestStore } from '../../store.fixture.ts';
 import { openForWriting, prepareFile } from '../connection.ts';
 import { LogMark } from './log-mark.ts';
 
-test('frames that need not be on disk are remembered only with the next frames that are', async () => {
+test('frames that may lag behind the disk are remembered only with the next frames that may not', async () => {
   await using files = new TestStore();
   prepareFile(files.path);
   using writer = openForWriting(files.path);

@@ -108,7 +108,7 @@ test('when the transaction cannot begin, every waiting command is refused and no
   expect((await commit.take(callsOf(['a']))).map(codeOf)).toEqual(['stored']);
 });
 
-test('commands that may lag are synced by the next commit that may not', async () => {
+test('commands that may lag are synced with the next commit that may not lag', async () => {
   const levels: unknown[] = [];
   const commit = new GroupCommit(
     database,
