@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '../..');
 test.each([
   ['types', 'contract-types.ts', clientTypes],
   ['forms of answers', 'answer-forms.ts', answerFormsModule],
-])("the client's %s are those of the contract; `npm run openapi` writes them", (_what, name, made) => {
+])("the client's %s equal the contract's; `npm run openapi` writes them", (_what, name, made) => {
   const file = `packages/client/src/${name}`;
   const words = ['check', '--write', `--stdin-file-path=${file}`];
   const biome = join(root, 'node_modules/.bin/biome');
@@ -19,7 +19,7 @@ test.each([
   expect(readFileSync(join(root, file), 'utf8')).toBe(formatted);
 });
 
-test('the forms of the Python client are those of the contract, too', () => {
+test('the forms of the Python client equal the contract's, too', () => {
   const text = readFileSync(join(root, 'clients/python/src/vouchbox/answer_forms.json'), 'utf8');
   expect(JSON.parse(text)).toEqual(answerForms());
 });

@@ -278,7 +278,7 @@ describe('the members of a body are named:', {
   });
 });
 
-test('headers and media types are those of the answers', {
+test('the headers and media types of answers are listed', {
   tags: ['Headers-1', 'Headers-2', 'Headers-3', 'Headers-4'],
 }, () => {
   const text = JSON.stringify(openApiDocument());

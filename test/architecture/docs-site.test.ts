@@ -62,7 +62,7 @@ describe('a link', () => {
   }
   const pagesOf = () => renderAll({ documents: documentsIn(project), picture: (path) => path });
 
-  test('to a heading of a document leads to that of its page', () => {
+  test('to a heading of a document leads to the same heading of its page', () => {
     expect(pageOf('[it](operating/start.md#the-host)')).toContain('operating/start.html#the-host">it</a>');
   });
 
@@ -87,7 +87,7 @@ describe('a link', () => {
     ],
     ['a file that is not there', '[it](../b.ts)', 'b.ts#, which is not there'],
     ['HTML', '<b>it</b>', 'docs/README.md has HTML in it: <b>'],
-  ])('to %s is told, and harms nobody', (_what, text, fault) => {
+  ])('to %s is reported, and builds no broken page', (_what, text, fault) => {
     expect(pageOf(text)).not.toContain('<b>');
     expect(faultsIn(project, pagesOf())).toContainEqual(expect.stringContaining(fault));
   });

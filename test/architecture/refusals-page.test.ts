@@ -20,7 +20,7 @@ test('docs/REFUSALS.md has each reason for an end once', () => {
 test.each([
   ['COMMAND.md', 'vouchbox'],
   ['VERIFYING.md', 'service-verify'],
-])('docs/%s tells the exit codes of %s that docs/REFUSALS.md has', (file, command) => {
+])('docs/%s has every exit code of %s in docs/REFUSALS.md', (file, command) => {
   const [, of = ''] = page.split(`## Exit codes of \`${command}\`\n`);
   const text = readFileSync(join(docs, file), 'utf8');
   const codes = [...(of.split('\n## ')[0] ?? '').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => code);

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { excesses, linesOfRooms, productionOf } from '../../tools/size.ts';
 
-describe('the lines of each room', () => {
+describe('the count of lines of each room', () => {
   let root: string;
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'svc-size-'));
@@ -31,12 +31,12 @@ describe('the lines of each room', () => {
     ['test/rig/a.ts', 'test', 'tests'],
     ['tools/a.ts', 'tools', 'TypeScript'],
     ['bench/a.ts', 'bench', 'TypeScript'],
-  ])('has those of %s', (file, room, kind) => {
+  ])('includes %s', (file, room, kind) => {
     plant(file, 'one\ntwo\nthree\n');
     expect([...linesOfRooms(root)]).toEqual([[room, expect.objectContaining({ [kind]: 3 })]]);
   });
 
-  test('counts generated files separately, and no installed ones', () => {
+  test('has generated files separately, and leaves out installed ones', () => {
     plant('packages/client/src/a.ts', '/** `npm run openapi` writes this file. */\n');
     plant('packages/cli/node_modules/other/a.ts', 'one\n');
     expect([...linesOfRooms(root)]).toEqual([
@@ -49,7 +49,7 @@ describe('the lines of each room', () => {
     expect(productionOf(linesOfRooms(root))).toMatchObject({ TypeScript: 2, tests: 0 });
   });
 
-  test('may reach the bound, and not exceed it', () => {
+  test('may reach its bound, and not exceed it', () => {
     const lines = (TypeScript: number) => ({ TypeScript, JavaScript: 0, C: 5, Perl: 9, tests: 9, generated: 9 });
     expect(excesses(lines(10), { TypeScript: 10, C: 5 })).toEqual([]);
     expect(excesses(lines(11), { TypeScript: 10, C: 4 })).toEqual([

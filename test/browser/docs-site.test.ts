@@ -82,7 +82,7 @@ test('the dashboard links to the documents, with a key and without, and so does 
 test.each([
   ['light', 1280],
   ['dark', 390],
-] as const)('in %s, %d pixels wide, everybody can read them', async (colorScheme, width) => {
+] as const)('in %s colours, %d pixels wide, everybody can read the documents', async (colorScheme, width) => {
   const { url } = rig().service;
   await using opened = await openPage(browser, `${url}/docs`, { colorScheme, viewport: { width, height: 800 } });
   const { page } = opened;
@@ -100,7 +100,7 @@ test.each([
   expect(opened.troubles).toEqual([]);
 });
 
-test('the address of the service is a page in a browser, which links to them', async () => {
+test('a browser at the address of the service gets a page that links to the documents', async () => {
   await using opened = await openPage(browser, rig().service.url, { viewport: { width: 360, height: 740 } });
   const { page } = opened;
   expect(await accessibilityProblems(page)).toEqual([]);

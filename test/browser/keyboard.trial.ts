@@ -90,7 +90,7 @@ async function expectUsable(opened: WatchedPage): Promise<void> {
   expect(opened.troubles).toEqual([]);
 }
 
-describe.for(LOOKS)('$viewport.width pixels wide, $colorScheme:', (look) => {
+describe.for(LOOKS)('$viewport.width pixels wide, $colorScheme, everybody can use', (look) => {
   test.for(['/jobs', '/gradings', '/playground', '/status', '/service', '/key', '/nothing', 'job', 'grading'])(
     'the view %s of the dashboard',
     async (name) => {

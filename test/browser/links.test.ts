@@ -96,7 +96,7 @@ test('a link shows how the job ended, what it printed, what held it and who is s
   expect(opened.troubles).toEqual([]);
 });
 
-test('code, input and files are there if the link shows them, and checked with the receipt', async () => {
+test('code, input and files are shown if the link names them, and checked with the receipt', async () => {
   const job_id = await runSigned(PROGRAM);
   const bare = await linkTo(job_id);
   await using without = await openPage(browser, bare.address);
@@ -254,7 +254,7 @@ test('the page shows the beginning of a long output, and the whole is a download
   expect(stdout.length).toBeGreaterThan(400_000);
 });
 
-test('a credential of the service opens no page, and what a link reads is a download where a browser is led to it', async () => {
+test('a credential of the service opens no page, and a browser that is led to a document of a link downloads it', async () => {
   const { link_id, secret } = await linkTo(await runSigned(PROGRAM));
   await using opened = await openPage(browser, `${rig().service.url}/links/${link_id}#key-of-alpha`);
   await opened.page.getByRole('heading', { name: 'This address is incomplete' }).waitFor();
@@ -295,7 +295,7 @@ test('the dashboard makes a link with what is ticked, shows its address once, an
   await reader.page.getByRole('heading', { name: 'This link is unknown or has ended' }).waitFor();
 });
 
-test('whoever did not submit the job finds no form for a link, but the links that there are', async () => {
+test('a reader who did not submit the job finds its links, and no form for a new one', async () => {
   const job_id = await runSigned(PROGRAM);
   await linkTo(job_id);
   await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -318,7 +318,7 @@ test('whoever did not submit the job finds no form for a link, but the links tha
 describe('where nothing is signed', () => {
   const unsigned = useRig({ links: 'on' });
 
-  test('a link says of the result that it is not signed', async () => {
+  test('a link says that the result is not signed', async () => {
     const { job_id } = await unsigned().run(PROGRAM);
     const { address } = await unsigned().alpha.client.createLink(job_id);
     await using opened = await openPage(browser, address);

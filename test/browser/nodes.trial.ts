@@ -82,7 +82,7 @@ describe('a service of several nodes', () => {
     expect([...(await api.stop()), ...(await signer.stop())]).toEqual([]);
   });
 
-  test('lists them, with the roles of each and how many jobs it runs', async () => {
+  test('lists the nodes, with the roles of each and how many jobs it runs', async () => {
     const { job_id } = await api.alpha.client.submit({ language: 'bash', code: 'sleep 300' });
     await using opened = await openStatus();
     const heads = nodesOf(opened.page).getByRole('columnheader');
@@ -108,7 +108,7 @@ describe('a service of several nodes', () => {
     ['on a phone', { viewport: { width: 360, height: 740 }, colorScheme: 'light' }],
     ['on a phone in the dark', { viewport: { width: 360, height: 740 }, colorScheme: 'dark' }],
     ['in the dark', { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' }],
-  ] as const)('shows them whole %s, and to a screen reader', async (_name, look) => {
+  ] as const)('shows the nodes whole %s, and to a screen reader', async (_name, look) => {
     await using opened = await openStatus(look);
     const { page } = opened;
     await nodesOf(page).getByRole('row').nth(3).waitFor();

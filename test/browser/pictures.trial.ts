@@ -100,7 +100,7 @@ test.for(RESULTS)('the page that verifies: %s', async ([, file, { verdict, files
   expect(problemOf(file, await takePicture(page))).toBeNull();
 });
 
-test('a picture with a different word is a different picture, and so is one with other letters', async (context) => {
+test('a picture differs if one word differs, or if its letters have another form', async (context) => {
   await using opened = await openPage(browser, verifyPage.href, { ...LOOK, viewport: { width: 1000, height: 1100 } });
   const { page } = opened;
   await needLetters(page, context);
@@ -119,7 +119,7 @@ test('a picture with a different word is a different picture, and so is one with
   expect(differenceOf(before, await takePicture(page))).toBeGreaterThan(10 * differingMax);
 });
 
-test('every picture in a document is one of these, small, and shown', () => {
+test('every picture in docs/images is taken here, is small, and is shown by a document', () => {
   expect(new Set(globSync('**/*.png', { cwd: images }))).toEqual(new Set(TAKEN));
   for (const name of TAKEN) expect(statSync(join(images, name)).size).toBeLessThanOrEqual(pictureBytesMax);
   const documents = globSync(['*.md', '{docs,clients,examples,packages}/**/*.md'], {

@@ -62,13 +62,13 @@ async function adapterOf(
   return { post, hangUp, lines, service };
 }
 
-describe.each(REQUESTS)('%s: a service that has no room', (name, path, body) => {
+describe.each(REQUESTS)('%s', (name, path, body) => {
   test.each([
-    ['for a question about itself', {}],
-    ['for a program that asks for a version', OFFERED],
-    ['for a result', { ...OFFERED, 'POST /v1/jobs': STORED }],
-    ['for a detail', { ...OFFERED, 'POST /v1/jobs': STORED, 'GET /v1/jobs/job_1/result': ENDED }],
-  ])('%s is told as 429, with its time, and logged', async (_what, answers) => {
+    ['a service without room for a question about itself', {}],
+    ['a service without room for a program that names a version', OFFERED],
+    ['a service without room for a result', { ...OFFERED, 'POST /v1/jobs': STORED }],
+    ['a service without room for a detail', { ...OFFERED, 'POST /v1/jobs': STORED, 'GET /v1/jobs/job_1/result': ENDED }],
+  ])('%s is answered with 429 and its Retry-After, and logged', async (_what, answers) => {
     const { post, lines } = await adapterOf(name, answers);
     const answer = await post(path, body);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '7']);
@@ -76,7 +76,7 @@ describe.each(REQUESTS)('%s: a service that has no room', (name, path, body) => 
     expect(lines).toEqual([`POST ${path.split('?')[0]} was answered with 429: refused with rate_limited`]);
   });
 
-  test('is asked again at the next request', async () => {
+  test('a refused service is asked again at the next request', async () => {
     const answers: Record<string, ReturnType<typeof json>> = {};
     const { post } = await adapterOf(name, answers);
     expect((await post(path, body)).status).toBe(429);

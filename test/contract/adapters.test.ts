@@ -322,7 +322,7 @@ describe('instead of SandboxFusion', () => {
   });
 });
 
-describe('a slash too many', () => {
+describe('an extra slash in an address', () => {
   const piston = useAdapter(rig, 'piston');
   const judge0 = useAdapter(rig, 'judge0');
   const sandboxFusion = useAdapter(rig, 'sandbox-fusion');
@@ -336,7 +336,7 @@ describe('a slash too many', () => {
     ],
     ['Judge0', () => `${judge0()}/submissions/?wait=true`, { language_id: 46, source_code: 'echo 1' }, 201],
     [
-      'Judge0, behind a base URL that ends with one',
+      'Judge0, after a base URL that ends with a slash',
       () => `${judge0()}//submissions`,
       { language_id: 46, source_code: '1' },
       201,
@@ -348,11 +348,11 @@ describe('a slash too many', () => {
       201,
     ],
     ['SandboxFusion', () => `${sandboxFusion()}/run_code/`, { language: 'bash', code: 'echo 1' }, 200],
-  ])('is taken as by %s', async (_what, url, body, status) => {
+  ])('is accepted, as by %s', async (_what, url, body, status) => {
     expect((await call(url(), body)).status).toBe(status);
   });
 
-  test('is taken in a list', async () => {
+  test('is accepted for a list', async () => {
     expect((await call(`${judge0()}/languages/`)).json).toEqual((await call(`${judge0()}/languages`)).json);
     expect((await call(`${piston()}/api/v2/runtimes/`)).status).toBe(200);
   });

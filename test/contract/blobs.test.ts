@@ -210,7 +210,7 @@ describe('a submission that names a blob', () => {
     });
   });
 
-  test('a blob of 64 MiB is taken, with its last byte', { tags: ['Blobs-7', 'Limits-4a'] }, async () => {
+  test('gives the program a blob of 64 MiB to its last byte', { tags: ['Blobs-7', 'Limits-4a'] }, async () => {
     const bytes = randomBytes(blobBytesMax);
     const { blob } = await rig().alpha.client.upload(bytes);
     const files = [{ path: 'input/a', blob }];

@@ -169,7 +169,7 @@ int main() { return F<20, 0>::v; }`;
     ...['-processor', '-proc:full', '-J-Xmx1g', '@a', '-d', '-cp', '--source-path=/'].map(
       (option) => ['java', option] as const,
     ),
-  ])('in %s has no option %s', { tags: ['Builds-6'] }, async (language, option) => {
+  ])('in %s refuses the option %s', { tags: ['Builds-6'] }, async (language, option) => {
     const answer = await submit({ ...C, language, build: { options: ['-g', option] } });
     expect(refusalOf(answer)).toEqual([400, 'invalid_request', '/build/options/1']);
   });
@@ -185,7 +185,7 @@ int main() { return F<20, 0>::v; }`;
     [{ language: 'python' }, '/build'],
     [{ build: { options: 'a' } }, '/build/options'],
     [{ build: { more: 1 } }, '/build/more'],
-  ])('has no members of a run: %j', { tags: ['Builds-6'] }, async (members, pointer) => {
+  ])('refuses members that only a run has: %j', { tags: ['Builds-6'] }, async (members, pointer) => {
     expect(refusalOf(await submit({ ...C, ...members }))).toEqual([400, 'invalid_request', pointer]);
   });
 });

@@ -166,7 +166,7 @@ describe('a client whose key may submit and not read', { tags: ['Submit-8c'] }, 
     expect((await rig().ended(job_id)).result.status).toBe('succeeded');
   });
 
-  test('runs nothing if its key may not read results and the service can wait', async () => {
+  test('makes no job in run() if the service can wait, because its key may not read the result', async () => {
     const client = await clientWith('jobs:submit', 'service:read');
     const before = await rig().jobCount();
     await expect(client.run({ language: 'bash', code: 'true' })).rejects.toMatchObject(refused);

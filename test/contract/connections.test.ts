@@ -43,7 +43,7 @@ describe('E-13 three hundred connections that never finish a request', { tags: [
     ['stop in their first line', 'GET /v1/jo'],
     ['stop in their headers', `GET /v1/jobs HTTP/1.1\r\n${HOST}Authorization: Bea`],
   ])(
-    'they %s: the oldest give way without a byte, and health checks, callers and newcomers are served',
+    'and %s: the oldest are closed without an answer, and health checks, callers and newcomers are served',
     async (_name, bytes) => {
       const kept = await open(whoami());
       expect((await kept.answer()).status).toBe(200);
@@ -128,7 +128,7 @@ describe('a tenant that holds every place and uses each of its connections', () 
 describe('E-26 two hundred waits of one tenant for the longest time', { tags: ['E-26'] }, () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('are held up to the tenant’s limit, the rest is refused at once, and all held ones are answered at the end', async () => {
+  test('are held up to the tenant’s limit and answered at their end; waits beyond the limit are refused at once', async () => {
     const { alpha, beta } = rig();
     const { job_id } = await alpha.client.submit(sleeper);
     const other = await beta.client.submit(sleeper);

@@ -410,7 +410,7 @@ describe('AUTH-18 a page of another origin', { tags: ['AUTH-18'] }, () => {
     }
   });
 
-  test('opens no stream, but one of the same origin does', { tags: ['Authentication-7a'] }, async () => {
+  test('opens no stream, and a page of the same origin opens one', { tags: ['Authentication-7a'] }, async () => {
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'true' });
     await rig().ended(job_id);
     const handshake = async (line: string) => {
@@ -483,7 +483,7 @@ describe('AUTH-20 a job', { tags: ['AUTH-20'] }, () => {
     { minLength: 10, maxLength: 25 },
   );
 
-  test('stays its tenant’s, whichever principals act in whatever order', {
+  test('stays with its tenant, whichever principals act, in any order', {
     tags: ['What-5'],
   }, async () => {
     const owners = new Map<string, string>();

@@ -322,7 +322,7 @@ describe('a verdict', () => {
     expect((await verified('out', 'beta')).exitCode).not.toBe(0);
   });
 
-  test('replaces an earlier one with --force, and nothing else', async () => {
+  test('replaces an earlier verdict with --force, and never another file', async () => {
     const grade = (output: string, ...more: string[]) =>
       graded('sum.py', '--tests', 'tests', '--output', output, ...more);
     const entries = (directory: string) => readdirSync(join(scratch, directory)).sort();

@@ -59,7 +59,7 @@ describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (provider)
     expect(raw_sha256).toBe(digestOf(said.stdout));
   });
 
-  test('cancelling one cancels both, whether they run or wait', { tags: ['Interaction-5'] }, async () => {
+  test('cancelling either job cancels both, whether they run or wait', { tags: ['Interaction-5'] }, async () => {
     const { client } = rig().alpha;
     const waits = { ...python('print("up", flush=True)\ninput()'), interactor: python('input()\ninput()') };
     const [first, second] = [await submitted(rig(), waits), await submitted(rig(), waits)];

@@ -42,7 +42,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     ]);
   });
 
-  test('so has one in JavaScript, and one in TypeScript', { tags: ['Submission-49a'] }, async () => {
+  test('a program in JavaScript has its libraries, and so has a program in TypeScript', { tags: ['Submission-49a'] }, async () => {
     const libraries = await given(NODE);
     const code = 'import { name } from "tiny"; console.log(name);';
     for (const language of ['node', 'typescript']) {
@@ -50,7 +50,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     }
   });
 
-  test('each job has only its own, however quickly they come', { tags: ['Libraries-4'] }, async () => {
+  test('each job has only its own libraries, however quickly jobs follow each other', { tags: ['Libraries-4'] }, async () => {
     const libraries = await given(PYTHON);
     const without = { language: 'python', code: 'try:\n    import tiny\nexcept ImportError: print("none")' };
     const jobs = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? { ...IMPORTS, libraries } : without));
@@ -78,7 +78,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect(next.stdout).toBe('a,input,main.cjs,output\n');
   });
 
-  test('a session with modules of its own says what to do where a step has libraries, and goes on without', {
+  test('a session with its own modules refuses a step with libraries, says what to do, and continues without them', {
     tags: ['Libraries-4a'],
   }, async () => {
     const session = await own().alpha.client.session('with-own-modules', { language: 'node' });
@@ -95,7 +95,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect((await session.run(step)).stdout).toBe('1\n');
   });
 
-  test('nothing of them runs before a step of a session imports it', { tags: ['Libraries-4'] }, async () => {
+  test('no library runs before a step of a session imports it', { tags: ['Libraries-4'] }, async () => {
     const ran = 'import sys; sys.stdout.write("ran first\\n")\n';
     const names = ['pickle.py', 'io.py', 'atexit.py'];
     const libraries = await given(archiveOf(names.map((name) => ({ name, content: ran }))));
@@ -104,7 +104,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect([moved, stdout]).toEqual([true, 'ran\n']);
   });
 
-  test('what cannot be unpacked does not begin', { tags: ['Libraries-6'] }, async () => {
+  test('a program does not begin if its libraries would leave their directory', { tags: ['Libraries-6'] }, async () => {
     const bad = archiveOf([{ name: '../work/output/a', content: 'b' }]);
     const { result, detail } = await own().run({ ...IMPORTS, libraries: await given(bad), outputs: ['output/**'] });
     expect(result).toMatchObject({ stdout: '', exit_code: 1, artifacts: [] });
@@ -114,7 +114,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect(detail.status).toBe('failed');
   });
 
-  test('what is damaged, cut off or empty does not begin', { tags: ['Libraries-6'] }, async () => {
+  test('a program does not begin if its libraries are damaged, cut off or empty', { tags: ['Libraries-6'] }, async () => {
     for (const bad of [changed(PYTHON, -8), PYTHON.subarray(0, -8), archiveOf([]), Buffer.alloc(0)])
       for (const language of ['python', 'node']) {
         const { result } = await own().run({ language, code: 'print("ran")', libraries: await given(bad) });
@@ -138,7 +138,7 @@ test('an archive that fills the memory ends its job, and no other', { tags: ['Li
 test.each([
   ['bash', [400, 'invalid_request'], 'a program in bash takes none'],
   ['python', [422, 'blob_unavailable'], 'is not a blob of the tenant'],
-] as const)('%s: %j, %s', { tags: ['Libraries-1', 'Libraries-2'] }, async (language, refused, problem) => {
+] as const)('libraries for %s are refused with %j: %s', { tags: ['Libraries-1', 'Libraries-2'] }, async (language, refused, problem) => {
   const before = await rig().jobCount();
   const answer = await rig().post({ language, code: 'a', libraries: blobOf(Buffer.from(language)) });
   expect(codeOf(answer)).toEqual(refused);
@@ -154,7 +154,7 @@ test('an archive of another tenant looks unknown', { tags: ['Libraries-2'] }, as
 test.each([
   ['build', { language: 'python', build: {} }],
   ['interactor', { language: 'python', interactor: { language: 'python', code: 'b' } }],
-])('they do not stand beside %s', { tags: ['Libraries-1'] }, async (member, more) => {
+])('libraries cannot be submitted with %s', { tags: ['Libraries-1'] }, async (member, more) => {
   const answer = await rig().post({ code: 'a', ...more, libraries: await uploaded(PYTHON) });
   expect(codeOf(answer)).toEqual([400, 'invalid_request']);
   expect(messageOf(answer)).toContain(`/${member} must be left out of a job with libraries`);
@@ -171,19 +171,19 @@ test.each([LIBRARIES_FILE, `${LIBRARIES_FILE}/a`])(
 );
 
 test.each([1, 'a', null, {}, { blob: 'a' }, { blob: blobOf(PYTHON).blob, more: 1 }])(
-  '%j names none',
+  '%j is refused as libraries',
   async (libraries) => {
     expect(codeOf(await rig().post({ ...IMPORTS, libraries }))).toEqual([400, 'invalid_request']);
   },
 );
 
-test('the client takes what it uploaded', async () => {
+test('the client accepts its upload as libraries', async () => {
   const { client } = rig().alpha;
   const { stdout } = await client.run(IMPORTS.code, { libraries: await client.upload(PYTHON) });
   expect(stdout).toBe('tiny\n');
 });
 
-test('they are part of what an idempotency key stands for', async () => {
+test('libraries are part of what an idempotency key stands for', async () => {
   const send = (body: object, key: string) => rig().post(body, { headers: { 'idempotency-key': key } });
   const libraries = await uploaded(PYTHON);
   await send({ ...IMPORTS, libraries }, 'with');
@@ -194,7 +194,7 @@ test('they are part of what an idempotency key stands for', async () => {
   );
 });
 
-test('with the other files they have at most 64 MiB, as capabilities say', { tags: ['Libraries-7'] }, async () => {
+test('libraries and other files have at most 64 MiB together, as capabilities say', { tags: ['Libraries-7'] }, async () => {
   const { client } = rig().alpha;
   expect((await client.capabilities()).libraries).toEqual({
     ...{ max_packed_bytes: 64 * 2 ** 20, max_bytes: 512 * 2 ** 20, max_entries: 50_000 },

@@ -55,7 +55,7 @@ test('a repeated key with other labels is the same job, which keeps its own', { 
   expect(await listed({ label: 'second' })).toEqual([]);
 });
 
-test('nothing that is signed has the labels', async () => {
+test('no signed text has the labels by default', async () => {
   const job = await labelled('only for finding it');
   await rig().alpha.client.waitForResult(job);
   const { receipt } = await rig().alpha.client.detail(job);
@@ -63,7 +63,7 @@ test('nothing that is signed has the labels', async () => {
   expect(JSON.stringify([receipt, events])).not.toContain('only for finding it');
 });
 
-test('the receipt has labels if they are to be signed, and the key stands for them', {
+test('the receipt has labels that are to be signed, and the idempotency key stands for them', {
   tags: ['Submission-51'],
 }, async () => {
   const headers = { 'idempotency-key': 'signed-labels' };
@@ -75,7 +75,7 @@ test('the receipt has labels if they are to be signed, and the key stands for th
   expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
 });
 
-test('labels that are to be signed are there', { tags: ['Submission-51'] }, async () => {
+test('a demand to sign labels is refused without a label', { tags: ['Submission-51'] }, async () => {
   const { status, json } = await rig().post({ ...bash(), sign_labels: true });
   expect([status, json.error.message]).toEqual([400, expect.stringContaining('/sign_labels')]);
 });

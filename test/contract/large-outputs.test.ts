@@ -74,13 +74,13 @@ describe('a large output', () => {
     expect(theirs.status).toBe(404);
   });
 
-  test('a job that asked for none has no such member', { tags: ['Large-2'] }, async () => {
+  test('a job without large outputs has no member for them', { tags: ['Large-2'] }, async () => {
     const { detail, result } = await rig().run({ language: 'bash', code: 'echo x > output/a', outputs: ['output/a'] });
     for (const answer of [detail, result, detail.receipt, detail.requested_spec])
       expect(answer).not.toHaveProperty('large_outputs');
   });
 
-  test('may have all bytes that the job may have, and not one more', { tags: ['Large-3'] }, async () => {
+  test('may have all the bytes of its job, and not one more', { tags: ['Large-3'] }, async () => {
     const paths = ['output/a', 'output/b', 'output/c'];
     const code = write('output/a', 'a', 999) + write('output/b', 'b', 2) + write('output/c', 'c');
     const ran = await rig().run(leaving(code, { paths, max_bytes: 1000 }));
@@ -96,8 +96,8 @@ describe('a large output', () => {
     ['is behind a link', "os.symlink('/etc', 'output/way')", 'output_path'],
     ['is a directory', "os.mkdir('output/bad')", 'output_kind'],
     ['is a named pipe', "os.mkfifo('output/bad')", 'output_kind'],
-    ['is sparse and larger than all may be', `os.truncate(os.open('output/bad', 577), ${64 * MIB})`, 'output_size'],
-  ])('%s: the others come back, and a violation names it', { tags: ['Large-3'] }, async (name, code, type) => {
+    ['is sparse and larger than all outputs may be', `os.truncate(os.open('output/bad', 577), ${64 * MIB})`, 'output_size'],
+  ])('that %s does not come back: a violation names it, and the others come back', { tags: ['Large-3'] }, async (name, code, type) => {
     const bad = name === 'is behind a link' ? 'output/way/passwd' : 'output/bad';
     const paths = [bad, 'output/good'];
     const ran = await rig().run(
@@ -110,13 +110,13 @@ describe('a large output', () => {
   test.each<[string, Large, object]>([
     ['nothing', {}, {}],
     ['a pattern', { paths: ['output/**'] }, {}],
-    ['a path that is none', { paths: ['input/a'] }, {}],
+    ['a path outside output/', { paths: ['input/a'] }, {}],
     ['the same path twice', { paths: ['output/a'], stdout: 'output/a' }, {}],
     ['a path of outputs', { paths: ['output/a'] }, { outputs: ['output/a'] }],
     ['no bytes', { paths: ['output/a'], max_bytes: 0 }, {}],
     ['more bytes than a job may have', { paths: ['output/a'], max_bytes: 64 * MIB + 1 }, {}],
-    ['more than 32', { paths: Array.from({ length: 32 }, (_, at) => `output/${at}`), stdout: 'output/s' }, {}],
-  ])('%s cannot be asked for', { tags: ['Large-1', 'Submission-47'] }, async (_, large, more) => {
+    ['more than 32 outputs', { paths: Array.from({ length: 32 }, (_, at) => `output/${at}`), stdout: 'output/s' }, {}],
+  ])('is refused if the submission names %s', { tags: ['Large-1', 'Submission-47'] }, async (_, large, more) => {
     const answer = await rig().post(leaving('pass', large, more));
     expect(refusalOf(answer)).toEqual([400, 'invalid_request']);
     expect((await rig().post(leaving('pass', { paths: ['output/a'] }))).status).toBe(201);
@@ -154,12 +154,12 @@ describe('standard output', { tags: ['Large-6'] }, () => {
     expect((await bytesOf(digestOf(bytes))).equals(bytes)).toBe(true);
   });
 
-  test('is only in its events if they have every byte', async () => {
+  test('is stored only as events if they have every byte', async () => {
     const ran = await rig().run(printing(`sys.stdout.write('é\\n' * 10_000)`));
     expect(ran.result).toMatchObject({ truncated: false, large_outputs: [], violations: [] });
   });
 
-  test('is not kept in part if it is too large', async () => {
+  test('is not kept at all if it is too large', async () => {
     const ran = await rig().run(printing(`sys.stdout.write('x' * ${2 * MIB + 1})`, { max_bytes: 2 * MIB }));
     expect(ran.result.large_outputs).toEqual([]);
     expect(ran.result.violations).toMatchObject([
@@ -211,7 +211,7 @@ test('an export has large outputs, and each way to verify it compares them and t
   rmSync(scratch, { recursive: true });
 });
 
-test('the command fetches them, and names those that did not come back', { tags: ['Large-5'] }, async () => {
+test('the command fetches large outputs, and names the missing ones', { tags: ['Large-5'] }, async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
   writeFileSync(join(scratch, 'make.sh'), `head -c ${3 * MIB} /dev/zero > output/a`);
   const access = ['--url', rig().service.url, '--key', rig().alpha.key];
@@ -267,7 +267,7 @@ test('room is reserved until the job ends; then its outputs count', { tags: ['La
   expect(await upload(7)).toBe(201);
 });
 
-test('the bytes are kept as long as the job, and for a job that names them', { tags: ['Large-5'] }, async () => {
+test('the bytes are kept as long as the job, or as long as another job that names them', { tags: ['Large-5'] }, async () => {
   const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };
   const first = await Rig.start(settings);
   const asked = { paths: ['output/a'], max_bytes: 10 };

@@ -70,7 +70,7 @@ test('a service without links says what to do instead', async () => {
   );
 });
 
-test('another principal is told that it may make none, and everybody when a job has as many as it can', async () => {
+test('another principal may make no link, and nobody may exceed the links of a job; the message says so', async () => {
   await using operator = await openCredentials({ dataDir: rig().dataDir });
   const { key } = await operator.create({ tenant: 'alpha', principal: 'bob', scopes: null, expires_at: null });
   const job = await ran();

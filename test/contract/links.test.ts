@@ -68,7 +68,7 @@ test('docs/CLIENTS.md reads a result with nothing but the address of a link', as
   expect((JSON.parse(stdout) as FoldedResult).stdout).toContain('document.domain');
 });
 
-test('a link shows status, result, receipt and what was signed, and of the submission nothing that was not named', {
+test('a link shows status, result, receipt and signed documents, and only the named parts of the submission', {
   tags: ['Links-4', 'Links-5'],
 }, async () => {
   const job_id = await signed();
@@ -88,7 +88,7 @@ test('a link shows status, result, receipt and what was signed, and of the submi
   expect((await read(given, `blobs/${big?.sha256}`)).json.error.code).toBe('blob_not_found');
 });
 
-test('a link shows the code, the input and the files that were named, and each alone', {
+test('a link shows the code, the input or the files, whichever it names', {
   tags: ['Links-1', 'Links-4', 'Links-5'],
 }, async () => {
   const upload = await rig().alpha.client.upload('uploaded');
@@ -135,7 +135,7 @@ test('a link to a step of a session shows nothing of what the session keeps', { 
   expect((await read(given, `blobs/${sha256Hex('big')}`)).text).toBe('big');
 });
 
-test('what a link shows is never a page of the service, and no cache keeps it', { tags: ['Links-9'] }, async () => {
+test('a document that a link shows is a download, never a page of the service, and no cache keeps it', { tags: ['Links-9'] }, async () => {
   const given = await linkTo(await signed(), ['code', 'input', 'files']);
   for (const part of [...PARTS, `blobs/${sha256Hex('big\n')}`]) {
     const { status, headers } = await read(given, part);
@@ -152,7 +152,7 @@ test('what a link shows is never a page of the service, and no cache keeps it', 
   }
 });
 
-test('an unknown link, a wrong secret, the secret of another, a key and no header are answered alike', {
+test('an unknown link, a wrong secret, the secret of another link, a key and a missing header get the same answer', {
   tags: ['Links-6'],
 }, async () => {
   const [given, other] = await Promise.all([linkTo(await signed()), linkTo(await signed())]);
@@ -179,7 +179,7 @@ test('an unknown link, a wrong secret, the secret of another, a key and no heade
   expect((await read(given, 'job')).status).toBe(200);
 });
 
-test('the secret of a link opens nothing under /v1, and nothing beside its link', { tags: ['Links-6'] }, async () => {
+test('the secret of a link opens nothing under /v1, and no other link', { tags: ['Links-6'] }, async () => {
   const { secret, id, link } = await linkTo(await signed());
   const job = `/v1/jobs/${link.job_id}`;
   for (const path of [job, `${job}/result`, `${job}/links`, '/v1/jobs', '/v1/whoami', '/metrics'])
@@ -194,7 +194,7 @@ test('the secret of a link opens nothing under /v1, and nothing beside its link'
   expect((await rig().request(`/links/${id}/events`, { key: secret })).status).toBe(404);
 });
 
-test('the links of a job are listed without their secrets, and whoever reads the job ends one', {
+test('the links of a job are listed without their secrets, and anyone who may read the job can end a link', {
   tags: ['Links-2', 'Links-3'],
 }, async () => {
   const { client } = rig().alpha;
@@ -315,7 +315,7 @@ test('a link lasts over a restart, and goes with its job', { tags: ['Links-7'] }
   expect(await third.stop()).toEqual([]);
 });
 
-test('a service that allows no links makes none and reads none, and still lists and ends those there are', {
+test('a service that allows no links makes and reads none, and still lists and ends existing ones', {
   tags: ['Links-11'],
 }, async () => {
   const first = await Rig.start(SETTINGS);

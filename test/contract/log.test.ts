@@ -156,11 +156,11 @@ test('a leaf is proved by its hash alone, to anyone', async () => {
   expect(told).toBe(own);
 });
 
-describe('paths for what the log does not have are not found:', { tags: ['Log-4'] }, () => {
+describe('a path is not found if it asks the log for', { tags: ['Log-4'] }, () => {
   test.each([
     ['a leaf', `proof?hash=${'0'.repeat(64)}`],
-    ['a hash that is none', 'proof?hash=x'],
-    ['no hash', 'proof'],
+    ['a malformed hash', 'proof?hash=x'],
+    ['a proof without a hash', 'proof'],
     ['a whole tile of a small tree', 'tile/0/000'],
     ['a tile beyond the tree', 'tile/0/x001/000.p/1'],
     ['a tile of another level', 'tile/1/000.p/1'],
@@ -170,7 +170,7 @@ describe('paths for what the log does not have are not found:', { tags: ['Log-4'
     ['a tile that climbs', 'tile/0/%2e%2e/checkpoint'],
     ['an old head that is larger', 'consistency?old=99999'],
     ['an old head that is no number', 'consistency?old=-1'],
-    ['another path', 'other'],
+    ['an unknown name', 'other'],
   ])('%s', async (_what, path) => {
     expect((await read(path)).status).toBe(404);
   });
@@ -269,7 +269,7 @@ test('a service that keeps no log proves nothing, and has no public log', { tags
   expect(await plain.stop()).toEqual([]);
 });
 
-test('the name of a log is a host', async () => {
+test('the name of a log must be the name of a host', async () => {
   const words = [
     'serve',
     '--port',

@@ -36,7 +36,7 @@ describe('vouchbox login', () => {
     expect([statSync(file()).mode & 0o777, statSync(join(config, 'vouchbox')).mode & 0o777]).toEqual([0o600, 0o700]);
   });
 
-  test('takes a piped key, not the one of the environment, which it takes if nothing is piped', async () => {
+  test('takes a piped key, and the key of the environment only if nothing is piped', async () => {
     const env = { SERVICE_KEY: rig().beta.key };
     const words = ['login', '--json', '--url', rig().service.url];
     const tenants = {
@@ -80,7 +80,7 @@ describe('vouchbox login', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('there are default, other')]);
   });
 
-  test('is what a printed configuration of MCP names, by the name of the profile', async () => {
+  test('makes a printed configuration of MCP name the profile', async () => {
     const configured = async (env: Record<string, string> = {}) => {
       const { stdout, stderr } = await call(['mcp', 'config', 'claude'], { env });
       expect(stderr).not.toContain('starts cells itself');

@@ -118,7 +118,7 @@ test.each([
   ['REOPENED', log.reopened(), {}],
   ['NOT SIGNED', new TestLog(), {}],
   ['NOT SIGNED', log, { '/log/checkpoint': 'garbage' }],
-])('a log is told as %s, and the monitor ends', async (word, shown, says) => {
+])('the monitor reports a log as %s, and ends', async (word, shown, says) => {
   await looked(await showing(log));
   const before = readFileSync(state, 'utf8');
   const ended = await vouchbox(['monitor', await showing(shown, says), ...pinned()]);
@@ -189,7 +189,7 @@ test('a promise of a tree is watched in the next one, which answers for it', asy
   expect(readFileSync(`${due}.head`, 'utf8')).toContain('log.example/log/2\n1\n');
 });
 
-test('only two heads of one size are called a proof for anyone', async () => {
+test('the monitor calls only two heads of one size a proof for anyone', async () => {
   await looked(await showing(log));
   const older = await looked(await showing(grownBy(new TestLog(undefined, log.key), 3, 'statement')));
   expect([older.code, older.stderr]).toEqual([
@@ -204,13 +204,13 @@ test.each([
   ['does not answer', 'http://127.0.0.1:1'],
   ['answers with too much', { '/log/checkpoint': 'A'.repeat(200_000) }],
   ['shows no proof that it grew', { '/log/consistency': 'garbage' }],
-])('a log that %s proves nothing, and is told', async (_what, says) => {
+])('the monitor reports NO ANSWER of a log that %s', async (_what, says) => {
   await looked(await showing(log));
   const url = typeof says === 'string' ? says : await showing(grownBy(log.fork(), 5, 'more'), says);
   expect(await looked(url)).toMatchObject({ code: 4, stdout: expect.stringMatching(/^NO ANSWER/) });
 });
 
-test('a monitor refuses a pause that a timer cannot have, and so never asks without one', async () => {
+test('a monitor refuses a pause that is too long for a timer, because a timer would then not pause at all', async () => {
   const ended = await vouchbox(['monitor', await showing(log), ...pinned(), '--every', '9999999']);
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('from 1 to 2147483') });
 });

@@ -216,7 +216,7 @@ const keyOf = (rig: Rig) => join(rig.dataDir, 'attestation-keys/signing-key.pem'
 const hide = (rig: Rig) => renameSync(keyOf(rig), `${keyOf(rig)}.away`);
 const bringBack = (rig: Rig) => renameSync(`${keyOf(rig)}.away`, keyOf(rig));
 
-test('when the node that signs cannot, another signs, until the first can again', async () => {
+test('while the signing node has no key, another node signs', async () => {
   const signed = async () => {
     const { job_id } = await one.run({ language: 'bash', code: 'true' });
     await expect.poll(async () => (await one.request(`/v1/jobs/${job_id}/attestation`)).status).toBe(200);
@@ -249,7 +249,7 @@ test('a node with another signing key is refused, and told what to do', async ()
   });
 });
 
-test('the node that accepted a job wakes another, which does not repeat that, and followers hear its end', async () => {
+test('the node that accepted a job wakes another, which wakes no third, and followers hear its end', async () => {
   await using session = await Session.open(url, {});
   const asked = async <Row>(sql: string) => (await session.execute<Row & object>({ sql, parameters: [] })).rows;
   const channels = await asked<{ name: string }>(

@@ -49,7 +49,7 @@ const given = { args: ['one', 'two words'], env: { A: 'b=c' }, stdin: 'in', outp
 describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the class of %s', (provider) => {
   const rig = useRig({ provider, 'runtime-packs-dir': packs });
 
-  test('the capabilities list them with the pack of each', async () => {
+  test('the capabilities list each language with its pack', async () => {
     const capabilities = await rig().alpha.client.capabilities();
     expect(capabilities.languages).toEqual(expect.arrayContaining(['python', 'node', 'bash', ...languages]));
     expect(capabilities.runtime_packs).toContainEqual(expect.objectContaining({ name: 'c', languages: ['c', 'cpp'] }));

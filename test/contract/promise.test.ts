@@ -106,18 +106,18 @@ test('a run keeps its promise, and the log keeps it too', { tags: ['Promise-1', 
   expect((await client.capabilities()).features).toContain('job_promises');
 });
 
-describe('the answer to a submission that asks for it', () => {
+describe('the answer to a submission that asks for a promise', () => {
   const asked = (query: string, body: object = { ...python, promise: true }) =>
     rig.request(`/v1/jobs?${query}`, { method: 'POST', body });
 
-  test('has the promise beside the result, whose canonical form was signed', { tags: ['Submit-9c'] }, async () => {
+  test('has the result and the promise, in the canonical form that was signed', { tags: ['Submit-9c'] }, async () => {
     const { json } = await asked('wait_seconds=60&include=promise');
     const fetched = await rig.alpha.client.promise(json.job_id, { waitSeconds: 20 });
     expect(json.result.stdout).toBe('hi\n');
     expect(canonicalJson(json.promise)).toBe(Buffer.from(fetched.bytes).toString());
   });
 
-  test('has the promise without a result, of a job that still runs', { tags: ['Submit-9c'] }, async () => {
+  test('has the promise and no result while the job runs', { tags: ['Submit-9c'] }, async () => {
     const headers = { 'idempotency-key': 'promised-and-sleeping' };
     const submission = { method: 'POST', body: { ...sleeper, promise: true }, headers };
     const { job_id } = (await rig.request('/v1/jobs', submission)).json as { job_id: string };
@@ -131,7 +131,7 @@ describe('the answer to a submission that asks for it', () => {
     await rig.ended(job_id);
   });
 
-  test('has no promise of a job without one', { tags: ['Submit-9c'] }, async () => {
+  test('has no promise if the job has none', { tags: ['Submit-9c'] }, async () => {
     const { json } = await asked('wait_seconds=60&include=promise', python);
     expect(json.result.stdout).toBe('hi\n');
     expect(json).not.toHaveProperty('promise');

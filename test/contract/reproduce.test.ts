@@ -82,14 +82,14 @@ describe('a job of one service', () => {
     expect(await jobsOfOther()).toBe(before);
   });
 
-  test('does not replace existing files, and sends nothing then', async () => {
+  test('sends nothing if its files would replace existing ones', async () => {
     const before = await jobsOfOther();
     const { code, stderr } = await reproduce('first', ...keys);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('exists already') });
     expect(await jobsOfOther()).toBe(before);
   });
 
-  test('that prints what no seed fixes differs, and the difference is named', async () => {
+  test('whose output no seed fixes differs, and the difference is named', async () => {
     const random = { language: 'python', code: 'import uuid\nprint(uuid.uuid4())' };
     const { code, stdout } = await reproduce(await exportOf(random, 'random'), '--json', ...keys);
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 6, agreement: 'differ', members: ['stdout'] });

@@ -163,7 +163,7 @@ describe('packages of npm', () => {
 test.each([
   ['--python', 'package-lock.json', '{}', /not NAME==VERSION .*; `pip-compile --generate-hashes` .* --node takes /],
   ['--node', 'requirements.txt', 'tiny==1.0\n', /not JSON: .*; `npm install --package-lock-only` .* --python takes /],
-])('%s says what it takes, and which option takes a %s', async (option, name, text, advice) => {
+])('%s says which file it takes, and which option takes a %s', async (option, name, text, advice) => {
   mkdirSync(join(scratch, option));
   plant(join(option, name), text);
   const { code, stderr } = await command('libraries', 'pack', option, join(option, name), '--output', 'no.tar.gz');
@@ -176,7 +176,7 @@ test('packing says in one line that there is no place for its files', async () =
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^vouchbox: nothing can be stored in .*absent.*\n$/)]);
 });
 
-test.each(['a.py', 'a.mjs'])('%s is told which archive cannot be unpacked', async (name) => {
+test.each(['a.py', 'a.mjs'])('a run of %s names the archive that cannot be unpacked', async (name) => {
   writeFileSync(join(scratch, 'link.tar.gz'), archiveOf([{ name: 'a', kind: '2', target: '/etc' }]));
   plant(name, '1');
   const { code, stderr } = await command('run', name, '--libraries', 'link.tar.gz');
@@ -195,7 +195,7 @@ test.each([
   ['an archive with another checksum', changed(archiveOf([{ name: 'a' }]), -8)],
   ['an archive that was cut', archiveOf([{ name: 'a' }]).subarray(0, -4)],
   ['an empty file', Buffer.alloc(0)],
-])('%s is not uploaded', async (_, bytes) => {
+])('%s is refused before an upload', async (_, bytes) => {
   writeFileSync(join(scratch, 'spoilt.tar.gz'), bytes);
   plant('a.py', '1');
   for (const words of [
@@ -211,7 +211,7 @@ test.each([
 test.each([
   ['c.py', 'import tiny', 'pip'],
   ['c.cjs', 'require("tiny")', 'npm'],
-])('%s is told that its library is not in the archive', async (name, code, installer) => {
+])('a run of %s says that its library is not in the archive', async (name, code, installer) => {
   writeFileSync(join(scratch, 'other.tar.gz'), archiveOf([{ name: 'level/tiny/a' }]));
   plant(name, code);
   const { stderr } = await command('run', name, '--libraries', 'other.tar.gz');
@@ -222,7 +222,7 @@ test.each([
   ]);
 });
 
-test.each(['--python', '--node'])('%s names a file that is not there, and gives no other advice', async (option) => {
+test.each(['--python', '--node'])('%s names its missing file, and gives no other advice', async (option) => {
   const { code, stderr } = await command('libraries', 'pack', option, 'absent.txt', '--output', 'no.tar.gz');
   expect([code, stderr]).toEqual([2, expect.stringMatching(/^vouchbox: absent\.txt cannot be read: ENOENT[^;]*\n$/)]);
 });

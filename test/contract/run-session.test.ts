@@ -22,7 +22,7 @@ function step(session: string, code: string, ...words: string[]) {
   return command('run', 'a.py', '--session', session, ...words);
 }
 
-test('a run begins with what the last run of its session left', async () => {
+test('a run begins with the state that the last run of its session left', async () => {
   expect(await step('notes', "xs = [1]\nopen('seen', 'w').write('é')")).toMatchObject({
     code: 0,
     stdout: '',
@@ -34,7 +34,7 @@ test('a run begins with what the last run of its session left', async () => {
   expect(readdirSync(join(scratch, 'here'))).toEqual(['o']);
 });
 
-test('what could not be kept is listed, at most ten by name', async () => {
+test('a step lists what it could not keep, at most ten by name', async () => {
   const told = await step('told', "kept = 1\nopened = open('a\\x1b', 'w')");
   expect(told.code).toBe(0);
   expect(told.stderr).toMatch(
@@ -73,7 +73,7 @@ async function jsonOf(ended: ReturnType<typeof command>) {
   return { ...rest, json: JSON.parse(stdout) as any };
 }
 
-test('as JSON it is what the step kept', async () => {
+test('the JSON of a step says what the step kept', async () => {
   const { json } = await jsonOf(step('json', 'a = 1\nopened = open("x", "w")', '--json'));
   expect([json.outputs, json.violations, json.large_outputs]).toEqual([[], [], []]);
   expect(json.session).toEqual({
@@ -104,7 +104,7 @@ test.each([
   [['--interactor', 'a.py'], /^vouchbox: --interactor must be left out of a step of a session .*\n$/],
   [['--language', 'c'], /^vouchbox: --session must be left out: c is compiled, .*\n$/],
   [['--output', 'output/.session/state'], /^vouchbox: --session keeps outputs of its own, .*\n$/],
-])('with %j it is wrong usage', async (words, told) => {
+])('a session with %j is wrong usage', async (words, told) => {
   const ended = await step('wrong', '0', ...words);
   expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(told)]);
 });
@@ -114,7 +114,7 @@ test.each(['.', '..', 'a b', ''])('refuses %j as the name of a session', async (
     expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining('begins with a letter or a digit')]);
 });
 
-test('a step whose session was removed says so', async () => {
+test('a step says that its session was removed', async () => {
   const { service, alpha } = rig();
   const remove = `SERVICE_URL=${service.url} SERVICE_KEY=${alpha.key} ${commandFile} sessions remove gone >&2 && echo null`;
   const ended = await step('gone', 'a = 1\ntools.remove()', '--tool', `remove=${remove}`);

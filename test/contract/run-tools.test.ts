@@ -64,7 +64,7 @@ test('a command that still runs when the job ends is killed', async () => {
 test.each([
   ['beside it', ''],
   ['as a daemon does', 'setsid '],
-])('what a command starts %s ends with it', async (_what, apart) => {
+])('a process that a command starts %s ends with the command', async (_what, apart) => {
   const pid = join(mkdtempSync(join(scratch, 'started-')), 'pid');
   const starts = `${apart}sh -c 'echo $$ > ${pid}; exec sleep 600' > /dev/null 2>&1 &`;
   const started = await says(`${starts} until [ -s ${pid} ]; do :; done; cat ${pid}`);

@@ -158,10 +158,10 @@ describe('a step', () => {
       'a thread that goes on',
       'import threading, time\ndef work():\n    global a\n    time.sleep(0.2)\n    a = 2\nthreading.Thread(target=work).start()',
     ],
-    ['what it registered for its end', 'import atexit\n@atexit.register\ndef late():\n    global a\n    a = 2'],
+    ['a function that it registered for its end', 'import atexit\n@atexit.register\ndef late():\n    global a\n    a = 2'],
     ['a child that ends by itself', 'import os, sys\na = 2\nif os.fork() == 0:\n    a = 3\n    sys.exit()\nos.wait()'],
     ['a main that it replaced', 'import sys\na = 2\nsys.modules["__main__"] = None'],
-  ])('that ends by %s keeps what stands then', { tags: ['Sessions-4'] }, async (_, code) => {
+  ])('that ends by %s keeps its state at the end', { tags: ['Sessions-4'] }, async (_, code) => {
     const { session } = await steps(['a = 1']);
     expect(await session.run(code)).toMatchObject({ stderr: '', moved: true });
     expect((await session.run('print(a)')).stdout).toBe('2\n');
@@ -171,7 +171,7 @@ describe('a step', () => {
     ['nonsense', 'b"nonsense"', 'is no state'],
     ['a broken pickle', 'b"session state 1 python\\nvalues 9\\nnonsense"', 'cannot be loaded'],
     ['a path outside', 'b"session state 1 python\\nfile 644 1 ..%2Fescape\\nx"', 'cannot be loaded'],
-  ])('whose program left %s as its state fails alone', { tags: ['Sessions-8'] }, async (_, bytes, told) => {
+  ])('whose program left %s as its state breaks only the next step', { tags: ['Sessions-8'] }, async (_, bytes, told) => {
     const { session } = await steps(['a = 1']);
     const code = `import os\nos.mkdir("output/.session")\nopen("output/.session/state", "wb").write(${bytes})\nos._exit(0)`;
     expect(await session.run(code)).toMatchObject({ moved: true, kept: null });
@@ -180,7 +180,7 @@ describe('a step', () => {
   });
 
   test.each(['os.symlink("/etc/passwd", state)', 'os.mkfifo(state)', 'os.mkdir(state)'])(
-    'whose program left by %s what is no file leaves the state before it',
+    'whose program left no file as its state, by %s, leaves the state before it',
     { tags: ['Sessions-8'] },
     async (left) => {
       const { session } = await steps(['a = 1']);
@@ -190,7 +190,7 @@ describe('a step', () => {
     },
   );
 
-  test('may name its own inputs and outputs like any other, but none of those of a session', {
+  test('may name its own inputs and outputs, but no file that the session uses', {
     tags: ['Sessions-2'],
   }, async () => {
     const named = { path: 'input/.session/step.py', content_base64: '' };
@@ -247,7 +247,7 @@ describe('a session', () => {
     ]);
   });
 
-  test('makes one step of a submission that is sent twice', { tags: ['Sessions-9'] }, async () => {
+  test('makes one step from a submission that is sent twice', { tags: ['Sessions-9'] }, async () => {
     const body = step(fresh(), null);
     const send = () => rig().post(body, { headers: { 'Idempotency-Key': body.session?.name ?? '' } });
     const [one, two] = [await send(), await send()];
@@ -284,7 +284,7 @@ describe('a session', () => {
     expect((await session.run('print("a" in globals())')).stdout).toBe('False\n');
   });
 
-  test('that was removed while a step ran is said to be, and so is one that began anew', async () => {
+  test('that was removed, or began anew, while a step ran is reported to that step', async () => {
     const { session, last } = await steps(['a = 1']);
     const { name } = session;
     const remove = async () => void (await rig().alpha.client.removeSession(name));

@@ -38,7 +38,7 @@ describe.each(['namespace', 'gvisor'] as const)('in cells of %s', (provider) => 
       'write(b\'{"call": 1, "tool": "search", "arguments": \' + b"[" * 9999 + b"\\n")',
       'tool_protocol',
     ],
-  ])('a program that %s is ended, and told why', async (_, code, type, more = {}) => {
+  ])('a program that %s is ended, and a violation says why', async (_, code, type, more = {}) => {
     const { result, types } = await ran(code, more);
     expect([result.status, types]).toEqual(['failed', [type]]);
   });
@@ -101,7 +101,7 @@ print("done", flush=True)`;
   });
 });
 
-test('schemas that take forever cost their own calls, and not those of another tenant', {
+test('schemas that take forever delay the calls of their own tenant, and not the calls of another', {
   tags: ['Tools-10'],
 }, async () => {
   const own = await Rig.start({ provider: 'subprocess', concurrency: '3' });

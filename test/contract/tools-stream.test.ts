@@ -42,7 +42,7 @@ describe('over a stream that a credential opened', { tags: ['Tools-9'] }, () => 
     expect(kinds).toEqual(Array(3).fill(['tool_call', 'tool_result']).flat());
   });
 
-  test('an answer that is refused is refused in a frame, and the stream continues', async () => {
+  test('an answer is refused in a frame, and the stream continues', async () => {
     const tools = [{ name: 'search', result: { type: 'integer' as const } }];
     const job_id = await submitted('print(call("search")["result"], flush=True); call("search")', { tools });
     const stream = await AnsweringStream.open(rig(), job_id);
@@ -90,7 +90,7 @@ describe('over a stream that a credential opened', { tags: ['Tools-9'] }, () => 
     ['one member twice', '{"call_seq":3,"result":1,"result":2}', 1008],
     ['bytes', new TextEncoder().encode('{"call_seq":3,"result":1}'), 1008],
     ['more than an answer may have', { call_seq: 3, result: 'x'.repeat(1024 * 1024) }, 1009],
-  ])('%s closes it', { tags: ['Stream-3d'] }, async (_, message, code) => {
+  ])('a stream is closed by %s', { tags: ['Stream-3d'] }, async (_, message, code) => {
     const job_id = await waiting();
     const stream = await AnsweringStream.open(rig(), job_id);
     await stream.event('tool_call');
@@ -99,7 +99,7 @@ describe('over a stream that a credential opened', { tags: ['Tools-9'] }, () => 
     await expectUnanswered(job_id);
   });
 
-  test('many answers that change nothing close the stream, and each until then was answered', async () => {
+  test('many answers that change nothing close the stream, and each gets its reply until then', async () => {
     const job_id = await waiting();
     const stream = await AnsweringStream.open(rig(), job_id);
     await stream.event('tool_call');

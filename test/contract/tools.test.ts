@@ -58,7 +58,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'] as const)('with cells of %s'
     expect(detail.networking).toBe(provider === 'subprocess' ? 'host' : 'disabled');
   });
 
-  test('a program without tools has neither descriptor', { tags: ['Tools-12'] }, async () => {
+  test('a program without tools has no descriptor for calls', { tags: ['Tools-12'] }, async () => {
     const code = 'import os; print([fd for fd in os.listdir("/proc/self/fd") if fd in ("30", "31")])';
     expect((await rig().run({ language: 'python', code })).result.stdout).toBe('[]\n');
   });
@@ -126,7 +126,7 @@ describe('a submission', () => {
     expect(other.detail.receipt).not.toMatchObject({ policy_sha256 });
   });
 
-  test('under a used key counts as another one if its tools differ', async () => {
+  test('under a used key counts as another submission if its tools differ', async () => {
     const { client } = rig().alpha;
     const options = { idempotencyKey: 'tools' };
     await client.submit(callingPython('print(1)'), options);
@@ -205,7 +205,7 @@ describe('an answer', () => {
     await rig().alpha.client.cancel(job_id);
   });
 
-  test('with more than a body may have is told at once what an answer may have, whatever the job’s limits are', async () => {
+  test('larger than a body may be is refused at once with the maximum of an answer, whatever the job’s limits are', async () => {
     const job_id = await waiting();
     const [call] = await openCalls(rig(), job_id);
     const { json } = await answer(rig(), job_id, call?.seq ?? 0, { result: 'x'.repeat(2 * 1024 * 1024) });
@@ -242,7 +242,7 @@ describe('an answer', () => {
     expect(events.at(-1)?.kind).toBe('finished');
   });
 
-  test('is no longer waited for once the job has ended', { tags: ['Tools-5'] }, async () => {
+  test('is not awaited once the job has ended', { tags: ['Tools-5'] }, async () => {
     const job_id = await submitted(rig(), callingPython('print(1)'));
     const { json } = await rig().request(`${pathOf(job_id)}?wait_seconds=300`);
     expect(json).toEqual({ calls: [], next_cursor: null });

@@ -167,7 +167,7 @@ describe('after an upgrade', () => {
 });
 
 describe('every job that ended is attested after an upgrade', () => {
-  test('receipts of v0.3 are embedded unchanged, the tenant is that of the row (Spec § Result artifact)', {
+  test('receipts of v0.3 are embedded unchanged, with the tenant of their row (Spec § Result artifact)', {
     tags: ['Artifact-6', 'Artifact-7', 'Versioning-5b'],
   }, async () => {
     using stored = new DatabaseSync(join(fixtures, 'v0.3.db'), { readOnly: true });
@@ -213,7 +213,7 @@ describe('every job that ended is attested after an upgrade', () => {
     },
   );
 
-  test('an attestation of a key that this service never had is withdrawn and made again', {
+  test('an attestation under a key that this service never had is withdrawn and made again', {
     tags: ['Versioning-6'],
   }, async () => {
     await attested('acme', 'job_a1b2');

@@ -237,7 +237,7 @@ describe('a verdict', () => {
     expect(problems.join('\n')).toMatch(names);
   });
 
-  test('with another way of judging for one test is refused', async () => {
+  test('that judges one test in another way is refused', async () => {
     const { client } = rig().alpha;
     const program = python('print(input())');
     const limits = PLAN.limits as LimitsInput;

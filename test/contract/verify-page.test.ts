@@ -17,7 +17,7 @@ afterAll(async () => {
   expect(await rig.stop()).toEqual([]);
 });
 
-test('the command writes the very page that a service serves to anyone', async () => {
+test('the command writes the same page that a service serves to anyone', async () => {
   const file = join(scratch, 'verify.html');
   expect(await vouchbox(['verify-page', file])).toMatchObject({ code: 0, stdout: `${file}\n` });
   const served = await rig.request('/verify', { key: null });
@@ -33,7 +33,7 @@ test('the policy of the page names its script and its style by digest, allows no
   expect(policy).not.toMatch(/unsafe|'self'|https?:|\*/);
 });
 
-test('the command replaces no file', async () => {
+test('the command refuses to replace a file', async () => {
   const file = join(scratch, 'verify.html');
   expect(await vouchbox(['verify-page', file])).toMatchObject({
     code: 2,

@@ -49,7 +49,7 @@ test('each reason why two cannot meet is one sentence', () => {
   }
 });
 
-test('a feature without a row is tried in an existing test file', () => {
+test('a feature without a row names an existing test file that tries it', () => {
   const elsewhere = Object.values(ROWS_OF_THE_CODE).flatMap((rows) => Object.values(rows));
   const missing = elsewhere.filter((row) => !(row in SCENARIOS || existsSync(join(root, row))));
   expect(missing).toEqual([]);

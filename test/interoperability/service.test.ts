@@ -138,7 +138,7 @@ describe('the evidence that the service serves', () => {
     });
   });
 
-  test('the evidence of one job does not pass for that of another', async () => {
+  test('the evidence of one job does not pass for the evidence of another', async () => {
     const [one, other] = [evidenceOf('plain'), evidenceOf('silent')];
     const name = ['--subject-name', `svc://jobs/${one.job_id}/result`];
     expect(await serviceVerify(['verify', ...trust(other), ...name])).toMatchObject({ exitCode: 4 });

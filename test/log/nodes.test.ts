@@ -164,7 +164,7 @@ describe.runIf(isLongForm)('two nodes with canaries', () => {
   });
   afterAll(() => dropSchema(schema));
 
-  test('send one canary each, and another after a kill during one, which leaves nothing', {
+  test('send one canary each, and another if a kill ended the first, which leaves nothing', {
     tags: ['Canary-1'],
     timeout: testMilliseconds,
   }, async () => {
