@@ -1,7 +1,7 @@
 /** The line by which a person knows a program. Spec § Other bodies 3a. */
 import { printable } from './printable.ts';
 
-/** Characters of the line, and how far it is looked for. */
+/** The most characters of the line, and how many of the program are searched for it. */
 const charactersMax = 120;
 const soughtMax = 4096;
 

@@ -50,7 +50,7 @@ async function checkOwnDirectory(what: string, path: string, setting: string): P
   }
   if (!facts.isDirectory()) throw unusable(path, { code: 'ENOTDIR' });
   if (facts.uid !== (process.geteuid?.() ?? facts.uid)) {
-    // No numbers: those of a user namespace are not the host's.
+    // The message has no numbers: those of a user namespace are not the host's.
     throw new StartError(`the ${what} ${path} belongs to another user, who could put anything into it`, {
       hint: `set ${setting} to a place in a directory of your own; to take over this one, chown it as root`,
     });

@@ -2,7 +2,7 @@
 import { StartError } from '../ground/start-error.ts';
 import type { SettingValues } from './settings.ts';
 
-/** Where large contents of jobs are kept, and which are. */
+/** Where large contents of jobs are kept, and which contents. */
 export interface ObjectStoreConfig {
   /** `https://HOST/BUCKET` or `https://HOST/BUCKET/PREFIX`, without a slash at its end. */
   readonly url: string;

@@ -20,7 +20,7 @@ type Values<Of extends Table, Names extends Column<Of>> = Pick<
 >;
 type Constants<Of extends Table> = Partial<Selectable<Tables[Of]>>;
 type New<Of extends Table> = Insertable<Tables[Of]>;
-/** Columns that have no value by themselves. */
+/** Columns that a new row must name, because they have no default. */
 type Needed<Of extends Table> = {
   [Name in keyof New<Of>]-?: object extends Pick<New<Of>, Name> ? never : Name;
 }[keyof New<Of>];

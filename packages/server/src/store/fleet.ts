@@ -72,7 +72,7 @@ export interface FleetListener {
   beat(beat: Beat): void;
 }
 
-/** The commands of a store that nodes share. One for a single process has nothing that they could do. */
+/** The commands of a store that nodes share. In a store for a single process they have nothing to do. */
 export type FleetCommands = Pick<
   Methods<Reads> & Methods<Writes>,
   'registerKey' | 'registeredKeys' | 'releaseJobs' | 'releaseOrphans' | 'takenJobs'

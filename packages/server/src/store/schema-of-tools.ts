@@ -9,7 +9,7 @@ export interface JobToolsTable {
   answered_by: string;
   /** Schemas of results by the names of their tools: a JSON object; null if no tool has one. */
   result_schemas: string | null;
-  /** The most bytes of one answer, and how many all that will come may have. */
+  /** The most bytes of one answer, and of all answers that are still to come. */
   call_bytes: number;
   bytes_left: number;
 }

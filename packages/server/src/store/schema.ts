@@ -105,7 +105,7 @@ export interface GradingTestTable extends GradingKeyColumns {
   position: number;
   /** The members of a test that every step needs, without its texts: JSON. */
   head: string;
-  /** The facts of a test that every step needs, without its texts: JSON. */
+  /** The texts of a test: JSON. */
   content: string;
 }
 

@@ -77,7 +77,7 @@ export const endLinks = prepared((db, { credential_id, at }: { credential_id: st
     .where('expires_at', '>', at),
 );
 
-/** `full job` and `full tenant`: it has as many as it may. */
+/** `full job` and `full tenant`: the job or the tenant has as many links as it may. */
 export type LinkAdmission = 'created' | 'not_found' | 'not_allowed' | 'full job' | 'full tenant';
 
 /** Stores a link, if its job is the tenant's and was submitted by the principal that makes it, and deletes some that ended. */
@@ -110,7 +110,7 @@ export async function link(db: StoreDatabase, link_id: string): Promise<LinkRow 
   return row === null ? null : linkOf(row);
 }
 
-/** The links to a job that have not ended, the oldest first, and who alone makes them. Null if the tenant has no such job. */
+/** The links to a job that have not ended, the oldest first, and who alone may make them. Null if the tenant has no such job. */
 export async function links(db: StoreDatabase, of: OfJob): Promise<JobLinks | null> {
   const job = await selectPrincipal.first(db, of);
   return job && { principal: job.principal, items: (await selectLinks.all(db, of)).map(linkOf) };

@@ -136,8 +136,8 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
 }
 
 /**
- * The statement about a canary has what it wrote, because it is read without its result, and that about a job with tools what
- * it asked and was told. Null if there is nothing to say.
+ * The statement about a canary has the canary's output, because it is read without its result. The statement about a job with
+ * tools has the evidence of its calls. Null if there is nothing to say.
  */
 function alsoText(
   { tenant, also }: PackedFinish,

@@ -1,4 +1,4 @@
-/** The progress of a grading: the ends of its jobs and of its programs, its own end, and a request for it. */
+/** The progress of a grading: the ends of its jobs and of its programs, its own end, and a request for that end. */
 import { dropUploads } from '../blobs/blobs.ts';
 import { GRADING, insertOf, selectBy, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';

@@ -180,7 +180,7 @@ export async function gradingProgram(
   return (await selectProgram.first(db, key))?.content ?? null;
 }
 
-/** The texts of the tests from this place on, at most so many: JSON of each. */
+/** At most `limit` texts of tests, from this place on, each as JSON. */
 export async function gradingTests(db: StoreDatabase, tests: TestsInput): Promise<readonly string[]> {
   return (await selectTests.all(db, tests)).map(({ content }) => content);
 }

@@ -88,7 +88,7 @@ export function extendChain(
     moveTail.send(db, linked.tail);
     also(linked);
   });
-  // The same row as its tail, so by itself.
+  // This changes the same row as the tail, so it is sent by itself.
   if (linked.isTruncated) markTruncated.send(db, linked.tail);
   return linked;
 }

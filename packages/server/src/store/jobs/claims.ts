@@ -58,13 +58,13 @@ const deleteOrphans = prepared((db) =>
 );
 
 /**
- * PostgreSQL reads no member of a JSON text in which any string has U+0000. Left out here, with the escaped backslashes
- * before it, because one of them could seem to begin its escape.
+ * PostgreSQL reads no member of a JSON text in which any string has U+0000. This text leaves U+0000 out, together with all
+ * escaped backslashes, because one of them could seem to begin its escape.
  */
 const readableSpec = sql<string>`case when strpos(job_specs.requested_spec, '\\u0000') = 0 then job_specs.requested_spec
   else replace(replace(job_specs.requested_spec, '\\\\', ''), '\\u0000', '') end`;
 
-/** The class, and behind it the limits that must be held, as they are stored: `demandsMetBy` names those that a node meets. */
+/** A job's demand as it is stored: its class, then its limits to enforce. `demandsMetBy` lists the demands that a node meets. */
 const isolationDemand = sql<string>`coalesce((${readableSpec})::json #>> '{requirements,minimum_isolation}', 'none')
   || coalesce((${readableSpec})::json #>> '{requirements,enforced}', '')`;
 

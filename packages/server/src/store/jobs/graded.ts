@@ -1,5 +1,5 @@
 /**
- * Jobs that a grading makes of its rows. The row that says so is written in the transaction that accepts the job, so a
+ * Jobs that a grading makes of its rows. The row that records this is written in the transaction that accepts the job, so a
  * process that dies between two jobs makes neither twice.
  */
 import { sql } from 'kysely';
@@ -60,7 +60,7 @@ export function recordGraded(db: StoreDatabase, job: GradedJob & JobKey): void {
   insertJob.send(db, job);
 }
 
-/** What is added to the numbers of queued jobs, so that each grading counts as one, whatever it has in the queue. */
+/** The correction of the numbers of queued jobs by which each grading counts as one, however many jobs it has queued. */
 export async function gradingPlaces(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
   const counts = await selectCounts.first(db, { tenant });
   const number = (value: unknown) => Number(value ?? 0);

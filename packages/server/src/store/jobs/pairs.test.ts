@@ -87,7 +87,9 @@ test('both jobs of a pair start, or neither does', { tags: ['Interaction-5'] }, 
   expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 0, running: 0 });
 });
 
-test('cancelling either job of a pair ends both if they wait, and marks both if they run', { tags: ['Interaction-5'] }, async () => {
+test('cancelling either job of a pair ends both if they wait, and marks both if they run', {
+  tags: ['Interaction-5'],
+}, async () => {
   for (const which of [0, 1]) {
     const [waiting, running] = [pair(), pair()];
     for (const input of [waiting, running]) await store.admit(input);
@@ -158,7 +160,9 @@ test('the key of a pair answers with both, and stands for the program', { tags: 
   expect(new Set([await digest(), await digest(SPEC), await digest(OTHER)]).size).toBe(3);
 });
 
-test('the receipt of each job of a pair names the other, with what was observed', { tags: ['Interaction-8'] }, async () => {
+test('the receipt of each job of a pair names the other, with what was observed', {
+  tags: ['Interaction-8'],
+}, async () => {
   const input = pair();
   await store.admit(input);
   await startBoth(input);

@@ -109,7 +109,7 @@ async function chosenJobs(
     const next = firstInTurn(contenders, loadMax);
     if (next === null) break;
     if (next.jobs === null) {
-      // What its first job takes decides whether it has its turn.
+      // The slots that its first job takes decide whether the tenant has its turn.
       next.jobs = await jobsOf(db, next.tenant, { ...choice, tests });
       continue;
     }
@@ -126,7 +126,7 @@ async function chosenJobs(
     tests -= job?.is_test ?? 0;
     left -= slots;
   }
-  // A test that must wait for others to end was not looked for.
+  // If no further test may run, tests were not looked for, so the queue is not known to be empty.
   const isEmpty = tests > 0 && contenders.every((contender) => contender.jobs?.length === 0);
   return { jobs, isEmpty, tenants };
 }

@@ -18,7 +18,7 @@ export interface SessionKey {
   readonly name: string;
 }
 
-/** The last step, if retention has left it: it may be removed while a failed step after it is still there. */
+/** The last step, unless retention has removed it: a failed step after it may still be there. */
 function standings(db: StoreDatabase, { tenant, principal }: Omit<SessionKey, 'name'>) {
   return db
     .selectFrom('sessions')

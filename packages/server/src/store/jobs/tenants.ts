@@ -25,8 +25,8 @@ export function nextNumber(tenant: string): RawBuilder<number> {
 }
 
 /**
- * The same, for a row that is there: what the statement that stores the job reads. If another node stores the first job of
- * the tenant meanwhile, the statement has read no row, and fails for this null. It is then made again.
+ * The same number, as the statement that stores the job reads it from the tenant's row. If another node stores the first job of
+ * the tenant meanwhile, the statement finds no row and fails because of this null. It is then made again.
  */
 function oneMore(tenant: string): RawBuilder<number> {
   return sql<number>`(select accepted from tenants where tenant = ${tenant}) + 1`;

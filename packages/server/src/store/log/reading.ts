@@ -1,4 +1,4 @@
-/** What is read of the log: hashes of ranges, which proofs are made of, tiles, and where statements stand. */
+/** Reads the log: the hashes of ranges, of which proofs are made; tiles; and the places of statements. */
 import { type Hash, type LeafRange, nodesOf, rangeHash, type TreeNode, tileHashes } from '@vouchbox/evidence';
 import { sql } from 'kysely';
 import { JOB, selectBy } from '../by-column.ts';

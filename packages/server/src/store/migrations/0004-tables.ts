@@ -6,27 +6,27 @@
  * A large column is last, so that the others are read without it.
  */
 
-/** How a kind of store spells what the tables are made of. */
+/** The words of a kind of store from which the tables are made. */
 export interface Spelling {
   /** Compared by its bytes. */
   readonly text: string;
   /** A whole number of 64 bits. */
   readonly long: string;
   readonly bytes: string;
-  /** After the columns of a table whose rows are small: they are stored in the order of their key. */
+  /** Follows the columns of a table with small rows, which are stored in the order of their key. */
   readonly small: string;
-  /** After those of a table with a column that may be large. */
+  /** Follows the columns of a table of which a column may be large. */
   readonly large: string;
   /** The primary key of tickets. */
   readonly ticketKey: string;
 }
 
-/** In every table of jobs: their key, and what goes with a job when it is removed. */
+/** The key of a job, in every table of jobs. Such rows go with their job when it is removed. */
 export const ofJob = `tenant {text} not null,
   job_id {text} not null`;
 export const referToJob = 'foreign key (tenant, job_id) references jobs (tenant, job_id) on delete cascade';
 
-/** In braces, a name of the spelling. */
+/** A word in braces is a name of the spelling. */
 const TABLES = `
 create table jobs (
   ${ofJob},

@@ -15,7 +15,7 @@ import { links } from './0004-written-with-links.ts';
 import { lists } from './0004-written-with-lists.ts';
 import type { Step } from './steps.ts';
 
-/** In braces, a name of the spelling. */
+/** A word in braces is a name of the spelling. */
 const STEPS = {
   '0004-with-used-outputs': findOutputs,
   '0004-with-verdicts': gradingTables,

@@ -16,7 +16,7 @@ import { fromStoredText, toStoredText } from './text.ts';
 const connectMillisecondsMax = 5000;
 const answerMillisecondsMax = 60_000;
 
-/** The most changes in one statement. Each number and order of them is a text of its own, which the server keeps. */
+/** The most changes in one statement. Each number and order of changes makes another text, which the server keeps. */
 const togetherMax = 8;
 
 /** `pg_current_xact_id` and `pg_xact_status`. */

@@ -1,6 +1,6 @@
 /**
- * The parameters of a database URL about encryption. They mean what they mean to libpq, or are refused: a connection is never
- * less protected than its URL says. https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION
+ * The parameters of a database URL about encryption. Each has the meaning that libpq gives it, or is refused: a connection is
+ * never less protected than its URL says. https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION
  */
 import type { ConnectionOptions } from 'node:tls';
 import { StoreError } from '../store-error.ts';

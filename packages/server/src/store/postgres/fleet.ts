@@ -1,7 +1,7 @@
 /**
- * One node's part in a fleet, on a session of its own: it renews the lease, removes those of the next nodes whose lease is over,
- * and passes on what nodes tell each other. The node that removed another looks which jobs it left, and so does the first node
- * with each beat.
+ * One node's part in a fleet, on a session of its own: it renews the lease, removes the next nodes if their leases are over, and
+ * passes on what nodes tell each other. The node that removed another looks which jobs it left, and so does the first node with
+ * each beat.
  */
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
@@ -35,7 +35,7 @@ const renew = `update nodes set lease_until = now() + make_interval(secs => $2),
 const removeDead = removeNodes(`node in (
     select node from nodes where node = any($1) and lease_until < now() for update skip locked
   ) and now() - pg_postmaster_start_time() > make_interval(secs => ${leaseSeconds})`);
-/** The claims of all nodes are looked through by one of them. */
+/** One of the nodes looks through the claims of all. */
 const selectState = `select ${oldestOpen} as seen,
     exists (select from tenants where queued > 0) as is_queued,
     case when $1 then exists (

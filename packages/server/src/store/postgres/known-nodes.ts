@@ -13,8 +13,8 @@ const watched = 4;
 const all = 2 ** 31;
 
 /**
- * What must be read before `selectChanges`, because a change may be committed between the two: the number of the oldest
- * transaction that may still commit. All that is committed later has this number or a higher one.
+ * The number of the oldest transaction that may still commit: every later commit has this number or a higher one. It must be read
+ * before `selectChanges`, because a change may be committed between the two.
  */
 export const oldestOpen = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint';
 export const thisTransaction = 'pg_current_xact_id()::text::bigint';
@@ -32,10 +32,10 @@ export const selectNextLeases = `select node, (extract(epoch from lease_until - 
     union (select node, lease_until from nodes where node < $1 order by node limit ${watched})
   ) as next`;
 
-/** The facts of a node are read by the others only when they change. */
+/** The other nodes read the facts of a node only when they change. */
 export const storeFacts = `update nodes set facts = $2, changed = ${thisTransaction} where node = $1`;
 
-/** A statement that removes nodes and tells the others. They have read it when it is forgotten. */
+/** A statement that removes nodes and tells the others. A removal is forgotten only after all of them have read it. */
 export function removeNodes(which: string): string {
   return `with removed as (delete from nodes where ${which} returning node),
     forgotten as (delete from gone_nodes where gone_at < now() - interval '10 min')

@@ -45,8 +45,8 @@ const enter = `with alive as (select node from nodes where node = $1 for key sha
   returning (select count(*) from locked)`;
 
 /**
- * The number that is stored is that of the last change that was committed. The server's own numbers of transactions do not
- * tell that: after a crash it gives those again that it had not written to its log.
+ * The number that is stored is that of the last change that was committed. The server's own numbers of transactions do not tell
+ * that: after a crash the server reuses the numbers that it had not written to its log.
  */
 const lastChange = 'select number from node_changes where node = $1 for share nowait';
 

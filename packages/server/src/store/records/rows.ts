@@ -153,7 +153,7 @@ export interface CredentialRow extends Readonly<Omit<CredentialTable, 'scopes'>>
 }
 
 /**
- * What the queue's row of a job with a product has instead of a pack's name, so that only a node with the very pack that built it
+ * The word in place of a pack's name in the queue's row of a job with a product: only a node with the very pack that built it
  * takes the job. No pack has such a name.
  */
 export function exactPack(digest: string): string {
@@ -163,8 +163,8 @@ export function exactPack(digest: string): string {
 const EXACT = '(digest) ';
 
 /**
- * What the queue's row of a job with tools has instead of a pack's name, or of none. A node of an earlier version, whose cells
- * have neither descriptors for tools nor a place for libraries, knows no such name and leaves the job alone.
+ * The word in place of a pack's name, or of no name, in the queue's row of a job with tools. A node of an earlier version, whose
+ * cells have neither descriptors for tools nor a place for libraries, knows no such name and leaves the job alone.
  */
 export function withTools(packOrLanguage: string): string {
   return `${TOOLS}${packOrLanguage}`;

@@ -24,7 +24,7 @@ const OF_ONE_NAME: ReadonlySet<string> = new Set<keyof Writes>([
   'takeQueuedJobs',
 ]);
 
-/** Changes in one lane are made in the order in which they came, those of two lanes side by side. */
+/** Changes in one lane are made in the order in which they came, and changes of two lanes side by side. */
 export class Lanes {
   /** The last change in each lane. */
   readonly #last = new Map<string, Promise<unknown>>();

@@ -39,7 +39,7 @@ export class LogMark implements Disposable {
     if (isOfThisLog && frames < remembered.readUInt32LE(SALTS_BYTES)) throw lacksLastWrites();
   }
 
-  /** Remembers the number of frames in the log after a commit. Those of one that lagged are remembered once they are on disk. */
+  /** Remembers the number of frames after a commit. The frames of a commit that lagged are remembered once they are on disk. */
   remember(frames: number, { hasLagged }: { readonly hasLagged: boolean }): void {
     if (hasLagged) this.#unsynced = frames;
     // A commit of no changes adds no frames, and puts nothing on disk.
