@@ -79,7 +79,7 @@ export interface ToolCall {
   readonly arguments: unknown;
 }
 
-/** A program's answer to one of its calls. */
+/** The answer to one of a program's calls. */
 export type ToolOutcome = { readonly result: unknown } | { readonly error: string };
 
 /** The handler of a program's calls of tools. */

@@ -150,7 +150,7 @@ export class ConfinedCells implements AsyncDisposable {
       reproducible: request.reproducible,
       hasTools: request.hasTools ?? false,
       hasLibraries: request.hasLibraries ?? false,
-      // Without an owner there is no template that its interpreter could be a copy of: a copy has no descriptors of tools, and no
+      // Only a cell of an owner can be a copy of a template. These cells have none: a copy has no descriptors of tools, and no
       // place for libraries.
       owner: request.reproducible || request.hasTools || request.hasLibraries ? undefined : request.owner,
       group: groups.open(id),

@@ -135,7 +135,7 @@ const RESOURCES = {
   RTPRIO: 0,
 } as const;
 
-/** Where process 1 names the memory that a program may use, as a control group would: gVisor has none. */
+/** The file in which process 1 states the memory that a program may use, as a control group would: gVisor has no such group. */
 const SHOWN_GROUPS: CellMount = {
   destination: '/sys/fs/cgroup',
   type: 'tmpfs',

@@ -21,7 +21,7 @@ export function programAlone({ ending, hasCompiler, sharesHostKernel, counted }:
   return sharesHostKernel ? byCell(ending, hasCompiler, counted) : byGuest(ending, counted);
 }
 
-/** The kernel kept the peak of both: how much was the program's is not known. */
+/** The kernel kept one peak for compiler and program: the program's part is not known. */
 function byCell({ compiled }: EndingReport, hasCompiler: boolean, counted: Ended['counted']): ProgramAlone | null {
   if (!hasCompiler) return { account: 'cell', ...counted, wall: { afterMilliseconds: 0 } };
   if (compiled === null) return null;

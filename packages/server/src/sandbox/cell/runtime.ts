@@ -40,11 +40,11 @@ export interface Runtime extends AsyncDisposable {
    * of programs is a file in memory, and all other memory belongs to the sentry and the gofer. Other runtimes have none.
    */
   ownMemoryBytes(group: Group): number;
-  /** The process limit that holds the job: the group's in the namespace class, in gVisor that of its own kernel. */
+  /** The process limit that holds the job: the limit of the group in the namespace class, of gVisor's own kernel in gVisor. */
   heldProcesses(held: { readonly group: number; readonly guest: number }): number;
 }
 
-/** The owner, language and pack of the cells that a template serves. `cell` is what a cell of them would be made of. */
+/** The owner, language and pack of the cells that a template serves. `cell` gives the options of such a cell. */
 export interface TemplateRequest {
   readonly language: Language;
   readonly pack: Pack;
@@ -53,7 +53,7 @@ export interface TemplateRequest {
   readonly cell: () => CellOptions;
 }
 
-/** A name, users and a group, as a cell has them, for something of a runtime's own. Disposing it removes the group. */
+/** A name, users and a group, as a cell has them, for a runtime's own use. Disposing it removes the group. */
 export interface ReservedCell extends AsyncDisposable {
   readonly id: string;
   readonly rootUid: number;

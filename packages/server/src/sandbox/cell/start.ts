@@ -25,7 +25,7 @@ export interface Start {
   readonly ended: Promise<void>;
   /** Kills the processes that are not ready yet, so that `end` need not wait for them. */
   kill(): void;
-  /** The output of each part of it before its program ran, for the operator. */
+  /** The output of each part of the cell before its program ran, for the operator. */
   said(): readonly string[];
   /** Kills all its processes, and resolves once no process, group or file of the cell is left. */
   end(): Promise<void>;

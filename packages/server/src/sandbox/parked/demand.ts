@@ -20,7 +20,7 @@ export class Demand {
   #weight = 0;
   #lastAt = Number.NEGATIVE_INFINITY;
 
-  /** A usual kind always has one parked cell. `keptMilliseconds` is for how long another has one after a request. */
+  /** A usual kind always has one parked cell. Any other kind has one for `keptMilliseconds` after a request. */
   constructor(isUsual: boolean, keptMilliseconds: number = KEPT_MILLISECONDS) {
     this.#isUsual = isUsual;
     this.#keptMilliseconds = keptMilliseconds;

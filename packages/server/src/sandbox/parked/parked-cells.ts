@@ -1,8 +1,8 @@
 /**
  * Parks cells at the workload-ready boundary ahead of demand, so that a job need not wait for its cell. Each serves one job. It
  * is checked before a job gets it: it must be alive and made from the present installation. The number of parked cells follows
- * recent demand, within a bound of memory. They are made with a small share of the processors. While a job waits for a cell, none
- * is begun but on cores that would be idle.
+ * recent demand, within a bound of memory. They are made with a small share of the processors. While a job waits for a cell,
+ * others are begun only on cores that would be idle.
  */
 import type { Language } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';

@@ -21,7 +21,7 @@ const NATIVE: Stages = {
   start: [`{work}/${PRODUCT}`],
 };
 
-/** Archives have the time of their entries, so that equal classes would give products with other digests. */
+/** Archives have the times of their entries, so equal classes would give products with different digests. */
 const NO_TIME = '--date=1980-01-01T00:00:02Z';
 const JAVA: Stages = {
   handOver: [

@@ -1,7 +1,7 @@
 /**
- * Where no group counts the processes of a cell, the kernel counts those of a user in a user namespace, and only since
- * Linux 5.14 in each of them alone. Two real cells show it: one keeps all the processes that it may have while another
- * starts its own.
+ * Shows that each cell has its own number of processes. Where no group counts them, the kernel counts a user's processes in a
+ * user namespace, and only since Linux 5.14 separately in each. Two real cells show it: one keeps all the processes that it may
+ * have while another starts its own.
  */
 import { LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';
@@ -27,7 +27,7 @@ print(count, flush=True)
 time.sleep(60)
 `;
 
-/** @throws Error if a cell gets other than its own number of processes while another has all of its own */
+/** @throws Error if a cell does not get exactly its own number of processes while another has all of its own */
 export async function proveCellsApart(cells: Pick<Candidate, 'prepare'>): Promise<void> {
   await using first = await fill(cells);
   await using second = await fill(cells);

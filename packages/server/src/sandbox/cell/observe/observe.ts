@@ -97,7 +97,7 @@ interface ObservedMounts {
 const mountsSeen = new Map<string, ObservedMounts>();
 const mountsSeenMax = 16;
 
-/** Cells of one kind have the same lines, which say the same. */
+/** Cells of one kind have the same lines, which mean the same. */
 function observeMounts(mountinfo: string): ObservedMounts {
   const lines = mountinfo.replaceAll(/^\d+ \d+ \d+:\d+ /gm, '');
   const seen = mountsSeen.get(lines);
@@ -193,7 +193,7 @@ function foreignInodes(mounts: readonly GuestMount[]): string[] {
 function missingCredentials(status: Status, ownUser: boolean): string[] {
   const missing: string[] = [];
   if (!ownUser) missing.push('an unprivileged user of its own');
-  // A user who may map nobody else cannot leave groups either: setgroups(2) is denied there. A cell shows no file of theirs.
+  // A user who may map nobody else cannot leave groups either: setgroups(2) is denied there. No file in a cell is theirs.
   if ((status.get('Groups') ?? '').trim() !== '' && !hasOneUser()) missing.push('no supplementary groups');
   for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd']) {
     if (!/^0+$/.test(status.get(set) ?? '')) missing.push(`empty ${set}`);

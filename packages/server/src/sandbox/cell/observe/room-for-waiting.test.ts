@@ -26,7 +26,12 @@ async function tried(
 
 it.each([
   ['v1: the wanted limit, if the kernel accepts it', V1, { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 0 }, [1]],
-  ['v1: otherwise the first whole MiB above the memory that stays', V1, { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 9.5 }, [1, 10]],
+  [
+    'v1: otherwise the first whole MiB above the memory that stays',
+    V1,
+    { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 9.5 },
+    [1, 10],
+  ],
   [
     'v1: one MiB more after each further refusal',
     V1,
@@ -46,10 +51,13 @@ it.each([
     [10],
   ],
   ['v2: the wanted limit, if it is higher', V2, { inUse: 90, unreclaimable: 9.5, wanted: 64, least: 0 }, [64]],
-] as const)('the memory limit of a waiting cell under %s', async (_title, location, { wanted, unreclaimable, inUse, least }, limits) => {
-  const bytes = { wanted: wanted * MIB, unreclaimable: unreclaimable * MIB, inUse: inUse * MIB, least: least * MIB };
-  expect(await tried(location, bytes)).toEqual(limits.map((mib) => mib * MIB));
-});
+] as const)(
+  'the memory limit of a waiting cell under %s',
+  async (_title, location, { wanted, unreclaimable, inUse, least }, limits) => {
+    const bytes = { wanted: wanted * MIB, unreclaimable: unreclaimable * MIB, inUse: inUse * MIB, least: least * MIB };
+    expect(await tried(location, bytes)).toEqual(limits.map((mib) => mib * MIB));
+  },
+);
 
 it('a memory limit that is refused for another reason fails with that reason', async () => {
   const group = { location: V1, unreclaimableBytes: () => 0 };

@@ -1,6 +1,6 @@
 /**
- * A limit cannot be below what the waiting cell already holds when it is set: its threads are there, and so is its memory. Then
- * the smallest possible limit is set and reported. Spec § Job submission, limits.
+ * Limits of a waiting cell. A limit cannot be below what the cell already holds, its threads and its memory. In its place, the
+ * smallest possible limit is set and reported. Spec § Job submission, limits.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Group } from '../../kernel/cgroup/cgroup.ts';
@@ -10,8 +10,8 @@ const MIB = 1024 * 1024;
 const SETTLED_MILLISECONDS_MAX = 2000;
 
 /**
- * Sets the memory limit of a group, in bytes, to the wanted one and whole MiB more, as few as hold what is in use.
- * cgroup v1 refuses a lower one (`EBUSY`); v2 would kill for it, so there the memory in use is read before.
+ * Sets the memory limit of a group, in bytes, to the wanted one, raised by as few whole MiB as hold the memory in use. cgroup v1
+ * refuses a lower one (`EBUSY`); v2 would kill for it, so there the memory in use is read before.
  * @param inUse what the group held when the cell began to wait
  */
 export async function holdMemory<Result>(

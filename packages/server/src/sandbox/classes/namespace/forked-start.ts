@@ -156,11 +156,11 @@ class ForkedCell implements WaitingCell {
     const held = await holdMemory(group, memory, (memoryBytes) => this.#set({ ...wanted, memoryBytes }, this.#boot));
     const alive = this.#measured(held.report, 'processes');
     if (!(alive > held.asked.processes)) return this.#inForce(held);
-    // Nothing runs in the cell yet, so that a limit which was too low for a moment refused nothing.
+    // Nothing runs in the cell yet, so a limit that was too low for a moment refused nothing.
     return this.#inForce(await this.#set({ ...held.asked, processes: alive }, held.asked));
   }
 
-  /** Has limits set that the kernel takes. `now` are those of the group. */
+  /** Has the launcher set limits that the kernel accepts. `now` are the present limits of the group. */
   async #set(asked: WantedLimits, now: GroupLimits): Promise<Held> {
     return { asked, report: sectionsOf(await this.#launched.hold(this.#holdWords(asked, now))) };
   }
@@ -212,7 +212,7 @@ class ForkedCell implements WaitingCell {
     };
   }
 
-  /** Where no group counts: the time that process 1 tells of everything that it has waited for, since there was a job. */
+  /** The processor time where no group counts it: process 1 reports the time of all its children since the hand-over. */
   #toldCpu({ compiled, took }: EndingReport): number {
     if (this.#options.group.location.version !== 'none' || took === null) return 0;
     return this.#cpuMicrosecondsBefore + took.cpuMicroseconds + (compiled?.cpuMicroseconds ?? 0);

@@ -34,7 +34,7 @@ export interface LaunchedCell {
    * `code` of the kernel's error.
    */
   readonly hold: (words: string) => Promise<string>;
-  /** Says that the process and its groups are no longer needed. After `hold` only a launcher that keeps its cells hears it. */
+  /** Says that the process and its groups are no longer needed. After `hold` only a launcher that keeps its cells is told. */
   readonly forget: () => void;
 }
 

@@ -54,7 +54,7 @@ function linuxOf(options: DescriptionOptions) {
   };
 }
 
-/** With a loopback crun finds the network namespace made, and `lo` up in it: no user of the cell may change it. */
+/** With a loopback, the network namespace exists before crun starts, with `lo` up: no user of the cell may change it. */
 function namespacesOf({ sharesHostKernel, loopback }: DescriptionOptions): readonly string[] {
   const isMade = sharesHostKernel && loopback;
   return ['pid', ...(isMade ? [] : ['network']), 'ipc', 'uts', 'mount', 'cgroup', 'user'];

@@ -111,7 +111,7 @@ export interface Group {
   anonymousBytes(): number;
   /** Whether it has more memory than this, if only the service watches that. False if the kernel has a group for it. */
   hasMoreThan(memoryBytes: number): boolean;
-  /** Gets process 1 of the cell, whose id then stays its own until it gets null. A kernel's group needs no such thing. */
+  /** Takes process 1 of the cell. Nobody may reuse its id before `adopt` gets null. A group of the kernel ignores both. */
   adopt(first: number | null): void;
   /** Host ids of all processes in the group, or at least of process 1. */
   members(): readonly number[];

@@ -55,7 +55,7 @@ export class ProcessTree implements Group {
     return { version: 'none', first: this.#first ?? 0 };
   }
 
-  /** Process 1 of the cell. Its id must stay its own until this gets null. */
+  /** Takes process 1 of the cell. Nobody may reuse its id before this gets null. */
   adopt(first: number | null): void {
     this.#first = first;
   }
@@ -94,7 +94,7 @@ export class ProcessTree implements Group {
   anonymousBytes(): number {
     const shares = this.#processes().map(sharesOf);
     const sumOf = (kind: keyof Shares) => shares.reduce((sum, share) => sum + share[kind], 0);
-    // Both numbers have the files that are mapped: the larger counts.
+    // Both numbers include the mapped files, so only the larger counts.
     return sumOf('own') + Math.max(sumOf('shared'), this.#filledBytes());
   }
 
@@ -138,8 +138,8 @@ export class ProcessTree implements Group {
   }
 
   /**
-   * Time of processors. A process that was waited for counts with the one that waited. One that nobody waits for takes its time
-   * along, so that the time last seen of those that are gone counts, too.
+   * Time of processors. The time of a process that was waited for counts with the process that waited. The time of a process that
+   * nobody waited for ends with it, so its last seen time counts, too.
    */
   #ticks(): number {
     let [own, ofChildren] = [0, 0];

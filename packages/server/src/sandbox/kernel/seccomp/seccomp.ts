@@ -70,9 +70,9 @@ export interface KernelFilterOptions extends FilterOptions {
 const PIPE_SIZE = 1031;
 
 /**
- * Calls by which one user's process could end or starve another's. Limits may be read of every process, and set on the caller
- * alone: a limit of processor time on process 1 would end the cell. Process 1 itself gives up its capabilities by `capset`, which
- * gives nothing to a process that has none.
+ * Calls by which one user's process could end or starve another's. The limits of every process may be read, and only the caller's
+ * may be set: a limit of processor time on process 1 would end the cell. Process 1 itself gives up its capabilities by `capset`,
+ * which gives nothing to a process that has none.
  */
 const ONE_USER_CALLS = ['fcntl', 'prlimit64'];
 const oneUserRules: readonly Rule[] = [

@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { StartError } from '../../../ground/start-error.ts';
 import { nativePath } from '../../native/native.ts';
 
-/** Where the copy is that the profile names. */
+/** The place of the copy that the profile names. */
 const SHARED = '/usr/local/lib/vouchbox/svc-enter';
 const PROFILE = '/etc/apparmor.d/vouchbox';
 const PARSER = '/usr/sbin/apparmor_parser';

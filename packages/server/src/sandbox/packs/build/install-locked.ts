@@ -54,7 +54,7 @@ async function installWheels(requirements: string, options: InstallOptions): Pro
   moveInto(tree, `usr/local/lib/python${version}/dist-packages`, target);
 }
 
-/** Has Python install wheels as they are locked, and run nothing of them: of this version, or of its own if that is null. */
+/** The words by which Python installs locked wheels and runs none of them: for this version, or its own if that is null. */
 export function wheelWords(
   version: string | null,
   { target, file }: { readonly target: string; readonly file: string },
@@ -94,7 +94,7 @@ async function installNodeModules(text: string, options: InstallOptions): Promis
   moveInto(tree, NODE_MODULES, join(directory, 'node_modules'));
 }
 
-/** Has npm install packages as they are locked, and run nothing of them. */
+/** The words by which npm installs locked packages and runs none of them. */
 export const NPM_WORDS = ['ci', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', ...NPM_RETRIES] as const;
 
 /** The two files that npm needs of a project. @throws PackError as `checkLockfile` does */
