@@ -1,7 +1,7 @@
 /**
- * Builds what makes cells with the system's C compiler: the launcher of namespace cells (sandbox/native/launcher), as a program
- * and as a library for forked interpreters; the starter of gVisor cells (sandbox/native/sentry); and what a runtime needs that is
- * started for each cell, the stage and process 1. Without the launcher, which needs libseccomp, crun makes cells.
+ * Compiles the programs that make cells: the launcher of namespace cells (sandbox/native/launcher), as a program and as a library
+ * for forked interpreters; the starter of gVisor cells (sandbox/native/sentry); and the stage and process 1, for a runtime that
+ * is started for each cell. Without the launcher, which needs libseccomp, crun makes cells.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,11 +12,11 @@ import { fileURLToPath } from 'node:url';
 const server = fileURLToPath(new URL('..', import.meta.url));
 /** The programs lie beside the TypeScript in a checkout, and beside the compiled JavaScript in an installed package. */
 const SOURCES = ['src/sandbox/native', 'dist/sandbox/native'].map((folder) => join(server, folder)).find(existsSync);
-/** `sandbox/native/native.ts` looks for them here, in a directory for each architecture. */
+/** `sandbox/native/native.ts` looks for the programs here, in a directory for each architecture. */
 const NATIVE = join(server, 'native');
 const BUILT = join(NATIVE, process.arch);
 
-/** Where their sources are. */
+/** The folders of their sources. */
 const FOLDERS = ['.', 'launcher', 'sentry'];
 const SHARED = ['failure.c', 'steps.c'];
 const PROCESS_ONE = ['limits.c', ...named('launcher', ['init', 'report', 'privileges', 'command'])];
@@ -26,7 +26,7 @@ const LAUNCHER = named('launcher', [
 ]);
 const TEMPLATE = ['failure.c', ...named('launcher', ['template', 'move', 'executable', 'privileges', 'python'])];
 const STATIC = ['-static'];
-/** Without any library, so that it is small: each job that it is the program of keeps it. */
+/** For a program without any library: it stays small, because each job that starts it keeps a copy. */
 const ALONE = [
   ...['-static', '-nostdlib', '-ffreestanding', '-fno-stack-protector', '-U_FORTIFY_SOURCE', '-Os', '-s'],
   ...['-Wl,--build-id=none', '-Wl,-z,noseparate-code', '-Wl,-z,norelro'],
@@ -57,10 +57,10 @@ const TARGETS = [
   { file: 'svc-launcher.so', sources: TEMPLATE, flags: ['-fPIC', '-shared', '-Wl,-z,now'] },
 ];
 
-/** Has the digest of what the programs beside it were built of. Times of files say little: copies may keep them or not. */
+/** A file with the digest of the sources of the programs beside it. Times of files say little: copies may keep them or not. */
 const BUILT_OF = join(BUILT, 'sources.sha256');
 
-/** Of all sources, and of this file, which says how they are built. */
+/** The digest of all sources and of this file, which says how they are built. */
 function sourcesDigest() {
   const digest = createHash('sha256').update(readFileSync(fileURLToPath(import.meta.url)));
   for (const folder of FOLDERS) {
@@ -77,7 +77,7 @@ function staleTargets() {
   return TARGETS.filter(({ file }) => !isCurrent || !existsSync(join(BUILT, file)));
 }
 
-/** The names of those that a checkout lacks, or that were built of other sources. */
+/** The names of the programs that a checkout lacks, or that were built of other sources. */
 export function staleNatives() {
   return staleTargets().map(({ file }) => file);
 }
@@ -85,14 +85,14 @@ export function staleNatives() {
 /** Builds under another name first, so that a service that starts meanwhile finds a complete program or none. */
 function build({ file, sources, flags }, { compiler, words, directory }) {
   const partial = join(directory, `${file}.${process.pid}`);
-  // A library comes after what uses it.
+  // A library comes after the files that use it.
   const command = [...words, ...FLAGS, '-o', partial, ...sources, ...flags];
   execFileSync(compiler, command, { cwd: SOURCES, stdio: ['ignore', 'pipe', 'pipe'] });
   renameSync(partial, join(directory, file));
 }
 
 /**
- * Builds all of them for any architecture. Throws at the first that fails.
+ * Builds all programs for any architecture. Throws at the first that fails.
  * @param {{ compiler: string, words: readonly string[], directory: string }} how with further words for the compiler
  * @returns {string[]} their names
  */
@@ -104,14 +104,14 @@ export function buildNativesWith(how) {
   });
 }
 
-/** Whether this is a package that brought them: then nothing is compiled here. */
+/** Whether this is a package that brought the programs: then nothing is compiled here. */
 export function areNativesBrought() {
   return existsSync(join(NATIVE, 'digests.json'));
 }
 
 /**
- * Builds what is missing or was built of other sources. If one fails, throws with the compiler's message after building the
- * others. Then it is not there: an old one would do less than it is asked, and nobody would know.
+ * Builds the programs that are missing or were built of other sources. If one fails, builds the others and throws with the
+ * compiler's message. The failed one is then missing: an old one would do less than it is asked, and nobody would know.
  * @returns {boolean} whether anything was built
  */
 export function buildNatives() {

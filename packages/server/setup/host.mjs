@@ -31,7 +31,7 @@ const SYSTEM_PACKAGES = [
   { name: 'mmdebstrap', files: anyOf(COMMAND_DIRECTORIES, 'mmdebstrap') },
 ];
 
-/** What compiles the programs that start cells: a package brings these. */
+/** The packages that compile the programs that start cells. A package of ours brings these programs. */
 const COMPILER_PACKAGES = [
   { name: 'gcc', files: anyOf(COMMAND_DIRECTORIES, 'cc') },
   { name: 'libc6-dev', files: anyOf(HEADER_DIRECTORIES, 'stdio.h') },

@@ -42,7 +42,7 @@ export interface Membership {
   readonly signingTurns: Pick<OpenSigningOptions, 'isOurTurn' | 'onProblemChange'>;
   /** The metrics of the other nodes, and of the jobs that this one took over from dead nodes. */
   readonly fleetFigures: TelemetryOptions['fleetFigures'];
-  /** Whether this node is the oldest with a role, which does what only one should do. */
+  /** Whether this node is the oldest with a role, which does what only one node should do. */
   isFirst(role: NodeRole): boolean;
   /** A tenant has one budget, whichever nodes it asks. `word` is its name among the budgets. */
   budget(rate: RateBound, word: string): RateBudget;
@@ -54,7 +54,7 @@ export interface Membership {
   canaries(own: readonly CanaryStatus[]): NonNullable<ServiceStatus['canaries']>;
   /**
    * Begins to work with the other nodes. `lost` resolves once another node has taken over this node's jobs, which are then ended.
-   * A promise in an object is not awaited with it.
+   * The object keeps `await join(…)` from waiting for `lost`.
    */
   join(parts: NodeParts, work: Joining): Promise<{ lost: Promise<Error> }>;
 }

@@ -19,7 +19,7 @@ export function bearerToken(authorization: string): string | null {
 
 /** One kind of credential. */
 export interface CredentialKind {
-  /** The answers of whoami about callers of this kind. */
+  /** The kind, as whoami names it. */
   readonly method: AuthMethod;
   /** Null if the token is not of this kind. Rejects only if the service itself failed. */
   resolve(token: string): Promise<Caller | ServiceError | null>;

@@ -33,7 +33,7 @@ const jobBytesMax =
   filesTotalBytesMax +
   largeOutputsBytesMax +
   resultArtifactBytesMax;
-/** How much of it the store's log may hold a second time, before a checkpoint moves it. */
+/** How many of these bytes the store's log may hold a second time, before a checkpoint moves them. */
 const logBytesMax = 32 * MIB;
 
 export interface FreeSpaceReserve {

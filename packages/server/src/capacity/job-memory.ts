@@ -1,11 +1,11 @@
 /**
- * The memory of jobs: whether one fits beside those in flight, and whether it has more than all of them may have
- * together. The operator may have lowered the bound while a job was queued.
+ * The memory of jobs: whether a job fits beside the jobs in flight, and whether it exceeds the bound of all jobs together. The
+ * operator may have lowered the bound while a job was queued.
  */
 import type { Violation } from '@vouchbox/protocol';
 
 export interface JobMemoryOptions {
-  /** The bound in MiB on the memory limits of all jobs in flight together, including what their cells take beside. */
+  /** The bound in MiB on the memory limits of all jobs in flight together, including the memory of their cells. */
   readonly concurrentMemMbMax: number;
   /** MiB that a cell takes beside its job's memory limit. A job that runs alone may still have its whole limit. */
   readonly cellMemMb: number;
@@ -21,8 +21,8 @@ export class JobMemory {
   }
 
   /**
-   * Whether a job may be launched beside others. A job that needs more than all may have together always may: it ends without
-   * running, and so holds up nothing.
+   * Whether a job may be launched beside others. A job that exceeds the bound of all jobs always may: it ends without running,
+   * and so delays nothing.
    */
   fits(mem_mb: number, beside: readonly { readonly mem_mb: number }[]): boolean {
     const held = beside.reduce((sum, other) => sum + this.#heldBy(other.mem_mb), 0);

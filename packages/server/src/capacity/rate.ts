@@ -1,7 +1,7 @@
 /**
- * A budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one token; where
- * bytes are counted, each takes one when it comes. There are no time windows, so nobody gets twice the rate at the edge
- * of a window.
+ * A budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one token; where bytes
+ * are counted, each byte takes one when it arrives. There are no time windows, so nobody gets twice the rate at the edge of a
+ * window.
  */
 
 export interface RateBound {
@@ -30,7 +30,7 @@ export interface RateBudget {
   charge(tenant: string, tokens: number): void;
 }
 
-/** A budget that others know of. */
+/** A budget whose buckets another module may read and lower. */
 export interface RateBuckets extends RateBudget {
   /** How many tokens a full bucket has. */
   readonly burst: number;

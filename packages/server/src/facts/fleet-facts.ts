@@ -1,4 +1,4 @@
-/** A node's facts for the other nodes of its service, and which of them does the tasks of a single node. */
+/** A node's facts for the other nodes of its service, and the choice of the node that does what only one should do. */
 import {
   type CanaryStatus,
   ISOLATION_CLASSES,
@@ -91,8 +91,8 @@ function executorFactsOf(
 }
 
 /**
- * What a node satisfies of `requirements`, as the store reads a demand: the class, and behind it the limits that must be held
- * as JSON, if there are any.
+ * The demands that a node satisfies, each as the store keeps it: the class, followed by the limits that must be enforced, as
+ * JSON, if there are any.
  */
 function demandsMetBy(provider: Pick<Provider, 'enforced' | 'isolation_class'>): string[] {
   const classes = ISOLATION_CLASSES.filter((demanded) => satisfiesIsolation(provider.isolation_class, demanded));

@@ -14,7 +14,7 @@ import type { Signing } from './signer-facts.ts';
 export interface KnownSigning {
   /** Null if the operator has turned signing off. */
   readonly known: Signing | null;
-  /** The public halves of everything that was signed. */
+  /** The public halves of all keys that signed. */
   readonly keys: PublicKeys;
 }
 

@@ -163,7 +163,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
   };
 }
 
-/** The demands that jobs can make. Each gets the class of the node that runs it: the weakest is what every job gets at least. */
+/** The demands that jobs can make. Each gets the class of its node, and so at least the weakest class. */
 function offered([first, ...more]: readonly ProviderFacts[]): Pick<
   Capabilities,
   'languages' | 'runtime_packs' | 'isolation_class' | 'enforced'
@@ -295,7 +295,7 @@ function remembered(look: () => Promise<boolean>): () => Promise<boolean> {
   };
 }
 
-/** Whether a probe succeeds in time. The store reports itself why it does not. */
+/** Whether a probe succeeds in time. The store itself reports the reason if it does not. */
 async function answersInTime(probe: Promise<void>): Promise<boolean> {
   const succeeds = probe.then(
     () => true,

@@ -13,7 +13,7 @@ export function textOf<T extends object>(value: T): JsonText<T> {
   return JSON.stringify(value) as JsonText<T>;
 }
 
-/** The value of a stored text; undefined if the text is not JSON. No JSON text means undefined. */
+/** The value of a stored text; undefined, which no JSON text means, if the text is not JSON. */
 export function storedValue(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -46,7 +46,7 @@ export function jsonText<T extends object>(members: Members<T>): JsonText<T> {
   return `${text === '' ? '{' : text}}` as JsonText<T>;
 }
 
-/** The text of an object, with the members of another that has more, or has fewer. */
+/** The text of an object, followed by the members that a larger type has. */
 export function withMembers<T extends object, Base extends object>(
   base: JsonText<Base>,
   members: Members<Omit<T, keyof Base>>,

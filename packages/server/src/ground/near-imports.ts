@@ -1,8 +1,8 @@
 /**
- * Resolves imports between the service's own files, and between those of the query builder, by their addresses alone, and the
- * name of a package once for all files of one of ours. Node would look at the disk for each of these thousands of imports, which
- * takes a good part of a start. Import this module first, and then import dynamically what should load quickly. Each thread has
- * its own.
+ * Resolves imports between the service's own files, and between the query builder's files, by their addresses alone. Resolves the
+ * name of a package once for all files of one of our packages. Node would look at the disk for each of these thousands of
+ * imports, which takes a good part of a start. Import this module first, and then import dynamically what should load quickly.
+ * Each thread has its own.
  */
 import { registerHooks } from 'node:module';
 
@@ -14,7 +14,7 @@ const OURS = new URL('../../../', import.meta.url).href;
 const FORMATS: Readonly<Record<string, string>> = { ts: 'module-typescript', js: 'module' };
 
 type Hook = NonNullable<Parameters<typeof registerHooks>[0]['resolve']>;
-/** What imports resolve to, by their name and the package that imports it. */
+/** The address of each import, by its name and by the package that imports it. */
 const named = new Map<string, ReturnType<Hook>>();
 
 registerHooks({

@@ -17,7 +17,7 @@ export interface StrictJsonOptions {
    * or the largest one of its sign. For numbers that are clamped anyway.
    */
   readonly approximateIn?: string;
-  /** Tokens that it may have, if not those of every body. */
+  /** The most tokens. Default: the bound of every body. */
   readonly tokensMax?: number;
 }
 

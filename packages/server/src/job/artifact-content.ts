@@ -26,8 +26,8 @@ export interface OutputCopies {
    */
   copy(tenant: string, output: CopiedOutput): Promise<void>;
   /**
-   * Stores what a grading holds, which counts as no upload. All that gradings of a tenant hold has the bound of its uploads,
-   * except for what they need to come to their end.
+   * Stores a content that a grading holds; it does not count as an upload. The bound of a tenant's uploads also bounds all
+   * contents that its gradings hold, except for the contents that they need to end.
    *
    * @throws ServiceError `tenant_capacity_exhausted`, `insufficient_storage`, and what `chunks` throws
    */

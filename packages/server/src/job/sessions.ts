@@ -1,4 +1,4 @@
-/** Everything that a caller can do with sessions. Each caller has its own: those of others look as if there were none. */
+/** Everything that a caller can do with sessions. Each caller has its own, and the sessions of others look unknown. */
 import type { Session, SessionList, SessionRemoval } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import type { Store } from '../store/store.ts';

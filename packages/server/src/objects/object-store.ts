@@ -19,7 +19,7 @@ export interface ObjectStore {
  * - `unreachable`: it gave no answer, or one that says that it cannot work now; the same may succeed later
  * - `refused`: it does not accept the request: the address, the credentials or the rights are wrong
  * - `missing`: it has no object of this key
- * - `damaged`: the bytes of an object are not those that were put
+ * - `damaged`: the bytes of an object differ from the bytes that were put
  */
 export type ObjectErrorCode = 'unreachable' | 'refused' | 'missing' | 'damaged';
 

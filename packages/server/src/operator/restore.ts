@@ -88,7 +88,7 @@ function makeEmpty(directory: string): void {
 async function checkStore(dataDir: string, backup: string): Promise<boolean> {
   try {
     await using store = await openStore({ dataDir, check: 'full' });
-    // Entries since the backup are missing in it: the next head would be a fork.
+    // The log's entries since the backup are missing in the copy: its next head would be a fork.
     return await store.closeLog();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;

@@ -1,6 +1,6 @@
 /**
- * One request of an operation, in the contract's types: its query, the permits it may take, and its caller. A handler that reads
- * or takes parts that its operation does not list does not compile; `respond.ts` does the same for answers.
+ * One request of an operation, in the contract's types: its query, the permits it may take, and its caller. A handler that uses a
+ * part without its operation listing it does not compile; `respond.ts` does the same for answers.
  */
 import {
   type CallerOperationId,
@@ -103,8 +103,8 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Takes a permit that the answer holds to its end, unless it is returned before. Left out, `giveWay` resets the
-   * connection, as for an answer that is being sent.
+   * Takes a permit that the answer holds to its end, unless it is returned before. Without `giveWay`, the connection is reset, as
+   * for an answer that is being sent.
    *
    * @throws ServiceError if none is free
    */

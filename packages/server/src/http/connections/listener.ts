@@ -127,7 +127,7 @@ function answerConnect(listener: Listener, socket: Socket): void {
 
 /**
  * Answers bytes that the parser could not read, unless an earlier request of the connection is unanswered: the client would take
- * this answer for that one's.
+ * this answer for the answer to that request.
  */
 function answerParserError(listener: Listener, error: ParserError, socket: Socket): void {
   const { connections } = listener;

@@ -94,7 +94,7 @@ function strangerPlace(connection: Connection, { crowds, now }: Surroundings): P
 
 /**
  * The tenant with the most connections gives the one that was idle for longest, or else one whose reader takes nothing. `crowded`
- * are those of tenants with more than a few, `resting` those of the others.
+ * are the connections of tenants with more than a few, `resting` the connections of the others.
  */
 function callersInOrder(all: readonly Connection[], now: number): { crowded: Placed[]; resting: Placed[] } {
   const callers = all.filter(({ tenant }) => tenant !== null);

@@ -32,9 +32,9 @@ export interface Page {
   /** Whether it shows a view of its own for each path below. */
   readonly hasViews: boolean;
   readonly html: PageFile;
-  /** All files below its path, by theirs. The names of those below `assets/` have a digest of the content. */
+  /** All files below its path, by their own paths. The names of those below `assets/` have a digest of the content. */
   readonly files: ReadonlyMap<string, PageFile>;
-  /** The Content-Security-Policy of the HTML, and of that below it. */
+  /** The Content-Security-Policy of the HTML, and of the HTML below it. */
   readonly policy: string;
 }
 

@@ -10,14 +10,14 @@ function given(request: FastifyRequest): string | null {
   return DIGEST.test(sha256) ? sha256 : null;
 }
 
-/** @throws ServiceError `blob_not_found` for what is not a digest, as for an unknown one */
+/** @throws ServiceError `blob_not_found` for text that is not a digest, as for an unknown digest */
 export function blobDigestOf(request: FastifyRequest): string {
   const digest = given(request);
   if (digest !== null) return digest;
   throw new ServiceError('blob_not_found', 'No such blob belongs to the tenant.');
 }
 
-/** @throws ServiceError `invalid_request` for what is not a digest */
+/** @throws ServiceError `invalid_request` for text that is not a digest */
 export function uploadDigestOf(request: FastifyRequest): string {
   const digest = given(request);
   if (digest !== null) return digest;

@@ -1,7 +1,6 @@
 /**
- * The answer to `GET /`: a description of this service, and the address of its contract. To a browser it is a page for people who
- * open the address, to every other client JSON. It says nothing of this service that the public operations do not say. Spec §
- * Pages.
+ * The answer to `GET /`: a description of this service, and the address of its contract. A browser gets a page for people, every
+ * other client JSON. The answer says only what the public operations say. Spec § Pages.
  */
 import { hash } from 'node:crypto';
 import { ENDPOINTS, PAGES } from '@vouchbox/protocol';
@@ -26,7 +25,7 @@ const HTML_TYPE = 'text/html; charset=utf-8';
 
 const BYTES = Buffer.from(`${JSON.stringify(FRONT, null, 2)}\n`);
 
-/** Mark and tokens are those of `tools/pages`, which no published package has. `pages.test.ts` compares them. */
+/** Mark and tokens are copied from `tools/pages`, which no published package has. `pages.test.ts` compares them. */
 const MARK = 'M20 5H9a4 4 0 0 0-4 4v14a4 4 0 0 0 4 4h14a4 4 0 0 0 4-4v-8M11 15l5 5L28 7';
 
 const STYLE = `
@@ -53,7 +52,7 @@ dd { margin: 0 }
 code { font: 0.92em var(--mono) }
 `;
 
-/** An icon is drawn where no style reaches: with the accent in the light. */
+/** An icon is drawn where no style reaches, so it has the accent of the light colours. */
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke="#1f5f6b" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"><path d="${MARK}"/></svg>`;
 
 /** The pages that the front page lists: path, name and purpose of each. */

@@ -24,7 +24,7 @@ import { mintedTicket } from './stream.ts';
 import { Waiting } from './waiting.ts';
 
 type Include = FilledQueryOf<'submitJob'>['include'];
-/** The members about the job in the answer: all except the promise once the job ended. */
+/** The members about the job in the answer. All except the promise need the end of the job. */
 type EndMembers = Pick<AwaitedSubmission, 'result' | 'receipt' | 'detail' | 'history' | 'promise'>;
 type LongMembers = { readonly [Name in keyof EndMembers]: LongJson<EndMembers[Name]> };
 

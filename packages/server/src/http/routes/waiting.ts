@@ -27,7 +27,7 @@ export class Waiting {
   readonly waitSeconds: number;
   readonly #call: Call<WaitingOperation>;
   readonly #held: Permit;
-  /** Aborted with a refusal when another tenant needs the place of the wait, or when `outlives` and the credential ends. */
+  /** Aborted with a refusal when another tenant needs the place, or when the credential of a wait that `outlives` it ends. */
   readonly #gaveWay = new AbortController();
   #isOver = false;
   #isLong = false;

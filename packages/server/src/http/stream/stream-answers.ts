@@ -1,5 +1,5 @@
 /**
- * Answers to calls of tools that come as messages of a stream. Some are taken at a time, so that they share a commit, and while
+ * Answers to calls of tools that come as messages of a stream. A few are taken at a time, so that they share a commit, and while
  * many wait nothing more is read from the client. A message that is not an answer ends the stream, and so do too many that change
  * nothing.
  */

@@ -22,7 +22,7 @@ export interface StreamLifeOptions {
   readonly stopping: AbortSignal;
   /** Aborted once another tenant needs the place. */
   readonly gaveWay: AbortSignal;
-  /** Whether the client may send messages: somebody else reads them. */
+  /** Whether the client may send messages: another module reads them. */
   readonly takesMessages?: boolean;
 }
 
@@ -53,7 +53,7 @@ export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): Str
   const unwatch = authority.watch(caller, () => endFor('credentialEnded'));
   connections.onEnding(connection, (why) => endFor(why === 'old' ? 'lifetimeReached' : 'lagged'));
   socket.on('close', () => ended.abort());
-  // Another client may send nothing here but what the protocol itself needs.
+  // Any other client may send only what the protocol itself needs.
   if (options.takesMessages !== true) socket.on('message', () => endFor('messageSent'));
   const stopHeartbeat = beat(socket);
   if (stopping.aborted) onStopping();

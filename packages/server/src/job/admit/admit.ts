@@ -56,7 +56,7 @@ export interface AdmitOptions extends CopyOptions {
   readonly queue: { readonly total: number; readonly perTenant: number };
   /** The limit for all blobs of a tenant together. */
   readonly blobBytesMax: number;
-  /** Whether statements tell which job of its tenant each is. */
+  /** Whether a signed statement states the number of its job among the tenant's. */
   readonly isNumbered: boolean;
   /** The jobs that get promises, and how long the log may take; null if no log is kept. */
   readonly promises: PromiseSettings | null;
@@ -139,7 +139,7 @@ export interface GradedSubmission {
   /** Who sent the grading. */
   readonly principal: string;
   readonly spec: RequestedSpec;
-  /** The specification of a program that the job's own talks to. */
+  /** The specification of a program that the job's own program talks to. */
   readonly interactor?: RequestedSpec;
   readonly graded: GradedJob;
 }
@@ -308,8 +308,8 @@ async function lookedUp(asked: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
 }
 
 /**
- * Whether the earlier job of a key has the same specification. It may have named its files and its standard input in another way:
- * then the digest of the other form is compared, for which that of contents needs the bytes.
+ * Whether the earlier job of a key has the same specification. That job may have named its files and its standard input in
+ * another way: then the digest in the other form is compared. The form by contents needs the bytes.
  */
 async function isSame(
   asked: Keyed,

@@ -1,6 +1,6 @@
 /**
- * The files of a submission that name bytes of the tenant's store, and a standard input that does: an upload, or an output of a
- * job that has ended. Each is looked up once, and the stored job names the digest. Spec § Job submission, § Limits.
+ * The files, and the standard input, of a submission that name bytes of the tenant's store: an upload, or an output of a job that
+ * has ended. Each is looked up once, and the stored job names the digest. Spec § Job submission, § Limits.
  */
 import {
   LIBRARIES_FILE,
@@ -27,7 +27,7 @@ export interface Submitted {
   /** Null if the client sent none. */
   readonly key: string | null;
   readonly files: readonly SubmittedFile[];
-  /** The pointer of the program whose files they are; that of the body if left out. */
+  /** The pointer of the program with these files. Default: the pointer of the body. */
   readonly at?: string;
   /** The pointer of a file, if it is not the one that its place in the program gives it. */
   readonly pointer?: string;

@@ -21,7 +21,7 @@ const OWN_PLACES = [
   [LIBRARIES_FILE, 'is the place of the libraries'],
 ] as const;
 
-/** No submission may place a file in the service's own places. `at` is the pointer of what has these files. */
+/** No submission may place a file in the service's own places. `at` is the pointer of the program with these files. */
 export function checkOwnPlaces(files: readonly Pick<SubmittedFile, 'path'>[], at: string): void {
   for (const [own, problem] of OWN_PLACES) {
     const index = files.findIndex(({ path }) => `${path}/`.startsWith(`${own}/`));

@@ -176,7 +176,7 @@ function isPrintable(text: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u.test(text);
 }
 
-/** Limits are named once each, in the order of all limits, so that the same demand is the same text. */
+/** Limits are named once each, in the order of all limits, so that equal demands are equal texts. */
 function checkedRequirements({ minimum_isolation = 'none', enforced = [] }: Requirements = {}): StoredRequirements {
   const held = LIMIT_NAMES.filter((name) => enforced.includes(name));
   return { minimum_isolation, ...(held.length > 0 && { enforced: held }) };
@@ -204,7 +204,7 @@ function withProduct({ language, product, files = [] }: Interactor, at: string):
   return [...files, { path: PRODUCT_FILES.input, from: { job_id: product.job_id, path: PRODUCT_FILES.output } }];
 }
 
-/** No file may be taken for the product of its program. `at` is the pointer of what has these files. */
+/** No file may be taken for the product of its program. `at` is the pointer of the program with these files. */
 export function checkProductPlace(files: readonly SubmittedFile[], at: string): void {
   const { input } = PRODUCT_FILES;
   const index = files.findIndex(({ path }) => path === input || path.startsWith(`${input}/`));

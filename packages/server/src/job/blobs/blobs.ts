@@ -24,7 +24,7 @@ export interface Upload {
   readonly sha256: string;
   /** The most that may come. */
   readonly bytesMax: number;
-  /** Rejects where the rest will not come. */
+  /** Rejects if the rest will not come. */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
@@ -150,7 +150,7 @@ async function receive(tenant: string, upload: Upload, options: Receiving): Prom
   return { isKnown: known !== null, stored: { blob: `sha256:${sha256}`, size_bytes, expires_at } };
 }
 
-/** Reads the known bytes too, so that a caller learns of other content. Returns its size. */
+/** Digests the bytes of a known blob too, so that a caller learns that they differ. Returns their number. */
 async function compare({ sha256, chunks }: Upload): Promise<number> {
   const hash = createHash('sha256');
   let bytes = 0;

@@ -138,7 +138,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     );
   }
 
-  /** Sleeps until then, or until a kind is used that is due. An idle service sleeps until a job begins. */
+  /** Sleeps for this long, or until a kind that is due is used. An idle service sleeps until a job begins. */
   async #sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
     const woken = this.#woken.promise;
     const over = new AbortController();

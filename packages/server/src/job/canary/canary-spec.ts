@@ -108,7 +108,7 @@ export function canarySpec(
   };
 }
 
-/** A host that compiles slowly has as long as its operator gives anyone, up to half a minute. */
+/** A host that compiles slowly gets as much time as its operator allows any job, up to half a minute. */
 function heldBy({ wall_seconds, cpu_seconds }: RequestedLimits) {
   return { wall_seconds: Math.min(30, wall_seconds), cpu_seconds: Math.min(30, cpu_seconds) };
 }

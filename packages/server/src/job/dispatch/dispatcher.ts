@@ -180,7 +180,7 @@ export class Dispatcher implements AsyncDisposable {
       false,
     );
     if (!hasArrived) this.#queue.doubt();
-    // Other jobs of this turn are considered together. A job that was queued in it is known to be by then.
+    // Jobs that arrive in this turn of the event loop are considered together: after it, the store has each of them.
     await setImmediate();
   }
 
@@ -214,7 +214,7 @@ export class Dispatcher implements AsyncDisposable {
     for (const [at, job] of jobs.entries()) {
       const { peer, ...rest } = job;
       const isTooMany = job.is_test === 1 && this.#freeTests() <= 0;
-      // A service that has no two slots any more launches a pair all the same, which then ends without running.
+      // A service that no longer has two slots launches a pair all the same: the pair then ends without running.
       const slots = peer === undefined ? 1 : Math.min(PAIR_SLOTS, this.#options.concurrency);
       const mem_mb = job.mem_mb * (peer === undefined ? 1 : PAIR_SLOTS);
       if (!this.#loop.isGoing || this.#freeSlots() < slots || isTooMany || !this.#fits({ mem_mb }))

@@ -43,7 +43,7 @@ export interface FleetWorkOptions {
 }
 
 const STOP = 'stop ';
-/** Nodes of earlier code say no number. */
+/** The number of nodes that passed the message on. Nodes of earlier code send none. */
 const QUEUE = /^queue(?: (\d))?$/;
 
 /** Begins to listen to the other nodes. */

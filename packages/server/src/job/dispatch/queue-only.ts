@@ -2,7 +2,7 @@
 import type { History } from '../history.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
-/** The functions of the part that runs jobs that others use. */
+/** The functions of the dispatcher that other parts use. */
 export interface Dispatching
   extends Pick<Dispatcher, 'admit' | 'stop' | 'lookAgain' | 'abandon' | 'inFlight' | 'isFull'>,
     AsyncDisposable {

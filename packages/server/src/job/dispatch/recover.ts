@@ -1,7 +1,6 @@
 /**
- * Ends the jobs that a process which is gone left `running`: an earlier one, or another node. Nobody knows how their
- * programs ended, and their receipts claim nothing about it. Spec § States and transitions 2; § Receipt, recovery
- * receipt.
+ * Ends the jobs that a lost process left `running`: an earlier process, or another node. Nobody knows how their programs ended,
+ * and their receipts claim nothing about it. Spec § States and transitions 2; § Receipt, recovery receipt.
  */
 import type { RunningJob } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';

@@ -12,7 +12,7 @@ export interface LaunchedJob {
   holdsSlot(): boolean;
   /** Whether its program is over and its cell is being taken down, which takes a moment. */
   isLeaving(): boolean;
-  /** Ends the job at the next boundary: before it started by leaving its row alone, afterwards by force. Idempotent. */
+  /** Ends the job at the next boundary: an unstarted job by leaving its row alone, a running one by force. Idempotent. */
   stop(cause: StopCause): void;
   /** Resolves once nothing of its cell is left. Never rejects. */
   readonly freed: Promise<void>;

@@ -58,7 +58,7 @@ export interface JobContext extends JobDependencies {
   readonly spec: RequestedSpec;
   readonly clock: JobClock;
   readonly control: Control;
-  /** Given if its program talks to that of another job. */
+  /** Given if its program talks to the program of another job. */
   readonly interaction?: InteractionSide;
 }
 
@@ -164,7 +164,7 @@ export function programOf(context: Omit<JobContext, 'clock'>): Program {
   };
 }
 
-/** @throws Error if another file lies there: what is started is what the receipt says */
+/** @throws Error unless there is exactly one product, because the receipt must name the file that is started */
 function productIn(files: readonly StoredFile[]): StoredFile {
   const [product, ...others] = files.filter(({ path }) => path === PRODUCT_FILES.input);
   if (product === undefined || others.length > 0) throw new Error('a job has not exactly one product');

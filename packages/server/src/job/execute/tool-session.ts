@@ -1,5 +1,5 @@
 /**
- * Between a program's calls of tools and the history of its job. A call is stored before anybody can answer it, and an answer
+ * Connects a program's calls of tools with the history of its job. A call is stored before anybody can answer it, and an answer
  * before the program gets it. Answers come from the store, whichever node took them, and each is given once.
  */
 import type { StoredTools } from '@vouchbox/protocol';
@@ -33,7 +33,7 @@ export class ToolSession implements ProgramTools {
   #record: Recorder['record'] = () => {};
   #answer: (call: number, outcome: ToolOutcome) => void = () => {};
   #giving: Promise<void> | null = null;
-  /** Calls that are checked, and those behind them. */
+  /** Settles when the last call that waits for its check was checked; null if none waits. */
   #checking: Promise<void> | null = null;
 
   constructor({ tools, limits }: StoredTools, options: ToolSessionOptions) {

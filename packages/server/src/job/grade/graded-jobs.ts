@@ -188,7 +188,7 @@ export async function programContent(
   return program;
 }
 
-/** The tests from this place on, at most so many. */
+/** At most `limit` tests, from this place on. */
 export async function testContents(
   { tenant, grading_id }: GradingKey,
   { from, limit }: { readonly from: number; readonly limit: number },

@@ -39,18 +39,18 @@ export interface GradingStageOptions
   readonly log: Log;
   /** How many jobs run at once, on all nodes. */
   readonly slots: () => number;
-  /** Whether it is this node that does so. */
+  /** Whether this node is the one that makes the jobs of gradings. */
   readonly isOurTurn: () => boolean;
 }
 
-/** How often it looks, if other nodes may have taken gradings in. */
+/** How often this node looks for gradings that other nodes may have accepted. */
 const lookMilliseconds = 5000;
 /** How long it waits after a failure of the store. */
 const failedMilliseconds = 1000;
 /** Gradings that are kept in memory, of one tenant and of all. */
 const gradingsOfTenantMax = 8;
 const gradingsMax = 64;
-/** How often work is tried again after a failure that no failure of the store explains. */
+/** How often work is tried again after a failure that is not the store's. */
 const attemptsMax = 8;
 
 export class GradingStage implements AsyncDisposable {
@@ -92,7 +92,7 @@ export class GradingStage implements AsyncDisposable {
     await (store.fleet ? within(nudge.arrived, lookMilliseconds, undefined) : nudge.arrived);
   }
 
-  /** Takes in what has come or was cancelled since, and makes jobs. */
+  /** Takes in the gradings that came or were cancelled since the last look, and makes jobs. */
   async #look(): Promise<void> {
     const { store } = this.#options;
     const running = await store.runningGradings();
@@ -150,7 +150,7 @@ export class GradingStage implements AsyncDisposable {
     return first ?? null;
   }
 
-  /** A change that the store does not accept now is begun again later from the store: nothing of a grading is only here. */
+  /** A change that the store does not accept now is begun again later from the store, which has the whole state of a grading. */
   async #followOrForget(work: GradingWork, next: NextJob): Promise<void> {
     const { log, ownNudges } = this.#options;
     const { signal } = this.#stopping;

@@ -34,7 +34,7 @@ export class GradingWork implements GradingParts {
   isCancelled: boolean;
   /** Jobs that are being made or followed, with their ids once they have one. */
   readonly underWay = new Map<PlannedJob, string | null>();
-  /** Those whose ends are known and being stored: the next may be made meanwhile. */
+  /** Jobs whose ends are known and being stored: the next jobs may be made meanwhile. */
   readonly storing = new Set<PlannedJob>();
   /** The names of the contents held for the judge of a program. */
   readonly held = new Map<number, readonly string[]>();

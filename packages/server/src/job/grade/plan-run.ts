@@ -36,7 +36,7 @@ export class PlanRun {
   #due: Step[] = [];
   /** Whether a job has ended since the last look. */
   #isOld = true;
-  /** Whether the end of one test may say that another is not run. */
+  /** Whether the end of one test may decide that another is not run. */
   readonly #mayDrop: boolean;
 
   constructor(program: number, { plan, language }: { readonly plan: GradingPlan; readonly language: string }) {

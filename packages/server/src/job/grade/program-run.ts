@@ -5,7 +5,7 @@
 
 import type { JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';
 
-/** A job's role for its program. In a plan, what builds or validates is a `check` too: neither is a run of a test. */
+/** A job's role for its program. In a plan, a build and a validation are a `check` too, because neither runs a test. */
 export type Purpose = 'test' | 'check' | 'judge';
 
 /** A job that is to be made. */

@@ -63,7 +63,7 @@ export async function gradingEvents(
   );
 }
 
-/** Reads again with each nudge, until it is enough or the wait is over. */
+/** Reads the grading again with each nudge, until the reading suffices or the wait is over. */
 async function onceIt<Answer>(
   isEnough: (answer: Answer) => boolean,
   read: () => Promise<Answer>,
@@ -96,7 +96,7 @@ export async function listGradings(
   return { items: rows.slice(0, limit).map(itemOf), next_cursor };
 }
 
-/** Asks for its end, which comes later. @throws ServiceError `grading_not_found` */
+/** Asks for the end of a grading, which comes later. @throws ServiceError `grading_not_found` */
 export async function cancelGrading(key: GradingKey, options: ReadGradingOptions): Promise<GradingCancellation> {
   const kind = await options.store.requestGradingCancel(key);
   if (kind === 'not_found') throw gradingNotFound();

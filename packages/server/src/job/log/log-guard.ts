@@ -80,7 +80,7 @@ export class LogGuard {
     this.#compared = origin;
   }
 
-  /** There is no head to ask about, so nobody but a witness can know of one: the store may be older than the log's first. */
+  /** Without a head of its own, the store may be older than the log's first head, and only a witness can know one. */
   async #refuseShown(state: LogState) {
     const { witnesses } = this.#options;
     const { heads, hasAnswered } = (await witnesses?.shown(ownKey(state))) ?? { heads: [], hasAnswered: true };
@@ -134,7 +134,7 @@ export class LogGuard {
     throw takenBack(state, missed);
   }
 
-  /** Whether the tree, as the store has it now, begins with a head's. */
+  /** Whether the tree, as the store has it now, begins with the tree of a head. */
   async #has({ origin, size, root }: Checkpoint): Promise<boolean> {
     const { store } = this.#options;
     const state = await store.logState();

@@ -37,7 +37,7 @@ export interface LogKeeperOptions {
   readonly rest?: (signal: AbortSignal) => Promise<unknown>;
 }
 
-/** The tree that was opened, and what of the one before can no longer be proven. */
+/** The tree that was opened, and the part of the tree before it that can no longer be proven. */
 export interface ReopenedLog {
   readonly origin: string;
   readonly log_key: string;
@@ -50,7 +50,7 @@ export interface ReopenedLog {
 /** The least time from one head to the next. */
 const headMilliseconds = 1000;
 const aSecond = (signal: AbortSignal) => pause(headMilliseconds, signal);
-/** It looks at least this often: what another node signed may wait. */
+/** The keeper looks for statements at least this often: another node may have signed some. */
 const recheckMilliseconds = 5000;
 /** Statements that get their positions in one transaction. */
 const sequencedMax = 2000;
@@ -105,7 +105,7 @@ export class LogKeeper implements AsyncDisposable {
       if (this.#problem?.message !== message) log.error({ err: error }, `nothing is logged: ${message}`);
       this.#note({ message, at: new Date().toISOString() });
     }
-    // The rest ends when a statement comes after it, so a single statement waits for nothing.
+    // Both waits must end: the rest between heads, and the wait for a statement. So a single statement waits for nothing.
     await Promise.all([rest(signal), within(nudge.arrived, recheckMilliseconds, undefined)]);
   }
 

@@ -10,12 +10,12 @@ export interface ObjectWorkOptions {
   readonly store: MoveOptions['store'] & RemoveOptions['store'];
   readonly objects: MoveOptions['objects'];
   readonly bytesMin: number;
-  /** `contents` wakes the loop while the object store works, and `objects` after it did not. */
+  /** `contents` wakes the loop while the object store works, and `objects` once the store works again. */
   readonly nudges: Pick<Nudges, 'next'>;
   readonly log: Log;
   /** How often it looks if nothing wakes it: a message of another node may be lost. */
   readonly recheckMilliseconds?: number;
-  /** Whether this process does so. Default: it does. */
+  /** Whether this process moves and removes contents. Default: it does. */
   readonly isOurTurn?: () => boolean;
 }
 

@@ -12,7 +12,7 @@ export interface UnusedBlobOptions {
   readonly log: Log;
   /** How long a blob is kept after it was last uploaded or named. */
   readonly keepMilliseconds: number;
-  /** Whether this process does so. Default: it does. */
+  /** Whether this process removes blobs. Default: it does. */
   readonly isOurTurn?: () => boolean;
 }
 
