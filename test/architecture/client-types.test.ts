@@ -19,7 +19,7 @@ test.each([
   expect(readFileSync(join(root, file), 'utf8')).toBe(formatted);
 });
 
-test('the forms of the Python client equal the contract's, too', () => {
+test('the forms of the Python client equal the forms of the contract', () => {
   const text = readFileSync(join(root, 'clients/python/src/vouchbox/answer_forms.json'), 'utf8');
   expect(JSON.parse(text)).toEqual(answerForms());
 });

@@ -67,7 +67,10 @@ describe.each(REQUESTS)('%s', (name, path, body) => {
     ['a service without room for a question about itself', {}],
     ['a service without room for a program that names a version', OFFERED],
     ['a service without room for a result', { ...OFFERED, 'POST /v1/jobs': STORED }],
-    ['a service without room for a detail', { ...OFFERED, 'POST /v1/jobs': STORED, 'GET /v1/jobs/job_1/result': ENDED }],
+    [
+      'a service without room for a detail',
+      { ...OFFERED, 'POST /v1/jobs': STORED, 'GET /v1/jobs/job_1/result': ENDED },
+    ],
   ])('%s is answered with 429 and its Retry-After, and logged', async (_what, answers) => {
     const { post, lines } = await adapterOf(name, answers);
     const answer = await post(path, body);

@@ -42,7 +42,9 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     ]);
   });
 
-  test('a program in JavaScript has its libraries, and so has a program in TypeScript', { tags: ['Submission-49a'] }, async () => {
+  test('a program in JavaScript has its libraries, and so has a program in TypeScript', {
+    tags: ['Submission-49a'],
+  }, async () => {
     const libraries = await given(NODE);
     const code = 'import { name } from "tiny"; console.log(name);';
     for (const language of ['node', 'typescript']) {
@@ -50,7 +52,9 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     }
   });
 
-  test('each job has only its own libraries, however quickly jobs follow each other', { tags: ['Libraries-4'] }, async () => {
+  test('each job has only its own libraries, however quickly jobs follow each other', {
+    tags: ['Libraries-4'],
+  }, async () => {
     const libraries = await given(PYTHON);
     const without = { language: 'python', code: 'try:\n    import tiny\nexcept ImportError: print("none")' };
     const jobs = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? { ...IMPORTS, libraries } : without));
@@ -114,7 +118,9 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect(detail.status).toBe('failed');
   });
 
-  test('a program does not begin if its libraries are damaged, cut off or empty', { tags: ['Libraries-6'] }, async () => {
+  test('a program does not begin if its libraries are damaged, cut off or empty', {
+    tags: ['Libraries-6'],
+  }, async () => {
     for (const bad of [changed(PYTHON, -8), PYTHON.subarray(0, -8), archiveOf([]), Buffer.alloc(0)])
       for (const language of ['python', 'node']) {
         const { result } = await own().run({ language, code: 'print("ran")', libraries: await given(bad) });
@@ -138,13 +144,17 @@ test('an archive that fills the memory ends its job, and no other', { tags: ['Li
 test.each([
   ['bash', [400, 'invalid_request'], 'a program in bash takes none'],
   ['python', [422, 'blob_unavailable'], 'is not a blob of the tenant'],
-] as const)('libraries for %s are refused with %j: %s', { tags: ['Libraries-1', 'Libraries-2'] }, async (language, refused, problem) => {
-  const before = await rig().jobCount();
-  const answer = await rig().post({ language, code: 'a', libraries: blobOf(Buffer.from(language)) });
-  expect(codeOf(answer)).toEqual(refused);
-  expect(messageOf(answer)).toMatch(new RegExp(`^/libraries(/blob)? .*${problem}`));
-  expect(await rig().jobCount()).toBe(before);
-});
+] as const)(
+  'libraries for %s are refused with %j: %s',
+  { tags: ['Libraries-1', 'Libraries-2'] },
+  async (language, refused, problem) => {
+    const before = await rig().jobCount();
+    const answer = await rig().post({ language, code: 'a', libraries: blobOf(Buffer.from(language)) });
+    expect(codeOf(answer)).toEqual(refused);
+    expect(messageOf(answer)).toMatch(new RegExp(`^/libraries(/blob)? .*${problem}`));
+    expect(await rig().jobCount()).toBe(before);
+  },
+);
 
 test('an archive of another tenant looks unknown', { tags: ['Libraries-2'] }, async () => {
   const libraries = await uploaded(archiveOf([{ name: 'of-beta.py' }]), rig().beta);
@@ -194,7 +204,9 @@ test('libraries are part of what an idempotency key stands for', async () => {
   );
 });
 
-test('libraries and other files have at most 64 MiB together, as capabilities say', { tags: ['Libraries-7'] }, async () => {
+test('libraries and other files have at most 64 MiB together, as capabilities say', {
+  tags: ['Libraries-7'],
+}, async () => {
   const { client } = rig().alpha;
   expect((await client.capabilities()).libraries).toEqual({
     ...{ max_packed_bytes: 64 * 2 ** 20, max_bytes: 512 * 2 ** 20, max_entries: 50_000 },

@@ -96,16 +96,24 @@ describe('a large output', () => {
     ['is behind a link', "os.symlink('/etc', 'output/way')", 'output_path'],
     ['is a directory', "os.mkdir('output/bad')", 'output_kind'],
     ['is a named pipe', "os.mkfifo('output/bad')", 'output_kind'],
-    ['is sparse and larger than all outputs may be', `os.truncate(os.open('output/bad', 577), ${64 * MIB})`, 'output_size'],
-  ])('that %s does not come back: a violation names it, and the others come back', { tags: ['Large-3'] }, async (name, code, type) => {
-    const bad = name === 'is behind a link' ? 'output/way/passwd' : 'output/bad';
-    const paths = [bad, 'output/good'];
-    const ran = await rig().run(
-      leaving(`import os\n${write('output/good', 'g')}${code}`, { paths, max_bytes: 32 * MIB }),
-    );
-    expect(ran.result.violations).toMatchObject([{ type, path: bad }]);
-    expect(ran.result.large_outputs).toEqual([recordOf('output/good', 'g')]);
-  });
+    [
+      'is sparse and larger than all outputs may be',
+      `os.truncate(os.open('output/bad', 577), ${64 * MIB})`,
+      'output_size',
+    ],
+  ])(
+    'that %s does not come back: a violation names it, and the others come back',
+    { tags: ['Large-3'] },
+    async (name, code, type) => {
+      const bad = name === 'is behind a link' ? 'output/way/passwd' : 'output/bad';
+      const paths = [bad, 'output/good'];
+      const ran = await rig().run(
+        leaving(`import os\n${write('output/good', 'g')}${code}`, { paths, max_bytes: 32 * MIB }),
+      );
+      expect(ran.result.violations).toMatchObject([{ type, path: bad }]);
+      expect(ran.result.large_outputs).toEqual([recordOf('output/good', 'g')]);
+    },
+  );
 
   test.each<[string, Large, object]>([
     ['nothing', {}, {}],
@@ -267,7 +275,9 @@ test('room is reserved until the job ends; then its outputs count', { tags: ['La
   expect(await upload(7)).toBe(201);
 });
 
-test('the bytes are kept as long as the job, or as long as another job that names them', { tags: ['Large-5'] }, async () => {
+test('the bytes are kept as long as the job, or as long as another job that names them', {
+  tags: ['Large-5'],
+}, async () => {
   const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };
   const first = await Rig.start(settings);
   const asked = { paths: ['output/a'], max_bytes: 10 };

@@ -135,7 +135,9 @@ test('a link to a step of a session shows nothing of what the session keeps', { 
   expect((await read(given, `blobs/${sha256Hex('big')}`)).text).toBe('big');
 });
 
-test('a document that a link shows is a download, never a page of the service, and no cache keeps it', { tags: ['Links-9'] }, async () => {
+test('a document that a link shows is a download, never a page of the service, and no cache keeps it', {
+  tags: ['Links-9'],
+}, async () => {
   const given = await linkTo(await signed(), ['code', 'input', 'files']);
   for (const part of [...PARTS, `blobs/${sha256Hex('big\n')}`]) {
     const { status, headers } = await read(given, part);

@@ -71,7 +71,9 @@ describe('standard input that is named', () => {
     }
   });
 
-  test('is refused for every fault of a named file, and no job is made', { tags: ['Inputs-8', 'AUTH-21'] }, async () => {
+  test('is refused for every fault of a named file, and no job is made', {
+    tags: ['Inputs-8', 'AUTH-21'],
+  }, async () => {
     const { blob, from } = await producer();
     await using operator = await openCredentials({ dataDir: rig().dataDir });
     const named = { tenant: 'alpha', principal: null, scopes: ['jobs:submit'] as const, expires_at: null };

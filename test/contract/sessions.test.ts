@@ -158,7 +158,10 @@ describe('a step', () => {
       'a thread that goes on',
       'import threading, time\ndef work():\n    global a\n    time.sleep(0.2)\n    a = 2\nthreading.Thread(target=work).start()',
     ],
-    ['a function that it registered for its end', 'import atexit\n@atexit.register\ndef late():\n    global a\n    a = 2'],
+    [
+      'a function that it registered for its end',
+      'import atexit\n@atexit.register\ndef late():\n    global a\n    a = 2',
+    ],
     ['a child that ends by itself', 'import os, sys\na = 2\nif os.fork() == 0:\n    a = 3\n    sys.exit()\nos.wait()'],
     ['a main that it replaced', 'import sys\na = 2\nsys.modules["__main__"] = None'],
   ])('that ends by %s keeps its state at the end', { tags: ['Sessions-4'] }, async (_, code) => {
@@ -171,13 +174,17 @@ describe('a step', () => {
     ['nonsense', 'b"nonsense"', 'is no state'],
     ['a broken pickle', 'b"session state 1 python\\nvalues 9\\nnonsense"', 'cannot be loaded'],
     ['a path outside', 'b"session state 1 python\\nfile 644 1 ..%2Fescape\\nx"', 'cannot be loaded'],
-  ])('whose program left %s as its state breaks only the next step', { tags: ['Sessions-8'] }, async (_, bytes, told) => {
-    const { session } = await steps(['a = 1']);
-    const code = `import os\nos.mkdir("output/.session")\nopen("output/.session/state", "wb").write(${bytes})\nos._exit(0)`;
-    expect(await session.run(code)).toMatchObject({ moved: true, kept: null });
-    const next = await session.run('print(a)');
-    expect(next).toMatchObject({ status: 'failed', moved: false, stderr: expect.stringContaining(told) as string });
-  });
+  ])(
+    'whose program left %s as its state breaks only the next step',
+    { tags: ['Sessions-8'] },
+    async (_, bytes, told) => {
+      const { session } = await steps(['a = 1']);
+      const code = `import os\nos.mkdir("output/.session")\nopen("output/.session/state", "wb").write(${bytes})\nos._exit(0)`;
+      expect(await session.run(code)).toMatchObject({ moved: true, kept: null });
+      const next = await session.run('print(a)');
+      expect(next).toMatchObject({ status: 'failed', moved: false, stderr: expect.stringContaining(told) as string });
+    },
+  );
 
   test.each(['os.symlink("/etc/passwd", state)', 'os.mkfifo(state)', 'os.mkdir(state)'])(
     'whose program left no file as its state, by %s, leaves the state before it',

@@ -48,7 +48,7 @@ describe('a transcript', () => {
     expect(other.evidence()).toEqual(one.evidence());
   });
 
-  test("counts tools of any name, even one that every object inherits", () => {
+  test('counts tools of any name, even one that every object inherits', () => {
     const { calls } = transcriptOf(call(3, { tool: '__proto__' }), call(4, { tool: 'constructor' })).evidence();
     expect(Object.entries(calls)).toEqual([
       ['__proto__', 1],

@@ -72,9 +72,12 @@ test('a canary counts an attempt to become an unknown user as refused', async ()
 test.each([
   ['the canary is older', ['canary_age<=0s']],
   ['no canary is given', ['canary_age<=10m'], null],
-] as const)('a required age of the canary is not met if %s', async (_, require, canary: AttestedJob | null = refusedAll) => {
-  expect(await verified(namedBy(refusedAll), canary, require)).toMatchObject({ exitCode: 5 });
-});
+] as const)(
+  'a required age of the canary is not met if %s',
+  async (_, require, canary: AttestedJob | null = refusedAll) => {
+    expect(await verified(namedBy(refusedAll), canary, require)).toMatchObject({ exitCode: 5 });
+  },
+);
 
 test('a job that names no canary has none, and is good if none is required', async () => {
   expect(await verified({}, null)).toMatchObject({ exitCode: 5 });
@@ -90,9 +93,21 @@ test.each([
     canaryOf([...LINES.slice(1), 'mount: No route to host']),
     'mount (No route to host)',
   ],
-  ['whose try failed for lack of a process', canaryOf([...LINES, 'setuid_0: Resource temporarily unavailable']), 'setuid_0 (R'],
-  ['that could not make any process', canaryOf([...LINES.slice(0, -1), 'processes: Operation not permitted']), 'processes (O'],
-  ['with a try named like a member of every object', canaryOf([...LINES, 'constructor: allowed']), 'constructor (allowed)'],
+  [
+    'whose try failed for lack of a process',
+    canaryOf([...LINES, 'setuid_0: Resource temporarily unavailable']),
+    'setuid_0 (R',
+  ],
+  [
+    'that could not make any process',
+    canaryOf([...LINES.slice(0, -1), 'processes: Operation not permitted']),
+    'processes (O',
+  ],
+  [
+    'with a try named like a member of every object',
+    canaryOf([...LINES, 'constructor: allowed']),
+    'constructor (allowed)',
+  ],
   ['that left a try out', canaryOf(LINES.slice(1)), 'it does not mention mount'],
   ['that was not ended for its memory', canaryOf(LINES, { status: 'succeeded' }), 'not mention memory'],
   [
