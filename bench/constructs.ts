@@ -1,7 +1,7 @@
 /**
- * What each construct is worth that the code has for its speed alone: the processor time of the service with it, and of one
- * from a copy of the tree in which it was taken out. Rounds take turns and are short, so that whatever else the machine does
- * meets both sides. The least of each side's rounds counts: what others do only adds to a round.
+ * The worth of each construct that the code has for its speed alone: the processor time of the service with it, and of one from a
+ * copy of the tree in which it was taken out. Rounds take turns and are short, so that whatever else the machine does meets both
+ * sides. The least of each side's rounds counts: what others do only adds to a round.
  */
 import { copyOfTree, type TreeCopy } from '../tools/copy-of-tree.ts';
 import { CONSTRUCTS, type Construct } from './constructs/without.ts';
@@ -17,7 +17,7 @@ export async function* measure({ only = '' }: { readonly only?: string | undefin
   }
 }
 
-/** Both from copies, so that neither has been started more often than the other. */
+/** Both services run from copies, so that neither has been started more often than the other. */
 async function worthOf({ name, work, without }: Construct, whole: TreeCopy, changed: TreeCopy): Promise<Measurement> {
   using changes = new DisposableStack();
   for (const change of without) {

@@ -152,7 +152,7 @@ interface JobCost {
   readonly commitLatencyMs: number;
 }
 
-/** The node that signs takes more than the others, and that is what signing costs. */
+/** The signing node takes more than the others: the difference is the cost of signing. */
 function costOf({ nodesMs, database, machineMs: machine }: Run, latency: number): JobCost {
   const [signing = 0, ...others] = nodesMs;
   const other = others.reduce((sum, each) => sum + each, 0) / others.length;

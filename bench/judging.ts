@@ -1,7 +1,7 @@
 /**
  * Tests a second of a compiled C++ program by POST /v1/gradings, beside the way that go-judge publishes, done bare with crun:
- * compiled once, a copy of the product for each test, a cell for each test. What the service compiled in an earlier round it
- * does not compile again, as the other compiles outside of its figure. Before gradings, each test was a job that compiled.
+ * compiled once, a copy of the product for each test, a cell for each test. The service does not compile again what it compiled
+ * in an earlier round, and the other side compiles outside of its figure. Before gradings, each test was a job that compiled.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GradingAnswer, GradingDetail, JobSubmission } from '@vouchbox/protocol';

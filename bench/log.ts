@@ -21,7 +21,7 @@ const loneJobs = 20;
 const LOGGED = { 'log-host': 'log.example', 'log-promises': 'all' };
 const python = hello('python');
 
-/** The same, of the service with the log and of the one without. */
+/** A figure of the service with the log, and of the service without. */
 interface Both<Value> {
   readonly logged: Value;
   readonly plain: Value;

@@ -119,7 +119,7 @@ async function timed(client: ServiceClient, language: 'python' | 'node', code: s
   return { run, calls: (between * calls) / (calls - 1) };
 }
 
-/** The median of what an append that is synced takes. */
+/** The median time of an append that is synced. */
 async function syncMilliseconds(directory: string): Promise<number> {
   const file = openSync(join(directory, 'synced'), 'w');
   try {

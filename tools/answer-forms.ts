@@ -69,7 +69,7 @@ export const EVENT_FORMS: Readonly<Record<string, Form>> = ${spelled(events, rep
 `;
 }
 
-/** Shorter ones stand where they are. */
+/** Shorter members are spelled out wherever they stand. */
 const repeatedCharactersMin = 60;
 
 /** Objects that stand in several places, as JSON, the inner ones first; each named by the member that has it first. */

@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 const ROOT = join(import.meta.dirname, '..');
 /** Vectors that others published, where they are beside a clone. */
 const BESIDE = join(ROOT, '../shared');
-/** These of the installed modules link to the sources, and must link to those of the copy. */
+/** The installed modules that link to the sources, and must link to the sources of the copy. */
 const OWN = ['@vouchbox', 'vouchbox', '.bin'];
 
 export interface Change {

@@ -1,7 +1,7 @@
 /**
- * Floors on every storey: among the folders and files that lie in one folder, imports lead one way, those of types too. So
- * no folder leads back to itself through its neighbours. Tests and fixtures are left out. `npm run deps` prints a way
- * around for each folder of a package that has one, and exits with 1.
+ * Floors on every storey: among the folders and files that lie in one folder, imports lead one way, also imports of types. So no
+ * folder leads back to itself through its neighbours. Tests and fixtures are left out. `npm run deps` prints a way around for
+ * each folder of a package that has one, and exits with 1.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,7 +1,7 @@
 /** Which files of tests run on PostgreSQL: what every store must do, what only that one does, and the contract over it. */
 const STORE = 'packages/server/src/store';
 
-/** What `npm test` runs on PostgreSQL: all of the store, and of the contract what depends most on it. */
+/** The tests that `npm test` runs on PostgreSQL: all of the store, and those of the contract that depend most on the store. */
 export const ON_POSTGRES = [
   `${STORE}/{access,blobs,copying,evidence,gradings,history,jobs,log,objects,reading,tools,postgres}/**/*.test.ts`,
   `${STORE}/{injection,lifecycle}.test.ts`,
@@ -11,7 +11,7 @@ export const ON_POSTGRES = [
   'test/log/nodes.test.ts',
 ];
 
-/** What runs on nothing else. */
+/** The tests that run on PostgreSQL alone. */
 export const ONLY_POSTGRES = [
   `${STORE}/{copying,postgres}/**/*.test.ts`,
   'test/contract/{database-gone,gradings-nodes,nodes,roles,start-waits}.test.ts',

@@ -15,7 +15,7 @@ export interface Experience {
   readonly healthP99: number;
   /** The 99th percentile for `POST /v1/jobs`, measured in the same way. */
   readonly submissionP99: number;
-  /** Tries of these, and of those that need a place for a response, a wait or a stream, that were refused or cut off. */
+  /** How many tries of these, and of requests that need a place for a response, a wait or a stream, were refused or cut off. */
   readonly retries: number;
   /** How much longer than its wall limit a job ran, at most. */
   readonly wallLateness: number;

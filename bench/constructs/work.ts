@@ -1,4 +1,4 @@
-/** Work of a service that can be done again and again, and the processor time that the service takes for one of it. */
+/** Work of a service that can be done again and again, and the processor time that the service takes for one piece of it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import { Client, cpuSeconds, type Served, serveService, threadSeconds } from '../http/processes.ts';
 
-/** Each resolves with microseconds of processor time, on all threads of the service, for one of what is named. */
+/** Each resolves with microseconds of processor time, on all threads of the service, for one piece of the named work. */
 export interface Work extends AsyncDisposable {
   /** Long rounds are few. */
   readonly rounds: number;

@@ -40,7 +40,7 @@ const CHOICE: QueueChoice = {
   },
 };
 
-/** The time of one claim with each length of the queue, beside that with the shortest. */
+/** The time of one claim with each length of the queue, beside the time with the shortest. */
 export async function* claims(server: string): AsyncGenerator<Measurement> {
   await using stack = new AsyncDisposableStack();
   const queues: Queue[] = [];

@@ -1,7 +1,7 @@
 /**
- * A fleet of many nodes on one PostgreSQL server: what each node costs the server while the fleet is idle and while it
- * works. The same for each node of fewer is beside it: a ratio near 1 is linear, and one that grows with the nodes is
- * their square.
+ * A fleet of many nodes on one PostgreSQL server: what each node costs the server while the fleet is idle and while it works. The
+ * same cost for a node of smaller fleets is beside it: a ratio near 1 means linear growth, and a ratio that grows with the nodes
+ * means their square.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -32,7 +32,7 @@ interface Mapping {
   readonly end: number;
 }
 
-/** Without what nobody may touch: V8 reserves terabytes of it. */
+/** The mappings without memory that nobody may touch: V8 reserves terabytes of that. */
 function mappingsOf(pid: number): readonly Mapping[] {
   const lines = readFileSync(`/proc/${pid}/maps`, 'latin1').matchAll(/^([0-9a-f]+)-([0-9a-f]+) (\S+) .*$/gm);
   return [...lines]

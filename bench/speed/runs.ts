@@ -1,6 +1,6 @@
 /**
- * How long one job takes, and how many complete in a second, beside the same programs without the service. Each is told twice:
- * after a pause, in which the service may make cells, and without one, for longer than such cells last.
+ * How long one job takes, and how many complete in a second, beside the same programs without the service. Each figure is taken
+ * twice: after a pause, in which the service may make cells, and without one, for longer than such cells last.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import type { Served } from '../http/processes.ts';

@@ -153,7 +153,7 @@ function sizeOf(bytes: number): string {
   return bytes % 1024 ** 2 === 0 ? `${bytes / 1024 ** 2} MiB` : `${bytes / 1024} KiB`;
 }
 
-/** One object of what may be one of several: a member that not all of them require is not required. */
+/** One object for a value that may be one of several: a member is required only if all of them require it. */
 function merged({ anyOf = [], ...schema }: Schema): Schema {
   const objects = anyOf.filter(({ properties }) => properties !== undefined);
   if (objects.length < 2) return { ...schema, anyOf };

@@ -34,7 +34,7 @@ const NUMBERS: Readonly<Record<string, number>> = {
   result_size_bytes: 494,
 };
 
-/** Digests of what the example itself has: the same each time. */
+/** Digests of the example's own texts, which are the same each time. */
 const LASTING = new Set([
   ...['code_sha256', 'stdin_sha256', 'args_sha256', 'env_sha256', 'raw_sha256', 'stdout_sha256', 'stderr_sha256'],
   ...['sha256', 'genesis'],

@@ -70,7 +70,7 @@ function textOf({ source }: Rolldown.OutputAsset): string {
   return typeof source === 'string' ? source : new TextDecoder().decode(source);
 }
 
-/** A text in the script that looks like its end is written so that the parser of HTML does not see one. */
+/** A text in the script that looks like its end is written so that the parser of HTML does not see an end. */
 function inScript(code: string): string {
   return code.replaceAll(/<(?=\/script|!--|script)/gi, '\\x3c');
 }

@@ -182,7 +182,7 @@ async function finish(started: Started): Promise<number> {
   return code === EXIT.ok && isShort && !options.allowMissing ? EXIT.failed : code;
 }
 
-/** Waits for the end of the interactor, and says how it ended if that is not by itself and well. */
+/** Waits for the end of the interactor, and says how it ended unless it ended well by itself. */
 async function interactorEnd({ client, job_id, options }: Started, peer: string) {
   const { status, exit_code, stderr } = await client.waitForResult(peer);
   const { terminal_reason, receipt } = await client.detail(peer);

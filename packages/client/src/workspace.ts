@@ -153,7 +153,7 @@ async function verifyStep(
   if (!edited) expectSame(inputDigest, kept, `${job_id} did not get the files that the step before it left`);
 }
 
-/** The digest of the files of the last kept step; before the first step, that of no files. */
+/** The digest of the files of the last kept step; before the first step, the digest of no files. */
 async function keptDigest(steps: readonly Step[], sha256: Sha256): Promise<string> {
   return steps.findLast(({ wasKept }) => wasKept)?.outputDigest ?? filesDigest([], sha256);
 }

@@ -39,7 +39,7 @@ export interface PendingPredicate extends PromisedJob {
   readonly statedAt: string;
   /** The digest of the promise's envelope. */
   readonly promiseSha256: string;
-  /** 16 random bytes in hex, so that nobody who guesses the rest can tell it from a leaf. */
+  /** 16 random bytes in hex: without them, a leaf would confirm a guess of the rest. */
   readonly salt: string;
 }
 

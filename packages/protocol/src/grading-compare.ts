@@ -1,10 +1,10 @@
 /**
- * Compares an output with the expected one as the judge does (`grading-judge.ts`). A grading asks this while it runs, to
- * know when a group stops; what counts is what the judge says.
+ * Compares an output with the expected one as the judge does (`grading-judge.ts`). A grading uses it while it runs, to know when
+ * a group stops; only the judge's own comparison counts.
  */
 import type { Comparing, FloatTolerance } from './grading-record.ts';
 
-/** White space is that of ASCII: space, tab, line feed, vertical tab, form feed and carriage return. */
+/** White space is ASCII's: space, tab, line feed, vertical tab, form feed and carriage return. */
 const WHITE = /[ \t\n\v\f\r]+/;
 const WHITE_AT_END = /[ \t\n\v\f\r]$/;
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;

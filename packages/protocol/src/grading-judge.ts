@@ -1,7 +1,7 @@
 /**
- * The judge of version 2 and the comparer, in Python. A verifier knows them by their digests: another text is another
- * program, and what those before it wrote must still be accepted. Both read what hostile programs wrote: they keep no
- * more of a large text than a piece, or one line of it.
+ * The judge of version 2 and the comparer, in Python. A verifier knows them by their digests: another text is another program,
+ * and the output of earlier texts must still be accepted. Both read what hostile programs wrote: they keep no more of a large
+ * text than a piece, or one line of it.
  */
 import { GRADING_FILE, VERDICT_FILE } from './grading.ts';
 import { VERDICT_SCHEMA_2 } from './grading-record.ts';

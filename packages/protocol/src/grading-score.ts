@@ -127,7 +127,7 @@ export interface Score {
   readonly points_max: number;
 }
 
-/** The whole score, once all tests that count are known. Sums go from the first to the last, so that they are the judge's. */
+/** The whole score, once all tests that count are known. Sums go from the first to the last, so that they equal the judge's. */
 export function scoreOf(groups: readonly GroupRecord[], tests: readonly (Placed & { readonly won: Won })[]): Score {
   const places = placesOf(groups, tests);
   const won = tests.map(({ won }, at) => (places[at] === 'counts' ? won : nothing('skipped')));

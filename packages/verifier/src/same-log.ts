@@ -3,7 +3,7 @@ import { logNameOf, type NoteKey, noteKeyText, type PromisePredicate, treeKeyOf 
 
 /**
  * Origin and key must be those that the promise names: a log under the same name with another key is another log. A log that was
- * opened again since owes what its earlier trees promised.
+ * opened again still owes what its earlier trees promised.
  */
 export function isSameLog(
   { logOrigin, logKey }: Pick<PromisePredicate, 'logOrigin' | 'logKey'>,

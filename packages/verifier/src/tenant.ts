@@ -1,7 +1,7 @@
 /**
  * `service-verify tenant`: exports of one tenant, each checked, and the numbers that they state: 1 to N without a gap. N comes
- * from the tenant, from a promise that it holds or from its own exports; a job that both it and the operator leave out is not
- * seen.
+ * from the tenant, from a promise that it holds or from its own exports; a job that both the tenant and the operator leave out is
+ * not seen.
  */
 import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
 import { verifyDirectory } from './directory.ts';

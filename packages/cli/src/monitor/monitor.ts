@@ -47,7 +47,7 @@ export async function monitor(urls: readonly string[], options: MonitorOptions):
       if (look.kind === 'unanswered') unanswered++;
       else {
         seen = look.head;
-        // The operator told why one tree was opened, and not the next ones.
+        // The operator explained why one tree was opened, and not why later ones were.
         acceptReopened = false;
         rememberHead(state, noteText(seen.note));
         promises = keepDue(promises, look, keys.log);

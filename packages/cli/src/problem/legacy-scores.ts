@@ -35,7 +35,7 @@ function testScore(directory: string, directories: Directories): Score {
   const mode = modeOf(directory, directories);
   if (isSample(directory) && ignoresSample(directories)) return { whole: null, each: 0 };
   const points = settingOf(directory, directories, (one) => one.number('accept_score')) ?? 1;
-  // All tests of a group count the same, so their smallest is what one counts, if all are accepted.
+  // All tests of a group count the same, so the smallest is the score of one test, if all are accepted.
   return mode === 'min' ? { whole: points, each: 0 } : { whole: null, each: points };
 }
 
@@ -51,7 +51,7 @@ function saidScore(directory: string, counts: Counts, directories: Directories):
 
 const RANGE = /^\s*\+?\d+(?:\.\d+)?\s+\+?(\d+(?:\.\d+)?)\s*$/;
 
-/** That of `secret` is for all groups together, so a group has one of its own. */
+/** The range of `secret` is for all groups together, so each group has its own. */
 function rangeOf(directory: string, directories: Directories): number {
   const settings = directory.includes('/')
     ? [directories.get(directory)]

@@ -53,7 +53,7 @@ export function originOfLog({ host, tree }: LogName): string {
   return `${host}/log/${tree}`;
 }
 
-/** The origin of the head in Rekor's form. The number after the dash is how Sigstore's tools tell that form. */
+/** The origin of the head in Rekor's form. Sigstore's tools recognise that form by the number after the dash. */
 export function rekorOriginOf({ host, tree }: LogName): string {
   return `${host} - ${tree}`;
 }

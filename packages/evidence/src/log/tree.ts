@@ -81,7 +81,7 @@ export function consistencyRanges(old: number, size: number): LeafRange[] {
     ranges.unshift(isLeft ? right : left);
     range = isLeft ? left : right;
   }
-  // The verifier knows the old tree's root, so a proof begins with it only if the root is not a node of the new tree.
+  // If the old tree is a node of the new one, the verifier knows its hash as the old root, so the proof leaves it out.
   return range.start === 0 ? ranges : [range, ...ranges];
 }
 
