@@ -22,7 +22,7 @@ export function agreePrograms(): readonly TriedAgain[] {
   return [...runs(), ...outcomes(), ...judged()];
 }
 
-/** As CPython's own runner starts them: it tells the time that each took. */
+/** Runs each as CPython's own runner starts it; the runner tells the time that each took. */
 function runs(): readonly TriedAgain[] {
   return interpreterPrograms().map(({ name, code }) => ({
     name: `cpython/run/${name}`,
@@ -55,7 +55,7 @@ for test, _ in outcome.failures + outcome.errors: print(test, file=told)
 raise SystemExit(0 if outcome.testsRun > 1 and outcome.wasSuccessful() else 1)
 `;
 
-/** One of each, with the input at which it does what it is for. */
+/** One program of each kind, with the input at which it shows what its kind does. */
 function judged(): readonly TriedAgain[] {
   const tests = knownTests(10, 1);
   return knownPrograms(5 * KINDS.length, 9).map(({ name, language, code }, at) => {

@@ -20,7 +20,7 @@ const FONTS = { '--font': 'DejaVu Sans', '--mono': 'DejaVu Sans Mono' };
  */
 export const differingMax = 0.0002;
 
-/** What differs from run to run, and what a picture has in its place. */
+/** Texts that differ from run to run, and what a picture has in their place. */
 const STEADY: readonly (readonly [differs: string, shown: string])[] = [
   ['job_[0-9a-f-]{36}', 'job_0197c0de-0000-7000-8000-000000000001'],
   ['(?<=sha256:)[0-9a-f]{12}', '5a0e4b7c1d92'],
@@ -66,7 +66,7 @@ export function differenceOf(one: Buffer, other: Buffer): number {
   return pixelmatch(a.data, b.data, undefined, a.width, a.height, { threshold: 0.1 }) / (a.width * a.height);
 }
 
-/** Why a picture is not that of the file; null if it is, or was written anew. */
+/** Why a picture differs from its file; null if it does not, or if the file was written anew. */
 export function problemOf(name: string, picture: Buffer): string | null {
   const file = join(images, name);
   const difference = existsSync(file) ? differenceOf(picture, readFileSync(file)) : 1;

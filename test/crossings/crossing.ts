@@ -114,8 +114,8 @@ export class Crossing {
   }
 
   /**
-   * The submission of the program without its files. What it names is there: its standard input, its libraries, and what was
-   * built of it.
+   * The submission of the program without its files. The service has what it names: its standard input, its libraries, and a
+   * build of it.
    */
   async submission(): Promise<Omit<JobSubmission, 'files'>> {
     const { uploads: _, fromJobs: __, before: ___, uploadedStdin, packed, build, ...program } = this.scenario.program;

@@ -44,7 +44,9 @@ async function checkUnsigned({ client }: Crossing, job: string): Promise<void> {
   if ((await client.detail(job)).attestation.available) throw new Error('the job is signed');
 }
 
-/** Everything that an export of the job has, checked against the key that must have signed it, and its place in the log. */
+/**
+ * Checks everything that an export of the job has: its signature by the key that must have signed it, and its place in the log.
+ */
 async function checkSigned(crossing: Crossing, job: string): Promise<void> {
   const { client, scenario, service, tenant } = crossing;
   await crossing.signed(job);

@@ -99,7 +99,7 @@ for at in range(${count}):
     print(sha256(b'%d' % at).hexdigest() + sha256(b'-%d' % at).hexdigest())`);
 const SLEEPS: Program = { ...bash('echo begun; exec sleep 300'), limits: { wall_seconds: 300 } };
 const BOTH = ['status', 'stdout'] as const;
-/** Of a program that doubles: it passes one and fails one. */
+/** The tests of a program that doubles its input: it passes the first and fails the second. */
 const DOUBLED: readonly GivenTest[] = [
   { name: 'right', stdin: '21', expected: '42' },
   { name: 'wrong', stdin: '21', expected: '43' },

@@ -35,7 +35,7 @@ interface JobTrial {
   readonly wanted: string;
 }
 
-/** Time enough for an emulated host, so that memory is what runs out. */
+/** Enough time for an emulated host, so that memory runs out first. */
 const limits = { wall_seconds: 300, cpu_seconds: 120, mem_mb: 96 };
 const JOBS: readonly JobTrial[] = [
   {

@@ -59,10 +59,10 @@ export interface FleetRun extends Audit {
   readonly leftovers: readonly string[];
 }
 
-/** Past the lease of a node. */
+/** Longer than the lease of a node. */
 const awayMilliseconds = 9000;
 const pauseMilliseconds = 1500;
-/** How long a client waits that was refused. */
+/** How long a client waits after a refusal. */
 const refusedMilliseconds = 500;
 
 /** A log that stays small: its files are kept and used again, so a disk is full only when a new one is needed. */

@@ -22,7 +22,7 @@ function answersTo(answers: Answers, prefix: RegExp): Answers {
   return Object.fromEntries(Object.entries(answers).filter(([name]) => prefix.test(name)));
 }
 
-/** What is answered otherwise where nobody but this user is mapped. None of it leads anywhere. */
+/** The answers that differ where only one user is mapped. None of them lets the program do more. */
 const OF_ONE_USER: Answers = {
   // Whoever has no capability gains none.
   'call capset': 'EFAULT',

@@ -47,7 +47,7 @@ interface CommonCase {
    * that.
    */
   readonly ofOneUser?: string;
-  /** The trial itself makes what only root of the host can: nobody else tries it. */
+  /** Only root of the host can make what the trial needs, so nobody else runs the trial. */
   readonly needsRoot?: true;
   /** Classes to which the attack applies; both if absent. */
   readonly classes?: readonly HostileClass[];

@@ -266,7 +266,7 @@ async function sumOfMemory(rig: Rig): Promise<void> {
   await up(rig, jobs[0]?.job_id as string);
   const scores = groupNames(rig.dataDir)
     .flatMap((group) => groupMembers(rig.dataDir, group))
-    // Of cells whose users are not the service's, who makes them.
+    // Members of cells have other users than the service, which makes the cells.
     .filter((pid) => hasOneUser() || statusOf(pid, 'Uid') !== '0 0 0 0')
     .map((pid) => scoreOf(pid));
   assert.ok(Math.max(...scores) >= 500, `the highest score is ${Math.max(...scores)}`);

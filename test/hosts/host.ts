@@ -28,7 +28,10 @@ export interface Host {
 }
 
 const BOOKWORM: RootRecipe = { suite: 'bookworm', architecture: 'amd64', fromBackports: ['runsc'] };
-/** With what maps subordinate users, and a user manager, which has a bus, for what an ordinary user starts without a unit. */
+/**
+ * Has programs that map subordinate users, and a user manager with a bus, for services that an ordinary user starts without a
+ * unit.
+ */
 const FOR_USERS: RootRecipe = { ...BOOKWORM, also: ['uidmap', 'dbus-user-session'] };
 /** What docs/operating/start.md asks of whoever installs the packages there. */
 const NEWCOMERS: RootRecipe = {

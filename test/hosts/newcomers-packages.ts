@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildPackages } from '../../tools/packages/build-packages.ts';
 
-/** That of Debian 12: it finds nothing of what a later one stored. */
+/** The npm of Debian 12: it finds nothing that a later npm stored. */
 const DEBIANS_NPM = 'npm@9.2.0';
 
 /** Installs the packages once here, so that npm's store has everything. @returns the directory `newcomer` */
@@ -24,7 +24,7 @@ export async function newcomersPackages(cache: string): Promise<string> {
     const words = [...install, '--cache', join(made, 'npm'), ...globSync(join(made, '*.tgz'))];
     execFileSync(join(work, 'node_modules/.bin/npm'), words, { cwd: folder });
     rmSync(folder, { recursive: true, force: true });
-    // npm finds what it stored by where that came from.
+    // npm looks up what it stored by the registry that it came from.
     writeFileSync(
       join(made, '.npmrc'),
       `registry=${execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' })}`,

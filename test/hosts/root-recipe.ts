@@ -17,7 +17,7 @@ export interface RootRecipe {
 /** What a machine needs to start. */
 export const BARE_PACKAGES = ['systemd-sysv', 'udev', 'kmod', 'busybox-static', 'iproute2', 'procps'];
 
-/** And the packages that the set-up would install. */
+/** What a machine needs to start, and the packages that the set-up would install. */
 export const PACKAGES = [
   ...BARE_PACKAGES,
   ...['crun', 'runsc', 'python3', 'perl-base', 'libatomic1', 'gcc', 'libc6-dev', 'libseccomp-dev', 'mmdebstrap'],

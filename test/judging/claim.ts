@@ -1,4 +1,4 @@
-/** What is claimed of the judging, and what was seen of it. */
+/** What is claimed of the judging, and what a run showed of each claim. */
 
 export interface Claim {
   readonly name: string;
@@ -29,7 +29,7 @@ export class Findings implements Shown {
   readonly problems: string[] = [];
   readonly told: string[] = [];
 
-  /** `seen` is told where it does not hold. */
+  /** Notes a problem, with what was seen, unless the claim is true. */
   holds(what: string, isTrue: boolean, seen: unknown): void {
     if (!isTrue) this.problems.push(`${what}: ${typeof seen === 'string' ? seen : JSON.stringify(seen)}`);
   }

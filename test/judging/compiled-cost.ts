@@ -1,4 +1,4 @@
-/** What 20 tests of a compiled program take of a processor, beside one compilation and 20 runs of it without any cell. */
+/** The processor time of 20 tests of a compiled program, beside one compilation and 20 runs of it without any cell. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ interface BareCost {
   readonly ran: number;
 }
 
-/** With the compiler of the pack, as its cells call it. */
+/** Compiles with the compiler of the pack, as its cells call it. */
 async function bareCost(packs: string): Promise<BareCost> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-judging-'));
   try {
@@ -86,7 +86,7 @@ mount --bind "$0/usr" /usr && exec "$@"`;
 interface Cost {
   readonly program: GradedProgram;
   readonly bare: BareCost;
-  /** Of the service and of all its cells. */
+  /** Processor time of the service and of all its cells. */
   readonly all: number;
   readonly found: Findings;
 }

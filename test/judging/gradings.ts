@@ -39,7 +39,7 @@ export function wordsOf({ verdict, problem }: GradedProgram): readonly string[] 
   return verdict === null ? [`no verdict: ${problem}`] : verdict.tests.map((test) => test.verdict);
 }
 
-/** What jobs say of themselves, whose names begin so. */
+/** The details of the jobs whose names begin with `start`. */
 export async function detailsOf(
   client: ServiceClient,
   { jobs }: GradedProgram,

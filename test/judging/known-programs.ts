@@ -4,7 +4,7 @@
  */
 import type { TestVerdict2 } from '@vouchbox/protocol/grading-steps';
 
-/** What all of them are held to. */
+/** The limits of all these programs. */
 export const LIMITS = { cpu_seconds: 1, mem_mb: 128 };
 
 export const KINDS = ['right', 'wrong', 'slow', 'greedy', 'crashing', 'flooding', 'forging', 'reading'] as const;

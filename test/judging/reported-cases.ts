@@ -1,4 +1,6 @@
-/** What judges found wrong with the judging once, each as it was found: by the command, by a request, or by an adapter. */
+/**
+ * Faults that judges once found in the judging, each shown the way it was found: by the command, by a request, or by an adapter.
+ */
 import { availableParallelism } from 'node:os';
 import type { GradingSubmission } from '@vouchbox/client';
 import { keepBusy } from './busy.ts';
@@ -8,7 +10,7 @@ import { detailsOf, type GradedProgram, graded, processorOf, wordsOf } from './g
 import { type JudgingService, openJudgingService } from './judging-service.ts';
 
 const COMPILED = [{ language: 'cpp', code: SUM }];
-/** Above all that a program needs which adds two numbers, and below all that its compiler needs. */
+/** More than a program needs that adds two numbers, and less than its compiler needs. */
 const ofTheProgram = { milliseconds: 100, bytes: 20 * 2 ** 20 };
 
 type Asked = Omit<GradingSubmission, 'verdict'>;
@@ -104,7 +106,7 @@ async function byAdapters(service: JudgingService, found: Findings): Promise<voi
   found.holds('SandboxFusion', isRun && fusion.run_result.execution_time < 1, fusion);
 }
 
-/** Longer than the 16 busy processes beside it take from ten tests one after the other. */
+/** Ten tests run with the usual limits, beside eight busy processes for each processor. */
 async function onABusyHost(service: JudgingService, found: Findings): Promise<void> {
   await using _ = keepBusy(8 * availableParallelism());
   const program = await one(service, { programs: COMPILED, tests: sumTests(10) });

@@ -23,7 +23,7 @@ import {
 import { TestLog, testCosignature, testNoteKey } from '../rig/test-log.ts';
 
 export const TENANT = 'acme';
-/** What the witness's clock says, in seconds since the epoch, at one hour of the day of all this. */
+/** What the witness's clock says, in seconds since the epoch, at one hour of the one day on which everything here happens. */
 export const at = (hour: number, minute = 0) => Date.UTC(2026, 0, 1, hour, minute) / 1000;
 export const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString();
 
@@ -36,7 +36,7 @@ export interface Said {
 export class Operator implements Disposable {
   readonly key: SigningKey = signingKey();
   readonly log = new TestLog();
-  /** Somebody else's. */
+  /** The key of somebody else. */
   readonly witness = testNoteKey('witness.example', 'cosignature');
   readonly #scratch = new Scratch();
   #written = 0;

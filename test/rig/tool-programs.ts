@@ -65,7 +65,7 @@ export class AnsweringStream {
     void this.closed.then(() => this.#came.resolve());
   }
 
-  /** Without a key, by a ticket. */
+  /** Opens the stream of a job: with a key, or without one, by a ticket. */
   static async open(
     to: Rig,
     job_id: string,

@@ -18,7 +18,7 @@ const NUMBERS: Readonly<Partial<Record<Language, number>>> = {
 };
 const betweenMilliseconds = 200;
 
-/** Judge0's statuses by which a job ended as a status says here. 1 and 2 have not ended. */
+/** Our status for each of Judge0's statuses. 1 and 2 mean that the job has not ended. */
 const STATUSES: Readonly<Record<number, Seen['status']>> = {
   3: 'succeeded',
   4: 'succeeded',

@@ -69,7 +69,7 @@ function prepare(engine: Engine): void {
   must(engine, engine, 'tag', 'localhost/vouchbox', 'vouchbox');
 }
 
-/** What a start says that was given nothing: as root of the container, and as its user. */
+/** What a start without any settings says: as root of the container, and as the container's user. */
 function bare(engine: Engine): readonly string[] {
   return [[], ['--user', '1000:1000', '--env', `SERVICE_DATA_DIR=${DATA}`]].flatMap((words) => {
     const { code, said } = run(engine, engine, 'run', '--rm', ...words, 'vouchbox', 'serve');

@@ -21,7 +21,7 @@ export interface Trial {
   judge(ended: Ended): Outcome;
 }
 
-/** Time enough for an emulated host, so that memory is what runs out. */
+/** Enough time for an emulated host, so that memory runs out first. */
 const LIMITS = '--limit mem_mb=96 --limit wall_seconds=300 --limit cpu_seconds=120';
 /** One test that hangs leaves time to the others. Hooks have time by how slow the host is. */
 const SLOWLY = ['--testTimeout=900000', '--maxConcurrency=1'];
@@ -345,7 +345,7 @@ function containerTrials(engine: 'podman' | 'docker'): readonly Trial[] {
   }));
 }
 
-/** By these words' user. */
+/** A hostile trial that runs as the user to whom these words change. */
 function hostileAs(id: string, title: string, words: readonly string[]): Trial {
   const trial = hostileTrial(id, title, ['namespace'], MADE_FOR_A_USER);
   const vitest = ['/opt/vouchbox/node_modules/.bin/node', 'node_modules/.bin/vitest', ...trial.command.slice(1)];
