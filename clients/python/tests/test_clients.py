@@ -97,7 +97,7 @@ def test_jobs_are_found_by_their_labels(service: Service, api_key: str) -> None:
         assert (client.detail(other.job_id).get("receipt") or {}).get("labels") == ["course 8"]
 
 
-def test_a_job_that_is_no_longer_followed_goes_on(service: Service, api_key: str) -> None:
+def test_a_job_that_nobody_follows_any_longer_goes_on(service: Service, api_key: str) -> None:
     with Client(service.url, api_key) as client:
         job_id = client.submit("echo one; read line; echo two", language="bash", stdin="x").job_id
         for _ in client.follow(job_id):
@@ -105,7 +105,7 @@ def test_a_job_that_is_no_longer_followed_goes_on(service: Service, api_key: str
         assert client.wait(job_id).stdout == "one\ntwo\n"
 
 
-def test_a_workspace_is_edited_between_its_steps_and_says_so(service: Service, api_key: str) -> None:
+def test_a_workspace_that_is_edited_between_its_steps_says_so(service: Service, api_key: str) -> None:
     with Client(service.url, api_key) as client:
         workspace = client.workspace()
         workspace.run("open('a', 'w').write('1')")
@@ -130,7 +130,7 @@ def test_a_workspace_names_the_languages_that_it_runs() -> None:
         Client("http://127.0.0.1:1", "key").workspace().run("puts 1", language="ruby")
 
 
-def test_a_line_number_in_an_error_of_a_step_is_that_of_its_code(service: Service, api_key: str) -> None:
+def test_an_error_of_a_step_names_the_line_of_its_own_code(service: Service, api_key: str) -> None:
     with Client(service.url, api_key) as client:
         workspace = client.workspace()
         assert 'File "step.py", line 3' in workspace.run("'''text'''\n\nraise LookupError").stderr
@@ -199,13 +199,13 @@ def test_the_same_submission_has_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("name", ["labels", "args", "outputs"])
-def test_one_text_is_no_list_of_its_characters(name: str) -> None:
+def test_a_text_in_place_of_a_list_is_refused(name: str) -> None:
     with pytest.raises(TypeError, match=rf"^{name} must be a list of texts, .*: {name}=\['abc'\]$"):
         Client("http://127.0.0.1:1", "key").submit("1", **{name: "abc"})  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("name", [".", ".."])
-def test_what_an_address_would_lose_is_no_name(name: str) -> None:
+def test_a_name_that_an_address_would_drop_is_refused(name: str) -> None:
     client = Client("http://127.0.0.1:1", "key")
     for call in (client.session, client.remove_session, client.detail, client.grading):
         with pytest.raises(ValueError, match=r"^'\.\.?' is no name and no id$"):
@@ -248,7 +248,7 @@ def test_two_programs_talk_and_each_is_a_job(service: Service, api_key: str) -> 
         assert client.detail(peer)["requested_spec"]["interaction"] == {"peer": submitted.job_id, "role": "interactor"}
 
 
-def test_a_blob_that_is_not_there_has_failures_of_its_own(service: Service, api_key: str) -> None:
+def test_a_missing_blob_has_failures_of_its_own(service: Service, api_key: str) -> None:
     async def main() -> None:
         async with AsyncClient(service.url, api_key) as client:
             with pytest.raises(BlobNotFound):
@@ -260,7 +260,7 @@ def test_a_blob_that_is_not_there_has_failures_of_its_own(service: Service, api_
     asyncio.run(main())
 
 
-def test_an_output_of_a_job_is_an_input_of_another_which_is_not_sent(service: Service, api_key: str) -> None:
+def test_an_output_of_a_job_becomes_an_input_of_another_without_being_sent(service: Service, api_key: str) -> None:
     with Client(service.url, api_key) as client:
         made = client.run("printf made > output/a", language="bash")
         read = client.run("cat input/b", language="bash", files={"b": {"from": {"job_id": made.job_id, "path": "output/a"}}})

@@ -63,7 +63,7 @@ def test_a_program_is_graded_by_tests_that_it_does_not_see(service: Service, api
     assert (graded.verdict["accepted"], graded.verdict["points"], graded.verdict["points_max"]) == (False, 2, 4)
 
 
-def test_tests_get_what_is_their_own_and_what_is_of_a_whole_submission(service: Service, api_key: str) -> None:
+def test_a_test_has_its_own_input_or_that_of_the_whole_submission(service: Service, api_key: str) -> None:
     code = "import os, sys; print(sys.argv[1], os.environ['V'], os.environ.get('W'), input(), *sorted(os.listdir('input')))"
     program: JobSubmission = {"language": "python", "code": code, "stdin": "in", "args": ["all"], "env": {"V": "v"}}
     tests = [
@@ -180,7 +180,7 @@ def test_a_program_with_libraries_is_refused_by_their_name(service: Service, api
         assert list(client.gradings()) == []
 
 
-def test_texts_and_files_that_are_too_large_for_one_request_are_uploaded(service: Service, api_key: str) -> None:
+def test_texts_and_files_that_one_request_cannot_hold_are_uploaded(service: Service, api_key: str) -> None:
     uploads: list[str] = []
 
     def note(request: httpx.Request) -> None:
@@ -195,7 +195,7 @@ def test_texts_and_files_that_are_too_large_for_one_request_are_uploaded(service
     assert len(uploads) == 1, "all tests have the same file"
 
 
-def test_one_test_may_be_larger_than_what_is_sent_with_a_job(service: Service, api_key: str) -> None:
+def test_a_test_may_be_larger_than_the_files_that_a_job_may_send(service: Service, api_key: str) -> None:
     text = "x\n" * (3 * MIB // 2)
     test = GradeTest(name="one", stdin=text, expected=text, files={"f": text})
     with Client(service.url, api_key) as client:
@@ -421,5 +421,5 @@ def test_the_service_grades_many_programs_in_one_request(service: Service, api_k
 
 
 @pytest.mark.parametrize("case", own_cases("grading/compiler-ends.json"), ids=lambda case: case["name"])
-def test_the_end_of_a_compiler_is_read_as_everywhere(case: dict[str, Any]) -> None:
+def test_the_end_of_a_compiler_is_read_as_in_the_service(case: dict[str, Any]) -> None:
     assert compiler_problem(case["terminal_reason"], case["violations"], case["stderr"]) == case["problem"]

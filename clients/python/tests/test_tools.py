@@ -270,7 +270,7 @@ def answer(request: pytest.FixtureRequest, service: Service, api_key: str) -> Ca
     return answered
 
 
-def test_a_job_that_was_submitted_is_answered_by_whoever_comes_where_nobody_has_answered(
+def test_anybody_may_answer_a_submitted_job_where_nobody_has_answered_yet(
     answer: Callable[..., None], service: Service, api_key: str
 ) -> None:
     def approve(call: ToolCall) -> object:
@@ -355,7 +355,7 @@ def test_type_hints_are_a_schema() -> None:
     }
 
 
-def test_what_says_nothing_of_its_arguments_has_no_schema() -> None:
+def test_a_function_that_cannot_be_called_by_names_has_no_schema() -> None:
     def by_place(query: str, /) -> None: ...
 
     assert [arguments_schema(len), arguments_schema(by_place)] == [None, None]

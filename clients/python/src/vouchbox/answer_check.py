@@ -62,7 +62,7 @@ def check_about(body: Mapping[str, Any], job_id: str) -> None:
 
 
 def check_facts(body: Mapping[str, Any]) -> None:
-    """Raises `TransportFailure` unless what calls depend on has its form. Capabilities of an older service do not name it."""
+    """Raises `TransportFailure` unless the facts on which calls depend have their form. An older service may not state them."""
     wrong = wrong_in(body, {"features?": ["s"], "per_tenant?": {"waits_max": "i"}}, "the whole")
     if wrong is not None:
         raise TransportFailure("undecodable", f"the capabilities do not fit the contract: {wrong}")

@@ -25,7 +25,7 @@ def answering_for(
     replay: Sequence[Event] | None,
     break_off: Callable[[], Flow[None]],
 ) -> ToolRunner | ToolReplay:
-    """`break_off` is called once an error ends it, so that whoever follows the job hears of it."""
+    """`break_off` is called once an error ends the answering, so that the flow that follows the job hears of the error."""
     if replay is not None:
         return ToolReplay(session, job_id, replay)
     return ToolRunner(session, job_id, is_replayed, tools or {}, approve, tools_at_once, break_off)

@@ -127,7 +127,7 @@ class _Driver(Generic[C]):
 
 
 async def _invoked(effect: Invoke) -> object:
-    """What the function returns. It may take its time, so it is called in a thread unless it is a coroutine."""
+    """What the function returns. A function may take its time, so it is called in a thread unless it is a coroutine."""
     try:
         if inspect.iscoroutinefunction(effect.function):
             return await cast("Awaitable[object]", effect.called())
@@ -141,7 +141,7 @@ async def _invoked(effect: Invoke) -> object:
 
 
 async def _in_thread(function: Callable[[], object]) -> object:
-    """What a function returns that is called in a thread. One that hangs holds neither the loop's end nor the process."""
+    """What a function returns, called in a thread. One that hangs delays neither the end of the loop nor of the process."""
     loop = asyncio.get_running_loop()
     reply: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
 
@@ -272,7 +272,8 @@ class AsyncClient(_Driver[Session]):
 
     async def session(self, name: str | None = None, *, language: str | None = None) -> AsyncProgramSession:
         """The session of this name as it stands, or a new one: programs that each begin with the variables and files that the
-        one before left. Without a name it gets one of its own. `language` is that of all steps, `python` if it is new."""
+        one before left. Without a name it gets one of its own. `language` is for all steps: by default the session's, or
+        `python`."""
         state = await self._drive(_sessions.open_session(self._session, name, language))
         return AsyncProgramSession(state, self._session, self._http)
 
@@ -292,7 +293,7 @@ class AsyncClient(_Driver[Session]):
 
 
 class AsyncWorkspace(_Driver[WorkspaceState], WorkspaceFiles):
-    """Files that stay between runs. Make one with `AsyncClient.workspace`."""
+    """A workspace: files that stay between runs. Make one with `AsyncClient.workspace`."""
 
     run = _awaiting(_workspace.run_step)
     verify = _awaiting(_workspace.verify_steps)

@@ -94,7 +94,7 @@ class _Driver(Generic[C]):
             case Invoke():
                 return _invoked(effect)
             case Begin(flow):
-                # Nothing ends a thread from outside: one that hangs in a function of the caller's must not hold the process.
+                # Nothing ends a thread from outside. A thread that hangs in a function of the caller's must not hold the process.
                 threading.Thread(target=self._drive, args=(flow,), daemon=True).start()
                 return _Left()
 
@@ -112,7 +112,7 @@ class _Driver(Generic[C]):
 
 
 class _Left:
-    """A thread, which is left to itself."""
+    """A thread that nothing cancels."""
 
     def cancel(self) -> None: ...
 
@@ -139,7 +139,7 @@ def _invoked(effect: Invoke) -> object:
 
 
 def _returned(effect: Invoke) -> object:
-    """What the function returns, in an event loop of its own where that is something to await."""
+    """What the function returns. If that is to be awaited, it gets an event loop of its own."""
 
     async def awaited() -> object:
         return await cast("Awaitable[object]", returned)
@@ -250,7 +250,8 @@ class Client(_Driver[Session]):
 
     def session(self, name: str | None = None, *, language: str | None = None) -> ProgramSession:
         """The session of this name as it stands, or a new one: programs that each begin with the variables and files that the
-        one before left. Without a name it gets one of its own. `language` is that of all steps, `python` if it is new."""
+        one before left. Without a name it gets one of its own. `language` is for all steps: by default the session's, or
+        `python`."""
         return ProgramSession(self._drive(_sessions.open_session(self._session, name, language)), self._session, self._http)
 
     def close(self) -> None:
@@ -269,7 +270,7 @@ class Client(_Driver[Session]):
 
 
 class Workspace(_Driver[WorkspaceState], WorkspaceFiles):
-    """Files that stay between runs. Make one with `Client.workspace`."""
+    """A workspace: files that stay between runs. Make one with `Client.workspace`."""
 
     run = _blocking(_workspace.run_step)
     verify = _blocking(_workspace.verify_steps)

@@ -11,21 +11,21 @@ _ABOUT_PROGRAM = re.compile(
     r"^[^\s:]+:\d+(:\d+)?: (fatal )?error: |undefined reference to|multiple definition of|relocation truncated to fit",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A compiler says so of the program: it names a line of it, or a symbol."""
+"""Errors in the program, as compilers write them: with a line or a symbol of it."""
 
 _ABOUT_LIMIT = re.compile(
     r"no space left on device|cannot allocate memory|file too large|resource temporarily unavailable|out of memory"
     r"|out of resources|signal terminated program|terminated with signal",
     re.IGNORECASE,
 )
-"""It says so where a limit stopped it or a part of it, even if it also names a line."""
+"""Words of a compiler that a limit stopped, as a whole or in part, even if it also names a line."""
 
 
 def compiler_problem(terminal_reason: str | None, violations: Sequence[Violation], stderr: str) -> str | None:
     """Why the end of a test says nothing of the program: its compiler met a limit.
 
-    None if the program ran, and if the compiler found an error in it. The service says in a violation which limit a
-    compiler met, where its kernel counts it; of the others only the compiler knows.
+    None if the program ran, and if the compiler found an error in it. A violation names the limit that a compiler met, if the
+    kernel counts that limit; only the compiler knows of the others.
     """
     met = [v["message"] for v in violations if v.get("phase") == "compile" and v["type"] != "compile"]
     if met:

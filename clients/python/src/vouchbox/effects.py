@@ -71,7 +71,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Invoke:
-    """Call a function of the caller's that may take its time: with arguments by name, or one that is no object.
+    """Call a function of the caller's that may take its time: with arguments by name, or with one argument that is no object.
 
     The reply is what it returns. What it raises is raised in the flow, and TimeoutError once so many seconds are over.
     """

@@ -313,7 +313,7 @@ class EvidenceFailure(VouchboxError):
         """Which check failed: a fault of the chain, `receipt`, `finished`, `output`, `artifacts`, `workspace`,
         `promise`, or `transcript` of a run that replays one."""
         self.seq = seq
-        """The first event that is wrong, where it is one."""
+        """The first event that is wrong, if an event is."""
         self.job_id: str | None = None
         """The job that was accepted before a run failed; None if none was, or it was not a run."""
         self.promise: JobPromise | None = None

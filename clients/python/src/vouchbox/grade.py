@@ -28,7 +28,7 @@ from .verdict import VERDICT_SCHEMA, GradingJobs, verdict_of
 VERDICT_FILE = "output/verdict.json"
 
 ENDS = frozenset(("exited", "signaled", "wall_limit", "cpu_limit", "memory_limit", "compile_failed"))
-"""How a program itself can end. With any other reason it did not run, or not to an end of its own."""
+"""The reasons for which a program itself can end. With any other reason it did not run, or something else ended it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class GradeResult:
     not_run: Mapping[str, str]
     """Why a test is `not_run` or `compile_limit`, by its name. The verdict does not have it."""
     jobs: tuple[str, ...]
-    """Every job of the grading but that one, in the order in which they ended."""
+    """Every other job of the grading, in the order in which they ended."""
 
 
 def grade(
@@ -69,10 +69,10 @@ def grade(
     """Grades a program and returns the verdict. A program that fails its tests is a verdict, not an error.
 
     `checker` judges the output of each test, and `validators` its input. An `interactor` talks to the program, and judges in
-    place of a checker; a program's own interactor stands for it. Without `groups`, the points of all tests are added up, and
+    place of a checker; by default it is the interactor of `program`. Without `groups`, the points of all tests are added up, and
     `stop` says whether the first test that wins nothing ends the grading.
 
-    `on_test` is called with the name of each test as it has run; twice if one met its wall limit for want of a processor.
+    `on_test` is called with the name of each test that has run, and again if the test met its wall limit for want of a processor.
     Ctrl-C, the cancellation of the task, and whatever the callback raises cancel the grading and are then raised here.
 
     Any number may be called at once: those that the service would refuse now wait in the client for their turn.
@@ -128,7 +128,7 @@ class _Grading:
     jobs: GradingJobs = field(default_factory=GradingJobs)
 
     def submit(self) -> Flow[None]:
-        """Stores the grading. What it uploaded may be gone by then: another grading that expects the same has taken it."""
+        """Stores the grading. A text that it uploaded may be gone by then: another grading that expects the same has taken it."""
         tries = 1
         while self.grading_id is None:
             self.body = None
@@ -147,10 +147,11 @@ class _Grading:
                     raise
 
     def follow(self, on_test: Callable[[str, RunResult], object] | None) -> Flow[None]:
-        """Notes the jobs of the grading, until it has ended. Events name that of a program, and its receipt the interactor's."""
+        """Notes the jobs of the grading until its end. Events name the job of a program; its receipt names the interactor's
+        job."""
         assert self.grading_id is not None
         if on_test is None:
-            # All events come at once then.
+            # Without a callback, all events are read at once.
             yield from wait_for_grading(self.session, self.grading_id)
         follower = EventFollower(self.session, self.grading_id)
         while not follower.has_finished:
@@ -178,7 +179,7 @@ class _Grading:
         return run_result_of(ended, receipt, self.sent.get("limits"))
 
     def result(self) -> Flow[GradeResult]:
-        """The verdict, which must be the one of which the service has said the digest."""
+        """The verdict. It must have the digest that the service has stated."""
         assert self.grading_id is not None
         found = yield from wait_for_grading(self.session, self.grading_id)
         nothing: dict[str, Any] = {"status": "no program", "verdict": None, "problem": None}

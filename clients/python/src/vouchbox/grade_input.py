@@ -36,8 +36,8 @@ class GradeTest:
     expected: str | None = None
     """What the program should print. Without it and without a checker or an interactor, its end alone counts."""
     compare: Comparing = "lines"
-    """`lines` ignores white space at the ends of lines and of the whole, `words` all but the words, and `{"floats": …}` also
-    what numbers differ by within a tolerance, `absolute` or `relative`."""
+    """`lines` ignores white space at the ends of lines and of the whole, `words` everything but the words, and `{"floats": …}`
+    also differences of numbers within a tolerance, `absolute` or `relative`."""
     points: float = 1
     """What the test counts if it is accepted."""
     group: str | None = None

@@ -177,7 +177,7 @@ def cancel_request(job_id: str) -> Request:
 
 
 def result(session: Session, job_id: str, *, wait_seconds: float = 0.0) -> Flow[Result]:
-    """The result as it is after at most `wait_seconds` (0 to 300): of a job that has ended, or not."""
+    """The result as it is after at most `wait_seconds` (0 to 300), whether the job has ended or not."""
     path = job_path(job_id, "/result", wait_seconds=wait_seconds or None)
     route = "GET /v1/jobs/{id}/result"
     return parse_result((yield from read(session, path, route=route, job_id=job_id, wait_seconds=wait_seconds)))
@@ -215,7 +215,7 @@ def replay(
 
     `next_cursor` is the `after` of the next page, and None once `finished` was delivered. With `wait_seconds` the service
     answers as soon as there is an event after the cursor; services that can do that name `replay_wait` in their features.
-    With `include` (`result,receipt`) the last page has these too, of services that name `replay_include`.
+    With `include` (`result,receipt`) the last page has these too, if the service names `replay_include`.
     """
     path = job_path(job_id, "/replay", after=after, limit=limit, wait_seconds=wait_seconds or None, include=include)
     body = yield from read(session, path, route="GET /v1/jobs/{id}/replay", wait_seconds=wait_seconds)
@@ -279,7 +279,7 @@ def log_proof(session: Session, job_id: str) -> Flow[ExactBytes]:
 
 
 def promise(session: Session, job_id: str, *, wait_seconds: float = 0.0) -> Flow[ExactBytes]:
-    """The signed promise that the log answers for the job. `PromiseUnavailable` if it is not signed within `wait_seconds`."""
+    """The signed promise of an answer in the log. `PromiseUnavailable` if it is not signed within `wait_seconds`."""
     return (yield from signed_promise(session, job_id, wait_seconds))
 
 

@@ -55,7 +55,7 @@ class RunResult(Result):
     effective_limits: Mapping[str, float | None] | None
     """The limits that held, each None where nothing was observed. None: no program ran."""
     clamped: Mapping[str, float]
-    """The limits that were asked for and hold otherwise, with the value that holds: the service has ceilings."""
+    """The limits that hold with another value than was asked for, with the value that holds: the service has ceilings."""
     lost: tuple[Violation, ...]
     """The files that did not come back, and why: too large, too many, no files, not written. Empty: nothing is lost."""
     receipt_sha256: str

@@ -44,7 +44,7 @@ class Kept:
     files: int
     not_kept: tuple[NotKept, ...]
     more_not_kept: int
-    """How many more were not kept than are named."""
+    """How many more things it could not keep, beyond those in `not_kept`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class StepResult(RunResult):
     """Whether the session stands at this step now. It does not where the program failed, or its state was too large."""
     kept: Kept | None
     problem: str | None
-    """Why the session does not stand at this step, where the program ended well."""
+    """Why the session does not stand at this step, although the program ended well."""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """The promise of a job: it comes with an answer that waits, or is fetched after it, and is compared with what was submitted.
 
-It is kept as it was signed. Whether the pinned key signed it is for `service-verify promise`; here it must be of this very
-submission, of this tenant, and with a number above those of earlier jobs.
+It is kept as it was signed. `service-verify promise` checks whether the pinned key signed it; here it must be of this very
+submission, of this tenant, and with a higher number than earlier jobs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class JobPromise:
 
 
 def makes_promises(session: Session, wish: PromiseWish) -> Flow[bool]:
-    """Whether a promise is to be asked for. An older service would refuse to be asked."""
+    """Whether a promise is to be asked for. An older service would refuse the submission."""
     if wish is False:
         return False
     if (yield from supports(session, "job_promises")):

@@ -1,4 +1,4 @@
-"""Answers the calls of a run as those of an earlier run were answered, in their order. No tool runs.
+"""Answers the calls of a run as the calls of an earlier run were answered, in their order. No tool runs.
 
 Calls that were open at once may come in another order: threads and processes of a program make them as they get to run.
 """
@@ -50,7 +50,7 @@ class ToolReplay:
         """The calls that this run has not made, in their order."""
         self._answers = [event["data"] for event in events if event["kind"] == "tool_result"]
         self._numbers: dict[int, int] = {}
-        """The numbers of the calls of this run by those of the earlier run."""
+        """The numbers of this run's calls, by the numbers of the earlier run's calls."""
         self._answered = 0
 
     def take(self, event: Event) -> Flow[None]:
@@ -64,7 +64,8 @@ class ToolReplay:
         yield from self._answer()
 
     def _found(self, event: ToolCallEvent) -> _Recorded:
-        """The call of the earlier run that this one is: the first that is missing, or one that was made while that was open."""
+        """The call of the earlier run that equals this one: the first that is missing, or one that was made while the first was
+        open."""
         first = self._missing[0] if self._missing else None
         closed = 0 if first is None else first.closed
         expected = list(takewhile(lambda call: call.seq < closed, self._missing))
@@ -82,7 +83,7 @@ class ToolReplay:
         self.is_over = True
 
     def _answer(self) -> Flow[None]:
-        """Gives the answers whose turn it is: none goes before those that went before it."""
+        """Gives the answers whose turn it is: each follows the answers that it followed in the earlier run."""
         for given in self._answers[self._answered :]:
             seq = self._numbers.get(given["call_seq"])
             if seq is None:

@@ -75,11 +75,11 @@ def run(
     callbacks raise cancel the job and are then raised here.
 
     `tools` are functions that the program may call by their names there, as `tools.search(query="…")`. What one raises is an
-    exception of the program. `Client` calls them in threads, and so does `AsyncClient` what is no coroutine; at most
+    exception of the program. `Client` calls them in threads, and `AsyncClient` those that are no coroutines; at most
     `tools_at_once` run at a time. `approve` is asked before each.
 
-    `replay` has the events of an earlier run, whose answers the calls of this one get in the same order; no tool runs. The
-    first call that differs ends the run with an `EvidenceFailure` whose check is `transcript`.
+    `replay` has the events of an earlier run. The calls of this run get its answers in the same order; no tool runs. The first
+    call that differs ends the run with an `EvidenceFailure` whose check is `transcript`.
 
     With `promise`, a promise is asked for and kept with the result. Where it is `"required"`, a run counts as accepted only
     with one: without it, or if the service keeps no log, the job is cancelled and the run fails.

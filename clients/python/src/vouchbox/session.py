@@ -87,7 +87,7 @@ def path_of(path: str, **query: str | float | None) -> str:
 
 
 def exchange(request: Request) -> Flow[Answer]:
-    """Sends a request once. Anything but success is raised, and 304 where the request did not say what the caller has."""
+    """Sends a request once. Raises for any answer but a success, and but a 304 where the request said what the caller has."""
     answer = yield from send(request)
     if 200 <= answer.status < 300 or (answer.status == 304 and "if-none-match" in request.headers):
         return answer
@@ -118,7 +118,7 @@ def call(session: Session, request: Request) -> Flow[Answer]:
 def read(
     session: Session, path: str, *, route: str | None = None, job_id: str | None = None, wait_seconds: float = 0.0
 ) -> Flow[dict[str, Any]]:
-    """Reads a JSON object, in the form of the answers of `route` and about the job if it is of one."""
+    """Reads a JSON object. It has the form of the answers of `route`, and is about the job if the route has one."""
     request = Request("GET", path, {"accept": "application/json"}, wait_seconds=wait_seconds)
     body = decode((yield from call(session, request)))
     if route is not None:

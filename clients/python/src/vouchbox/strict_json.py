@@ -1,7 +1,7 @@
 """JSON as the service and its verifiers read it: one value in UTF-8, in which nothing can be read in two ways.
 
-Refused are a byte order mark, a member named twice, numbers that no double can hold, lone surrogates, and nesting deeper
-than 32 levels. RFC 8259 § 4, RFC 7493 § 2.
+It refuses a byte order mark, a member named twice, numbers that no double can hold, lone surrogates, and nesting deeper than 32
+levels. RFC 8259 § 4, RFC 7493 § 2.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def arguments_schema(function: Callable[..., object]) -> Schema | None:
 
 
 def schema_of(hint: object, inside: tuple[object, ...] = ()) -> Schema:
-    """The schema of what a type hint says; one that takes everything where it says something else."""
+    """The schema of a type hint; a schema that takes everything if the hint says something that a schema cannot say."""
     if isinstance(hint, type | types.NoneType) and hint in _NAMED:
         return {"type": _NAMED[hint]}
     if hint is None:

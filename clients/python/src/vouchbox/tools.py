@@ -94,7 +94,7 @@ def answer_tool_call(session: Session, job_id: str, seq: int, answer: Mapping[st
 def with_tools(
     submission: JobSubmission, tools: Tools, limits: ToolLimitsInput | None, recorded: Sequence[ToolDescription] = ()
 ) -> JobSubmission:
-    """The submission with the tools in it. One that describes a tool itself is believed."""
+    """The submission with the tools in it. A tool that it describes itself keeps that description."""
     given = submission.get("tools", ())
     defined = [_tool_of(tool).described_as(name) for name, tool in tools.items()]
     described = {each["name"]: each for each in (*recorded, *defined, *given)}
@@ -170,7 +170,7 @@ class ToolRunner:
         yield from self.break_off()
 
     def _answer(self, waiting: ToolCall) -> Flow[None]:
-        # A job that was submitted before may have been answered then. A tool does not run a second time for nothing.
+        # A call of a job that was submitted before may have its answer already. Its tool does not run a second time for nothing.
         if self.is_replayed:
             page = yield from tool_calls(self.session, self.job_id, after=waiting.seq - 1)
             if not page["calls"] or page["calls"][0]["seq"] != waiting.seq:
@@ -202,7 +202,7 @@ class ToolRunner:
 
 
 def _plain(value: object) -> object:
-    """What JSON has no word for, in words that it has."""
+    """An object in the form that JSON has for it: a data class, or a model of Pydantic."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     dump = getattr(value, "model_dump", None)  # Of Pydantic.

@@ -19,7 +19,7 @@ ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 
 ANSWER_BYTES_A_SECOND = 4096
-"""Slower than this an answer does not come, once the time without progress is over: a trickle would never end."""
+"""The slowest rate of an answer, once the time without progress is over: a trickle would never end."""
 
 
 class _Bearer(httpx.Auth):
@@ -55,7 +55,7 @@ def send_at_once(response: httpx.Response) -> None:
     stream = extensions.get("network_stream")
     connection: Any = None if stream is None else stream.get_extra_info("socket")
     if isinstance(connection, socket.socket) and connection.family in (socket.AF_INET, socket.AF_INET6):
-        # One that broke already has nothing to send.
+        # A connection that broke already has nothing to send.
         with contextlib.suppress(OSError):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 

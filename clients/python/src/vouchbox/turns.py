@@ -50,7 +50,7 @@ class Turns:
         self.pass_on()
 
     def pass_on(self) -> None:
-        """Ends a turn: who waits longest has it now."""
+        """Ends a turn: the caller that has waited longest gets it."""
         with self._lock:
             if not self._waiting:
                 self._open -= 1

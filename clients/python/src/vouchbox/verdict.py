@@ -1,7 +1,7 @@
-"""The verdict of a grading, as far as it can be what the judge made of what was sent.
+"""Refuses a verdict that the judge cannot have made of the grading that was sent.
 
-Names, groups, digests and the totals follow from the grading and from the word of each test. Its jobs are those of the
-grading. What became of them is taken as it is said: it is in the signed records of these jobs.
+Names, groups, digests and the totals follow from the grading and from the word of each test. Its jobs are the jobs of the
+grading. The outcome of each is believed here: the signed record of that job states it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _facts_of_test(
     yield "run", said["run"] and said["run"]["job_id"], said["run"] and jobs.tests.get(known["name"])
     records = [said["run"], said["starved"], said["check"], *said["validations"]]
     yield "jobs", _strangers(records, jobs), []
-    # What no program of the grader checks, a comparer with the codes of Kattis may check.
+    # Where no program of the grader checks an output, a comparer with the codes of Kattis may check it.
     checker = sent.get("checker") or sent.get("interactor") or {"codes": "kattis"}
     yield "check", said["check"] and said["check"]["codes"], said["check"] and checker.get("codes", "testlib")
     validators: list[dict[str, Any]] = sent.get("validators", [])
@@ -109,12 +109,12 @@ def _facts_of_test(
 
 
 def _digest(told: str | None, text: str) -> str | None:
-    """The digest of a text. No job has one where none was made."""
+    """The digest of a text; None if the verdict has none, because no job was made."""
     return None if told is None else sha256_hex(text.encode())
 
 
 def _strangers(records: Iterable[Mapping[str, Any] | None], jobs: GradingJobs) -> list[str]:
-    """The jobs of records that are not of the grading."""
+    """The jobs that records name and that the grading does not have."""
     return [record["job_id"] for record in records if record is not None and record["job_id"] not in jobs.ids]
 
 
@@ -135,7 +135,7 @@ def _members(group: Mapping[str, Any], tests: Sequence[Mapping[str, Any]]) -> li
 
 
 def _skipped(groups: Sequence[Mapping[str, Any]], tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The tests that are not run: of a group before which another must pass, or after one that ended its group."""
+    """The tests that are not run: those of a group that waits for a failed group, and those after a test that ended its group."""
     failed: set[str] = set()
     for group in groups:
         is_over = not failed.isdisjoint(group["after"])

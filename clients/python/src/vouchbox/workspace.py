@@ -36,10 +36,10 @@ class Step:
     output_digest: str
     """The digest of the files that it left, from the receipt."""
     was_kept: bool
-    """Whether the workspace took over what it left. It does not where the program was ended by a limit or by a request, or
-    where it left more or larger files than come back."""
+    """Whether the workspace took over what the program left. It does not if a limit or a request ended the program, or if it left
+    more or larger files than come back."""
     edited: bool
-    """Whether the caller changed files since the step before that was kept."""
+    """Whether the caller changed files since the last step before it that was kept."""
 
 
 def files_digest(files: Iterable[Mapping[str, Any]]) -> str:
@@ -160,10 +160,8 @@ def _is_complete(ended: RunResult) -> bool:
 
 
 def verify_steps(workspace: WorkspaceState) -> Flow[None]:
-    """Recomputes the record of every step, and that each was given what the last kept one left.
-
-    Raises `EvidenceFailure` for the first that does not hold. A step after files were changed by the caller is the exception,
-    and says so in `edited`.
+    """Recomputes the record of every step, and checks that each was given what the last kept one left. Raises `EvidenceFailure`
+    for the first that does not hold. A step before which the caller changed files is the exception, and says so in `edited`.
     """
     kept = files_digest(())
     for step in workspace.steps:
