@@ -23,7 +23,7 @@ export const LOAD_DEFAULTS = {
   SERVICE_QUEUE_MAX: atLeast(128, 256),
   SERVICE_TENANT_QUEUE_MAX: atLeast(32, 64),
   SERVICE_RATE_PER_SECOND: '100 for each job that runs at once',
-  SERVICE_RATE_BURST: 'three seconds of it',
+  SERVICE_RATE_BURST: 'three seconds of the rate',
   SERVICE_WAITS_MAX: atLeast(12, 80),
   SERVICE_TENANT_WAITS_MAX: atLeast(4, 24),
   SERVICE_STREAMS_MAX: atLeast(12, 80),
