@@ -29,7 +29,7 @@ function serverFloor(name, below) {
   };
 }
 
-/** A stage of a job may import only these others, and what lies in `job/` for all of them, but for what puts them together. */
+/** A stage of a job may import only these others and the shared files of `job/`, except those that put stages together. */
 function stageFloor(name, below) {
   const allowed = [name, ...below].join('|');
   return {

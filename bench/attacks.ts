@@ -144,7 +144,7 @@ async function largeResult(service: Served, key: string): Promise<string> {
   return `/v1/jobs/${job_id}/result`;
 }
 
-/** A heap that has served large answers before grows by what is held, and not by being used for the first time. */
+/** A fresh heap grows by its first use, too. After these large answers, it grows only by what is held. */
 async function warmUp({ port }: Served, tenant: AttackingTenant | undefined): Promise<void> {
   const headers = { authorization: `Bearer ${tenant?.key}` };
   const read = async () => (await fetch(`http://127.0.0.1:${port}${tenant?.result}`, { headers })).arrayBuffer();

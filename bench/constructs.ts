@@ -1,6 +1,6 @@
 /**
- * The worth of each construct that the code has for its speed alone: the processor time of the service with it, and of one from a
- * copy of the tree in which it was taken out. Rounds take turns and are short, so that whatever else the machine does meets both
+ * The worth of each construct that the code has for its speed alone: the processor time of the service, and of a service from a
+ * copy of the tree without the construct. Rounds take turns and are short, so that whatever else the machine does meets both
  * sides. The least of each side's rounds counts: what others do only adds to a round.
  */
 import { copyOfTree, type TreeCopy } from '../tools/copy-of-tree.ts';

@@ -140,7 +140,7 @@ async function slowReaders(): Promise<Measurement[]> {
     if (artifacts.length !== 2) throw new Error('the largest result is not complete');
     requests.push(get(`/v1/jobs/${job_id}/result`, tenant), get(`/v1/jobs/${job_id}/replay?limit=1000`, tenant));
   }
-  // A heap that has served these answers before grows by what is held, and not by being used for the first time.
+  // A fresh heap grows by its first use, too. After these warm-up answers, it grows only by what is held.
   for (let reading = 0; reading < 10; reading++) await Promise.all(requests.map((text) => sizeOf(service, text)));
   const alone = await probed(service, slowSeconds);
   // One connection is left for the health check, and one for its last one to close.

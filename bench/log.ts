@@ -151,7 +151,7 @@ async function burstProofs(services: Both<ServedCells>): Promise<Measurement> {
   };
 }
 
-/** Every job must have what is named here of it. */
+/** Every job of the burst must have these parts of its log. */
 async function burstAt(service: ServedCells, parts: readonly string[]) {
   return await withClients(service, burstClients, async (clients) => {
     const started = performance.now();

@@ -17,7 +17,7 @@ const own = {
   }),
 };
 
-/** Tools of the AI SDK as those of a run. A schema of Zod is told to the service, and checked. */
+/** The tools of the AI SDK, as tools of a run. A schema of Zod is told to the service, and checked. */
 function inCode(tools: ToolSet): RunTools {
   const entries = Object.entries(tools).map(
     ([name, { description, inputSchema, execute }]): [string, RunTools[string]] => {

@@ -65,7 +65,7 @@ export const executor = {
   },
 };
 
-/** The package is for Workers. Elsewhere its import of their classes, which this part of it does not use, needs an answer. */
+/** The package is for Workers and imports their classes. This example does not use them, so empty classes answer the import. */
 const classes = ['WorkerEntrypoint', 'DurableObject', 'RpcTarget'].map((name) => `export class ${name} {}`).join('\n');
 registerHooks({
   resolve: (name, context, next) =>

@@ -17,7 +17,7 @@ const price = tool(({ fruit }) => prices[fruit] ?? Promise.reject(new Error(`no 
   schema: z.object({ fruit: z.string() }),
 });
 
-/** Tools of LangChain as those of a run. They check their arguments themselves. */
+/** The tools of LangChain, as tools of a run. They check their arguments themselves. */
 function inCode(tools: readonly StructuredToolInterface[]): RunTools {
   const entries = tools.map((one): [string, RunTools[string]] => {
     const execute = (given: unknown, { signal }: { readonly signal: AbortSignal }): unknown =>

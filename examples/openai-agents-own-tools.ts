@@ -23,7 +23,7 @@ interface Invocable {
   invoke(context: RunContext, words: string): Promise<unknown>;
 }
 
-/** Tools of the SDK as those of a run. They check their arguments themselves. */
+/** The tools of the SDK, as tools of a run. They check their arguments themselves. */
 function inCode(tools: readonly Invocable[]): RunTools {
   const entries = tools.map((one) => {
     const execute = (given: unknown) => one.invoke(new RunContext(), JSON.stringify(given));

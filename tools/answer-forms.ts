@@ -28,7 +28,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 
 const plain = (schema: unknown): Schema => JSON.parse(JSON.stringify(schema)) as Schema;
 const isSame = (schema: Schema, other: unknown) => JSON.stringify(schema) === JSON.stringify(other);
-/** Members that older servers and older versions have, too. Of other schemas, the contract says what is required. */
+/** The members that even older servers and versions have. For unlisted schemas, the contract says which are required. */
 const REQUIRED: readonly (readonly [schema: unknown, members: readonly string[]])[] = [
   [AnyReceipt, []],
   [JobEvent, ['job_id', 'seq', 'kind']],

@@ -7,8 +7,8 @@ import { allStatements, type MarkedTest, strayMarks, unshownStatements } from '.
 export const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'];
 
 /**
- * Ends a run with the plain line `N passed, N failed`, which any tool can read. Before it, after a whole run, is each
- * statement and each attack that no test showed. Each of those counts as failed, as does a mark that names no statement.
+ * Ends a run with the plain line `N passed, N failed`, which any tool can read. After a whole run, each statement and each attack
+ * that no test showed comes before that line. Each of those counts as failed, as does a mark that names no statement.
  */
 export default class TestSummary implements Reporter {
   #vitest: Vitest | undefined;

@@ -17,7 +17,7 @@ export interface Answered {
   readonly milliseconds: number;
   /** Calls that failed, or whose answer is not what the program printed. */
   readonly unanswered: number;
-  /** What became of one of them. */
+  /** The problem of one of these calls. */
   readonly problem: string | null;
 }
 

@@ -36,7 +36,7 @@ export interface MemberFigures {
   readonly known: number;
   /** From when a job was queued until the node that queued it knew that it had ended, in milliseconds. */
   readonly ends: readonly number[];
-  /** Jobs of which the node that queued them learned no end, because the database did not answer in time. */
+  /** Jobs whose end the node that queued them did not learn, because the database did not answer in time. */
   readonly failed: number;
 }
 

@@ -31,9 +31,7 @@ async function measureLeftovers({ port, pid, dataDirectory }: ServedCells): Prom
   ];
 }
 
-/**
- * What remains beside the parked cells, once no job runs and no cell is being made; after a while, whatever it then is.
- */
+/** What remains beside the parked cells once no job runs and no cell is being made, or after a while in any case. */
 async function quiet(client: JobClient, count: () => CellRemains): Promise<number> {
   const deadline = performance.now() + quietMillisecondsMax;
   for (;;) {

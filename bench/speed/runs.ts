@@ -11,7 +11,7 @@ import { type JobClient, openJobClient } from './job-client.ts';
 
 const AFTER_A_PAUSE = 'after a pause';
 const WITHOUT_A_PAUSE = 'without a pause';
-/** How long a figure without a pause is taken, each round of it. */
+/** How long each round of a figure without a pause takes. */
 const lastingMilliseconds = 8000;
 const lastingRounds = 2;
 

@@ -21,7 +21,7 @@ export const linksByClient: Links = {
 /** The link of each cell that stands, by its tenant. Its address is told once, and it may be read where its data is carried. */
 const standing = new Map<string, string>();
 
-/** Makes links, of which all but one are revoked, and returns what is read by that. */
+/** Makes links, revokes all but one, and returns what a reader sees by that one. */
 export async function playLinks(crossing: Crossing, job_id: string, { make, revoke, read }: Links): Promise<string> {
   const [one, other, stays] = [
     await make(crossing, job_id),

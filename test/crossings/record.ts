@@ -80,7 +80,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
     await checkPromise(crossing, job, { pinned, logProof });
 }
 
-/** The canary of a scenario is awaited by other jobs, which have none beside them. */
+/** Whether a job runs the scenario's program: other jobs only wait for the canary of a scenario, and name none. */
 async function runsTheProgram({ client, scenario }: Crossing, job: string): Promise<boolean> {
   return (await client.detail(job)).requested_spec.code === scenario.program.code;
 }

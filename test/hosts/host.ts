@@ -33,7 +33,7 @@ const BOOKWORM: RootRecipe = { suite: 'bookworm', architecture: 'amd64', fromBac
  * unit.
  */
 const FOR_USERS: RootRecipe = { ...BOOKWORM, also: ['uidmap', 'dbus-user-session'] };
-/** What docs/operating/start.md asks of whoever installs the packages there. */
+/** The machine that docs/operating/start.md requires for installing the packages. */
 const NEWCOMERS: RootRecipe = {
   suite: 'bookworm',
   architecture: 'amd64',
@@ -164,7 +164,7 @@ export const HOSTS: readonly Host[] = [
   },
 ];
 
-/** A machine that no package of Debian makes: whoever has one runs the trials there, as the user who would use it. */
+/** A machine that no package of Debian makes: its owner runs the trials there, as the user who would use it. */
 export interface OtherHost {
   readonly name: string;
   readonly title: string;

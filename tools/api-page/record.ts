@@ -123,7 +123,7 @@ class Recorder implements AsyncDisposable {
     while (!(await this.#service.client.detail(job_id)).attestation.available) await setTimeout(20);
   }
 
-  /** The first jobs end before the canary that the first of them sends. */
+  /** The first jobs end before the canary that the first job causes. */
   async #jobWithCanary(): Promise<string> {
     const { client } = this.#service;
     for (;;) {

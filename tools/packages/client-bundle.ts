@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'vite';
 
-/** Writes `index.js`, beside it what the client loads when it is first asked for, and source maps. */
+/** Writes `index.js`, the files that the client loads on first use, and source maps. */
 export async function bundleClient(entry: string, directory: string): Promise<void> {
   await build({
     configFile: false,
@@ -14,8 +14,8 @@ export async function bundleClient(entry: string, directory: string): Promise<vo
       emptyOutDir: false,
       sourcemap: true,
       target: 'es2022',
-      // What is loaded later takes what it shares from `index.js`, so that a page loads one file first. A library keeps its white
-      // space otherwise.
+      // Files that are loaded later take shared code from `index.js`, so that a page loads one file first. A library keeps its
+      // white space otherwise.
       rolldownOptions: {
         preserveEntrySignatures: 'allow-extension',
         output: { minify: true, chunkFileNames: '[name].js' },

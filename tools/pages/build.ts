@@ -32,7 +32,7 @@ async function buildPage(folder: string): Promise<void> {
   }
 }
 
-/** Beside each text its gzip, which the service sends to whoever takes it. */
+/** Writes the gzip of each text beside it, which the service sends to clients that take it. */
 function compressBeside(directory: string): void {
   for (const file of globSync('**/*.{html,js,css,svg,json}', { cwd: directory })) {
     const bytes = readFileSync(join(directory, file));

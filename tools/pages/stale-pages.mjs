@@ -61,7 +61,7 @@ function packagesOf(folder) {
   return [...reached].sort((one, other) => (one < other ? -1 : 1));
 }
 
-/** No page is made of a test, or of what is beside the sources for people. */
+/** No page is made of tests, or of the files for readers beside the sources. */
 const isSource = (name) => !/\.(test|fixture)\.tsx?$|\.md$/.test(name);
 
 /** What the documents are made of: pages and pictures, wherever they lie. */

@@ -30,7 +30,7 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
   /** Starts a service for this run, even where another is named. */
   readonly local?: true;
   readonly allowMissing?: true;
-  /** Runs nothing that is not promised to be in the log. */
+  /** Runs the program only under a promise that the log will have the job. */
   readonly promise?: true;
   /** A new file for the promise, which is then asked for, too. */
   readonly promiseFile?: string;

@@ -5,7 +5,7 @@ import { printable } from './printable.ts';
 const charactersMax = 120;
 const soughtMax = 4096;
 
-/** The first line that says something: not the interpreter's, nor one of signs alone, such as those that open a comment. */
+/** The first line with content: neither the interpreter's line nor a line of signs alone, such as the opening of a comment. */
 const LINE = /^(?!#!).*[\p{L}\p{N}].*$/mu;
 
 /** The printable part of the first meaningful line, cut at 120 characters; null if there is none. */

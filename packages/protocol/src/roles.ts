@@ -1,4 +1,4 @@
-/** The tasks of a node. A service that is alone does all of it. */
+/** The tasks of a node. A service with a single node does all of them there. */
 
 /** `api` serves callers, `executor` runs programs, `signer` signs results. */
 export const NODE_ROLES = ['api', 'executor', 'signer'] as const;

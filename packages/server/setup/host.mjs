@@ -21,7 +21,7 @@ function anyOf(directories, file) {
   return directories.map((directory) => join(directory, file));
 }
 
-/** Debian and Ubuntu packages, each with the files of which one shows that it is installed. */
+/** Debian and Ubuntu packages, each with files, one of which suffices to show that the package is installed. */
 const SYSTEM_PACKAGES = [
   { name: 'libatomic1', files: anyOf(LIBRARY_DIRECTORIES, 'libatomic.so.1') },
   { name: 'crun', files: anyOf(COMMAND_DIRECTORIES, 'crun') },

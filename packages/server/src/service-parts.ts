@@ -234,7 +234,7 @@ function openDispatcher(
   });
 }
 
-/** Less than this would be a bound on small uploads. */
+/** A smaller budget would also bound small uploads. */
 const uploadBytesMin = 2 ** 30;
 const uploadRefillSeconds = 256;
 

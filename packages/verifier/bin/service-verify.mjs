@@ -10,7 +10,7 @@ function isNewEnough() {
   return major > oldest[0] || (major === oldest[0] && minor >= oldest[1]);
 }
 
-/** Nothing was verified: 70, which no check ends with. */
+/** Exits with 70, with which no check ends: nothing was verified. */
 function fail(reason) {
   process.stderr.write(`service-verify: ${reason}\n`);
   process.exitCode = 70;

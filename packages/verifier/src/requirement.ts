@@ -40,7 +40,7 @@ interface Subject {
   readonly operators: readonly Operator[];
   /** The value that is wanted; null for a text that could mean none. */
   readonly parse: (text: string) => unknown;
-  /** The observed value: from the predicate if it repeats it, otherwise from the signed receipt, the log or its canary. */
+  /** The observed value: from the predicate if that repeats it, otherwise from the signed receipt, the log or its canary. */
   readonly observe: (predicate: ExecutionPredicate, beside: Beside) => unknown;
   readonly isMet: (found: unknown, wanted: unknown, operator: Operator) => boolean;
 }

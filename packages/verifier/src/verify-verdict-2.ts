@@ -120,7 +120,7 @@ class Examiner {
     ];
   }
 
-  /** A run of the program: what the verdict says of it is in its receipt. */
+  /** Checks a run of the program: its receipt must have what the verdict says of the run. */
   #checkRun(test: TestResult2, { receipt, ...job }: Attested, said: TestResult2['run']): JobEnd {
     const { program } = this.#known.verdict;
     const end = jobEnd({ receipt, ...job });

@@ -41,7 +41,7 @@ class ServiceFailure(VouchboxError):
         self.retry_after_seconds = retry_after_seconds
         """Seconds of `Retry-After`; None if the service named none."""
         self.job_id: str | None = None
-        """The job that was accepted before a run failed; None if none was, or it was not a run."""
+        """The job that was accepted before a run failed; None without such a job, and for other calls."""
         self.promise: JobPromise | None = None
         """The promise of that job, if it was fetched."""
 
@@ -296,7 +296,7 @@ class TransportFailure(VouchboxError):
         self.retry_after_seconds = retry_after_seconds
         """Seconds of `Retry-After`, if there were any: proxies send it too."""
         self.job_id: str | None = None
-        """The job that was accepted before a run failed; None if none was, or it was not a run."""
+        """The job that was accepted before a run failed; None without such a job, and for other calls."""
         self.promise: JobPromise | None = None
         """The promise of that job, if it was fetched."""
 
@@ -315,7 +315,7 @@ class EvidenceFailure(VouchboxError):
         self.seq = seq
         """The first event that is wrong, if an event is."""
         self.job_id: str | None = None
-        """The job that was accepted before a run failed; None if none was, or it was not a run."""
+        """The job that was accepted before a run failed; None without such a job, and for other calls."""
         self.promise: JobPromise | None = None
         """The promise of that job, if it was fetched."""
 

@@ -4,7 +4,7 @@ import { UsageError } from '../failures/usage-error.ts';
 import type { ProblemTree } from './tree.ts';
 import { Settings } from './yaml.ts';
 
-/** The draft wrote points in other words than the format that came of it. */
+/** The draft has other words for points than the later format. */
 export type Format = 'legacy' | 'draft' | '2025-09';
 
 export interface PackageSettings {

@@ -36,7 +36,7 @@ import type {
   Violation,
 } from '@vouchbox/protocol';
 
-/** The part of a compiled program's way that a cell is for. Usually it is for all of it. */
+/** The step of a compiled program that a cell is for, if it is not for all steps. */
 export type Stage = 'build' | 'product';
 
 /** An input file. Content that is large comes in pieces, once. */

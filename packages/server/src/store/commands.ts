@@ -28,12 +28,12 @@ export type Methods<Known extends Commands> = {
   ) => Promise<AnswerOf<Known[Name]>>;
 };
 
-/** Changes of rows of one job that has ended, by their keys, which count nothing. */
+/** Changes that find the rows of one ended job by their keys, and change no counts. */
 export const WITHOUT_TENANT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation']);
 
 /**
- * Changes that need not be on disk when they are answered: a later change says that all of them are there, and its commit puts
- * them on disk with it. Earlier losses concern nobody.
+ * Changes that need not be on disk when they are answered: a later change states that all of them exist, and its commit puts all
+ * on disk. A loss before that concerns nobody.
  */
 export const LAGGING: ReadonlySet<string> = new Set<keyof Writes>(['addPiece']);
 

@@ -138,7 +138,7 @@ function runsOver(change: Change, sides: Sides): Runs {
   // Another node may remove a job, but never sooner after its end than this.
   const keptMilliseconds = fleet === null ? Number.POSITIVE_INFINITY : sharedMilliseconds;
   const results = new ShortResults(undefined, keptMilliseconds);
-  /** The ends of jobs that were awaited. A caller that waited asks for it once. */
+  /** The ends of jobs that were awaited. A caller that waited asks for an end once. */
   const ends = new Kept<GradedJobEnd>({
     sizeMax: endCharsMax,
     sizeOf: ({ receipt_json }) => receipt_json?.length ?? 0,

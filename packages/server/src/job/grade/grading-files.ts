@@ -61,8 +61,8 @@ export async function withFiles(caller: Caller, parsed: ParsedGrading, options: 
 }
 
 /**
- * A job has the files of its program and those of its test. A checker or an interactor also has those that it judges by, and
- * beside them lies the product of its build.
+ * A run has the files of its program and of its test. A checker or an interactor also has files for judging, and its built
+ * product lies beside them.
  */
 function checkPaths({ common, programs, tests }: ParsedGrading): void {
   const isBuilt = (program: StoredProgram) => common.plan !== undefined && isCompiled(program);

@@ -76,7 +76,7 @@ export const USAGE = [
 ] as const satisfies readonly Measure[];
 export type UsageMeasure = (typeof USAGE)[number];
 
-/** Reads all of them with `read`. */
+/** The usage of a cell, each measure of it read with `read`. */
 export function usageOf(read: (measure: UsageMeasure) => number): Over['counted'] {
   return {
     cpuMicroseconds: read('cpuMicroseconds'),

@@ -1,11 +1,11 @@
 /*
  * svc-canary PROCESSES MEGABYTES: tries what a cell must refuse, and says what came of each, in one line: `mount: Operation not
  * permitted`, or `mount: allowed`. It is a job's program, so it stands on nothing that a pack may lack: no library, and system
- * calls alone. It says no more than it saw. That it is killed for its memory is the answer to the last line, which it then
- * does not write.
+ * calls alone. It says no more than it saw. If it is killed for its memory, it does not write the last line: the kill is the
+ * answer.
  *
- * It must harm nothing where a try is allowed, since it is then perhaps on the host. So each asks for what only whoever has the
- * right learns to be senseless: an unknown file system, a module of no bytes, the root that is there already.
+ * A try must do no harm if it is allowed, because the program may then be on the host. So each try asks for something senseless,
+ * which the kernel only says to a process with the right: an unknown file system, a module of no bytes, the present root.
  */
 
 typedef unsigned long word;
@@ -52,7 +52,7 @@ enum { PROCESSES_MAX = 256, LINE_BYTES = 128, PAGE = 4096, MEBIBYTE = 1 << 20 };
 enum { SIGKILL_ = 9, SIGCHLD_ = 17, NEW_USER = 0x10000000, SEIZE = 0x4206, HERE = -100, ONLY_WRITE = 01, MAY_WRITE = 2 };
 enum { IPV4 = 2, IPV6 = 10, DATAGRAM = 2, READ_AND_WRITE = 3, PRIVATE_AND_ANONYMOUS = 0x22 };
 
-/* What the kernel says. Anything else is told by its number. */
+/* The kernel's words for an error. Any other error is told by its number. */
 static const struct {
   int number;
   const char *words;
@@ -107,7 +107,7 @@ static long way_to(const void *address, word bytes, word family) {
   return socket < 0 ? socket : call(CONNECT, socket, (word)address, bytes, 0, 0);
 }
 
-/* What changes the process that asks is asked by another one. Its status is the number of the error. */
+/* A child makes the call, because it changes the process that makes it. The child's status is the number of the error. */
 static long of_another(long number, word argument) {
   long child = call(CLONE, SIGCHLD_, 0, 0, 0, 0);
   if (child < 0) return child;
@@ -117,7 +117,7 @@ static long of_another(long number, word argument) {
   return (status & 0x7f) != 0 ? -4 : -(status >> 8 & 0xff);
 }
 
-/* As many processes as the cell may have, beside this one, which is one of them. */
+/* Makes as many processes as the cell may have, although this process counts as one of them. */
 static long more_processes(long count) {
   static long children[PROCESSES_MAX];
   long made = 0;
@@ -134,7 +134,7 @@ static long more_processes(long count) {
   return result;
 }
 
-/* More than the cell may have, for longer than whoever watches it needs to see that. */
+/* Takes more memory than the cell may have, for longer than a watcher needs to see that. */
 static long more_memory(long mebibytes) {
   word bytes = (word)mebibytes * MEBIBYTE;
   /* A sixth argument is not needed: it is the offset, and 0. */

@@ -5,8 +5,8 @@
  *
  * Root inside is the caller; the users and groups from 1 on are the COUNT subordinate ones of the caller that begin at
  * USERS and GROUPS (subuid(5)). newuidmap(1) and newgidmap(1) map them, because only root of the host may map others than
- * the caller. If COUNT is 0 the caller alone is mapped, for which it needs nobody. The command takes the place of this
- * process and keeps its id. user_namespaces(7).
+ * the caller. If COUNT is 0 only the caller is mapped, without these programs. The command takes the place of this process
+ * and keeps its id. user_namespaces(7).
  */
 #define _GNU_SOURCE
 #include <grp.h>

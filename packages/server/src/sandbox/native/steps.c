@@ -1,4 +1,4 @@
-/* Steps that whatever makes cells has in common. */
+/* Steps that all makers of cells have in common. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

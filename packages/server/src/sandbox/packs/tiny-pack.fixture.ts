@@ -9,7 +9,7 @@ import type { Recipe } from './build/recipe.ts';
 /** Where it would leave a mark, seen from any root directory that it finds. */
 export const MARK = join(tmpdir(), 'svc-told-by-a-pack');
 
-/** Runs at each start of its interpreter, and copies of one inherit what it told. */
+/** Runs at each start of the pack's interpreter. Copies of an interpreter inherit what it told. */
 const TOLD = `
 import os
 def tried(call, *words):

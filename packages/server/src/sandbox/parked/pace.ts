@@ -7,7 +7,7 @@
 export interface PaceOptions {
   /** How many are made ahead at a time. */
   readonly madeAtOnce: number;
-  /** How many may be in the making while a job waits for one of them. Below 2, none is begun ahead then. */
+  /** How many cells may be in the making while a job waits for one. Below 2, none is begun ahead meanwhile. */
   readonly madeWhileAwaited: number;
   /** How long no job must have asked for a cell before a further cell of a kind is made; 0 if making one is fast. */
   readonly quietMilliseconds: number;

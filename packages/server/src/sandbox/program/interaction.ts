@@ -105,7 +105,7 @@ export class Side implements InteractionSide {
     this.#shared.moved();
   }
 
-  /** No process of the program is alive. The other finds the end of its input once it was given what is left. */
+  /** No process of the program is alive. The other program gets what is left of its input, and then the end of it. */
   async over(cpuMilliseconds: number | null): Promise<ObservedInteraction> {
     const shared = this.#shared;
     this.#cpuAtEnd.resolve(cpuMilliseconds);
@@ -141,8 +141,8 @@ export class Side implements InteractionSide {
   }
 
   /**
-   * The other learns of it when the program is over, so that it cannot seem to have ended first. A program that closes its output
-   * and goes on cannot write again.
+   * The other program learns of the closed output when this program is over, so that the other cannot seem to have ended first. A
+   * program that closes its output and goes on cannot write again.
    */
   #closed(): void {
     this.#isClosed = true;

@@ -35,9 +35,7 @@ export interface RunEnd {
   readonly diagnostics: string;
 }
 
-/**
- * The program's own usage, without its compiler's. Wall time is its own, or what is left of the job's after some milliseconds.
- */
+/** The program's own usage, without its compiler's. Its wall time is the program's, or the job's less some milliseconds. */
 export interface ProgramAlone extends Pick<ProgramUsage, 'account'> {
   readonly cpuMilliseconds: number;
   readonly wall: { readonly milliseconds: number } | { readonly afterMilliseconds: number };

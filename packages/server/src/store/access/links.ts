@@ -7,7 +7,7 @@ import type { StoreDatabase } from '../schema.ts';
 import type { JobLinkTable } from '../schema-of-access.ts';
 import { authorityOf, callerOf } from './authority.ts';
 
-/** `principal` is null in a job of a version that did not store it: nobody makes a link to it. */
+/** `principal` is null in a job of a version that did not store it: then nobody can make links to the job. */
 interface JobLinks {
   readonly principal: string | null;
   readonly items: readonly LinkRow[];

@@ -121,7 +121,7 @@ export class PostgresTarget implements AsyncDisposable {
     await this.#writing[Symbol.asyncDispose]();
   }
 
-  /** Pairs of a name and one that belongs to it, in the order of the rows. */
+  /** Names, each with a name that belongs to it, in the order of the rows. */
   async #lists(sql: string): Promise<Map<string, string[]>> {
     const { rows } = await this.#session.execute<{ table_name: string; column_name: string }>({ sql, parameters: [] });
     const lists = new Map<string, string[]>();

@@ -15,7 +15,7 @@ export interface RegisteredKey {
 
 const insertKey = insertNew('signing_keys', ['key_id', 'public_key_pem']);
 
-/** Stores a key before all that are there, so that the last one stays the one that signs. */
+/** Stores a key before all present keys, so that the last key stays the one that signs. */
 const insertRetired = prepared((db, { key_id, public_key_pem }: RegisteredKey) =>
   db
     .insertInto('signing_keys')

@@ -15,7 +15,7 @@ export interface Spelling {
   readonly bytes: string;
   /** Follows the columns of a table with small rows, which are stored in the order of their key. */
   readonly small: string;
-  /** Follows the columns of a table of which a column may be large. */
+  /** SQL after the columns of a table with a column that may be large. */
   readonly large: string;
   /** The primary key of tickets. */
   readonly ticketKey: string;

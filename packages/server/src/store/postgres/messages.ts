@@ -16,7 +16,7 @@ export class Messages {
   readonly #hear: (topics: readonly string[] | null) => void;
   /** The topics to tell, by channel. Topics that come together are sent together. */
   readonly #untold = new Map<string, Set<string>>();
-  /** How many follow each topic that the session listens to. It goes on for a while after the last of them. */
+  /** The number of followers of each topic that the session listens to. It still listens for a while after the last one left. */
   readonly #followers = new Map<string, number>();
   #session: Session | null = null;
   #common = '';

@@ -46,7 +46,7 @@ export interface ChosenJob extends QueuedJob {
 export interface QueueAnswer {
   /** In the order in which they should run. */
   readonly jobs: readonly ChosenJob[];
-  /** Whether no other job is queued beside these and those that the caller has already taken. */
+  /** Whether no other job is queued beside these and the jobs that the caller has already taken. */
   readonly isEmpty: boolean;
   /** Two of the tenants that ever submitted a job, or the one or none that did. */
   readonly tenants: readonly string[];
@@ -62,7 +62,7 @@ export interface GradedJobEnd {
   readonly receipt_sha256: string | null;
 }
 
-/** Whether events were stored, and those that followers of the job need not read; null if these must be read. */
+/** Whether events were stored, and the events that followers get without reading them; null if followers must read. */
 export interface AppendAnswer {
   readonly isStored: boolean;
   readonly toFollow: readonly StoredEvent[] | null;

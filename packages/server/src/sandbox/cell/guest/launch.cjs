@@ -7,13 +7,13 @@ const { compileFunction } = require('node:vm');
 const WORK = process.cwd();
 /** `main.js` or `main.ts`. */
 const SOURCE = process.argv[2];
-/** What the cell tells its interpreter beside that. */
+/** A further word that the cell gives its interpreter, as NAME=VALUE. */
 const wordOf = (name) => process.argv.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
 /** The module by which the program calls tools, if it may. */
 const TOOLS = wordOf('tools');
 /** Where the libraries of the job go, if it has some. */
 const LIBRARIES = wordOf('libraries');
-/** What carries the state of a session, if the program is a step of one. */
+/** The module that carries the state of a session, if the program is a step of one. */
 const STEP = `${WORK}/input/.session/step.cjs`;
 /** The parser's messages about CommonJS source with syntax that only a module may contain. */
 const MODULE_ONLY =
@@ -63,12 +63,12 @@ function nameSource() {
 function isModule(source) {
   const problem = problemOf(source, `${WORK}/main.cjs`);
   if (problem === null || MODULE_ONLY.test(problem)) return problem !== null;
-  // Of `await` inside of an expression the parser says only that it expected something else.
+  // For `await` inside of an expression, the parser only says that it expected something else.
   const asAsync = problemOf(`async () => {${source}\n}`);
   return asAsync === null || MODULE_ONLY.test(asAsync);
 }
 
-/** What the parser says of CommonJS source; null if it compiles. */
+/** The parser's message about CommonJS source; null if it compiles. */
 function problemOf(source, filename) {
   try {
     compileFunction(source, WRAPPER, { filename });

@@ -56,7 +56,7 @@ def take_words(told):
 
 
 def word_of(name):
-    """What the cell told its interpreter when it started it; None if it told no such thing."""
+    """The value of a word NAME=VALUE that the cell gave its interpreter at the start; None if it gave no such word."""
     return next((word.partition("=")[2] for word in sys.argv if word.startswith(name + "=")), None)
 
 
@@ -68,7 +68,7 @@ def names_at(path, name):
 
 
 def session_names_at(path):
-    """What begins a step of a session; None if the program is none. It has imported what it needs to begin."""
+    """The module that begins a step of a session, with its own imports; None if the program is no step."""
     try:
         return names_at(path, "_session")
     except FileNotFoundError:

@@ -12,7 +12,7 @@ const BLOCK = 512;
 const PAGE = 4096;
 const MODULES = 'node_modules';
 
-/** The archive is not what can be unpacked. */
+/** The archive cannot be unpacked. */
 class Unfit extends Error {}
 
 /** How many bytes fill the last of these units. */
@@ -59,7 +59,7 @@ function numberIn(field) {
 
 const upToNul = (field) => field.subarray(0, [...field, 0].indexOf(0)).toString('latin1');
 
-/** Exactly so many bytes, and what fills their last block. */
+/** Reads exactly so many bytes, and passes over the rest of their last block. */
 async function whole(packed, size) {
   const content = await packed.read(size);
   const rest = restOf(size, BLOCK);
@@ -88,7 +88,7 @@ function pathIn(records) {
   return path;
 }
 
-/** Each header as kind, name, mode and size. Who takes one has read its content before the next. */
+/** Each header as kind, name, mode and size. The caller reads the content of an entry before it takes the next header. */
 async function* entries(packed) {
   let named;
   for (;;) {

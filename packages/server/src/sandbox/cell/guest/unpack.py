@@ -13,7 +13,7 @@ PAGE = 4096
 
 
 class Unfit(Exception):
-    """The archive is not what can be unpacked."""
+    """The archive cannot be unpacked."""
 
 
 def number(field):
@@ -25,7 +25,7 @@ def number(field):
 
 
 def whole(packed, size):
-    """Exactly so many bytes, and what fills their last block."""
+    """Reads exactly so many bytes, and passes over the rest of their last block."""
     content = packed.read(size)
     rest = -size % BLOCK
     if len(content) < size or len(packed.read(rest)) < rest:
@@ -56,7 +56,7 @@ def path_in(records):
 
 
 def entries(packed):
-    """Each header as kind, name, mode and size. Who takes one has read its content before the next."""
+    """Each header as kind, name, mode and size. The caller reads the content of an entry before it takes the next header."""
     named = None
     while (header := whole(packed, BLOCK)).strip(b"\0"):
         if sum(header) - sum(header[148:156]) + 8 * 32 != number(header[148:156]):

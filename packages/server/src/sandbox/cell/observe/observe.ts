@@ -193,7 +193,8 @@ function foreignInodes(mounts: readonly GuestMount[]): string[] {
 function missingCredentials(status: Status, ownUser: boolean): string[] {
   const missing: string[] = [];
   if (!ownUser) missing.push('an unprivileged user of its own');
-  // A user who may map nobody else cannot leave groups either: setgroups(2) is denied there. No file in a cell is theirs.
+  // A user who may map nobody else cannot leave groups either: setgroups(2) is denied there. No file in a cell is of these
+  // groups.
   if ((status.get('Groups') ?? '').trim() !== '' && !hasOneUser()) missing.push('no supplementary groups');
   for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd']) {
     if (!/^0+$/.test(status.get(set) ?? '')) missing.push(`empty ${set}`);

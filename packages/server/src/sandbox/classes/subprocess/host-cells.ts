@@ -26,7 +26,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
   const root = mkdtempSync(join(tmpdir(), 'svc-subprocess-'));
   chmodSync(root, 0o711);
   const environment = environmentIn(root);
-  /** Cells of programs that may call tools are in it, beside the files of tools. */
+  /** The directory for cells whose programs may call tools, with the files of tools. */
   const withTools = join(root, 'tools');
   addRootFiles(withTools, toolFiles());
   const live = new Set<HostCell>();

@@ -66,7 +66,7 @@ export interface KernelFilterOptions extends FilterOptions {
   readonly watchesMemory?: boolean;
 }
 
-/** F_SETPIPE_SZ: what all pipes of a user hold is counted for all cells that are this user's. */
+/** F_SETPIPE_SZ: the kernel counts all pipes of a user together, and so the pipes of all cells that are this user's. */
 const PIPE_SIZE = 1031;
 
 /**

@@ -63,8 +63,8 @@ void become_root_of_cell(void)
 }
 
 /*
- * What the kernel counts for one user of the host it counts for all cells that are this user's. In its own user namespace a
- * cell gets little of it: these files show the limits of whoever opens them. namespaces(7), /proc/sys/user.
+ * The kernel counts some objects for a user of the host, and so for all cells of this user together. In its own user namespace
+ * a cell gets few of them: these files set the limits of the namespace that opens them. namespaces(7), /proc/sys/user.
  */
 static void bound_own_user(int limits)
 {

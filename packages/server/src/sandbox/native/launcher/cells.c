@@ -177,7 +177,7 @@ void make_cell(const struct configuration *configuration, enum kind kind, const 
         snprintf(reason, sizeof reason, "cannot clone: %s", strerror(error));
         return refuse(configuration, &cell, reason);
     }
-    /* If the maker ends before it has told process 1 to go on, nobody can. */
+    /* If the maker ends before it has told process 1 to go on, nobody else can tell it. */
     if (kind == COPIED) close(cell.down), cell.down = -1;
     cells[cell_count++] = cell;
 }

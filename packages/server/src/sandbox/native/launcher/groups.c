@@ -110,7 +110,7 @@ int is_alone(const struct configuration *configuration, const char *id)
 {
     unsigned group;
     char counted[32] = "", name[ACCESS_BYTES_MAX];
-    /* Nobody counts them: they are over with process 1, for which the kernel waits until the last of them has ended. */
+    /* Nobody counts the processes: all end with process 1, whose end the kernel delays until the last of them has ended. */
     if (configuration->count == NULL) return 0;
     if (sscanf(configuration->count, "%u/%95s", &group, name) != 2) fail("the configuration has a malformed access");
     int file = open_file(id, group, name, O_RDONLY);

@@ -172,7 +172,7 @@ static void show_memory(unsigned long bytes)
     }
 }
 
-/* Where no launcher does: sets a job's limits on the waiting processes, and reports those that the kernel then holds. */
+/* Sets a job's limits on the waiting processes if no launcher does, and reports the limits that the kernel then holds. */
 static void set_limits(void)
 {
     char line[ORDER_BYTES + 1], rows[ORDER_BYTES], answer[ORDER_BYTES + 16];
@@ -188,7 +188,7 @@ static void set_limits(void)
     must(write_all(STDOUT_FILENO, answer, snprintf(answer, sizeof answer, "limits %s\n", rows)), "tell the limits");
 }
 
-/* What all children took that have been waited for, with those that they waited for; or the difference of two such. */
+/* What the children took that have been waited for, and the children of these; or the difference between two such sums. */
 struct taken {
     long cpu, wall, kib;
 };
@@ -210,7 +210,7 @@ static struct taken take_stock(void)
 static struct taken since(const struct taken *before)
 {
     struct taken now = take_stock();
-    /* The most that one had is a new one's only if it is more than the most before. */
+    /* The peak belongs to a new child only if it is above the earlier peak. */
     return (struct taken){ now.cpu - before->cpu, now.wall - before->wall, now.kib > before->kib ? now.kib : 0 };
 }
 
@@ -223,7 +223,7 @@ static void release(const struct waiting *waiting, unsigned heap, unsigned argum
     char line[64];
     clockid_t own;
     released = take_stock();
-    /* What it took while it waited will count as a child's. A process that is gone took next to nothing since. */
+    /* Its time while it waited will later count as a child's. A process that is gone took next to nothing since. */
     if (clock_getcpuclockid(waiting->pid, &own) == 0) released.cpu += microseconds(own);
     /* If the interpreter has ended, its end says how. */
     if (write_all(waiting->go, line, snprintf(line, sizeof line, "%u %u\n", heap, arguments)) == 0)

@@ -31,10 +31,10 @@ static void raise_capabilities(void)
 }
 
 /*
- * The user namespace of process 1 belongs to the effective user of whoever makes it, so that becomes the template's. All
- * other ids stay root's, and /proc/PID of this process and of its child too: the template, which has every right over
- * what belongs to its user, could else stop this process, and read a process 1 that has no filter yet. Root of the host
- * also writes the child's maps, by the capabilities that entering the template's namespace gives.
+ * The user namespace of process 1 belongs to the effective user of its maker, so this process takes the template's user. All
+ * other ids stay root's, and so does /proc/PID of this process and of its child. Otherwise the template, which has every right
+ * over processes of its user, could stop this process, and read a process 1 that has no filter yet. Root of the host also
+ * writes the child's maps, by the capabilities that entering the template's namespace gives.
  */
 static void become_user_of_template(uid_t user)
 {

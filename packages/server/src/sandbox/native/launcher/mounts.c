@@ -66,7 +66,7 @@ static void make_cell_directory(const struct configuration *configuration, uid_t
 static void bind_work(const struct configuration *configuration)
 {
     const unsigned long flags = MS_NOSUID | MS_NODEV | configuration->work_flags;
-    /* Where the program's user owns it, nobody may write there: process 1 does not, as it reports to the launcher. */
+    /* If the program's user owns it, it is read-only: process 1 does not need it then, because it reports to the launcher. */
     bind_mount(CELL "/report", ROOT REPORT, MS_NOSUID | MS_NODEV | MS_NOEXEC | (configuration->has_one_user ? MS_RDONLY : 0));
     bind_mount(CELL "/groups", ROOT "/sys/fs/cgroup", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY);
     bind_mount(CELL "/work", ROOT "/work", flags);

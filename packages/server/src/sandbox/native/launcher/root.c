@@ -61,7 +61,7 @@ static void keep_devices(void)
     }
 }
 
-/* What is forbidden on the file system below, the kernel lets no user namespace allow again. */
+/* The kernel lets no user namespace allow again what is forbidden on the file system below. */
 static unsigned long forbidden_below(const char *path)
 {
     struct statvfs found;

@@ -59,7 +59,7 @@ static void take_request(const struct configuration *configuration, const char *
     if (holds ? accesses == NULL : sscanf(line, "forget %63[0-9a-f-]", request.id) != 1)
         fail("the service sent a malformed request");
     struct cell *cell = find_cell(request.id);
-    /* The service asks about nobody when it hears nothing. A template that owes an answer has to give it first. */
+    /* The service names no cell when it only asks for a sign of life. A template that owes an answer has to give it first. */
     if (cell == NULL && !holds && owes_copy()) return;
     if (cell == NULL || !cell->is_made) answer("failed %s %d\n", request.id, ESRCH);
     else if (holds) hold(configuration, cell, limits, accesses);

@@ -37,7 +37,7 @@ static void remount(const char *at, unsigned long flags, const char *what)
     must(mount("", at, NULL, MS_BIND | MS_REMOUNT | flags, NULL), "%s", what);
 }
 
-/* Of a mount that the host made with these flags they are locked here, and cannot be left out. mount_namespaces(7) */
+/* Flags with which the host made a mount are locked here, and cannot be left out. mount_namespaces(7) */
 static unsigned long flags_of(const char *at)
 {
     struct statvfs now;

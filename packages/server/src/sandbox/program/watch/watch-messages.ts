@@ -8,7 +8,7 @@ export type Watched =
   | {
       readonly kind: 'group';
       readonly location: GroupLocation;
-      /** What is only watched, because nothing holds it; absent where the kernel does. */
+      /** The bound on memory that is only watched; absent if the kernel holds it. */
       readonly memoryBytesMax?: number;
     }
   | { readonly kind: 'process_group'; readonly id: number };

@@ -17,7 +17,7 @@ const DELEGATE = 'run as root, and in a container give it a writable cgroup of i
 
 const SCOPE = 'start it with a delegated group: systemd-run --user --scope --property=Delegate=yes vouchbox …';
 
-/** Whether no cell can be made without groups: an ordinary user's are made without those that it was not given. */
+/** Whether cells need groups: cells of an ordinary user are made without the groups that this user was not given. */
 export function needsGroups(): boolean {
   return isRootOfHost() || readCgroupLayout().usable !== null;
 }

@@ -92,7 +92,7 @@ export interface OlderNode {
 }
 
 export interface ShutOutOptions {
-  /** The service that asks. What it was before is gone. Null for a command of an operator. */
+  /** The service that asks; its earlier process is gone. Null for a command of an operator. */
   readonly instance: string | null;
   /** Whether nodes whose lease is over are removed, as a beat removes them. */
   readonly removesDead: boolean;

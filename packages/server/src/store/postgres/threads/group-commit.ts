@@ -16,7 +16,7 @@ import { Lanes } from './lanes.ts';
 /** A group closes when it holds this many changes or took this long. Each of its callers waits for all of it. */
 const groupCommandsMax = 256;
 const groupMillisecondsMax = 20;
-/** Each holds what it sends until the database has taken it. */
+/** Each change keeps its statements in memory until the database has taken them. */
 const sideBySideMax = 16;
 
 /** How long callers wait to learn what became of their commit, and the pause between two tries to look it up. */

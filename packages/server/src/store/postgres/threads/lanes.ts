@@ -16,7 +16,7 @@ const OF_ONE_JOB: ReadonlySet<string> = new Set<keyof Writes>([
   'storeAttestation',
 ]);
 
-/** These changes depend on others of the same name, and on nothing that a change of a job does. */
+/** These changes depend on other changes of the same name, but not on changes of jobs. */
 const OF_ONE_NAME: ReadonlySet<string> = new Set<keyof Writes>([
   'admit',
   'consumeTicket',

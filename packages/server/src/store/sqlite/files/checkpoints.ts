@@ -20,7 +20,7 @@ const pageBytes = 4096;
 /** How long it waits for them. A backup reads for longer; then the writer tries again after as many further pages. */
 const readersMillisecondsMax = 100;
 
-/** Pages in the log, each in a frame of it, and how many of them the database has already. */
+/** Pages in the log, one in each frame, and how many of them the database has already. */
 export interface LogLength {
   readonly log: number;
   readonly moved: number;
