@@ -80,7 +80,7 @@ interface Forging {
 /** What was changed, and in which jobs. */
 interface Change {
   readonly what: string;
-  /** One of them must be named: what a broken job depends on is not looked at. */
+  /** A verifier must name one of these jobs. It does not look at the jobs on which a broken job depends. */
   readonly jobs: readonly string[];
 }
 
@@ -155,7 +155,9 @@ function dropped(copy: string, { below, ids }: Forging): Change {
   return { what: 'a dropped job', jobs: [job_id] };
 }
 
-/** What a verifier does not trust, and so does not compare but with its list: the key beside the job, and the key's name. */
+/**
+ * Files that a verifier does not trust, and so compares only with the list of files: the key beside the job, and the key's name.
+ */
 const UNTRUSTED: ReadonlySet<string> = new Set([EXPORT_FILES.publicKey, EXPORT_FILES.envelope]);
 
 function changed(copy: string, { below, ids }: Forging): Change {

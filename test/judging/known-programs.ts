@@ -1,6 +1,6 @@
 /**
  * Programs whose verdicts are known, test by test: right and wrong ones, slow and greedy ones, and some that try to be judged
- * better than they are. Each does what it is for in a tenth of the tests, or in all of them, and else what is right.
+ * better than they are. Each shows its kind in a tenth of the tests, or in all of them, and is right in the others.
  */
 import type { TestVerdict2 } from '@vouchbox/protocol/grading-steps';
 

@@ -46,7 +46,7 @@ export async function runGraph(
   name: string,
 ): Promise<readonly string[]> {
   const ids: Promise<string>[] = [];
-  // A job depends on later ones alone, so those that are begun never wait for one that is not.
+  // A job depends only on later jobs, so a begun job never waits for one that was not begun.
   for (let at = graph.length - 1; at >= 0; at--) {
     const earlier = ids[at + atOnce];
     ids[at] = Promise.resolve(earlier).then(() => runJob(client, graph, { at, name, ids }));

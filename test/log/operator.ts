@@ -1,6 +1,6 @@
 /**
- * A scripted operator who has every key of a service: the one that signs results, and that of the log. What it makes is made
- * by the code that the service uses, and is handed to the tools of those whom it cheats as files.
+ * A scripted operator who has every key of a service: the one that signs results, and that of the log. It makes everything with
+ * the code that the service uses, and hands it, as files, to the tools of the people whom it cheats.
  */
 import { sign } from 'node:crypto';
 import {
