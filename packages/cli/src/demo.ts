@@ -1,8 +1,8 @@
 /**
  * `vouchbox demo`, and `npm run quickstart` in a checkout: the service for the first time. It starts one on a store in a
- * temporary directory and submits a real program with an input and an output file in the strongest class of this host. It shows the output
- * as it comes, then the result with the observed posture, and checks the signed export as somebody else would. With `--once`, or
- * if CI is set, it ends there; otherwise it keeps serving until Ctrl-C.
+ * temporary directory and submits a real program with an input and an output file, in the strongest class of this host. It
+ * shows the output as it comes, then the result with the observed posture, and checks the signed export as somebody else would.
+ * With `--once`, or if CI is set, it ends there; otherwise it keeps serving until Ctrl-C.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

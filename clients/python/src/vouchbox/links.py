@@ -21,7 +21,7 @@ _LINK_URL: Final = re.compile(r"/links/([A-Za-z0-9_-]+)#[A-Za-z0-9_-]+")
 def create_link(
     session: Session, job_id: str, *, shows: Sequence[LinkPart] = (), expires_in: int | None = None
 ) -> Flow[CreatedLink]:
-    """Makes a link to a job. Its `address` is told once. Only the principal that submitted the job may.
+    """Makes a link to a job. Its `address` is told once. Only the principal that submitted the job may make one.
 
     `shows` names what it shows beside the output and the receipt: `code`, `input`, `files`. It ends after `expires_in`
     seconds, a day if nothing is said. The request is sent once: a link whose answer is lost would stay, and nobody would have it.

@@ -31,7 +31,7 @@ export function configDirectory(environment: NodeJS.ProcessEnv = process.env): s
   return join(isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homeOf(environment), '.config'), 'vouchbox');
 }
 
-/** Has the processes that this one becomes find this user's home. As root of a namespace they would find that of the host's root. */
+/** Keeps this user's home for the process that this one becomes: as root of a user namespace it would look up root's. */
 export function keepHome(): void {
   process.env['HOME'] = homeOf(process.env);
 }
