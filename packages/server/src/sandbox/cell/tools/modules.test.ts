@@ -113,6 +113,19 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 print(tools.echo(n=1))`,
     "{'n': 1}\n",
   ],
+  'python, whose handler calls a tool while the module reads its own imports': [
+    'python',
+    `
+import os, signal, sys
+signal.signal(signal.SIGUSR1, lambda *_: print(tools.echo(n=2)))
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "json.decoder":
+            os.kill(os.getpid(), signal.SIGUSR1)
+sys.meta_path.insert(0, Finder())
+print("json" in sys.modules, tools.echo(n=1))`,
+    "{'n': 2}\nFalse {'n': 1}\n",
+  ],
   'python, whose handler raises at any moment while another thread waits': [
     'python',
     `

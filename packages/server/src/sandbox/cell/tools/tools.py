@@ -64,14 +64,12 @@ class Channel:
     def read(self):
         """Reads some answers. What is raised here loses none: they are kept in one step, whoever reads next begins with
         those that were kept, and one that is told twice changes nothing. Returns whether more may come."""
-        from json import loads
-
         if not any(b"\n" in part for part in self.parts):
             self.parts.extend(map(os.read, (ANSWERS,), (65536,)))
         more = self.parts[-1] != b""
         *lines, rest = b"".join(self.parts).split(b"\n")
         for line in lines:
-            answer = loads(line, parse_int=integer_of)
+            answer = json().loads(line, parse_int=integer_of)
             self.settle(answer["call"], answer)
         self.parts = [rest]
         if not more:
@@ -92,10 +90,23 @@ def integer_of(text):
     return number if abs(number) <= 2**53 else int(float(text))
 
 
-def text_of(value):
-    from json import dumps
+imported = None
 
-    return dumps(value, ensure_ascii=False, allow_nan=False)
+
+def json():
+    """The module. A handler of a signal that calls a tool in the midst of its import would find a part of it."""
+    global imported
+    if imported is None:
+        before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
+        try:
+            import json as imported
+        finally:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+    return imported
+
+
+def text_of(value):
+    return json().dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def checked_text_of(arguments):
