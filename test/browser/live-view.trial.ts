@@ -37,7 +37,9 @@ async function watchStates(page: Page): Promise<() => Promise<string[]>> {
 async function savedOutput(page: Page): Promise<string[]> {
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'save', exact: true }).click();
-  return readFileSync(await (await download).path(), 'utf8').split('\n');
+  const text = readFileSync(await (await download).path(), 'utf8');
+  expect(text.endsWith('\n')).toBe(true);
+  return text.slice(0, -1).split('\n');
 }
 
 /** Opens the page of a job that counts, over a line of its own, and waits until it is live. */

@@ -42,6 +42,7 @@ async function typed(page: Page, program: Program) {
   if (runtime) await page.getByLabel('Runtime').selectOption(runtime);
   if (stdin !== undefined) await pasted(page, 'stdin', stdin);
   await openOptions(page);
+  if (program.reproducible) await page.getByLabel('Hash seeds').selectOption('fixed');
   if (args) await page.getByLabel('Arguments').fill(args.join('\n'));
   if (env)
     await page.getByLabel('Variables').fill(
@@ -88,14 +89,11 @@ async function saved(page: Page, name: string): Promise<Buffer> {
   return readFileSync(await download.path());
 }
 
-/** The text of a stream as the page saves it: its lines. */
+/** The text of a stream as the page saves it. */
 async function streamOf(page: Page, name: 'stdout' | 'stderr'): Promise<string> {
   await page.getByRole('button', { name, exact: true }).click();
   return (await saved(page, 'save')).toString();
 }
-
-/** Lines as they were written: each with its newline. */
-const ended = (lines: string) => (lines === '' ? '' : `${lines}\n`);
 
 /** The value beside a name in the summary. */
 async function factOf(page: Page, name: string): Promise<string | null> {
@@ -126,8 +124,8 @@ async function jobPage(page: Page): Promise<Seen> {
     status,
     exit_code: code === null ? null : Number(code),
     signal: await factOf(page, 'Signal'),
-    stdoutLines: await streamOf(page, 'stdout'),
-    stderr: ended(await streamOf(page, 'stderr')),
+    stdout: await streamOf(page, 'stdout'),
+    stderr: await streamOf(page, 'stderr'),
     truncated: named.includes('truncated'),
     violations: [...new Set(named.filter((type) => type !== 'truncated'))].toSorted(),
     files,
@@ -143,7 +141,7 @@ async function peerOf(page: Page): Promise<Pick<Seen, 'peer'>> {
   await openFold(page, 'Details');
   await page.getByRole('link', { name: /^the program, / }).waitFor();
   await historyRead(page);
-  const peer = ended(await streamOf(page, 'stdout'));
+  const peer = await streamOf(page, 'stdout');
   await page.goBack();
   await page.getByRole('link', { name: /^the interactor, / }).waitFor();
   return { peer };
@@ -171,7 +169,7 @@ function callerIn(browser: Browser): Caller {
       const { program } = crossing.scenario;
       const { uploads, fromJobs, uploadedStdin, packed, build, interactor, before, labels } = program;
       // The playground takes files of up to 2 MiB, none by name, and one program that it compiles and runs, in no session and
-      // without labels. A client sends other submissions, and their job is read here.
+      // without labels that are signed. A client sends other submissions, and their job is read here.
       if (
         [uploads, fromJobs, uploadedStdin, packed, build, interactor, before, labels].some(
           (member) => member !== undefined,
@@ -252,7 +250,6 @@ export const dashboard: Place = {
   except: {
     repeated: 'Each click on Run is a job of its own: the page makes a new key for each.',
     promised: 'The playground has no field for it: who wants a promise keeps it where the job is asked for.',
-    reproducible: 'The playground has no field for it; the page of a job tells of it.',
   },
   open,
 };
