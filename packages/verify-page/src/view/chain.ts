@@ -15,7 +15,7 @@ export function chainView({ count, problem, rings, rows, firstRow }: ChainFindin
 }
 
 function wholeText(count: number): string {
-  return `${count} ${count === 1 ? 'event' : 'events'}. Each holds the digest of the one before it, and the signed receipt names the last one.`;
+  return `${count} ${count === 1 ? 'event' : 'events'}. Each holds the digest of the one before it, and the receipt names the last one.`;
 }
 
 const STATE_WORDS = { follows: 'follows', broken: 'is broken', unknown: 'cannot be judged after the break' };
