@@ -5,8 +5,7 @@ import { typedJson } from './typed-json.ts';
 
 type NamedStdin = Exclude<JobSubmission['stdin'], string | null | undefined>;
 
-/** Texts of several lines hold words: one a line, as it is, or in double quotes as JSON, so that it can be any text. */
-
+/** A submission as it is typed. Each line holds a word as it is, or in double quotes as JSON, so that it can be any text. */
 export interface Draft {
   readonly language: string;
   readonly code: string;
