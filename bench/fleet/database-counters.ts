@@ -79,7 +79,7 @@ export function processorMsOf(pid: number): number {
     try {
       return cpuSeconds(child);
     } catch {
-      // It has ended since, and its time is the server's.
+      // The child has ended since it was listed: its time is now counted below, in `ended`.
       return 0;
     }
   });

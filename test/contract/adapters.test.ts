@@ -33,7 +33,7 @@ describe('instead of Piston', () => {
     expect(answer.json.run.stdout).toBe(`${answer.json.version}\n`);
   });
 
-  test('the prefix of the public service gives the same answers', async () => {
+  test('/api/v2/piston, the prefix of the public Piston, gives the same answers as /api/v2', async () => {
     const body = { language: 'py', version: '3', files: [{ content: 'print(1)' }] };
     expect((await call(`${url()}/api/v2/piston/execute`, body)).json.run.stdout).toBe('1\n');
   });

@@ -166,7 +166,7 @@ test('the next tree is followed once its opening is accepted', async () => {
   expect(await looked(await showing(log))).toMatchObject({ code: 6, stdout: expect.stringMatching(/^ROLLED BACK/) });
 });
 
-test('one tree is accepted, and later ones are not', async () => {
+test('with --accept-reopened, a monitor that keeps running accepts one new tree of a log, and no later one', async () => {
   await looked(await showing(log));
   const next = log.reopened();
   const says: Record<string, string> = {};

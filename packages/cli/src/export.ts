@@ -131,7 +131,7 @@ function tell(job_id: string, { target, tenant, missing, graph }: Written, optio
   const command = `${graph === null ? 'directory' : 'graph'} ${shellWord(target)}`;
   const log = options.logProof === undefined ? '' : ` --log-key LOG.key --log-proof ${shellWord(options.logProof)}`;
   const canary = options.canary === undefined ? '' : ` --canary ${shellWord(options.canary)}`;
-  note('anyone can check it without the service, with a key that came another way:');
+  note('anyone can check this export without the service, with a public key that came another way:');
   note(`npx --no service-verify ${command} --public-key PINNED.pem --tenant ${shellWord(tenant)}${log}${canary}`);
   return EXIT.ok;
 }

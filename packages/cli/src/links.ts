@@ -19,8 +19,8 @@ export async function makeLink(job_id: string, options: LinkOptions): Promise<nu
   const link = await service.client.createLink(job_id, wanted);
   const { link_id, expires_at, shows } = link;
   printResult(options, `${printable(link.address)}\n`, link);
-  const parts = ['the output and the receipt', ...shows].join(', ');
-  note(`anyone who has it sees ${parts} until ${expires_at}; \`vouchbox links revoke ${job_id} ${link_id}\` ends it`);
+  const seen = ['the output and the receipt', ...shows].join(', ');
+  note(`anyone with the link sees ${seen} until ${expires_at}; \`vouchbox links revoke ${job_id} ${link_id}\` ends it`);
   if (isOfThisHost(link.address))
     note('nobody on another host can open this address: call the service by its public one, with --url');
   return EXIT.ok;

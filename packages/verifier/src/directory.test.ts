@@ -167,7 +167,7 @@ describe('a directory that is not an export', () => {
 });
 
 describe('a directory that cannot be read', () => {
-  test('is reported as missing or as a file', async () => {
+  test('is reported as missing, or as a file if the path is one', async () => {
     expect(await verify('/nowhere')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ENOENT') });
     expect(await verify(key)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('it is a file; unpack') });
   });

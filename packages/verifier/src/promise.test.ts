@@ -200,21 +200,21 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
 describe('service-verify promise refuses', () => {
   const stranger = new TestLog();
   test.each([
-    ['a promise of another key', promiseOf({}, signingKey()), [], { exitCode: 2, failed: ['signature'] }],
+    ['a promise signed with another key', promiseOf({}, signingKey()), [], { exitCode: 2, failed: ['signature'] }],
     ['a promise of another tenant', promiseOf({ tenant: 'other' }), [], { exitCode: 4, failed: ['tenant'] }],
     ['a promise of another job', promise, ['--job', other.job_id], { exitCode: 4, failed: ['job'] }],
     ['a promise without a time', promiseOf({ answerBy: 'soon' }), [], { exitCode: 4, failed: ['statement'] }],
-    ['a promise of no program', promiseOf({ submission: {} }), [], { exitCode: 4, failed: ['statement'] }],
+    ['a promise that names no program', promiseOf({ submission: {} }), [], { exitCode: 4, failed: ['statement'] }],
     ['a result in place of a promise', job.attestation.envelope, [], { exitCode: 4, failed: ['statement'] }],
     ['a file that is not an envelope', new TextEncoder().encode('{}'), [], { exitCode: 2, failed: ['signature'] }],
     [
-      'a promise of another log',
+      'a promise that names another log',
       promiseOf({ logOrigin: 'else.example/log/1' }),
       pinned,
       { exitCode: 6, failed: ['same_log'] },
     ],
     [
-      'a promise of a log of the same name with another key',
+      'a promise that names a log with the same name but another key',
       promiseOf({ logKey: stranger.key.text }),
       pinned,
       { exitCode: 6, failed: ['same_log'] },

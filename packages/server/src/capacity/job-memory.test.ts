@@ -12,7 +12,7 @@ test.each([
   expect(memory.fits(mem_mb, of(220))).toBe(fits);
 });
 
-test('a job alone fits with a limit of all the memory', () => {
+test('a job whose limit is all the memory fits if no other job runs', () => {
   expect(memory.fits(512, [])).toBe(true);
   expect(memory.fits(1, of(512))).toBe(false);
 });

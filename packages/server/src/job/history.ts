@@ -128,7 +128,7 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
       yield events.map(eventText);
     }
     if (complete) return;
-    // A page that is not full is the last for now: what comes after it nudges, also if another node stores it.
+    // A page that is not full is the last for now: each later event nudges, even if another node stores the event.
     if (events.length < followLimit) await arrival(store, nudge, store.isUnderWay(key) ? null : topic);
   }
 }

@@ -149,7 +149,7 @@ test('a job ends at most once, with one chain and one receipt, in any order of e
   );
 });
 
-test('the queue and the counts then match the stored jobs', async () => {
+test('after random steps of many jobs, the counts of queued and running jobs match the stored jobs', async () => {
   const counted = await counts(connection.db);
   const count = async (status: JobStatus) =>
     (await connection.rows(`select count(*) as jobs from jobs where status = '${status}'`))[0]?.['jobs'];

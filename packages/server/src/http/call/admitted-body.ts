@@ -20,7 +20,7 @@ const lookMilliseconds = 1000;
 /**
  * Takes a permit, and tells a waiting client to continue.
  *
- * @throws ServiceError `payload_too_large` if the head shows it, or for lack of a permit: both before a byte is read
+ * @throws ServiceError before a byte is read: `payload_too_large` if the head shows it, or that no permit is free
  */
 export function admitBody(call: Call<BodyOperationId<false> | BodyOperationId<true>>): AdmittedBody {
   const { request, reply, operation, caller, context } = call;

@@ -1,4 +1,4 @@
-/** Which requests may become a WebSocket, and why one of those is refused. RFC 6455 § 4.2.1. */
+/** Which requests ask for a WebSocket, and why such a request is refused. RFC 6455 § 4.2.1. */
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../ground/service-error.ts';
 import { readTarget } from './target.ts';

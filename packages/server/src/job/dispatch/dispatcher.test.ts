@@ -108,7 +108,7 @@ describe('a job that runs', () => {
 });
 
 describe('a job that cannot run', () => {
-  test('ends as bootstrap_failed and claims nothing if its cell could not be built while others can', {
+  test('ends as bootstrap_failed, and its record states no protection, if only its own cell cannot be built', {
     tags: ['Detail-12'],
   }, async () => {
     await using rig = await JobRig.open();

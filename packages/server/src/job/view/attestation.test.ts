@@ -118,7 +118,7 @@ describe('in a fleet', () => {
     keys: { publicKey, learn: async () => {} },
   });
 
-  test('an attestation of a key that no node knows is not returned, and is kept', {
+  test('an attestation signed with a key that no node knows is kept, but not returned', {
     tags: ['Evidence-9'],
   }, async () => {
     const key = await attestedJob();

@@ -1,7 +1,7 @@
 /**
- * A cell's description, whichever way makes it: the commands that wait in it and everything that confines them. It is a pure
- * function of its options. It states only what was requested; the protections that are really on are observed in the running
- * cell.
+ * The description of a cell, the same for every way to make the cell: the commands that wait inside and everything that
+ * confines them. The description is a pure function of its options. It states only what was requested; the protections
+ * that are really on are observed in the running cell.
  */
 import { type Language, LIMIT_DEFAULTS, librariesBytesMax } from '@vouchbox/protocol';
 import { runscSeccompProfile, type SeccompProfile, seccompProfile } from '../kernel/seccomp/seccomp.ts';

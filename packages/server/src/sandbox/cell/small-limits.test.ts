@@ -70,7 +70,7 @@ describe.each([
       return held.effective_limits.max_pids as number;
     }
 
-    it('node has more threads than a limit of one process allows, and gets these as its limit', async () => {
+    it('Node gets as many processes as it has threads, if the limit that was requested allows fewer', async () => {
       const least = await leastPids('node');
       expect(least).toBeGreaterThan(1);
       for (const max_pids of [1, least - 1, least, least + 1]) {

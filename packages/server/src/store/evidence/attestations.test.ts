@@ -43,7 +43,7 @@ test('terminal jobs wait for their attestation in the order of their ends', asyn
   expect(await dueIds(100, 2)).toEqual([early.job_id, middle.job_id]);
 });
 
-test('a job that was never tried is due, even if the clock was set back since its end', async () => {
+test('a job that nobody has tried to attest is due, even if the clock was set back after the job ended', async () => {
   const key = await endedJob(90);
   expect(await dueIds(0)).toEqual([key.job_id]);
 });
@@ -113,7 +113,7 @@ test('a second attestation of a job changes nothing, and a job that has not ende
   expect(await postponeAttestation(db, { ...queued, due_at: at(1), error: 'e', at: at(1) })).toBe(false);
 });
 
-test('an attestation of another receipt, or with wrong sizes, is a bug', async () => {
+test('storing an attestation of another receipt, or with a wrong size, throws', async () => {
   const key = await endedJob();
   const input = await attestationInput(key);
   await expect(storeAttestation(db, { ...input, receipt_sha256: 'b'.repeat(64) })).rejects.toThrow(/receipt/);

@@ -173,7 +173,7 @@ export async function takenJobs(db: StoreDatabase): Promise<readonly TakenJob[]>
   return rows.map(({ created_at, started_at, ...job }) => ({ ...job, started_at: started_at ?? created_at }));
 }
 
-/** Gives jobs back to the queue that this node took and did not start. */
+/** Gives jobs that this node took, but did not start, back to the queue. */
 export async function releaseJobs(db: StoreDatabase, keys: readonly JobKey[]): Promise<void> {
   const node = requireNode(db);
   deleteClaimOf.sendEach(

@@ -31,7 +31,7 @@ export interface Remaining<Taken extends Step> {
   readonly unknown: readonly string[];
 }
 
-/** @throws StoreError `unrecognised` for a store of a tree that was never released */
+/** @throws StoreError `unrecognised` if the history names a step that was never released */
 export function remainingOf<Taken extends Step>(
   history: readonly string[],
   steps: readonly Taken[],

@@ -191,7 +191,7 @@ function residentOf(pid: number): number {
   return resident * PAGE_BYTES;
 }
 
-/** The memory of a process alone, and its parts of shared memory, without files on disks. */
+/** The memory that only this process has, and its parts of memory that it shares; both without files on disks. */
 interface Shares {
   readonly own: number;
   readonly shared: number;

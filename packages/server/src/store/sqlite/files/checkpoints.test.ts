@@ -51,7 +51,7 @@ test('the log stays bounded while a reader accompanies every write', async () =>
   expect(largest).toBeLessThan(64 * MIB);
 });
 
-test('a reader that stays does not delay writers for long, and the log starts again when it is gone', async () => {
+test('a reader that reads for long delays writers only briefly, and the log starts again when the reader ends', async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   openForWriting(testStore.path)[Symbol.dispose]();
