@@ -25,7 +25,7 @@ test('the command starts the Node beside its packages, without an inspector and 
   expect(words.trimEnd().split('\n')).toEqual([...options, join(command, 'vouchbox.mjs'), 'serve', '--port', '0']);
 });
 
-test('the command says which package its Node lacks, as on a small Debian', () => {
+test('the command says which package of the host its Node lacks, as on a small Debian', () => {
   const missing = 'error while loading shared libraries: libatomic.so.1: cannot open shared object file';
   const { status, stderr } = spawnSync(commandBeside(`echo "$0: ${missing}" >&2; exit 127`), ['run', 'a.py']);
   expect([status, stderr.toString()]).toEqual([

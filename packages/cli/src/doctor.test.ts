@@ -52,7 +52,7 @@ test('the doctor’s JSON is one document with every finding', () => {
   );
 });
 
-test('the set-up of an ordinary user names what only root can give, and how', () => {
+test('the set-up, run by an ordinary user, names what only root can give, and how root gives it', () => {
   const { status, stdout, stderr } = asUser({ namespaces: false }, 'setup');
   expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
   const lacks = stderr.match(/^vouchbox: this user lacks, for the cells of programs, .*$/gm) ?? [];
@@ -71,7 +71,7 @@ test('an ordinary user who has only user namespaces is told which protections ar
   expect(stdout).toContain('programs are isolated by namespace, the strongest provider that works here');
 });
 
-test('a printed configuration of MCP names what its reader lacks for cells', () => {
+test('with a printed MCP configuration, the command says what the user lacks to start cells', () => {
   const { status, stderr } = asUser({ namespaces: false }, 'mcp', 'config', 'claude');
   expect(status).toBe(0);
   expect(stderr).toMatch(

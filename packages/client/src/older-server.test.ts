@@ -44,7 +44,7 @@ function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> 
   return createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {}, ...options });
 }
 
-describe('with the key allowed in the address of a stream', () => {
+describe('a client that may send its key in the address of a stream', () => {
   const legacy = 'key-in-stream-url';
 
   test('builds a result from the detail and the events, and polls for it', {
@@ -64,7 +64,7 @@ describe('with the key allowed in the address of a stream', () => {
     });
   });
 
-  test('returns a result without a wait as it is', async () => {
+  test('returns the result of a running job at once if the caller does not wait', async () => {
     await using service = await olderServer({ endsAfter: 9 });
     const { status, stdout } = await clientOf(service, { legacy }).result('job_1');
     expect([status, stdout, service.opened]).toEqual(['running', '', []]);
@@ -86,7 +86,7 @@ describe('with the key allowed in the address of a stream', () => {
   });
 });
 
-describe('without the key in an address', () => {
+describe('a client that may not send its key in an address', () => {
   test.each([
     ['result', (client) => client.waitForResult('job_1')],
     ['replay', (client) => client.replay('job_1')],

@@ -162,7 +162,7 @@ describe('a run ends, and its job is cancelled, because the promise has', () => 
   });
 });
 
-test('the number of a job is an error unless it is above the number of every earlier job', async () => {
+test('a promise fails its check unless its job number is above the numbers of all earlier jobs', async () => {
   await using service = await serviceWith(promising(envelopeOf(PREDICATE)));
   const client = clientOf(service);
   expect((await client.submit('x', { ...RUN, promise: true })).promise?.tenant_job_number).toBe(7);

@@ -166,7 +166,9 @@ describe('a read', () => {
   });
 });
 
-test('unchanged capabilities are not sent again, and changed ones are', { tags: ['Bodies-8b'] }, async () => {
+test('the capabilities are sent again only if they changed, because the client names the ETag that it has', {
+  tags: ['Bodies-8b'],
+}, async () => {
   const said = (version: string, etag: string) => json(whole('GET /v1/capabilities', { version }), 200, { etag });
   const unchanged = (response: ServerResponse) => void response.writeHead(304).end();
   await using service = await scriptedService([said('1', '"a"'), unchanged, said('2', '"b"'), unchanged]);
@@ -281,7 +283,7 @@ describe('paging', () => {
 describe('readiness', () => {
   const checks = { store: true, provider: true, free_space: true, accepting: false };
 
-  test('a service that is not ready answers too', async () => {
+  test('is answered even by a service that is not ready', async () => {
     await using service = await scriptedService([json({ status: 'unready', checks }, 503)]);
     expect(await clientOf(service).readiness()).toEqual({ status: 'unready', checks });
     expect(service.seen).toHaveLength(1);
@@ -311,7 +313,7 @@ describe('metrics', () => {
     ]);
   });
 
-  test('the metrics of the service are requested with the metrics token alone', async () => {
+  test('the metrics of the service are requested with only the metrics token', async () => {
     await using service = await scriptedService([text]);
     await clientOf(service).serviceMetrics('token-of-the-operator');
     expect(service.seen[0]).toMatchObject({

@@ -65,7 +65,7 @@ describe('the files of a workspace', () => {
 });
 
 describe('a step', () => {
-  test('gets the files that the step before left', async () => {
+  test('gets the files that the previous step left', async () => {
     const { workspace, given } = workspaceOf(
       ended({ 'input/a': '1' }, { 'output/a': '1', 'output/b': '2' }),
       ended({ 'input/a': '1', 'input/b': '2' }, {}),

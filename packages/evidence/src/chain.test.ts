@@ -46,7 +46,7 @@ describe('the digest of an event', () => {
     expect(eventHash({ ...second, ...change })).not.toBe(secondHash);
   });
 
-  test('differs for data that imitates the members around it (CHAIN-03)', { tags: ['CHAIN-03'] }, () => {
+  test('differs for data that imitates the other members of its event (CHAIN-03)', { tags: ['CHAIN-03'] }, () => {
     const inside = { ...second, data: { text: 'a","job_id":"job_02' } };
     expect(eventHash(inside)).not.toBe(eventHash({ ...second, data: { text: 'a' }, job_id: 'job_02' }));
     expect(eventHash({ ...second, job_id: 'job_1', seq: 23 })).not.toBe(
@@ -61,7 +61,7 @@ test.each([
   { job_id: '\ud800' },
   { prev_hash: '\ud800' },
   { seq: Number.NaN },
-])('an event with %j has no text', (member) => {
+])('an event with %j cannot be written as canonical text', (member) => {
   expect(() => eventText({ ...first, ...member })).toThrow(Error);
 });
 

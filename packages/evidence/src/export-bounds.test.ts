@@ -41,7 +41,7 @@ describe('an export has room for', { tags: ['Limits-4a'] }, () => {
     expect(problems(['input/a', namedFilesTotalBytesMax], ['output/a', fileBytesMax])).toEqual([null, null]);
   });
 
-  test('the known names alone, and as many files as a job may have', () => {
+  test('only known names, and at most as many files as a job may have', () => {
     expect(problems(['README.md', 1])).toEqual(['is not a file of an export']);
     const files = Array.from({ length: 109 }, (_, at): [string, number] => [`input/${at}`, 0]);
     expect(problems(...files).indexOf('exceeds the 108 files that an export may have')).toBe(108);

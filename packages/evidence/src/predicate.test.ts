@@ -24,7 +24,7 @@ function predicateWith(members: object): ExecutionPredicate {
 describe('a predicate whose receipt has no summary of its chain', () => {
   const old = predicateWith({});
 
-  test('states null for the count, the head and the posture', () => {
+  test('states null for the count and the head of the chain, and for the posture', () => {
     const unknown = { eventCount: null, eventChainHead: null, isolationClass: null, networking: null };
     expect(old).toMatchObject(unknown);
     expect(readPredicate({ ...old })).toEqual({ kind: 'predicate', predicate: old });
@@ -41,7 +41,7 @@ describe('a predicate whose receipt has no summary of its chain', () => {
   });
 });
 
-test('a predicate repeats the count and the head of its receipt', () => {
+test('a predicate repeats the count and the head of the event chain that its receipt states', () => {
   const head = 'cd'.repeat(32);
   const predicate = predicateWith({ event_chain: { head, count: 4 } });
   expect(predicate).toMatchObject({ eventChainHead: head, eventCount: 4 });

@@ -19,7 +19,7 @@ function keyOf(raw: Uint8Array): PinnedKey {
 }
 
 describe('a pinned key', () => {
-  test('is read from the PEM that OpenSSL writes, and verifies its signatures', async () => {
+  test('is read from the PEM that OpenSSL writes, and verifies OpenSSL’s signatures', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const result = parsePublicKey(publicKey.export({ type: 'spki', format: 'pem' }) as string);
     if (result.kind === 'refused') throw new Error(result.reason);

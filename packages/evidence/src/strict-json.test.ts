@@ -40,7 +40,7 @@ describe('strict JSON (RFC 8259, RFC 7493)', () => {
     expect(parseStrictJson(encode(text))).toEqual({ kind: 'refused', reason: expect.stringMatching(reason) as string });
   });
 
-  test.each([jsonDepthMax - 1, jsonDepthMax])('reads %i levels', (depth) => {
+  test.each([jsonDepthMax - 1, jsonDepthMax])('reads text that nests %i levels deep', (depth) => {
     expect(parseStrictJson(encode('['.repeat(depth) + ']'.repeat(depth)))).toMatchObject({ kind: 'value' });
   });
 
@@ -51,7 +51,7 @@ describe('strict JSON (RFC 8259, RFC 7493)', () => {
     expect((result.value as Record<string, unknown>)['tenant']).toBeUndefined();
   });
 
-  test('reads a string of many backslashes in one pass', () => {
+  test('reads a string of many backslashes without reading it twice', () => {
     const text = JSON.stringify({ a: '\\'.repeat(100_000), b: '"'.repeat(100_000) });
     expect(parseStrictJson(encode(text))).toMatchObject({ kind: 'value' });
   });

@@ -26,13 +26,13 @@ function changed(seq: number, change: Partial<JobEvent>): JobEvent[] {
 }
 
 describe('verifying a chain (Spec § Events 7)', () => {
-  test('accepts an intact one', () => {
+  test('accepts an intact chain', () => {
     expect(verifyChain(events, expected)).toEqual({ kind: 'intact', head, count: 5, unverifiable: 0 });
     expect(verifyChain(events)).toMatchObject({ kind: 'intact' });
     expect(verifyChain([])).toEqual({ kind: 'intact', head: GENESIS_HASH, count: 0, unverifiable: 0 });
   });
 
-  test('digests the given texts of the data, and notices a text that was changed with the data', () => {
+  test('digests the text that is given for data, and notices if text and data were changed together', () => {
     const dataTexts = events.map(({ data }) => canonicalJson(data));
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
     const other = changed(3, { data: { text: 'TWO' } });
@@ -40,19 +40,19 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(other, { dataTexts: otherTexts })).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });
 
-  test('does not serialize data whose text is given', () => {
+  test('does not serialize data if the text of the data is given', () => {
     const dataTexts = events.map(({ data }) => canonicalJson(data));
     const unreadable = events.map((event) => ({ ...event, data: undefined }));
     expect(verifyChain(unreadable, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
     expect(verifyChain(unreadable, expected)).toEqual({ kind: 'broken', seq: 1, problem: 'digest' });
   });
 
-  test('digests the data itself if its given text is not canonical', () => {
+  test('digests the data itself if the text given for the data is not canonical', () => {
     const dataTexts = events.map(({ data }) => JSON.stringify(data, null, 1));
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
   });
 
-  test('ignores a text of the data inside the event', () => {
+  test('ignores a member of the event that claims to be the text of the data', () => {
     const told = { ...third, data: { text: 'TWO' }, data_json: canonicalJson(third.data) };
     expect(verifyChain(changed(3, told))).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });

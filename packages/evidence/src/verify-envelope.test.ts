@@ -38,7 +38,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
   });
 
   test.each(cases.map((row) => [row.id, row] as const))(
-    'vector %s: the checks before the failing one are reported',
+    'vector %s: the checks before the one that fails are reported',
     async (_id, row) => {
       const result = await verifyEnvelope(inputOf(row));
       const steps = Object.keys(VERIFICATION_STEPS);
@@ -47,7 +47,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     },
   );
 
-  test('passes every check of a good one, in order', async () => {
+  test('passes every check in order if the attestation is good', async () => {
     const result = await verifyEnvelope(inputOf(good));
     expect(result.passed.map(({ step }) => step)).toEqual(Object.keys(VERIFICATION_STEPS));
   });
@@ -86,7 +86,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     expect(await verifyEnvelope({ ...inputOf(good), publicKeys: [otherKey] })).toMatchObject({ step: 'signature' });
   });
 
-  test('rejects its promise with an error that no check caused', async () => {
+  test('rejects with an error that comes from outside of the checks', async () => {
     const publicKeys = null as unknown as readonly string[];
     await expect(verifyEnvelope({ ...inputOf(good), publicKeys })).rejects.toThrow(TypeError);
   });

@@ -13,13 +13,13 @@ const [whole = '', either = ''] = native.split('and with `-f` or `-fno-`: ');
 
 describe('an option of a compiler', () => {
   test.each([...told(whole), ...told(either, '-f'), ...told(either, '-fno-')])(
-    'is allowed for C and C++ if the text names it: %s',
+    'is allowed for C and C++ if the contract lists the option: %s',
     (option) => {
       expect([isBuildOption('c', option), isBuildOption('cpp', option)]).toEqual([true, true]);
     },
   );
 
-  test.each(told(java))('is allowed for Java if the text names it: %s', (option) => {
+  test.each(told(java))('is allowed for Java if the contract lists the option: %s', (option) => {
     expect(isBuildOption('java', option)).toBe(true);
   });
 

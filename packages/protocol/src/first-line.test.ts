@@ -7,7 +7,7 @@ test.each([
   ['\r\n"""\r\n   Résumé\r\nx', 'Résumé'],
   ['/*\n * a plot\n */', '* a plot'],
   [`x = "${'a'.repeat(200)}"`, `x = "${'a'.repeat(115)}…`],
-])('of %j a list shows %j', (code, line) => {
+])('for a program that begins with %j, a list of jobs shows %j', (code, line) => {
   expect(firstLineOf(code)).toBe(line);
 });
 
@@ -16,7 +16,7 @@ test('characters that would move a cursor, change the text direction or corrupt 
 });
 
 test.each(['{\n}\n', ' \n\t\n', `${'-'.repeat(500_000)}\nlate`])(
-  'a program that says nothing at its beginning has no line',
+  'a list of jobs shows no line of a program that says nothing at its beginning',
   (code) => {
     expect(firstLineOf(code)).toBeNull();
   },

@@ -105,7 +105,7 @@ test.each([
   ['words', 'a '.repeat(100_000), 'a\n'.repeat(100_000), 42],
   ['words', 'a '.repeat(100_000), 'a\n'.repeat(99_999), 43],
   ['exact', Buffer.from([255, 0, 10]), Buffer.from([255, 0, 10]), 42],
-] as const)('the comparer reports %s by its exit code', (compare, output, expected, code) => {
+] as const)('the program that compares texts reports %s by its exit code', (compare, output, expected, code) => {
   const cwd = workspace();
   writeFileSync(join(cwd, CHECKED_FILES.output), output);
   writeFileSync(join(cwd, CHECKED_FILES.expected), expected);

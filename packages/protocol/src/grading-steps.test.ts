@@ -73,7 +73,7 @@ const two: GradingPlan = {
   ],
 };
 
-test('small tests run at once, and the judge compares', () => {
+test('small tests run at the same time, and the judge itself compares their outputs', () => {
   const { rounds, given, submission } = drive(two, { ends: { 'test 1': { stdout: '2\n' } } });
   expect(rounds).toEqual([['test 1', 'test 2'], ['judge']]);
   expect(submission('judge')).toMatchObject({ language: 'python', code: JUDGE_2 });
@@ -82,7 +82,7 @@ test('small tests run at once, and the judge compares', () => {
   expect(JSON.stringify(submission('test 1'))).not.toContain('secret');
 });
 
-test('a compiled program is built once, and its tests start the product', () => {
+test('a compiled program is built once, and each test starts the built product', () => {
   const { rounds, submission, given } = drive(two, { program: { ...CPP, options: ['-O3'] } });
   expect(rounds).toEqual([['build'], ['test 1', 'test 2'], ['judge']]);
   expect(submission('build')).toMatchObject({ code: 'program', build: { options: ['-O3'] } });
@@ -119,7 +119,7 @@ describe('the wall limit', () => {
     const { submission } = drive({ ...two, limits: { cpu_seconds: 4 } });
     expect(submission('test 1')?.limits).toEqual({ cpu_seconds: 4, wall_seconds: 14 });
   });
-  test('must be met twice before it counts, if the program got too little processor time', () => {
+  test('must be reached in two runs before it counts, if the program got too little processor time', () => {
     const { rounds, given } = drive(two, { ends: { 'test 1': met } });
     expect(rounds).toEqual([['test 1', 'test 2'], ['test 1 again'], ['judge']]);
     expect(given.tests[0]).toMatchObject({
@@ -160,7 +160,7 @@ describe('a large text', () => {
     const { given } = drive(two, { abilities: NONE, ends: { 'test 1': { truncated: true } } });
     expect(given.tests[0]).toMatchObject({ is_cut: true, check: null });
   });
-  test('is in the verdict by the digest that its checker got, if it is neither valid UTF-8 nor kept', () => {
+  test('is in the verdict by the digest that the checker got, if the text is neither valid UTF-8 nor kept', () => {
     const inputs = [{ path: CHECKED_FILES.output, sha256: 'f'.repeat(64) }];
     const ends = { 'test 1': { stdout: '\ufffd' }, 'check 1': { inputs } };
     const { given } = drive({ ...two, checker: PYTHON }, { abilities: NONE, ends });

@@ -60,7 +60,7 @@ describe('the first misfit of a value', () => {
     }
   });
 
-  test('is at a place that another validator names too', () => {
+  test('is at a place that another validator also names', () => {
     for (let round = 0; round < 5000; round++) {
       const value = nearly();
       const misfit = misfitOf(JobSubmission, value);

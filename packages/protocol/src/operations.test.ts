@@ -30,7 +30,7 @@ describe('the table of operations (Spec § Endpoints)', () => {
     for (const code of operation.errors) expect(ERRORS).toHaveProperty(code);
   });
 
-  test('asks no permit of a cancellation, which can relieve a full service', { tags: ['Cancel-3'] }, () => {
+  test('requires no permit for a cancellation, which can relieve a full service', { tags: ['Cancel-3'] }, () => {
     expect(operationOf('cancelJob').capacity).toEqual(['connection']);
   });
 });

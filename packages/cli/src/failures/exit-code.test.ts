@@ -17,7 +17,7 @@ test.each([
   expect(exitCodeOf({ ...ended, signal })).toBe(code);
 });
 
-test('a failure without a code or a known signal is still a failure', () => {
+test('a program that failed without a code or a known signal gives 1', () => {
   expect(exitCodeOf(ended)).toBe(1);
   expect(exitCodeOf({ ...ended, signal: 'SIGTOMORROW' })).toBe(1);
 });

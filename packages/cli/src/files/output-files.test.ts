@@ -23,7 +23,7 @@ test('an output is written where the option says, and a missing output is named'
   expect(existsSync(join(directory, 'uninvited'))).toBe(false);
 });
 
-test('files of a pattern go below its directory, except named files and paths that lead out of it', async () => {
+test('outputs that match a pattern go below the directory of the pattern, except those named elsewhere and paths that lead out', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const artifact = { size_bytes: 2, sha256: '', content_base64: '/wA=' };

@@ -32,7 +32,7 @@ test('an unknown recipe is wrong usage, and the message names the known ones', (
   expect(svcPacks(['build', 'nothing'])).toMatchObject({ status: 2, stderr: expect.stringContaining('python-data') });
 });
 
-test('a recipe of the operator’s own is read from its path, and its error is reported', () => {
+test('a recipe that the operator wrote is read from its path, and an error in the recipe is reported', () => {
   const file = join(packs, '.recipe.json');
   writeFileSync(file, '{"name":"x"}');
   expect(svcPacks(['build', file])).toMatchObject({

@@ -34,7 +34,7 @@ function vm(words: readonly string[], limactl?: string) {
   return { status, stdout, stderr, read };
 }
 
-test('the machine can read one directory of the Mac but not change it, and forwards one port to the Mac', () => {
+test('the virtual machine can read one directory of the Mac, but not change it, and forwards one port to the Mac', () => {
   const { status, stdout } = vm([]);
   expect(status).toBe(0);
   const { images, mounts, portForwards } = parse(stdout) as Template;

@@ -27,7 +27,7 @@ describe('a scoring package', () => {
     ]);
   });
 
-  test('in the draft format divides points that its groups leave open', async () => {
+  test('in the draft format divides the remaining points among groups that state none', async () => {
     const { groups, tests } = await read({
       ...scoring,
       'problem.yaml': 'problem_format_version: 2023-07-draft\ntype: [scoring]\n',
@@ -113,7 +113,7 @@ describe('a package whose validator gives points', () => {
     'data/secret/b/1.ans': '',
   };
 
-  test('has groups that count up to their range, and leaves out samples that count nothing', async () => {
+  test('has groups whose points end at the bound of their range, and leaves out samples that give no points', async () => {
     const { groups, tests, notes, checker } = await read(scored);
     expect(groups).toEqual([
       { name: 'secret/a', score: 'minimum', points: 60, stop: false, after: [] },
@@ -168,7 +168,7 @@ describe('a package of format 2025-09 that counts points', () => {
     'data/secret/c/1.ans': '',
   };
 
-  test('has groups that pass or fail, that add up, or that count by the smallest test', async () => {
+  test('has groups that pass or fail, that add up their tests, or that count their smallest test', async () => {
     const { groups, tests } = await read(later);
     expect(groups).toEqual([
       { name: 'sample', score: 'minimum', points: 0, stop: false, after: [] },
@@ -200,7 +200,7 @@ describe('a package of format 2025-09 that counts points', () => {
     ]);
   });
 
-  test('keeps points of samples in reserve if its validator may give some, unless a group waits for the samples', async () => {
+  test('lets a validator give points to samples, unless a group waits for the samples', async () => {
     const validator = { 'output_validator/v.py': '' };
     const sampleOf = async (files: Record<string, string>) =>
       (await read({ ...later, ...validator, ...files })).tests[0];

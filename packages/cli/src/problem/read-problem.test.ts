@@ -28,7 +28,7 @@ describe('a package', () => {
     expect((await read({ ...plain, ...files })).limits).toEqual({ cpu_seconds: 1.5, wall_seconds: 10 });
   });
 
-  test('has a wall limit far above its time limit, and its memory', async () => {
+  test('has its memory limit, and a wall limit far above its time limit', async () => {
     const files = { 'problem.yaml': 'limits: {memory: 512}\n', '.timelimit': '20' };
     expect((await read({ ...plain, ...files })).limits).toEqual({ cpu_seconds: 20, wall_seconds: 62, mem_mb: 512 });
   });
@@ -109,7 +109,7 @@ describe('a package', () => {
     ]);
   });
 
-  test('shares a test between groups by a link inside it', async () => {
+  test('shares a test between groups by a symbolic link inside the package', async () => {
     const directory = write(plain);
     symlinkSync('a', join(directory, 'data/secret/b'));
     const { tests } = await readProblem(directory, 'lines');

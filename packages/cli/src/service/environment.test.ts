@@ -16,7 +16,7 @@ test('a service started here ignores the address and the key that are meant for 
   expect(serverEnvironment(environment)).toEqual({ SERVICE_PORT: '0', PATH: '/bin' });
 });
 
-test('an empty value counts as not given', () => {
+test('an empty environment variable counts as one that is not set', () => {
   expect(clientEnvironment({ SERVICE_URL: '', SERVICE_KEY: '', SERVICE_PROFILE: '' })).toEqual({
     url: null,
     key: null,

@@ -19,7 +19,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const at = (name: string) => join(directory, name);
 
 describe('a submission', () => {
-  test('a submission of one file has its code and the language of its name, and nothing else', async () => {
+  test('a submission from one file has the file’s code, the language that the file name shows, and nothing else', async () => {
     expect(await readSubmission(at('main.py'), nothing)).toEqual({ language: 'python', code: 'print("é")' });
   });
 
@@ -41,7 +41,7 @@ describe('a submission', () => {
     expect((await readSubmission(at(name), nothing)).language).toBe(language);
   });
 
-  test('takes a given language instead of the language of the name', async () => {
+  test('takes a given language instead of the one that the file name shows', async () => {
     expect((await readSubmission(at('main.py'), { ...nothing, language: 'bash' })).language).toBe('bash');
     await expect(readSubmission(at('script'), nothing)).rejects.toThrow('give --language');
   });

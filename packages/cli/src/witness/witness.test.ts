@@ -93,7 +93,7 @@ const add = async (body: string | Uint8Array<ArrayBuffer>) => {
   return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() };
 };
 
-test('a head that grew is signed at the time of the witness, also after the witness restarts', async () => {
+test('the head of a log that grew is signed with the witness’s own time, also after the witness restarts', async () => {
   const first = await add(requestOf(0, 3));
   expect(first).toMatchObject({ status: 200 });
   const note = parseNote(headOf(3) + first.text);
@@ -154,14 +154,14 @@ test('a witness treats the next tree of a log as another log, under the same key
   expect(await add(requestOf(0, 2, { origin: 'log.example/log/2' }))).toMatchObject({ status: 200 });
 });
 
-test('a log that opens trees without end does not fill the disk of its witness', async () => {
+test('a log that opens ever more trees does not fill the disk of its witness', async () => {
   const ofTree = (tree: number) => add(requestOf(0, 1, { origin: `log.example/log/${tree}` }));
   for (let tree = 1; tree <= 100; tree++) expect((await ofTree(tree)).status).toBe(200);
   expect(await ofTree(999_999_999)).toMatchObject({ status: 403, text: 'the log opened 100 trees already\n' });
   expect(await add(requestOf(1, 3, { origin: 'log.example/log/7' }))).toMatchObject({ status: 200 });
 });
 
-test('the state belongs to one process, and a changed state is refused', async () => {
+test('the state of a witness belongs to one process, and is refused if somebody changed it', async () => {
   expect(() => WitnessState.open(join(scratch, 'state'), 'witness.example')).toThrow('another witness uses');
   await add(requestOf(0, 8));
   await close();

@@ -90,7 +90,7 @@ describe('a proof fails', () => {
     expect(await verifyLogProof(spoilt, leafHash(body(at)), keys)).toMatchObject({ kind: 'failed', check });
   });
 
-  test('at log_head if another tree of the same host signed it', async () => {
+  test('at log_head if it is of another tree of the same host', async () => {
     const second = new TestLog({ host: 'log.example', tree: 2 });
     expect(await verifyLogProof(read(second.proof(0)), leafHash(utf8('the opening statement')), keys)).toMatchObject({
       check: 'log_head',
@@ -141,6 +141,6 @@ test.each([
   ['log.example/log/01', null],
   ['log example/log/1', null],
   ['log.example', null],
-])('the origin %s names %o', (origin, name) => {
+])('an origin such as %s is read as %o', (origin, name) => {
   expect(logNameOf(origin)).toEqual(name);
 });

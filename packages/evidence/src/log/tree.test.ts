@@ -71,7 +71,7 @@ describe(`in every tree up to ${LARGEST} leaves`, () => {
     expect(wrong).toEqual([]);
   });
 
-  test('the proof of each earlier tree holds', () => {
+  test('the proof that the tree continues each earlier tree holds', () => {
     const wrong: string[] = [];
     for (let size = 1; size <= LARGEST; size++) {
       for (let old = 0; old <= size; old++) {

@@ -48,13 +48,13 @@ function storedRows() {
 const REVOKED = { ...ROW, revoked_at: '2026-06-02T00:00:00.000Z' };
 const revocation = { credential_id: 'one', at: REVOKED.revoked_at };
 
-test('a known row is read once, and an unknown one every time', async () => {
+test('a credential is read from the store once, and an id without a credential is looked up every time', async () => {
   const { rows, asked } = storedRows();
   for (const id of ['one', 'one', 'two', 'two']) await rows.credential(id);
   expect(asked).toEqual(['one', 'two', 'two']);
 });
 
-test('a credential reads as revoked as soon as it is revoked, and its listeners are called', async () => {
+test('a credential reads as revoked as soon as it is revoked, and whoever listens for its end is called', async () => {
   const { rows } = storedRows();
   const heard: (CredentialRow | null)[] = [];
   rows.whenEnded(() => void Promise.resolve(rows.credential('one')).then((row) => heard.push(row)));

@@ -77,7 +77,7 @@ describe('a token that is signed with a key of the set', () => {
     return { jwk, sign };
   }
 
-  test.each(['ES256', 'RS256', 'EdDSA'])('%s: the token is accepted, and its claims are the caller', async (alg) => {
+  test.each(['ES256', 'RS256', 'EdDSA'])('%s: the token is accepted, and its claims name the caller', async (alg) => {
     const { jwk, sign } = await signer('k', alg);
     const { keys } = await keySetOf(`${alg}.json`, { keys: [jwk] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });

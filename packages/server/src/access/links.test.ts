@@ -112,7 +112,9 @@ test('a link ends when it is revoked, which only its tenant can do', { tags: ['L
   expect([await open(), await links.revoke(alice, job_id, id)]).toEqual([null, false]);
 });
 
-test('a link ends with its key, when that is revoked, rotated or expired', { tags: ['Links-7'] }, async () => {
+test('a link ends with the key that made the link, when that key is revoked, rotated or expired', {
+  tags: ['Links-7'],
+}, async () => {
   const { links, alice, rows, row, at, pass } = await process();
   const job_id = await jobOf('alice');
   const { open } = await made(links, alice, job_id);
@@ -139,7 +141,7 @@ test('a link ends with a key that was revoked at a node of an earlier version, w
   expect([await open(), expiring.link.expires_at]).toEqual([null, at(1000)]);
 });
 
-test('a link of an operator’s key survives a restart, and ends when the operator removes the key', {
+test('a link that a key of the operator made survives a restart, and ends when the operator removes that key', {
   tags: ['Links-7'],
 }, async () => {
   const { links, callerOf } = await process();

@@ -25,7 +25,7 @@ test.each([
   expect(memory.excess(mem_mb)?.message).toBe(message);
 });
 
-test('a job that needs more memory than all jobs may have neither waits nor delays others', () => {
+test('a job that needs more memory than all jobs together may have does not wait, and delays no other job', () => {
   expect(memory.fits(513, of(512))).toBe(true);
   expect(memory.fits(512, of(513))).toBe(true);
 });

@@ -91,7 +91,7 @@ describe('while all permits are held', () => {
     for (const tenant of ['few', 'many', 'third']) expect(() => held.take(tenant)).toThrow('The service has 9');
   });
 
-  test('a tenant with one permit keeps it', () => {
+  test('a tenant that has only one permit keeps this permit', () => {
     const held = crowd({ total: 2, perTenant: 8 });
     hold(held, 'a', 1);
     hold(held, 'b', 1);
@@ -109,7 +109,7 @@ describe('while all permits are held', () => {
   });
 });
 
-test('more than half of all permits is a crowd', () => {
+test('permits count as crowded once more than half of them are taken', () => {
   const permits = createPermits(bounds({ total: 4, perTenant: 4 }));
   const crowded = [1, 2, 3].map(() => {
     permits.take('body', 'a', stay);

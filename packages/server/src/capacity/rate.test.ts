@@ -14,7 +14,7 @@ test('a full bucket holds its burst, and the next request is refused', () => {
   expect([1, 2, 3, 4].map(() => rate.spend('a').allowed)).toEqual([true, true, true, false]);
 });
 
-test('one token is back after its time and not before', () => {
+test('after an empty bucket, the next request is allowed as soon as one token is back, and not before', () => {
   const { rate, pass } = budget();
   for (let index = 0; index < 3; index += 1) rate.spend('a');
   pass(49);

@@ -86,7 +86,7 @@ test('a provider that is not ready tries a cell at most once a second, and is re
   expect(provider.cells).toHaveLength(1);
 });
 
-test('a language whose cells alone fail is reported until one of its cells starts', async () => {
+test('if only the cells of one language fail, the language is reported until one of its cells starts', async () => {
   const { provider, health, pass } = rig();
   provider.failing.add('node');
   await expect(health.prepare({ language: 'node', runtime: null })).rejects.toBeInstanceOf(BootstrapError);

@@ -157,7 +157,7 @@ describe('bounds, checked before anything is built', { tags: ['Submission-11'] }
     await expect(parse(nested(jsonDepthMax + 1))).rejects.toEqual(refused('nests deeper'));
   });
 
-  test('tokens may reach the bound, and not one more', async () => {
+  test('a text may have as many tokens as the bound, and not one more', async () => {
     await expect(parse(tokens(jsonTokensMax - 1))).resolves.toBeDefined();
     await expect(parse(tokens(jsonTokensMax))).resolves.toBeDefined();
     await expect(parse(tokens(jsonTokensMax + 1))).rejects.toEqual(refused('tokens'));

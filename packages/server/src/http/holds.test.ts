@@ -89,7 +89,7 @@ describe.each<[PermitKind, string]>([
     await expect.poll(() => server.permits.held(kind)).toBe(1);
   });
 
-  test('health, status and a small read of another tenant are answered meanwhile', async () => {
+  test('health, status and small reads are answered to another tenant while one tenant holds all permits', async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 1 } } });
     using _held = await hold(server.port);
     await expect.poll(() => server.permits.held(kind)).toBe(1);
@@ -197,7 +197,7 @@ describe('a result after a wait', () => {
   });
 });
 
-test('a large answer arrives whole and exact, and then holds nothing', async () => {
+test('a large answer arrives whole and exact, and then holds no permit', async () => {
   const stdout = Array.from({ length: 200_000 }, (_, index) => `line ${index} é\n`).join('');
   await using server = await openServer({ jobs: { result: async () => resultOf({ ...RESULT, stdout }) } });
   const response = await fetch(`${server.url}/v1/jobs/${JOB}/result`, { headers: bearer() });
@@ -207,7 +207,7 @@ test('a large answer arrives whole and exact, and then holds nothing', async () 
   await expect.poll(() => server.permits.held('response')).toBe(0);
 });
 
-test('HEAD of a large answer declares its length, sends none of it and holds nothing', async () => {
+test('HEAD of a large answer declares the length of the answer, but sends none of it and holds no permit', async () => {
   await using server = await openServer({ jobs: HOLDING });
   using raw = await RawSocket.open(server.port);
   raw.send(RESULT_NOW.replace('GET', 'HEAD'), 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -379,7 +379,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
 
   const watched = { log: pino({ level: 'silent' }), checkMilliseconds: 60_000, isIdle: () => true };
 
-  test('everything that the credential holds ends once, and holdings of another credential continue', async () => {
+  test('every holding of that credential ends once, and holdings of another credential continue', async () => {
     const asked: string[] = [];
     const stands = async ({ credential_id }: Caller) => {
       asked.push(credential_id);

@@ -114,7 +114,7 @@ test('a follower of a job that another node runs reads once for each change', as
   expect(reads).toBe(3);
 });
 
-test('a request to cancel a running job reaches its followers at once, and ends no wait for it', async () => {
+test('a request to cancel a running job reaches its followers at once, but ends no wait for the job’s end', async () => {
   await using rig = await JobRig.open();
   const key = await rig.submit();
   const cell = await rig.provider.running(0);

@@ -12,7 +12,7 @@ test('a nudge wakes every waiter of its topic, and no other', async () => {
   expect(await Promise.race([other.arrived, Promise.resolve(late)])).toBe(late);
 });
 
-test('a waiter gets no nudge from before its registration, and keeps a later one until it asks', async () => {
+test('a waiter gets no nudge that was sent before its registration; a later nudge is kept until the waiter asks', async () => {
   const nudges = createNudges();
   nudges.send('queue');
   using nudge = nudges.next('queue');

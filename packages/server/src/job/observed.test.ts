@@ -36,7 +36,7 @@ function rig(answers: Partial<Record<keyof History, unknown>>, summary: () => Pr
 const asEnded = async () => ended;
 const COMMITTED = ['committed', true];
 
-test('an admitted job is reported with its commit; a replay or a refusal is reported as a commit alone', async () => {
+test('an admitted job is reported with its commit; a replay or a refusal is reported only as a commit', async () => {
   const job = { ...ended, status: 'queued' };
   const created = rig({ admit: { kind: 'created', job } }, asEnded);
   expect(await created.history.admit({} as never)).toEqual({ kind: 'created', job });
@@ -48,7 +48,7 @@ test('an admitted job is reported with its commit; a replay or a refusal is repo
   }
 });
 
-test('starts and appended events are reported as commits, and the history’s own answers are returned', async () => {
+test('starts and appended events are reported as commits, and what the history answers is returned', async () => {
   const { history, told } = rig({ start: false, append: true }, asEnded);
   expect([await history.start({} as never), await history.append(key, [])]).toEqual([false, true]);
   expect(told).toEqual([COMMITTED, COMMITTED]);

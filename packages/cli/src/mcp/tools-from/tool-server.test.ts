@@ -37,7 +37,7 @@ test('arguments without names are refused before the server is asked', async () 
     await expect(serverOf('false').call('search', given, never)).rejects.toThrow('must have names');
 });
 
-test('if a server exits, open calls get an error, and the next call starts it again', async () => {
+test('if a tool server exits, open calls get an error, and the next call starts the server again', async () => {
   const server = serverOf(program);
   const ended = await Promise.allSettled([server.call('hang', {}, never), server.call('die', {}, never)]);
   const reason = new Error('the server of this tool gave no answer: Connection closed');
@@ -45,14 +45,14 @@ test('if a server exits, open calls get an error, and the next call starts it ag
   expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
 });
 
-test('a call ends when nobody waits for it any more', async () => {
+test('a call of a tool ends when nobody waits for its answer any more', async () => {
   const over = new AbortController();
   const open = serverOf(program).call('hang', {}, over.signal);
   over.abort(new Error('the run is over'));
   await expect(open).rejects.toThrow('the run is over');
 });
 
-test('a server gets the variables of the user who started it, and no key of a service', async () => {
+test('a tool server gets the environment of the user who started it, without any key of a service', async () => {
   process.env['SERVICE_KEY'] = 'secret-key';
   process.env['PAGES_TOKEN'] = 'of the tool';
   try {
@@ -95,7 +95,7 @@ test.each([
   await expect(serverOf(source, 1000).tools(never)).rejects.toThrow(why);
 });
 
-test('a server over HTTP answers too, is bounded in time and size, and may restart', async () => {
+test('a tool server that is reached over HTTP also answers, is bounded in time and size, and may restart', async () => {
   const serve = toNodeHandler(createMcpHandler(() => toolServer()));
   const http = createServer((request, response) => void serve(request as Parameters<typeof serve>[0], response));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));

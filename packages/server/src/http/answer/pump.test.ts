@@ -3,7 +3,9 @@ import { responsePumpBytes } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { pumpOf } from './pump.ts';
 
-test('a body of any pieces arrives unchanged, in pieces of at most 64 KiB', { tags: ['Transfer-1'] }, async () => {
+test('a body in pieces of any size arrives unchanged, in pieces of at most 64 KiB', {
+  tags: ['Transfer-1'],
+}, async () => {
   const pieces = ['é'.repeat(100_000), Buffer.alloc(3, 'x'), '', Buffer.alloc(responsePumpBytes + 1, 'y')];
   const body = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
   const sizes: number[] = [];

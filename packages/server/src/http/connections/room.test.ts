@@ -58,13 +58,13 @@ describe('strangers from one peer', () => {
 describe('strangers, counted over all peers', () => {
   const strangers = (count: number) => many(count, (at) => connection({ peer: `peer ${at}`, restsFor: at }));
 
-  test('strangers leave the reserve to callers', () => {
+  test('do not take the places that are reserved for callers', () => {
     const open = strangers(placesOfStrangers(bounds));
     expect(leaver(open)).toBeNull();
     expect(leaver([...open, connection()])).toBe(open.at(-1));
   });
 
-  test('the peer with the most strangers loses one first', () => {
+  test('are closed first for the peer that has the most of them', () => {
     const crowd = many(30, () => connection());
     const others = strangers(placesOfStrangers(bounds) - crowd.length + 1);
     expect(crowd).toContain(leaver([...others, ...crowd]));

@@ -42,7 +42,7 @@ async function exchange(bytes: string): Promise<RawAnswer[]> {
 }
 
 describe('a head', () => {
-  test('may have its bound of lines, and is answered 431 with one more', async () => {
+  test('of a request may have lines up to the bound, and is answered 431 with one line more', async () => {
     using raw = await RawSocket.open(server.port);
     raw.send(get('/healthz', HOST + 'a: b\r\n'.repeat(headerLinesMax - 1)));
     expect((await raw.answer()).status).toBe(200);

@@ -18,7 +18,7 @@ test.each([1, 3])(
   },
 );
 
-test('a turn of the event loop that accepted a connection lets one waiter through', async () => {
+test('a turn of the event loop that accepted a connection lets only one waiter through', async () => {
   const turns = new Turns(3);
   const given: number[] = [];
   for (let number = 0; number < 3; number++) turns.ask(() => void given.push(number));

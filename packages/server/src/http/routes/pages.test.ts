@@ -62,7 +62,7 @@ describe('the HTML of a page', () => {
     });
   });
 
-  test('brings its own policy if it has one, and may not be framed either', async () => {
+  test('has the policy that the page itself states, if any, and may then not be framed either', async () => {
     const response = await get('/verify');
     expect(response.headers.get('content-security-policy')).toBe(`${OWN_POLICY}; frame-ancestors 'none'`);
     expect(await response.text()).toBe(VERIFY);
@@ -82,7 +82,9 @@ describe('the HTML of a page', () => {
 });
 
 describe('a file that a page loads', () => {
-  test('may be kept forever, since its name changes with its content', { tags: ['Pages-3'] }, async () => {
+  test('may be kept in caches forever, since the file name changes with the content', {
+    tags: ['Pages-3'],
+  }, async () => {
     const response = await get('/dashboard/assets/main-1a2b.js');
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'text/javascript; charset=utf-8',
@@ -108,7 +110,7 @@ describe('a file that a page loads', () => {
   });
 });
 
-test('each form of a file has its own tag, and a client with one form is sent the other', {
+test('each compressed form of a file has its own ETag, so a client with one form is still sent another', {
   tags: ['Pages-2'],
 }, async () => {
   const ask = async (coding: string, tag = '"none"') => {

@@ -109,7 +109,7 @@ describe('a stream', () => {
     expect(done).toEqual([`close ${STREAM_CLOSE_CODES.restarting}`, 'closed']);
   });
 
-  test('closes at once if another tenant needed its place before it was open', () => {
+  test('closes at once if another tenant needed its place before the stream was open', () => {
     const gaveWay = new AbortController();
     gaveWay.abort();
     expect(opened({ gaveWay }).done).toEqual([`close ${STREAM_CLOSE_CODES.gaveWay}`, 'closed']);

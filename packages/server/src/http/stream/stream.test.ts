@@ -161,7 +161,7 @@ describe('a stream', () => {
     expect(JSON.stringify(broken.log)).toContain('secret cause');
   });
 
-  test('sends every event of the job even as one of two hundred streams at once', async () => {
+  test('sends every event of the job even if two hundred streams are open at once', async () => {
     const own = livingJob(10);
     await using served = await openServer({ jobs: { tail: own.tail }, bounds: { connections: 500 } });
     // Only a few streams open at a time: a ticket must be used before it expires, also on a busy machine.
@@ -446,7 +446,7 @@ describe('a client that breaks the protocol is closed with the code for its faul
     ['closes without a code', frame(0x88, ''), '\x88\x00'],
     ['closes with 1000', closing(1000), '\x88\x02\x03\xe8'],
     ['closes with a code of its own', closing(4999), '\x88\x02\x13\x87'],
-  ])('a client that %s gets the same code back', async (_name, bytes, answer) => {
+  ])('a client that %s gets the same close frame back', async (_name, bytes, answer) => {
     using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));

@@ -64,7 +64,7 @@ describe('an admitted job', () => {
     expect(await count(rig)).toBe(0);
   });
 
-  test('is not made once the service is stopping', async () => {
+  test('is not made any more once the service is stopping', async () => {
     await using rig = await JobRig.open();
     rig.shutdown.abort();
     await expect(rig.submit()).rejects.toMatchObject({ code: 'shutting_down', retryable: true, retryAfterSeconds: 5 });
@@ -171,7 +171,7 @@ describe('an idempotency key', () => {
     expect(await count(rig)).toBe(1);
   });
 
-  test('belongs to one tenant', async () => {
+  test('belongs to one tenant: another tenant may use the same key', async () => {
     await using rig = await JobRig.open();
     const mine = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' });
     const theirs = await rig.jobs.submit(umbrella, { body: full, idempotencyKey: 'key' });
@@ -179,7 +179,7 @@ describe('an idempotency key', () => {
     expect(theirs.answer.job_id).not.toBe(mine.answer.job_id);
   });
 
-  test('replays after ceilings, runtimes and the queue have changed', async () => {
+  test('still returns the first job after ceilings, runtimes and the queue have changed', async () => {
     const ceilings = { ...LIMIT_CEILINGS };
     await using rig = await JobRig.open({ ceilings, concurrency: 1, queue: { total: 1, perTenant: 1 } });
     await rig.submit();

@@ -34,7 +34,7 @@ function refusal(ask: () => unknown): unknown {
   }
 }
 
-test('a job that any node can run is accepted, with the memory bound of that node, and may have to wait', () => {
+test('a job that at least one node can run is accepted, with the memory bound of that node, and may have to wait', () => {
   expect(fitOf(demanding('none'), [SMALL, STRONG])).toEqual({ isReady: true, memMbMax: 4096 });
   expect(fitOf(demanding('gvisor-application-kernel'), [SMALL, STRONG])).toEqual({ isReady: false, memMbMax: 4096 });
   expect(fitOf({ ...SPEC, language: 'bash' }, [STRONG, SMALL])).toEqual({ isReady: true, memMbMax: 256 });

@@ -50,7 +50,7 @@ const budgetOf = (blobs: Blobs, caller = acme) => {
 };
 
 describe('the budget of bytes', { tags: ['Blobs-11', 'CROWD-03'] }, () => {
-  test('stored bytes, known bytes and refused bytes spend the budget alike', async () => {
+  test('bytes spend the budget alike, whether they are stored, known already or refused', async () => {
     const { blobs, clock } = uploads({ burst: 1000 });
     const content = new Uint8Array(300).fill(1);
     expect((await blobs.receive(acme, uploadOf(content))).isKnown).toBe(false);
@@ -101,7 +101,7 @@ test('one piece at a time waits for the store, however many uploads there are, a
   expect(told).toHaveLength(9);
 });
 
-test('uploads leave the store as much time as they take', { tags: ['CROWD-03'] }, async () => {
+test('uploads leave the store to others for as much time as they take it', { tags: ['CROWD-03'] }, async () => {
   const [began, ended]: [number[], number[]] = [[], []];
   const over: Store = {
     ...store,

@@ -129,7 +129,7 @@ test('a canary that was not allowed to start is requested again, and counts as m
   await vi.waitFor(() => expect(sent.inputs).toHaveLength(1), { timeout: 5000 });
 });
 
-test('a hole is reported until a later canary finds none, and results name the canary that found it', async () => {
+test('a hole is reported until a later canary finds none, and results name the canary that found the hole', async () => {
   const sent = new Sent({ everyMilliseconds: 5 });
   await using _ = sent.canaries;
   sent.lines = HOLE;
@@ -141,7 +141,7 @@ test('a hole is reported until a later canary finds none, and results name the c
   await vi.waitFor(() => expect(sent.canaries.facts()).toMatchObject([{ problem: null }]));
 });
 
-test('a canary that the service ended replaces no earlier one', async () => {
+test('a canary that the service itself ended does not replace an earlier canary', async () => {
   const sent = new Sent({ everyMilliseconds: 5 });
   await using _ = sent.canaries;
   sent.reason = 'server_shutdown';

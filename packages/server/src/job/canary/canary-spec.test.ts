@@ -63,7 +63,7 @@ describe.each(CLASSES)('the program of a canary in a cell of the class of %s', (
     return canaryFindings({ tenant: CANARY_TENANT, also: { tried }, receipt } as unknown as ExecutionPredicate);
   }
 
-  test.each(LANGUAGES)('is refused everything, started by %s', async (language) => {
+  test.each(LANGUAGES)('is refused everything that it tries, if %s starts it', async (language) => {
     const { tries, problem } = await findingsIn(language);
     expect(problem).toBeNull();
     expect(tries.length).toBeGreaterThanOrEqual(13);

@@ -208,7 +208,7 @@ describe('while no cell can be made', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('a submission that repeats its key is still answered', async () => {
+  test('a submission that repeats an idempotency key is still answered', async () => {
     await using rig = await JobRig.open();
     rig.provider.script = broken;
     const { answer } = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'once' });
@@ -288,7 +288,7 @@ describe('slots', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('stay empty if cells need memory of their own beyond the bound, unless a job runs alone', async () => {
+  test('stay empty if the cells’ own memory would exceed the bound, unless only one job runs', async () => {
     await using rig = await JobRig.open({ concurrentMemMbMax: 512, cellMemMb: 36 });
     const half = { ...hello, limits: { mem_mb: 256 } };
     const keys = [
@@ -465,7 +465,7 @@ describe('a store that fails', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'started', 'finished']);
   });
 
-  test('a store that fails when a job starts or ends is asked again until it accepts', async () => {
+  test('a store that fails when a job starts or ends is asked again until it stores the change', async () => {
     let failures = 0;
     const busy = () => Promise.reject(new Error(`busy ${++failures}`));
     await using rig = await JobRig.open({

@@ -13,7 +13,7 @@ test('the queue is known to be empty after a read finds no job, until a job ente
   expect(queue.isSurelyEmpty).toBe(false);
 });
 
-test('an empty read of the queue proves nothing if a job or a doubt arrived meanwhile', async () => {
+test('a read that found no job proves nothing if a job, or a doubt, arrived while it read', async () => {
   const queue = new QueueKnowledge();
   const entered = queue.look();
   await queue.enter(async () => {});
@@ -25,7 +25,7 @@ test('an empty read of the queue proves nothing if a job or a doubt arrived mean
   expect(queue.isSurelyEmpty).toBe(false);
 });
 
-test('a tenant may use every slot only if a read found no other tenant', () => {
+test('a tenant may use every slot only if a read of the queue found no other tenant', () => {
   const queue = new QueueKnowledge();
   expect(queue.shareOf('acme', shares)).toBe(3);
   queue.look()({ isEmpty: false, tenants: ['acme'] });

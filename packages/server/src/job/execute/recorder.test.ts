@@ -130,7 +130,7 @@ describe('the recorder', () => {
     expect(recorder.unstored().map(({ kind }) => kind)).toEqual(['truncated']);
   });
 
-  test('adds a truncation that it could not store to the end of the job', async () => {
+  test('hands over a truncation that could not be stored, for the record of the job’s end', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }], cutAt(2));
     await appended(batches);

@@ -13,7 +13,7 @@ test('a write that fails at first is repeated until it succeeds', async () => {
   expect(failures).toEqual([new Error('1'), new Error('2')]);
 });
 
-test('throws the failure of the last attempt', async () => {
+test('a write that never succeeds throws the error of its last attempt', async () => {
   let attempts = 0;
   const attempt = () => Promise.reject(new Error(`${++attempts}`));
   await expect(persistently(attempt, { signal: never, attemptsMax: 2, failed: () => {} })).rejects.toThrow('2');

@@ -88,7 +88,7 @@ function failingOnce(real: Store, ...names: (keyof Store)[]): Partial<Store> {
   return Object.fromEntries(faults) as Partial<Store>;
 }
 
-test('a store that fails briefly at each step costs a grading nothing', { tags: ['Gradings-13'] }, async () => {
+test('a grading loses nothing if the store fails briefly at each step', { tags: ['Gradings-13'] }, async () => {
   await using rig = await JobRig.open({
     faults: (real) =>
       failingOnce(

@@ -53,7 +53,7 @@ test('checkers and repeated tests come after the tests that are already due', ()
   expect(names(run)).toEqual(['test 3', 'check 1', 'test 2 again']);
 });
 
-test('a job that the service failed to run is made again among the others', () => {
+test('a job that the service failed to run is made again, together with the jobs that are due next', () => {
   const run = begin({ tests: three });
   const first = next(run);
   expect(run.ended(first, { ...endOf({ terminal_reason: 'server_restarted' }), isFailure: true })).toBe(false);

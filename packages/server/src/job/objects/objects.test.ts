@@ -168,7 +168,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     expect((await store.objectCounts({ bytesMin: movedBytesMin })).to_remove).toBe(0);
   });
 
-  test('the loop moves a new content when it is told, and all contents once the object store answers again', async () => {
+  test('the loop moves a new content when it is nudged, and all contents once the object store answers again', async () => {
     const nudges = createNudges();
     const kept = noticeReturn(objects, () => nudges.send('objects'));
     let failures = 0;

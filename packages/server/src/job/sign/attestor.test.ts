@@ -98,7 +98,7 @@ test('a job that ends is signed when the nudge comes', { tags: ['What-4a'] }, as
   expect(attestor.problem).toBeNull();
 });
 
-test('a start retries what an earlier process gave up', async () => {
+test('attestations that an earlier process gave up are tried again at the start', async () => {
   const key = await endedJob(store);
   await store.postponeAttestation({ ...key, due_at: null, error: 'e', at: '2026-01-01T00:00:00.000Z' });
   await using attestor = new Watched();

@@ -54,7 +54,7 @@ async function envelopeOf(key: JobKey): Promise<Uint8Array | undefined> {
 }
 
 describe('a drained outbox', () => {
-  test('has an attestation of every job, however it ended, with a salt and its number', {
+  test('has made an attestation for every job, however it ended, with a salt and the job’s number', {
     tags: ['Artifact-12', 'Artifact-13'],
   }, async () => {
     const ran = await endedJob(store, { lines: ['hé', '', 'x'.repeat(16_384)] });
@@ -405,7 +405,7 @@ test('a store that cannot be read ends the draining, and nothing is lost', async
   expect(await store.counts()).toMatchObject({ outbox: 0 });
 });
 
-test('a rotated key signs from then on, and earlier signatures stay unchanged', async () => {
+test('after a rotation the new key signs, and earlier signatures stay unchanged', async () => {
   const first = await endedJob(store);
   const old = openSigningKeys(mkdtempSync(join(keysDirectory, 'old-')));
   await drain({ currentKey: () => old.current() });

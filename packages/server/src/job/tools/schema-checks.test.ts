@@ -52,7 +52,7 @@ const DOUBLING = {
   ),
 };
 
-test('a check that takes too long, or the whole stack, is given up, and the next one is made', async () => {
+test('a check that takes too long, or uses up the stack, is given up, and the next check is made', async () => {
   expect(await asked({ $ref: '#' }, '1')).toBe(UNCHECKED);
   expect(await asked(DOUBLING, '1')).toBe(UNCHECKED);
   expect(await asked({ type: 'string' }, '"x"')).toBeNull();

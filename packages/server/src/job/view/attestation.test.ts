@@ -70,7 +70,7 @@ test('the stored bytes are returned with their digest, the same each time and af
   expect([await read(key), await read(key, 'result_artifact')]).toEqual(first);
 });
 
-test('an attestation of an old key is returned unchanged after a rotation', async () => {
+test('an attestation signed with an old key is returned unchanged after a rotation', async () => {
   const key = await attestedJob();
   const before = await read(key);
   rotateSigningKey(keysDirectory);
@@ -104,7 +104,7 @@ describe('with signing off', { tags: ['Evidence-8'] }, () => {
     expect(await attestationBytes(key, 'envelope', { ...optionsOf(), isSigning: false })).toEqual(before);
   });
 
-  test('signatures that cannot be checked are not returned, and are kept', async () => {
+  test('signatures that cannot be checked are kept, but not returned', async () => {
     const key = await attestedJob();
     const off = { ...optionsOf(), isSigning: false, keys: { publicKey: () => null } };
     await expect(attestationBytes(key, 'envelope', off)).rejects.toMatchObject({ code: 'signing_key_unknown' });
@@ -243,7 +243,7 @@ describe('tampered bytes are never returned, but withdrawn and signed again (ATT
 describe('the detail of a job', () => {
   const detailOf = async (key: JobKey) => JSON.parse((await store.jobDetail(key)) ?? 'null') as JobDetail;
 
-  test('says where its attestation is and what it is, once it is signed', async () => {
+  test('says where the attestation is and what it contains, once the job is attested', async () => {
     const key = await endedJob(store);
     const detail = () => detailOf(key);
     const nothing = Object.fromEntries(Object.keys((await detail()).attestation).map((name) => [name, null]));

@@ -82,7 +82,7 @@ describe('a key that must not be used stops the start, in one line with the fix 
     expect(refusal.publicReason).not.toContain('/');
   });
 
-  test('a link instead of the key stops the start', () => {
+  test('a symbolic link instead of the key stops the start', () => {
     openSigningKeys(dataDir);
     const { privateKey } = keyPaths(dataDir);
     renameSync(privateKey, join(dataDir, 'elsewhere'));
@@ -90,7 +90,7 @@ describe('a key that must not be used stops the start, in one line with the fix 
     expect(refusalOf(() => openSigningKeys(dataDir)).problem).toBe('unusable');
   });
 
-  test('a kept public key differs from its name', () => {
+  test('a kept public key that does not match its file name stops the start', () => {
     const { current } = rotateSigningKey(dataDir);
     const { publicKeys } = keyPaths(dataDir);
     rotateSigningKey(dataDir);
@@ -173,19 +173,19 @@ test('a running service stops signing when its key is removed, and continues whe
   expect(refusalOf(() => keys.current()).problem).toBe('exposed');
 });
 
-test('the list of a data directory without its key names the files that the key left', () => {
+test('the list of keys names the files that remain of a key if the key itself is missing from its data directory', () => {
   const { key_id } = openSigningKeys(dataDir).current();
   rmSync(keyPaths(dataDir).privateKey);
   expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, false]]);
 });
 
-test('a list of the keys has the present one, even if its public half was lost', () => {
+test('the list of keys has the current key, even if the file with its public half was lost', () => {
   const { key_id } = openSigningKeys(dataDir).current();
   rmSync(join(keyPaths(dataDir).publicKeys, `${key_id.replace('sha256:', '')}.pem`));
   expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, true]]);
 });
 
-test('a data directory without keys lists none, and listing makes none', () => {
+test('the list of keys is empty for a data directory without keys, and listing makes none', () => {
   expect(knownKeys(dataDir)).toEqual([]);
   expect(readdirSync(dataDir)).toEqual([]);
 });
