@@ -17,7 +17,7 @@ function openScripted(state: { code: ObjectErrorCode | null }): ObjectStore {
   };
 }
 
-test('the first success after failures is announced once, whatever the request', async () => {
+test('the first success of an object store after failures is announced once, whatever the request', async () => {
   for (const code of ['unreachable', 'refused'] as const) {
     const state: { code: ObjectErrorCode | null } = { code: null };
     let returns = 0;
@@ -34,7 +34,7 @@ test('the first success after failures is announced once, whatever the request',
   }
 });
 
-test('an object that is missing or damaged says nothing about the store', async () => {
+test('an object that is missing or damaged does not show whether the object store answers', async () => {
   for (const code of ['missing', 'damaged'] as const) {
     const state: { code: ObjectErrorCode | null } = { code };
     let returns = 0;

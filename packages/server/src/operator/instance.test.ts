@@ -14,7 +14,7 @@ function directory(name: string): string {
 }
 
 describe('the instance of a data directory', () => {
-  test('is made once, for its owner alone, and stays the same if the directory is moved', () => {
+  test('is made once, readable only to its owner, and stays the same if the directory is moved', () => {
     const path = directory('first');
     expect(readInstance(path)).toBeNull();
     const instance = openInstance(path);

@@ -243,7 +243,7 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect(Object.values(held.limit_enforcement)).toEqual([true, true, true, true, true]);
   });
 
-  it('counts the CPU time of a whole tree', async () => {
+  it('counts the CPU time of a whole tree of processes', async () => {
     const code = 'for i in 1 2 3 4; do (while :; do :; done) & done; wait';
     const { ending, violations } = await run(choice, 'bash', code, { limits: { cpu_seconds: 0.5 } });
     expect(ending).toEqual({ kind: 'cpu_limit' });
@@ -315,7 +315,7 @@ except BlockingIOError:
     }
   });
 
-  it('stops a file at its limit', async () => {
+  it('stops a file from growing beyond its limit', async () => {
     const code = 'exec head -c 3000000 /dev/zero > big';
     const { ending, violations } = await run(choice, 'bash', code, { limits: { max_file_mb: 1 } });
     expect(ending).toEqual({ kind: 'signaled', signal: 'SIGXFSZ' });

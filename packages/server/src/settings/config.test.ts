@@ -54,7 +54,7 @@ describe('settings', () => {
     expect(loadConfig({ SERVICE_PORT: '1' }, { port: '2' }).port).toBe(2);
   });
 
-  test("a secret that the environment lacks is read from the supervisor's file of its name", () => {
+  test("a secret that the environment lacks is read from the supervisor's file with the same name", () => {
     const directory = mkdtempSync(join(tmpdir(), 'svc-credentials-'));
     writeFileSync(join(directory, 'SERVICE_LEGACY_KEYS'), 'me=from-a-file\n');
     writeFileSync(join(directory, 'SERVICE_METRICS_TOKEN'), 'token-of-a-file');

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true }));
 
 describe('the data directory', () => {
-  test('is made with its parents, for its owner alone, and used unchanged if it exists', async () => {
+  test('is made with its parents, accessible only to its owner, and used unchanged if it exists', async () => {
     const path = join(root, 'a', 'b');
     await openDataDirectory(path);
     await openDataDirectory(path);

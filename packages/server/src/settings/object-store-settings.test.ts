@@ -32,7 +32,7 @@ function refusal(changes: Record<string, string>): string {
 }
 
 describe('the settings of an object store', () => {
-  test('turn it on together, with a default region and minimum size', () => {
+  test('turn the object store on together, with a default region and minimum size', () => {
     expect(loadConfig({}).objectStore).toBeNull();
     expect(opened()).toEqual({
       url: 'https://s3.example.com/bucket',

@@ -116,7 +116,7 @@ test('every acknowledged fact survives kill -9, and nothing is half done', {
   expect(outbox).toBe((await store.outbox({ now: '2999', limit: 100_000 })).length);
 });
 
-test('a store that lost its log is refused, and accepted when its owner says so (STORE-05)', {
+test('a store that lost its write-ahead log is refused, until its owner accepts the loss (STORE-05)', {
   tags: ['STORE-05'],
 }, async () => {
   await using testStore = new TestStore();
@@ -150,7 +150,7 @@ function withTurnedBit(log: Buffer, at: number): Buffer {
 }
 
 test(
-  'a log that lost acknowledged data is refused, and holds whole transactions when its owner accepts it (STORE-03)',
+  'a store whose write-ahead log lost acknowledged data is refused, and has whole transactions if its owner accepts it (STORE-03)',
   patient,
   async () => {
     await using testStore = new TestStore();

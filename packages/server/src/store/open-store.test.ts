@@ -25,7 +25,7 @@ async function expectRefusal(call: Promise<Store>, code: StoreErrorCode): Promis
   expect(error.message).toMatch(/^[^\n]{10,200}$/);
 }
 
-test('a missing store is created, readable by its owner alone', async () => {
+test('a missing store is created, readable only by its owner', async () => {
   await using testStore = await TestStore.open();
   expect(statSync(testStore.path).mode & 0o777).toBe(0o600);
 });

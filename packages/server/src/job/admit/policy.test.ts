@@ -66,7 +66,7 @@ describe('policy', () => {
     );
   });
 
-  test('a pack decides for its own languages', { tags: ['Submission-12'] }, () => {
+  test('a pack may be requested for its own languages, and for no other', { tags: ['Submission-12'] }, () => {
     expect(() => checkPolicy(spec({ runtime: 'data' }), provider)).not.toThrow();
     for (const members of [{ runtime: 'data', language: 'bash' }, { runtime: 'none-such' }] as const) {
       expect(() => checkPolicy(spec(members), provider)).toThrow(

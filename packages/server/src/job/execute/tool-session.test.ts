@@ -74,7 +74,7 @@ const answer = (key: JobKey, seq: number, outcome: ToolOutcome) =>
   rig.history.answerToolCall({ ...key, seq, outcome, principal: 'alice', at: new Date().toISOString() });
 
 describe('a program that calls tools', () => {
-  test('gets each answer once, by its own number, and the history has all of it', async () => {
+  test('gets each answer once, under the number that it gave the call, and the history has all calls and answers', async () => {
     const { key, program } = await started();
     for (const call of [5, 6, 5]) program.call(call);
     const calls = await openCalls(key, 3);

@@ -257,7 +257,7 @@ test('the keeper says why it logs nothing, until it logs again', { tags: ['Bodie
   expect([changes, (await headNow()).checkpoint.size]).toEqual([2, 2]);
 });
 
-test('a statement that comes after the rest gets a head at once, and statements that come meanwhile share one', async () => {
+test('a statement that comes after the keeper’s pause gets a head at once, and statements that come in a pause share one', async () => {
   const nudges = createNudges();
   const rests: (() => void)[] = [];
   const rest = (signal: AbortSignal) =>

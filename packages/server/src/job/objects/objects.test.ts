@@ -203,7 +203,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     await expect.poll(rest).toBe(0);
   });
 
-  test('a missing or damaged object is counted, and refused while no object store is set', async () => {
+  test('a missing or damaged object is counted, and no object is read while no object store is set', async () => {
     const content = newContent();
     const key = await endedWith(content);
     await move();

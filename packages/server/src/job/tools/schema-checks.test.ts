@@ -68,7 +68,7 @@ test('tenants take turns: a check waits for one slow check of another tenant, an
   expect(order).toEqual(['slow 1', 'quick', 'slow 2', 'slow 3']);
 });
 
-test('checks that still wait at the end are answered, and do not count as fitting', async () => {
+test('checks that still wait when the service stops are answered as not made', async () => {
   const waiting = [asked(DOUBLING, '1'), asked({}, '1')];
   await checks[Symbol.asyncDispose]();
   expect(await Promise.all(waiting)).toEqual([UNCHECKED, UNCHECKED]);

@@ -64,7 +64,7 @@ describe('job detail', () => {
     expect(JSON.stringify(detail.receipt)).toBe(row.receipt_json);
   });
 
-  test('the detail of a cell that never became ready holds nulls and false, and no limits', {
+  test('the detail of a job whose cell never became ready holds nulls and false, and no limits', {
     tags: ['Detail-13'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -234,7 +234,7 @@ async function list(rig: JobRig, caller: Caller, query: FilledQueryOf<'listJobs'
 describe('the job list', () => {
   const query = { limit: 50 };
 
-  test('is newest first, in pages that stay in place while jobs arrive', async () => {
+  test('is newest first, in pages that do not shift while jobs arrive', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     const keys = [];
     for (let index = 0; index < 5; index++) keys.push((await rig.submit()).job_id);
@@ -311,7 +311,7 @@ test('output that was truncated before the process died is still reported as tru
   expect((await rig.detail(key.job_id)).receipt).not.toHaveProperty('truncated');
 });
 
-test('a job left running by an earlier process ends as server_restarted, claiming nothing', {
+test('a job left running by an earlier process ends as server_restarted, and its receipt states nothing of its run', {
   tags: ['Detail-4', 'Receipt-19'],
 }, async () => {
   await using rig = await JobRig.open();

@@ -86,7 +86,7 @@ test('a failure of the service is reported without its cause', async () => {
   expect(failure).toMatchObject({ name: 'OperatorError', message: 'the service failed' });
 });
 
-test('the socket is for its owner alone, and gone with the service', async () => {
+test('only the owner may use the socket, and the socket is gone when the service has ended', async () => {
   {
     await using _service = await serving();
     expect(statSync(join(dataDir, 'operator.sock')).mode & 0o777).toBe(0o600);
@@ -95,7 +95,7 @@ test('the socket is for its owner alone, and gone with the service', async () =>
   expect(await servedCredentials(dataDir)).toBeNull();
 });
 
-test('a data directory has a socket even if its path is too long for one', async () => {
+test('a data directory has a socket even if the path of the directory is too long for a socket', async () => {
   const long = join(dataDir, 'd'.repeat(120));
   await mkdir(long);
   await using _service = await serving(long);
@@ -117,7 +117,7 @@ test('a socket that a killed service left is taken over, and one that answers is
   });
 });
 
-test('a connection without a request is not logged, and one with half a line is', async () => {
+test('a connection that sends nothing is not logged, and one that sends half a line is', async () => {
   const lines: string[] = [];
   const credentials = createCredentials({} as never);
   const visited = createLog('debug', { write: (line: string) => lines.push(line) });

@@ -61,7 +61,7 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
     expect(await reproducible('python', code)).toBe(await output({ language: 'python' }, code));
   });
 
-  it('is a separate kind, so that no cell with another seed is parked for it', () => {
+  it('has its own kind of cells, so no parked cell with another seed is given to it', () => {
     const kinds = [undefined, true as const].map(
       (asked) => provider.originOf({ language: 'python', runtime: null, reproducible: asked })?.kind,
     );
@@ -69,7 +69,7 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
   });
 
   it.runIf(name === 'the launcher')(
-    'is executed, while other programs of its owner are copies',
+    'is started anew, while other programs of its owner are copies of a template',
     async () => {
       const copied = await copiedPython(provider, 'asks-often');
       const [one, other] = [await output(copied, ORDER), await output(copied, ORDER)];

@@ -63,7 +63,7 @@ describe.each(ALL)('in %s', (way) => {
     expect(await runWith(way, 'node', required, libraries)).toMatchObject({ stdout: 'part part 2\n', stderr: '' });
   });
 
-  it('no program begins with libraries that are damaged, or with an empty file', async () => {
+  it('no program begins if its libraries are a damaged archive or an empty file', async () => {
     for (const given of [changed(archiveOf([{ name: 'a' }]), -8), Buffer.alloc(0)])
       for (const language of ['python', 'node'] as const) {
         const { stdout, stderr } = await runWith(way, language, '1', given);
@@ -225,7 +225,7 @@ it('code that an interpreter would run at its start does not run before the prog
   }
 });
 
-it('programs among the libraries may be executed, and nothing else gets a right', {
+it('a program among the libraries may be executed, but gives no further right, whatever mode its archive states', {
   tags: ['Libraries-5'],
 }, async () => {
   const libraries = archiveOf([
@@ -239,7 +239,7 @@ it('programs among the libraries may be executed, and nothing else gets a right'
   expect([stdout, stderr]).toEqual(["1000\n['0o755', '0o644']\n", '']);
 });
 
-it('a cell of a job without libraries has no room for any', async () => {
+it('a cell of a job without libraries has no place where it could write libraries', async () => {
   const code = 'import os; print(os.listdir("/libraries"), os.access("/libraries", os.W_OK))';
   for (const way of CELLS) {
     const { stdout } = await run(way, 'python', code, { hasTools: false });

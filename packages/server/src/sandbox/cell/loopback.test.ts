@@ -84,7 +84,7 @@ describe('with the loopback on', () => {
 
   it('a program in the namespace class reaches itself too, and nothing else', () => expectLoopback(cells, 'namespace'));
 
-  it('a socket option that is not on the list is unknown, and so is one that loads code for a protocol', async () => {
+  it('a socket option that is not on the list fails as unknown, and so does one that loads code for a protocol', async () => {
     const code = [
       'import errno, socket',
       'one = socket.socket()',

@@ -4,7 +4,7 @@ import { limitRows, PROCESS_LIMITS, parseLimitRows } from './process-limits.ts';
 
 const LIMITS = { fileBytes: 4096, cpuSeconds: 3, processes: 20 };
 
-test('the limits of a job have the names of the table in C', () => {
+test('the limits of a job have the same names as in the table in C', () => {
   const header = readFileSync(new URL('../native/limits.h', import.meta.url), 'utf8');
   const names = [...header.matchAll(/^ {4}ROW\((\w+), \d+\)/gm)].map(([, name]) => name);
   expect(names).toEqual(Object.values(PROCESS_LIMITS));
@@ -15,6 +15,6 @@ test('the rows of limits are read in any order', () => {
   expect(parseLimitRows('NPROC=20 FSIZE=4096 CPU=3\n')).toEqual(LIMITS);
 });
 
-test('a limit that is not sent is not enforced', () => {
+test('a report without one of the limits is refused, because that limit may not be enforced', () => {
   expect(() => parseLimitRows('FSIZE=4096 CPU=3')).toThrow('did not say which limits it holds');
 });

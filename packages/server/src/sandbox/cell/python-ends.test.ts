@@ -95,7 +95,7 @@ describe.each(BUILDERS)('a Python program in a cell that %s builds', (namespaceL
   });
   afterAll(() => provider?.[Symbol.asyncDispose]());
 
-  test.each(Object.keys(ENDS))('%s as under python3 alone', async (title) => {
+  test.each(Object.keys(ENDS))('%s as under plain python3', async (title) => {
     expect(await runInCell(provider, request, ENDS[title] as string)).toEqual(await endBare(title));
   });
 });

@@ -41,7 +41,7 @@ describe('the packs directory', () => {
     expect(() => packPlaces('/packs', 'tiny', `${name}/`)).toThrow('is not a version of a pack');
   });
 
-  it('loses a removed pack whole, and its name with its last version', () => {
+  it('keeps nothing of a removed version, nor the name of a pack whose last version is removed', () => {
     const packs = packsWith('1', '2');
     removePack(packs, 'tiny', null);
     expect(listPacks(packs).map(({ version }) => version)).toEqual(['1']);
@@ -50,7 +50,7 @@ describe('the packs directory', () => {
     expect(() => removePack(packs, 'tiny', null)).toThrow('there is no runtime pack tiny');
   });
 
-  it('gives a service the newest versions, and names the others', () => {
+  it('gives a service the newest version of each pack, and names the others', () => {
     const packs = packsWith('1', '2');
     plantPack(packs, { ...RECIPE, name: 'other', environment: { A: 'b' } });
     mkdirSync(join(packs, 'linked'));

@@ -221,7 +221,7 @@ test('if the cell that is being made fails, the job gets a new one', async () =>
   expect(parked.facts().taken).toEqual({ parked: 0, awaited: 0, cold: 1 });
 });
 
-test('a job waits ten seconds for the cell that is already being made, and then gets its own', async () => {
+test('a job waits ten seconds for the cell that is already being made, and then gets another cell', async () => {
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
   await started();
@@ -268,7 +268,7 @@ test('a cell that dies as it becomes ready is ended and replaced', async () => {
   expect([waiting(), parked.facts().lost.died]).toEqual([{ python: 1, node: 1, bash: 1 }, 1]);
 });
 
-test('a cell that lost a part is detected when it is taken', async () => {
+test('a parked cell that lost one of its parts is detected when a job takes the cell', async () => {
   await started();
   innermost(source.cells.find(({ language }) => language === 'bash')).isWhole = () => false;
   expect(parked.take(bash)).toBeNull();
@@ -322,7 +322,7 @@ test('the peak of the last minute decides how many cells are parked: the demand 
   expect(parked.facts().lost.surplus).toBe(4);
 });
 
-test('a cell of a language without a job in ten minutes is no longer parked, except the usual ones', async () => {
+test('no cell stays parked for a language without a job in ten minutes, except for the usual languages', async () => {
   await started();
   await ran(await parked.prepare(ruby));
   await settled();

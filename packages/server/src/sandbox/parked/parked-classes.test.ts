@@ -84,7 +84,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     await provider[Symbol.asyncDispose]();
   });
 
-  test('a parked cell is alive, and gives its job the same as a new one', async () => {
+  test('a parked cell is alive, and gives its job the same as a new cell would', async () => {
     const cold = await run(await provider.prepare(python), programOf('python', 'print(6 * 7)'));
     const warm = await run(parked.take(python) as PreparedCell, programOf('python', 'print(6 * 7)'));
     expect(warm).toEqual(cold);
@@ -141,7 +141,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
   });
 
   test.runIf(isSandboxed && builder !== 'runsc')(
-    'a cell whose interpreter alone was killed is detected, and the job gets another',
+    'a cell of which only the interpreter was killed is detected, and the job gets another cell',
     async () => {
       await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
       const groupsBefore = new Set(groups.names());

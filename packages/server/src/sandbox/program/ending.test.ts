@@ -118,7 +118,7 @@ it('a watched memory limit that ended a program is a violation that says so', ()
   ]);
 });
 
-it('a refused process is a violation, however the program ended', () => {
+it('a process that the kernel refused to make is a violation, however the program ended', () => {
   const refused = { ...counters, processesRefused: 3 };
   expect(violationsOf({ kind: 'exited', exit_code: 0 }, refused, LIMIT_DEFAULTS)).toMatchObject([
     { type: 'pids', limit: 64 },

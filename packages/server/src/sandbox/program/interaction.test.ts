@@ -112,7 +112,7 @@ describe.each(EVERY)('in cells of the class of %s', (choice) => {
     expect([program, interactor].map(({ interaction: { end } = {} }) => end)).toEqual(['first', 'second']);
   });
 
-  it.each(['node', 'bash'] as const)('a program in %s may talk as well', async (language) => {
+  it.each(['node', 'bash'] as const)('a program in %s may also talk with another program', async (language) => {
     const code = {
       node: 'const lines = require("readline").createInterface({ input: process.stdin });\nlines.on("line", (line) => { console.log(line + "!"); if (line === "2") process.exit(0); });',
       bash: 'while read -r line; do echo "$line!"; [ "$line" = 2 ] && exit 0; done',
@@ -180,7 +180,7 @@ sys.stdout.flush(); reader.join()
 
 // In gVisor the pipe stays open until the program ends.
 it.each(['namespace', 'subprocess'] as const)(
-  'a program that closes its output has finished it: %s',
+  'if a program closes its output, the other reads end-of-file: %s',
   async (choice) => {
     const closes = { code: 'import os, sys\nprint("all", flush=True); os.close(1)\nassert input() == "read"' };
     const [program, interactor] = await talk(choice, closes, {

@@ -96,7 +96,7 @@ function pagesOf(path: string, table: string): number[] {
     .map((row) => Number(row['rootpage']));
 }
 
-test('a copy that is made while jobs are stored is whole, for its owner alone, and passes the audit', async () => {
+test('a copy that is made while jobs are stored is whole, readable only to its owner, and passes the audit', async () => {
   await using testStore = await TestStore.open();
   await using restored = new TestStore();
   const written: Promise<unknown>[] = [];

@@ -66,7 +66,7 @@ test('an upload is a blob once it is complete, and not before', async () => {
   ]);
 });
 
-test('a piece that fills its buffer is moved to the store, and a view of a larger buffer is copied', async () => {
+test('a piece that fills its buffer is moved to the store, and a piece that is part of a larger buffer is copied', async () => {
   const [piece, more] = [newContent(), new Uint8Array([...newContent(), 0])];
   const key = await begun(piece);
   await store.addPiece({ ...key, position: 0, content: piece });
@@ -108,13 +108,13 @@ test('an upload is dropped a few pieces at a time, its last ones first', { tags:
   expect(await store.completeUpload({ ...key, size_bytes: 3, at: at(0) })).toBe('gone');
 });
 
-test('a whole blob is not dropped as an upload', async () => {
+test('a complete blob is not dropped as if it were an unfinished upload', async () => {
   const sha256 = await stored(newContent());
   await store.dropUpload({ tenant: 'acme', blob_id: (await blobOf(sha256))?.blob_id ?? '' });
   expect(await blobOf(sha256)).not.toBeNull();
 });
 
-test('a blob belongs to its tenant alone', async () => {
+test('a blob belongs only to its tenant', async () => {
   const sha256 = await stored(newContent());
   const blob_id = (await blobOf(sha256))?.blob_id ?? '';
   expect(await blobOf(sha256, 'other')).toBeNull();
@@ -165,7 +165,7 @@ test('a job keeps its blobs until it has ended', { tags: ['Blobs-9'] }, async ()
   expect((await store.job(key))?.receipt_json).toContain(sha256);
 });
 
-test('a submission restarts the time of its blobs', { tags: ['Blobs-9'] }, async () => {
+test('a submission that names a blob restarts the time for which the blob is kept', { tags: ['Blobs-9'] }, async () => {
   const sha256 = await stored(newContent());
   const key = await admitJob(store, { requested_spec: naming(sha256), created_at: at(6000) });
   await store.start(startOf(key));
@@ -174,7 +174,7 @@ test('a submission restarts the time of its blobs', { tags: ['Blobs-9'] }, async
   expect(await blobOf(sha256)).not.toBeNull();
 });
 
-test('a removed job leaves its blob to others', async () => {
+test('a removed job does not remove a blob that other jobs name', async () => {
   const sha256 = await stored(newContent(), { time: 9000 });
   const ended = await admitJob(store, { requested_spec: naming(sha256), created_at: at(9000) });
   await store.start(startOf(ended));

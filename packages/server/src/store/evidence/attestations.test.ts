@@ -81,7 +81,7 @@ test('a stored attestation is served byte for byte, and its job has left the out
   expect(await counts(db)).toMatchObject({ outbox: 0, outbox_error: null });
 });
 
-test('an attestation belongs to its tenant', async () => {
+test('an attestation belongs only to its tenant', async () => {
   const key = await endedJob();
   await storeAttestation(db, await attestationInput(key));
   expect(await attestation(db, { key: { ...key, tenant: 'other' }, part: 'envelope' })).toBeNull();
@@ -101,7 +101,7 @@ test.each([
   expect((await attestation(db, { key, part: 'result_artifact' }))?.isIntact).toBe(false);
 });
 
-test('a second attestation of a job changes nothing, and a job that has not ended takes none', async () => {
+test('a second attestation of a job changes nothing, and for a job that has not ended none is stored', async () => {
   const key = await endedJob();
   const input = await attestationInput(key);
   await storeAttestation(db, input);

@@ -15,7 +15,7 @@ async function kinds(store: Store, key: JobKey): Promise<string[] | undefined> {
   return (await store.events({ key, after: 0, limit: 100 }))?.events.map((event) => event.kind);
 }
 
-test('a queued job is terminal at once, with its receipt and outbox row', async () => {
+test('a queued job that is cancelled is terminal at once, with its receipt and outbox row', async () => {
   const { store } = testStore;
   const key = await admitJob(store);
   const before = (await store.counts()).outbox;

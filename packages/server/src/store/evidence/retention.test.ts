@@ -74,7 +74,7 @@ test('jobs that ended before the given time are removed whole, the oldest first,
   expect(await job(db, kept)).not.toBeNull();
 });
 
-test('a step ends with its first large job, so that other commands wait for at most one', async () => {
+test('a step of the removal ends with its first large job, so that other commands wait for at most one such job', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const large: JobKey[] = [];

@@ -194,7 +194,7 @@ test('a grading removes the upload of an expected output, unless a job that has 
   expect(await store.blob({ tenant, sha256: named })).not.toBeNull();
 });
 
-test('a key stands for one grading of its tenant', async () => {
+test('an idempotency key stands for one grading of its tenant', async () => {
   const { store } = testStore;
   const [tenant, other] = [freshTenant(), freshTenant()];
   const idempotency = { key: 'k', spec_sha256: 'a'.repeat(64) };

@@ -63,7 +63,7 @@ test('an admission returns the same as a read right after it', async () => {
   expect(result).toEqual({ kind: 'created', job: await store.jobSummary(input) });
 });
 
-test('the same key and specification give the first job with its present status', async () => {
+test('the same idempotency key and specification give the first job with its present status', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const first = keyed('k', 'a'.repeat(64), { tenant });
@@ -80,7 +80,7 @@ test('the same key and specification give the first job with its present status'
   });
 });
 
-test('the same key with another specification is refused and creates no job', async () => {
+test('the same idempotency key with another specification is refused and creates no job', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   await store.admit(keyed('k', 'a'.repeat(64), { tenant }));
@@ -89,7 +89,7 @@ test('the same key with another specification is refused and creates no job', as
   expect(await store.job(other)).toBeNull();
 });
 
-test('a key belongs to its tenant alone', async () => {
+test('an idempotency key belongs only to its tenant', async () => {
   const { store } = testStore;
   const [one, other] = [freshTenant(), freshTenant()];
   const first = keyed('shared', 'a'.repeat(64), { tenant: one });
@@ -105,7 +105,7 @@ test('a key belongs to its tenant alone', async () => {
   expect(await store.findByIdempotencyKey({ tenant: one, key: 'unknown' })).toBeNull();
 });
 
-test('a key that looks like SQL is a key like any other', async () => {
+test('an idempotency key that looks like SQL is a key like any other', async () => {
   const { store } = testStore;
   const tenant = `${freshTenant()}'; drop table jobs; --`;
   const key = `'); delete from jobs; --`;
@@ -214,7 +214,7 @@ test('a thousand concurrent submissions each get their own answer, and share tra
   expect(results.map(created)).toEqual(inputs.map((input) => input.job_id));
 });
 
-test('a job that is stored twice is refused alone: the others of the transaction are stored', async () => {
+test('only the job that is already stored is refused: the other jobs of the transaction are stored', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const [before, twice, after] = [newKey(tenant), newKey(tenant), newKey(tenant)];

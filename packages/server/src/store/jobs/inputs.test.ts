@@ -124,7 +124,7 @@ describe('a copy of an output', { tags: ['Inputs-5'] }, () => {
     expect((await store.job(key))?.receipt_json).toContain(sha256Hex(content));
   });
 
-  test('a removed copy makes no job', async () => {
+  test('makes no job once it was removed', async () => {
     const content = newContent();
     const file = { ...from(await madeBy(content)), blob: blobOf(content) };
     const input = admission({ requested_spec: { ...SPEC, files: [file] } });

@@ -108,7 +108,7 @@ test('cancelling either job of a pair ends both if they wait, and marks both if 
   }
 });
 
-test('if one job of a pair has ended, the other is chosen alone', { tags: ['Interaction-5'] }, async () => {
+test('if one job of a pair has ended, the other is chosen by itself', { tags: ['Interaction-5'] }, async () => {
   const input = pair();
   await store.admit(input);
   await store.finish(finishOf(peerOf(input), { status: 'error', terminal_reason: 'internal_error' }));

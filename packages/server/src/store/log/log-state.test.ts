@@ -63,7 +63,7 @@ test('waiting statements get positions from one of two nodes that try', async ()
   expect(await logPosition(db, leaf(3))).toBeNull();
 });
 
-test('a head is kept if it is larger, and never ahead of the tree', async () => {
+test('a head is kept if it is larger than the last one, and never if it is ahead of the tree', async () => {
   const head = (size: number) => ({ tree: 1, size, checkpoint: `of ${size}`, rekor_head: `Rekor’s of ${size}` });
   expect(await storeLogHead(db, head(2))).toBe(true);
   expect(await storeLogHead(db, head(3))).toBe(true);
@@ -100,7 +100,9 @@ test('a withdrawn attestation keeps its leaf if it is made again unchanged, and 
   expect(await logPlace(db, key)).toMatchObject({ position: 4 });
 });
 
-test('a job that waits for its place is kept, and a removed job leaves its leaf', { tags: ['Log-5'] }, async () => {
+test('a job that waits for its place in the log is kept, and a removed job leaves its leaf in the log', {
+  tags: ['Log-5'],
+}, async () => {
   const early = await attested(leaf(5), 1);
   const step = { before: at(2), limit: 10 };
   expect(await deleteEnded(db, { ...step, unattested: 'logged' })).toBe(0);

@@ -135,7 +135,7 @@ test('an object begun for a removed job is condemned once no put can be in progr
   expect(await condemned(11)).toContain(left.object_id);
 });
 
-test('a content is never read from a condemned object, and gets another one', async () => {
+test('a content is never read from a condemned object, but gets another object', async () => {
   const key = artifactOf(await endedWith(largeContent()));
   const { version } = there(await store.contentHere(key));
   const { isStored: _, ...late } = await begun(key, 10);

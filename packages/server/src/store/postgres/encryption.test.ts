@@ -121,7 +121,7 @@ test('every connection of a store is encrypted with verify-full', async () => {
   expect(rows).toEqual([{ ssl: true, sessions: expect.toSatisfy((count: number) => count >= 3) as number }]);
 });
 
-describe('a server with a certificate of a trusted authority', () => {
+describe('a server with a certificate from a trusted authority', () => {
   test.each([
     ['', 'plain'],
     ['sslmode=disable', 'plain'],
@@ -133,7 +133,7 @@ describe('a server with a certificate of a trusted authority', () => {
     expect(await outcome(urlWith(parameters))).toBe(expected);
   });
 
-  test('has another name than its certificate: only verify-full refuses it', async () => {
+  test('whose name is not in its certificate is refused only with verify-full', async () => {
     const host = '127.0.0.1';
     expect(await outcome(urlWith(`sslmode=verify-ca&${authority}`, { host }))).toBe('encrypted');
     expect(await outcome(urlWith(`sslmode=verify-full&${authority}`, { host }))).toMatch(
@@ -142,7 +142,7 @@ describe('a server with a certificate of a trusted authority', () => {
   });
 });
 
-describe('a server with a certificate of another authority', () => {
+describe('a server with a certificate from another authority', () => {
   test.each([`sslmode=require&${stranger}`, `sslmode=verify-ca&${stranger}`, `sslmode=verify-full&${stranger}`])(
     'is refused with %s',
     async (parameters) => {
@@ -182,7 +182,7 @@ describe('a role that needs a client certificate', () => {
     await session.execute({ sql, parameters: [] });
   });
 
-  test('is let in with a certificate of its name', async () => {
+  test('is let in with a certificate for its name', async () => {
     await using session = await Session.open(certifiedWith(pair('certified')), {});
     const sql =
       'select usename, client_dn from pg_stat_ssl join pg_stat_activity using (pid) where pid = pg_backend_pid()';
@@ -190,12 +190,12 @@ describe('a role that needs a client certificate', () => {
     expect(rows).toEqual([{ usename: 'certified', client_dn: '/CN=certified' }]);
   });
 
-  test('is refused without a certificate, and with one of another name', async () => {
+  test('is refused without a certificate, and with one for another name', async () => {
     expect(await outcome(certifiedWith(''))).toMatch(/^unopenable: .*requires a valid client certificate/);
     expect(await outcome(certifiedWith(pair('another')))).toMatch(/^unopenable: .*authentication failed/);
   });
 
-  test('is refused with a certificate of its name by another authority', async () => {
+  test('is refused with a certificate for its name from another authority', async () => {
     // The server ends the connection, before or after it says why.
     expect(await outcome(certifiedWith(pair('namesake')))).toMatch(/^(unopenable|unreachable): /);
   });

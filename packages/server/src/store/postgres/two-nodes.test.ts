@@ -273,7 +273,7 @@ test('a node that does not renew its lease is removed by another, and its queued
   expect(await ids(survivor, 1)).toEqual([key.job_id]);
 });
 
-test('a node whose connection falls silent renews its lease on another', async () => {
+test('a node whose connection falls silent renews its lease on another connection', async () => {
   await (await node())[Symbol.asyncDispose]();
   await operate(`insert into nodes values (1000, 'cut off', now(), now(), null, null, 7, 7)`);
   using proxy = await proxyTo(url);
@@ -377,7 +377,7 @@ test('a node takes both jobs of a pair or leaves them to a node that can run bot
   );
 });
 
-test('a node starts with a key that replaces the key of living nodes, and not with a replaced or foreign key', async () => {
+test('a node starts with a key that replaces the key of living nodes, but not with a replaced or a foreign key', async () => {
   await using one = await node();
   await using other = await node();
   await using again = await node();

@@ -109,7 +109,7 @@ test('a list by label and statuses has exactly the jobs with both, even those th
   expect(await page({})).toEqual([third, succeeded, second, running, first]);
 });
 
-test('an item is the summary of its job', async () => {
+test('an item of the list is the same as the summary of its job', async () => {
   const page = await list({ statuses: ['failed'], limit: 3 });
   expect(page).toHaveLength(3);
   const summaries = page.map(({ job_id }) => testStore.store.jobSummary({ tenant: 'acme', job_id }));
@@ -126,7 +126,7 @@ test('the place of the last job is returned only if more follow', async () => {
   expect(await testStore.store.list({ ...page, tenant: 'nobody', limit: 1 })).toEqual({ items: '[]', next: null });
 });
 
-test('jobs are ordered by the time they were accepted and then by id, whatever its form', async () => {
+test('jobs are ordered by the time they were accepted and then by id, whatever the form of the id', async () => {
   const tenant = 'older';
   const jobs = [
     { created_at: at(1), job_id: 'job_09' },

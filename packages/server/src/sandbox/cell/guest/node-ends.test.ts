@@ -68,7 +68,7 @@ async function end(words: readonly string[], isTold: boolean) {
   return { stdout, failure: /^\w*Error.*|^Warning.*/m.exec(stderr)?.[0].replace('/bare/', '/'), exitCode, signal };
 }
 
-test.each(Object.keys(ENDS))('a Node program that %s ends as under node alone', async (title) => {
+test.each(Object.keys(ENDS))('a Node program that %s ends as under plain node', async (title) => {
   const source = ENDS[title] as string;
   const isModule = title.includes('is a module');
   const bare = join(work, 'bare', isModule ? 'main.mjs' : 'main.cjs');

@@ -42,12 +42,12 @@ afterAll(() => rmSync(directory, { recursive: true }));
 describe.for(ROLES)('the %s of a gVisor cell that svc-sentry started', (role) => {
   const [direct, run] = [() => sight.direct[role], () => sight.runsc[role]];
 
-  test('is a user of the cell alone, in no group of the host', () => {
+  test('runs as a user that only this cell has, in no group of the host', () => {
     expect(direct().user).toEqual([expect.stringMatching(/^(18|19|20|21)\d{8}$/)]);
     expect(direct().groups).toBe('');
   });
 
-  test('has its own of every namespace that runsc separates', () => {
+  test('has its own namespace of every kind that runsc separates', () => {
     expect(direct().own).toEqual(run().own);
     expect(direct().own).toContain('user');
   });

@@ -44,7 +44,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it("reports the kernel's figures of a cell, and not its own", async () => {
+  it("reports what the kernel says of the cell, and not of the launcher", async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const { pid, report } = await launcher.make(requestOf(options));
@@ -136,7 +136,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it('refuses a cell that cannot be started, and leaves nothing of it', async () => {
+  it('refuses a cell that cannot be started, and leaves nothing of that cell', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) =>
       lines.map((line) => (line === 'argument /bin/bash' ? 'argument /nowhere' : line)),
@@ -187,7 +187,7 @@ describe('a launcher', () => {
     },
   );
 
-  it('a launcher whose template hangs is killed with it, and another makes the next cell', async () => {
+  it('a launcher whose template hangs is killed together with the template, and another launcher makes the next cell', async () => {
     const options = await cellOptions({ language: 'python' });
     const reserved = [options.reserve(), options.reserve()];
     const [first] = reserved;
@@ -275,7 +275,7 @@ describe('a launcher', () => {
     await expect(launcher.make(requestOf(options))).rejects.toThrow(/unknown keyword: nonsense/);
   });
 
-  it('refuses a tree that is a link', async () => {
+  it('refuses to mount a tree whose path is a symbolic link', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => [...lines, 'tree 7 /proc/self\t/usr']);
     await expect(launcher.make(requestOf(options))).rejects.toThrow(/\/proc\/self is a symbolic link/);

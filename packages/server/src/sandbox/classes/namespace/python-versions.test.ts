@@ -27,7 +27,7 @@ function isThere(python: string): boolean {
   }
 }
 
-it.each(NAMES.filter(isThere))('%s goes through the fork of a cell with the launcher in it', (python) => {
+it.each(NAMES.filter(isThere))('%s can load the launcher and fork a cell', (python) => {
   const said = execFileSync(python, ['-I', '-c', REHEARSAL, nativePath('svc-launcher.so')], { encoding: 'utf8' });
   expect(said).toBe('rehearsed\n');
 });

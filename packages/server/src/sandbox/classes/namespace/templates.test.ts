@@ -37,7 +37,7 @@ function scripted(open?: (request: TemplateRequest) => Promise<Launcher>) {
   return { templates, launchers, ask, has, later: (milliseconds: number) => (now += milliseconds) };
 }
 
-it('makes a template for an owner at the fourth request within ten seconds, and not at the third', async () => {
+it('an owner gets a template at the fourth request within ten seconds, and not at the third', async () => {
   const { ask, has, later } = scripted();
   ask('often', 3);
   expect(await has('often')).toBe(false);
@@ -50,7 +50,7 @@ it('makes a template for an owner at the fourth request within ten seconds, and 
   expect(await has('seldom')).toBe(false);
 });
 
-it("gives no other owner an owner's template", async () => {
+it("an owner's template is given to no other owner", async () => {
   const { ask, has } = scripted();
   ask('one', 4);
   expect(await has('one')).toBe(true);
@@ -58,7 +58,7 @@ it("gives no other owner an owner's template", async () => {
   expect(await has('other')).toBe(false);
 });
 
-it('keeps sixteen templates, and ends the one that was requested least recently', async () => {
+it('sixteen templates are kept; for another, the one that was requested least recently is ended', async () => {
   const { ask, has, later, launchers } = scripted();
   for (let at = 0; at < 16; at++) {
     ask(`owner ${at}`, 4);
@@ -72,14 +72,14 @@ it('keeps sixteen templates, and ends the one that was requested least recently'
   expect(await has('owner 1')).toBe(true);
 });
 
-it('keeps every template that was requested within ten seconds', async () => {
+it('every template that was requested within ten seconds is kept', async () => {
   const { ask, has } = scripted();
   for (let at = 0; at < 17; at++) ask(`owner ${at}`, 4);
   expect(await has('owner 15')).toBe(true);
   expect(await has('owner 16')).toBe(false);
 });
 
-it('waits a minute before it retries an owner whose template failed', async () => {
+it('an owner whose template failed gets no other template for a minute', async () => {
   let tries = 0;
   const { ask, has, later } = scripted(async () => {
     tries++;
@@ -94,7 +94,7 @@ it('waits a minute before it retries an owner whose template failed', async () =
   expect(tries).toBe(2);
 });
 
-it('ends every template when it is disposed, and makes no more', async () => {
+it('disposing ends every template, and no more templates are made', async () => {
   const { templates, ask, has, launchers } = scripted();
   ask('one', 4);
   ask('other', 4);
@@ -105,7 +105,7 @@ it('ends every template when it is disposed, and makes no more', async () => {
   expect(await has('late')).toBe(false);
 });
 
-it('makes a template for one owner while it cannot make the template of another', async () => {
+it('one owner gets a template even while the template of another owner cannot be made', async () => {
   const launcher = new ScriptedLauncher() as unknown as Launcher;
   const { ask, has } = scripted(async ({ owner }) => {
     if (owner === 'failing') throw new Error('its pack has no interpreter that copies itself');

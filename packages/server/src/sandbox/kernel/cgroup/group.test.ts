@@ -44,7 +44,7 @@ describe('a control group', () => {
     await group.remove();
   });
 
-  it('gets a share of the processors, and later the whole share', async () => {
+  it('first gets a small share of the processors, and later its whole share', async () => {
     const group = groups.create('share');
     const read = () => {
       const { location } = group;
@@ -59,7 +59,7 @@ describe('a control group', () => {
     await group.remove();
   });
 
-  it('counts a process that was refused', async () => {
+  it('counts how often the kernel refused it a process', async () => {
     const group = groups.create('pids');
     group.limit({ memoryBytes: 64 * MIB, processes: 2 });
     await once(startIn(group, 'sleep 0 & sleep 0 & sleep 0 & wait'), 'exit');
@@ -67,7 +67,7 @@ describe('a control group', () => {
     await group.remove();
   });
 
-  it('kills everything in it, and is gone when it was removed', async () => {
+  it('kills every process inside, and is gone once it is removed', async () => {
     const group = groups.create('kill');
     const child = startIn(group, 'sleep 1000 & sleep 1000 & echo up; wait');
     await once(child.stdout as NonNullable<typeof child.stdout>, 'data');
@@ -79,7 +79,7 @@ describe('a control group', () => {
     expect(group.members()).toEqual([]);
   });
 
-  it('can be removed twice, and by its name alone', async () => {
+  it('can be removed twice, and by only its name', async () => {
     await groups.create('twice').remove();
     await groups.open('twice').remove();
     groups.create('forgotten');

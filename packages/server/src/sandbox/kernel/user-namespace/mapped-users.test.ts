@@ -20,6 +20,6 @@ describe('the users of cells', () => {
   });
 });
 
-it('root of the host has no owner outside its namespace', () => {
+it('root of the host needs no other user of the host outside of a namespace', () => {
   expect([isRootOfHost(), ownerOutside()]).toEqual([true, null]);
 });

@@ -189,7 +189,7 @@ it('memory that processes share is counted once', { timeout: 60_000 }, () => {
   expect(ended?.ending).toEqual({ kind: 'exited', exit_code: 0 });
 });
 
-it('memory that processes map together is counted, and memory that needs no mapping does not exist', {
+it('memory that is mapped as shared is counted, and calls that make memory without a mapping do not exist', {
   timeout: 60_000,
 }, () => {
   const [mapped, unseen] = run(
@@ -230,7 +230,7 @@ ${after}
   expect(mapped?.ending).toEqual({ kind: 'exited', exit_code: 0 });
 });
 
-it('a program cannot harm or read process 1, which has its user', { timeout: 60_000 }, () => {
+it('a program cannot harm or read process 1, though both have the same user', { timeout: 60_000 }, () => {
   const [ended] = run({
     code: `
 import ctypes, fcntl, os, resource, signal

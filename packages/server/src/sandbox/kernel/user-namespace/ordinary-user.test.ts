@@ -67,7 +67,7 @@ describe('an ordinary user', () => {
   });
 });
 
-test('subordinate ids are the largest range of the user, by name or number', () => {
+test('the subordinate ids are the largest range that the host gives the user, by name or number', () => {
   const text = 'bob:100000:65536\nada:200000:1000\n1001:300000:65536\nada:broken\n';
   expect(subordinatesIn(text, ['ada', '1001'])).toEqual({ first: 300_000, count: 65_536 });
   expect(subordinatesIn(text, ['ada'])).toEqual({ first: 200_000, count: 1000 });

@@ -80,7 +80,7 @@ describe('the tree of a pack', () => {
     expect(() => trimmed(replaceByLink(path, target))).toThrow(message);
   });
 
-  it('is refused if a recipe would exclude through a link', () => {
+  it('is refused if its recipe excludes a path that leads through a symbolic link', () => {
     const through = { exclude: ['/usr/lib/out/passwd'] };
     expect(() => trimmed(replaceByLink('usr/lib/out', '/etc'), through)).toThrow('not a directory');
     expect(readFileSync('/etc/passwd', 'utf8')).toContain('root:');

@@ -74,7 +74,7 @@ describe('standard input in pieces', () => {
     await expect(fed(pieces(5, true)).over()).rejects.toThrow(NotGiven);
   });
 
-  test('never ends if it cannot be read, and reports that at once', async () => {
+  test('does not end if its source cannot be read, and reports the failure at once', async () => {
     const feeding = fed(pieces(2, true));
     expect((await read(2 * PIECE.length)).length).toBe(2 * PIECE.length);
     await expect.poll(() => failures).toBe(1);

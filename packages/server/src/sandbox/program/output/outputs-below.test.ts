@@ -20,7 +20,9 @@ function collect(outputs: readonly string[], leave: (output: string) => void) {
 
 const write = (...path: string[]) => writeFileSync(join(...path), path.at(-1) ?? '');
 
-test('every regular file below comes back, in the order of the bytes of its path', { tags: ['Submission-46'] }, () => {
+test('every regular file below a directory comes back, in the order of the bytes of the paths', {
+  tags: ['Submission-46'],
+}, () => {
   const { paths, violations } = collect(['output/**'], (output) => {
     mkdirSync(join(output, 'b/empty'), { recursive: true });
     for (const name of ['é', 'b/z', 'b/a', 'Z', 'a', '.hidden', 'b.txt']) write(output, name);
@@ -30,7 +32,7 @@ test('every regular file below comes back, in the order of the bytes of its path
   expect(violations).toEqual([]);
 });
 
-test('a file comes back once, and at its named place if it was named', () => {
+test('a file that several patterns match comes back once, and files that are named come back first', () => {
   const leave = (output: string) => {
     mkdirSync(join(output, 'b'));
     for (const name of ['a', 'b/c', 'd']) write(output, name);
@@ -71,7 +73,7 @@ test.each([filesMax, filesMax + 1, filesMax + 20])(
   },
 );
 
-test('a file that is too large is a violation, and later ones come back', () => {
+test('a file that is too large is a violation, and the files after it still come back', () => {
   const { paths, violations } = collect(['output/**'], (output) => {
     writeFileSync(join(output, 'a'), Buffer.alloc(fileBytesMax + 1, 'x'));
     write(output, 'b');
@@ -104,7 +106,7 @@ test('a tree that is too deep is followed to the bound, and reported as too deep
   expect(violations).toMatchObject([{ type: 'output_path', path: 'output/**', limit: 32 }]);
 });
 
-test('a missing directory and a file in its place are each a violation', () => {
+test('a missing directory is a violation, and so is a file in place of the directory', () => {
   const { violations } = collect(['output/a/**', 'output/b/**'], (output) => write(output, 'b'));
   expect(violations.map(({ type, path }) => `${type} ${path}`)).toEqual([
     'output_missing output/a',

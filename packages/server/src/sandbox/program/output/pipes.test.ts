@@ -15,7 +15,7 @@ async function started(script: string): Promise<Pipes> {
   }).pipes;
 }
 
-test('a flood passes through one buffer, however long it is', async () => {
+test('a flood of output passes through one buffer, however long the flood is', async () => {
   const pipes = await started('/usr/bin/head -c 67108864 /dev/zero; /usr/bin/head -c 1000000 /dev/zero >&2');
   const buffers = new Set<ArrayBufferLike>();
   let bytes = 0;

@@ -24,7 +24,7 @@ const program = (files: Program['files']): Program => ({
   files,
 });
 
-test('files share their directories', async () => {
+test('two input files may be in the same directory', async () => {
   using workspace = new Workspace(scratch, 'shared');
   await workspace.fill(program(['input/a', 'input/b/c', 'input/b/d'].map((path) => ({ path, content }))));
   expect(readdirSync(join(scratch, 'input/b'))).toEqual(['c', 'd']);

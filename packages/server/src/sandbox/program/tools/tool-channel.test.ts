@@ -42,7 +42,7 @@ describe.each(Object.keys(WAYS) as Way[])('in %s', (way) => {
     },
   );
 
-  it('a different heap size loses no descriptor', async () => {
+  it('a Node program with another heap size keeps the descriptors of the channel', async () => {
     const { stdout, ending } = await run(way, 'node', ONCE.node, { more: { mem_mb: 512 } });
     expect({ stdout, ending }).toEqual({ stdout: '{"call":7,"result":{"text":"é"}}\n', ending: exited });
   });

@@ -34,7 +34,7 @@ test('the thread ends once it watches no program, and not before', async () => {
   await expect.poll(() => thread.isRunning).toBe(false);
 });
 
-test('the program after a pause is ended at its limit while the thread of the service blocks', async () => {
+test('a program that starts after a pause is ended at its limit while the thread of the service blocks', async () => {
   const thread = new WatchingThread(0);
   watched(thread, 600).watch[Symbol.dispose]();
   await expect.poll(() => thread.isRunning).toBe(false);

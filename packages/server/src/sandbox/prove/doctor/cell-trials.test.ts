@@ -10,7 +10,7 @@ describe('the finding about ls and stat', () => {
     });
   });
 
-  test('states the exit code and the output if they fail', () => {
+  test('states the exit code and the output if ls or stat fails', () => {
     const run = { said: 'ls: /usr: Function not implemented\n', ending: { kind: 'exited', exit_code: 2 } } as const;
     expect(toolsFinding(run, fix)).toMatchObject({
       result: 'warn',

@@ -20,7 +20,7 @@ it('a host has one posture, whichever service asks and however often', async () 
   expect(JSON.stringify(one)).not.toContain('/tmp/one');
 });
 
-it('names its kernel and runtimes, and the result of each control', async () => {
+it('the posture of a host names the kernel, the runtimes and the result of each control', async () => {
   const { findings } = await hostPosture('/tmp/one');
   expect(findings).toMatchObject({
     schema: HOST_POSTURE_SCHEMA,
@@ -32,7 +32,7 @@ it('names its kernel and runtimes, and the result of each control', async () => 
   expect(findings.runtimes['crun']).toMatchObject({ sha256: crun });
 });
 
-it('has the SHA-256 of its canonical JSON, which any other program can compute', async () => {
+it('the digest of a posture is the SHA-256 of its canonical JSON, which any other program can compute', async () => {
   const { findings, sha256 } = await postureOf([check('kernel.seccomp')]);
   // Names are ASCII and numbers absent, so that sorting members at every depth is all of RFC 8785 here.
   const canonical = JSON.stringify(findings, (_, value: unknown) =>
@@ -43,7 +43,7 @@ it('has the SHA-256 of its canonical JSON, which any other program can compute',
   expect(sha256).toBe(createHash('sha256').update(canonical).digest('hex'));
 });
 
-it('changes with the result of a control, and not from day to day', async () => {
+it('the posture of a host changes with the result of a control, and not from day to day', async () => {
   const { sha256 } = await postureOf([check('kernel.seccomp'), check('cgroup.pids')]);
   const digest = async (...checks: Check[]) => (await postureOf(checks)).sha256;
   expect(await digest(check('cgroup.pids'), check('kernel.seccomp', { observed: 'seen differently' }))).toBe(sha256);

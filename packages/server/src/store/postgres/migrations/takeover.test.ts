@@ -66,7 +66,7 @@ async function schemaOf(on: string): Promise<unknown> {
 }
 
 const ofLast = (number: number) => ({ tenant: 'acme', job_id: `job_01955f8e-0000-7000-8000-00000000000${number}` });
-test('a store that is taken over has the tables of a new one, and as short a history', async () => {
+test('a store that is taken over has the same tables as a new store, and an equally short history', async () => {
   await place();
   await using _store = await opened();
   const fresh = await newSchema(inject('postgresUrl'));
