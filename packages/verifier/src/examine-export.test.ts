@@ -41,7 +41,7 @@ describe('the log', () => {
   const logged = (proof: string) => forged({ 'log.tlog-proof': bytes(proof) });
   const keys = { log: log.key.noteKey, witnesses: [witness.noteKey] };
 
-  test('has its verdict in each examination', async () => {
+  test('is judged in each examination', async () => {
     const wordOf = async (files: ReturnType<typeof whole>, more: object = {}) =>
       (await examineExport(files, { ...pinned, ...more })).log.word;
     expect(await wordOf(whole(), { log: keys })).toBe('NOT LOGGED: no proof of it is here');
@@ -152,7 +152,7 @@ describe('an envelope with its result', () => {
       [EXPORT_FILES.envelope, EXPORT_FILES.result].map((name) => [name, whole().get(name) as Uint8Array<ArrayBuffer>]),
     );
 
-  test('is good under the pinned key, and the posture is the signed one', async () => {
+  test('is good under the pinned key, and the posture shown is the one in the signed statement', async () => {
     const examination = await examineExport(two(), pinned);
     expect(examination).toMatchObject({ verdict: 'good', files: [], record: [], isSigned: true });
     expect(examination.receipt?.['isolation_class']).toBe('gvisor-application-kernel');

@@ -180,7 +180,7 @@ function isOfKeyid(content: Uint8Array, position: number): boolean {
   return position >= text.indexOf('"keyid":"') && position < text.indexOf('","sig":"');
 }
 
-test(`names the change in random graphs of 50 jobs (PROPERTY_SEED=${seed})`, {
+test(`service-verify graph names the change in random graphs of 50 jobs (PROPERTY_SEED=${seed})`, {
   tags: ['Inputs-7'],
   timeout: 300_000,
 }, async () => {

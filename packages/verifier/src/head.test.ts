@@ -84,7 +84,7 @@ describe('a head is refused with 2', () => {
     expect(await compare([log.checkpoint(), head])).toEqual(refused);
   });
 
-  test('in a proof of consistency, too', async () => {
+  test('in a file that proves consistency, too', async () => {
     expect(await compare([log.checkpoint(20), log.checkpoint()], stranger.consistency(1))).toMatchObject({
       exitCode: 2,
     });

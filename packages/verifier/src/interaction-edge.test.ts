@@ -44,7 +44,7 @@ describe('the input that a program got from another', { tags: ['Interaction-8'] 
       expect(await compare(reader(given(TEXT)), other)).toEqual({ sha256: null, problem });
   });
 
-  test('is compared by its length alone if the record has only a part of the output', async () => {
+  test('is compared only by its length if the record has only a part of the output', async () => {
     const cut = async () => new Map([['events.ndjson', new TextEncoder().encode(`${EVENTS[0]}\n`)]]);
     const part = given('one');
     expect(await compare(reader(part), WRITER, cut)).toEqual({ sha256: part.stdin.raw_sha256, problem: null });

@@ -157,7 +157,7 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
     expect(await verify(promise, ...words)).toEqual(verdict);
   });
 
-  test('ends with 5 if it is required to be kept, and is open', async () => {
+  test('that is still open ends with 5 if it is required to be kept', async () => {
     expect(await verify(promise, ...pinned, '--require', 'kept')).toMatchObject({ exitCode: 5, failed: ['kept'] });
     expect(await verify(promise, ...pinned, ...result, ...proof, '--require', 'kept')).toEqual(good('KEPT'));
   });

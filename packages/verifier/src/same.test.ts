@@ -76,7 +76,7 @@ describe('service-verify same says', () => {
   });
 });
 
-test('a result of an unknown signer accuses nobody', async () => {
+test('a result that an unknown key signed accuses nobody', async () => {
   const forged = attestedJob({ job_id: ONE, ...says('bad'), key: stranger });
   const said = expect.stringContaining('no signature is valid under a pinned key') as string;
   expect(await compare(envelopeOf(job), envelopeOf(forged))).toEqual({ exitCode: 2, said });

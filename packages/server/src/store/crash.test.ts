@@ -150,7 +150,7 @@ function withTurnedBit(log: Buffer, at: number): Buffer {
 }
 
 test(
-  'a store whose write-ahead log lost acknowledged data is refused, and has whole transactions if its owner accepts it (STORE-03)',
+  'a store whose log lost acknowledged data is refused, and has whole transactions if its owner accepts it (STORE-03)',
   patient,
   async () => {
     await using testStore = new TestStore();

@@ -81,7 +81,7 @@ test('a follower of a job gets new events as they are stored, without a read', a
   expect(page?.complete).toBe(false);
 });
 
-test('events are read for a follower with another cursor or limit, of another tenant, or of events that nobody awaited', async () => {
+test('the store is read for a follower with another cursor, limit or tenant, and for events that nobody awaited', async () => {
   const { testStore, asked } = await withReads();
   await using _testStore = testStore;
   const { store } = testStore;

@@ -19,7 +19,7 @@ function rig() {
   };
 }
 
-test('ends, waits and runs are counted by the minute, from the start of the process', () => {
+test('ends of jobs, waits and runs are counted for each minute, from the start of the process', () => {
   const { hour, after } = rig();
   const created_at = new Date(began).toISOString();
   const waited = (ms: number) =>
@@ -46,7 +46,7 @@ test('ends, waits and runs are counted by the minute, from the start of the proc
   });
 });
 
-test('a tenant sees counts of its own jobs alone', () => {
+test('a tenant sees only counts of its own jobs', () => {
   const { hour, ended } = rig();
   ended('acme', 5);
   expect(hour.of('other')).toMatchObject({ ended: { succeeded: [0] }, run_ms: { p50: [null] } });

@@ -184,7 +184,7 @@ test('a removed job does not remove a blob that other jobs name', async () => {
   expect(await blobOf(sha256)).not.toBeNull();
 });
 
-test('an unfinished upload is removed', { tags: ['Blobs-10'] }, async () => {
+test('an unfinished upload is removed if it began before the given time', { tags: ['Blobs-10'] }, async () => {
   const content = newContent();
   const key = await begun(content, { time: 100 });
   await store.addPiece({ ...key, position: 0, content: content.slice() });

@@ -99,7 +99,7 @@ test('the receipt states what was observed, under the names of the contract', {
   });
 });
 
-test('a recovery receipt has the outcome, the times, the chain and its identity, and nothing else (CHAIN-11)', {
+test('a recovery receipt has the job’s identity, outcome, times and chain, and nothing else (CHAIN-11)', {
   tags: ['Receipt-23', 'Receipt-24', 'CHAIN-11'],
 }, async () => {
   const { store } = testStore;
@@ -262,7 +262,9 @@ test('a failed terminal transaction stores nothing', async () => {
   expect(kinds).toEqual(['queued', 'started']);
 });
 
-test('the receipt covers output that is stored as a run', { tags: ['Receipt-12', 'Receipt-21'] }, async () => {
+test('the receipt covers output that is stored as a packed run of records', {
+  tags: ['Receipt-12', 'Receipt-21'],
+}, async () => {
   await using own = await TestStore.open();
   const { store } = own;
   const key = await runJob(store);

@@ -63,7 +63,7 @@ describe('recorded output', () => {
   });
 });
 
-test('has the same events in a stored run as in a chain of the records', () => {
+test('a stored run of output has the same events as a chain of its single records', () => {
   const [run] = partsOf(MIXED);
   if (run === undefined || !isOutputRun(run)) throw new Error('the records are in no run');
   const tail = { tenant: 'acme', job_id: 'job_1', seq: 2, head: 'a'.repeat(64) };

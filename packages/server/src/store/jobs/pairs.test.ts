@@ -145,7 +145,9 @@ test('a tenant whose share is one slot gets a pair in turn while it holds none',
   expect(await count(0, 1)).toBe(1);
 });
 
-test('the key of a pair answers with both, and stands for the program', { tags: ['Interaction-7'] }, async () => {
+test('an idempotency key of a pair gets both jobs again, and stands for the program with its interactor', {
+  tags: ['Interaction-7'],
+}, async () => {
   const idempotency = { key: 'pair', spec_sha256: 'a'.repeat(64) };
   const input = pair({ idempotency });
   await store.admit(input);

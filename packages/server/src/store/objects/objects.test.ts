@@ -76,7 +76,7 @@ async function condemned(begunBefore = 0): Promise<string[]> {
   return objects.map(({ object_id }) => object_id);
 }
 
-test('a content that is moved leaves its row, and is found by the job and its place in it', async () => {
+test('a content that is moved leaves the store, and its object is found by the job and the path of the content', async () => {
   const content = largeContent();
   const key = artifactOf(await endedWith(content));
   expect(await isHere(key)).toBe(true);

@@ -156,7 +156,7 @@ describe('an answer', () => {
   });
 });
 
-test('answers are returned in the order in which they were accepted, with the number of the program', async () => {
+test('answers are returned in the order in which they were accepted, with the number that the program gave the call', async () => {
   const { store } = testStore;
   const key = await calling(store, [10, 11, 12]);
   await store.answerToolCall(answerOf(key, 5, { outcome: { error: 'no' } }));

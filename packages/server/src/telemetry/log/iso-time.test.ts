@@ -8,7 +8,7 @@ test.each([
   expect(isoTime(now + 1)).toBe(new Date(now + 1).toISOString());
 });
 
-test('the default is the current time', () => {
+test('without a given time, the current time is written', () => {
   const before = Date.now();
   const told = Date.parse(isoTime());
   expect(told).toBeGreaterThanOrEqual(before);

@@ -20,6 +20,6 @@ describe('the users of cells', () => {
   });
 });
 
-it('root of the host needs no other user of the host outside of a namespace', () => {
+it('root of the host, unlike root of a user namespace, is no other user outside', () => {
   expect([isRootOfHost(), ownerOutside()]).toEqual([true, null]);
 });

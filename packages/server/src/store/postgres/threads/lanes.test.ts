@@ -60,7 +60,7 @@ test('tickets of streams wait for no job', () => {
   expect(began).toEqual(['finish', 'ticket', 'its use']);
 });
 
-test('a change of any other kind is made alone', async () => {
+test('a change of any other kind is made while no other change runs', async () => {
   const { run, began, end } = heldChanges();
   void run('finish', ofJob('finish', 'one'));
   const alone = run('credential', { name: 'createCredential', input: {} });
@@ -73,7 +73,7 @@ test('a change of any other kind is made alone', async () => {
   await expect.poll(() => began).toEqual(['finish', 'credential', 'start']);
 });
 
-test('a change behind a failed one is not made', async () => {
+test('a change that waits behind a change of the same job is not made if that change fails', async () => {
   const { run, began, fail } = heldChanges();
   const all = [run('start', ofJob('start', 'one')), run('finish', ofJob('finish', 'one'))];
   fail('start');

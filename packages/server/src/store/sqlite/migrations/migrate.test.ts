@@ -142,7 +142,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     });
   });
 
-  test('an ended job gets a receipt of the outcome alone, whose chain is not complete', async () => {
+  test('an ended job gets a receipt with only the outcome, whose chain is not complete', async () => {
     for (const [key, status, finished_at] of [
       [acme('job_09'), 'succeeded', '2025-03-01T12:00:04.000Z'],
       [umbrella('job_02'), 'failed', '2025-03-01T12:00:07.000Z'],
@@ -180,7 +180,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     expect(await store.counts()).toMatchObject(counts);
   });
 
-  test('belong to their tenants alone', async () => {
+  test('belong only to their tenants', async () => {
     expect(await store.job(umbrella('job_09'))).toBeNull();
     expect(await store.events({ key: acme('job_02'), after: 0, limit: 10 })).toBeNull();
   });
@@ -341,7 +341,7 @@ describe('a store of commit 6f6623a', () => {
   });
 });
 
-test('an upgrade keeps the older file beside the new one, unchanged and for its owner alone', async () => {
+test('an upgrade keeps the older file beside the new one, unchanged and readable only to its owner', async () => {
   await using testStore = await upgraded('v0.3');
   const copy = `${testStore.path}.before-0004-written-with-lists`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);

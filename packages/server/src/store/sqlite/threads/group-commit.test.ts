@@ -58,7 +58,7 @@ test('commands that wait together share a transaction, and each gets its own ans
   expect(notes()).toEqual(['a', 'b', 'c']);
 });
 
-test('a failed command stores nothing of itself, and its neighbours are stored, each alone', async () => {
+test('a failed command stores nothing of itself, and the others of its group are stored, each by itself', async () => {
   const ran: unknown[] = [];
   const commit = new GroupCommit(database, (call) => {
     ran.push(call.input);
@@ -74,7 +74,7 @@ test('a failed command stores nothing of itself, and its neighbours are stored, 
   expect(ran).toEqual(['a', 'fails late', 'a', 'fails late', 'a', 'b']);
 });
 
-test('a group is bounded, and the rest waits for the next', async () => {
+test('a group of commands is bounded, and the commands beyond the bound wait for the next group', async () => {
   const inputs = Array.from({ length: groupCommandsMax + 1 }, (_, number) => `note ${number}`);
   const waiting = callsOf(inputs);
   const commit = new GroupCommit(database, note);
@@ -85,7 +85,7 @@ test('a group is bounded, and the rest waits for the next', async () => {
   expect(answered).toBe(inputs.length);
 });
 
-test('a command too large for the space left is refused as full, and its neighbours are stored', async () => {
+test('a command too large for the space left is refused as full, and the others of its group are stored', async () => {
   const { page_count: pages } = database.prepare('pragma page_count').get() ?? {};
   database.exec(`pragma max_page_count = ${Number(pages) + 8}`);
   const commit = new GroupCommit(database, note);
