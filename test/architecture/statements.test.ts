@@ -33,7 +33,7 @@ describe('the statements', () => {
     expect(statements.filter(({ section }) => section === '')).toEqual([]);
   });
 
-  test('are read with the reason why one is not shown', () => {
+  test('are read, each with the reason why no test shows it, if there is one', () => {
     expect(statementsOf(EXAMPLE)).toEqual([
       { id: 'One-1', section: 'One thing', text: 'It holds.', isTestable: true },
       { id: 'One-2', section: 'One thing', text: 'It holds over two lines.', isTestable: false },

@@ -59,7 +59,7 @@ describe('vouchbox keys', () => {
     expect((await rig().post({ language: 'bash', code: 'true' }, { key })).json.error.code).toBe('insufficient_scope');
   });
 
-  test('prints a new key alone on stdout, and its description on stderr', async () => {
+  test('prints only the new key on stdout, and its description on stderr', async () => {
     const { stdout, stderr } = await keys('create', '--tenant', 'alpha', '--expires-in', '12h');
     expect(stdout).toMatch(/^svc_[0-9a-f]{18}_[A-Za-z0-9_-]{43}\n$/);
     expect(stderr).toMatch(/of tenant alpha.*until 2.*key is shown only now/s);
@@ -156,7 +156,7 @@ test('a key that is issued while no service runs works in the next one, and a ke
 });
 
 describe('an access token', () => {
-  test('opens the service as its subject, in its tenant, with its known scopes', {
+  test('opens the service to its subject, in its tenant, with those of its scopes that are known', {
     tags: ['Bodies-9', 'Authentication-2a'],
   }, async () => {
     const key = await issuer.token({ scope: 'openid jobs:read jobs:submit', subject: 'ann' });

@@ -82,7 +82,7 @@ describe('instead of Judge0', () => {
   const submit = (source_code: string, more = {}, query = 'wait=true') =>
     call(`${url()}/submissions?${query}`, { language_id: 54, source_code, stdin: '3 4', ...more });
 
-  test('time, memory and limits are those of the program alone', async () => {
+  test('time, memory and limits are those of the program, without its compiler', async () => {
     const { json } = await submit(`${SUM}\n`, { cpu_time_limit: 0.2, wall_time_limit: 1, expected_output: '7' });
     expect(json).toMatchObject({ status: { id: 3 }, stdout: '7\n', compile_output: null });
     expect(Number(json.time) * 1000).toBeLessThan(ofTheProgram.milliseconds);
@@ -131,7 +131,7 @@ describe('instead of Judge0', () => {
     expect([status, json]).toEqual([422, { compiler_options: [why] }]);
   });
 
-  test('missing options count as none', async () => {
+  test('missing compiler options count as none', async () => {
     expect((await submit('print(1)', { compiler_options: ' ', language_id: 71 })).json.stdout).toBe('1\n');
     expect((await call(`${url()}/config_info`)).json.enable_compiler_options).toBe(true);
   });

@@ -154,7 +154,7 @@ describe.each(REQUESTS)('%s: a place', (name, path, body) => {
     expect([await isFull(await first), await isFull(await post(path, body))]).toEqual([false, false]);
   });
 
-  test('is taken by the bytes of a body', async () => {
+  test('is refused if all open bodies together would have too many bytes', async () => {
     const { post } = await adapterOf(name, OFFERED, { openMax: { requests: 9, bytes: 20 } });
     expect(await isFull(await post(path, body))).toBe(true);
   });

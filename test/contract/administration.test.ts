@@ -121,7 +121,7 @@ describe('with a running service', () => {
     expect(readdirSync(cwd)).toContain('copy.db');
   });
 
-  test('a command uses the service of its current directory, whatever else runs', async () => {
+  test('a command uses the service of its current directory, whichever other services run', async () => {
     const host = ownHost();
     const cwd = emptyDirectory();
     await using own = host(['serve'], { cwd, env: SERVING });
@@ -133,7 +133,7 @@ describe('with a running service', () => {
     expect((await listed.ended()).stdout).toContain('acme');
   });
 
-  test('a command asks which service if two run', async () => {
+  test('a command asks which service is meant if two run', async () => {
     const host = ownHost();
     const [one, two] = [emptyDirectory(), emptyDirectory()];
     await using first = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: one } });

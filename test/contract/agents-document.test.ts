@@ -25,7 +25,7 @@ describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) =
     ['python', 'python', 2],
     ['js', 'node', 1],
     ['bash', 'bash', 2],
-  ] as const)('the programs in %s print what they say', async (word, language, count) => {
+  ] as const)('the examples in %s print what docs/AGENTS.md says', async (word, language, count) => {
     const tools = {
       search: ({ query }: { query: string }) => [`a page about ${query}`],
       fail: ({ why }: { why: string }) => Promise.reject(new Error(why)),
@@ -42,7 +42,7 @@ describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) =
 describe('the callers', () => {
   const rig = useRig({ provider: 'namespace', concurrency: '2' });
 
-  test('in TypeScript print what the page says', async () => {
+  test('in TypeScript print what docs/AGENTS.md says', async () => {
     const blocks = blocksOf('ts');
     const lines: string[] = [];
     const print = { log: (...words: unknown[]) => lines.push(...words.join(' ').trimEnd().split('\n')) };

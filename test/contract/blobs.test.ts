@@ -222,7 +222,7 @@ describe('a submission that names a blob', () => {
     expect(refused.json.error.message).toMatch(/^\/files have/);
   });
 
-  test('has the same evidence and the same key as if it were sent inline', {
+  test('has the same evidence, and stands for the same idempotency key, as if the file were sent inline', {
     tags: ['Blobs-8', 'Submit-1'],
   }, async () => {
     const bytes = randomBytes(100);
@@ -243,7 +243,7 @@ describe('a submission that names a blob', () => {
     }
   });
 
-  test('other content under a used key does not repeat the first job', { tags: ['Submit-2'] }, async () => {
+  test('other content under a used idempotency key does not repeat the first job', { tags: ['Submit-2'] }, async () => {
     const key = { headers: { 'idempotency-key': 'large-files' } };
     const submission = { language: 'bash', code: 'true' };
     const statuses = [];

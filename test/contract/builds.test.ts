@@ -211,7 +211,7 @@ describe('a product', () => {
     expect(refusalOf(await submit({ language: 'bash', code: ':', product: { job_id } }))[2]).toBe('/product');
   });
 
-  test('is looked up once for a key, which works even after the product was removed', {
+  test('is looked up once for an idempotency key, which still answers after the product was removed', {
     tags: ['Builds-7'],
   }, async () => {
     const { job_id } = await rig().run(C as unknown as JobSubmission);

@@ -213,7 +213,7 @@ for n in range(3):
     expect(requests.map(({ operation }) => operation)).toEqual([lost.on, lost.on, lost.on]);
   });
 
-  test('is answered by requests if its credential may not open the stream, or the platform sends no frames', async () => {
+  test('is answered by requests if the client’s credential may not open the stream, or the platform sends no frames', async () => {
     const refused = { on: 'GET /v1/jobs/{id}/stream', answer: { status: 403, code: 'insufficient_scope' } };
     onTestFinished(() => void vi.unstubAllGlobals());
     const inBrowser = class extends WebSocket {

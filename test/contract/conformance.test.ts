@@ -164,7 +164,7 @@ describe('a parameter that needs one more scope:', {
   });
 });
 
-describe('with its own scope alone', { tags: ['Authentication-3a'] }, () => {
+describe('with only its own scope', { tags: ['Authentication-3a'] }, () => {
   test.each(scoped)('%s is not refused for the credential', async (_id, operation) => {
     const key = operation.alsoAccess === undefined ? only[operation.access as Scope] : rig().alpha.key;
     const answer = await ask(operation, { key });

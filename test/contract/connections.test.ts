@@ -67,7 +67,7 @@ describe('E-13 three hundred connections that never finish a request', { tags: [
 describe('slow heads of one address', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('are held up to its bound, and a connection with a credential does not count', async () => {
+  test('are held up to the bound of an address, and a connection with a credential does not count', async () => {
     using stack = new DisposableStack();
     const open = async () => stack.use(await RawSocket.open(rig().port));
     const heads: RawSocket[] = [];

@@ -86,7 +86,7 @@ describe('a job with uploaded files', { tags: ['Limits-4a'] }, () => {
     expect(await verified(name)).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
-  test('is found good by a program that uses the verifier as a library, which never has a file whole', async () => {
+  test('is found good by a program that uses the verifier as a library, and never has a whole file in memory', async () => {
     const directory = join(scratch, '64 MiB in two files, as much as a job may have');
     const blobs = new Map<string, Blob>();
     for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
@@ -104,7 +104,7 @@ describe('a job with uploaded files', { tags: ['Limits-4a'] }, () => {
     expect(await verifyExport(parseExport(await readExportBlobs(larger)), expected)).toMatchObject({ exitCode: 7 });
   });
 
-  test('is exported from the data of the service after that has stopped', async () => {
+  test('is exported from the data of the service after the service has stopped', async () => {
     const own = await Rig.start({ 'attestation-mode': 'on' });
     const bytes = crypto.getRandomValues(new Uint8Array(65_536));
     const { blob } = await own.alpha.client.upload(new Blob(Array<Uint8Array<ArrayBuffer>>(50).fill(bytes)));

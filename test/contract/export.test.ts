@@ -142,7 +142,7 @@ describe('from the data of a service', () => {
     expect(stderr).toMatch(/^vouchbox: .*another service holds.*; ask the running service: give --url and --key\n$/);
   });
 
-  test('the same is exported after it has stopped, whichever key signed it', async () => {
+  test('the same files are exported after the service has stopped, whichever key signed the job', async () => {
     const own = await Rig.start({ 'attestation-mode': 'on' });
     const { job_id } = await own.run(doubler);
     const words = ['--url', own.service.url, '--key', own.alpha.key];

@@ -49,7 +49,7 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
   const grade = (code: string, limits: Record<string, number> = {}, language = 'cpp') =>
     rig().alpha.client.grade(code, { tests: TESTS, language, limits: { ...roomy, ...limits } });
 
-  test.each(LIMITS.filter(isTried))('the limit of %s is that of the program', async (_what, limits) => {
+  test.each(LIMITS.filter(isTried))('the limit of %s is for the program, not for its compiler', async (_what, limits) => {
     const { verdict } = await grade(SUM, limits);
     expect(verdict).toMatchObject({ accepted: true, program: { build: { compiler: null } } });
   });
@@ -93,7 +93,7 @@ describe('with its evidence', () => {
   const verified = (name: string) =>
     serviceVerify(['verdict', join(scratch, name), '--public-key', join(scratch, 'key.pem'), '--tenant', 'alpha']);
 
-  test('the command names the reason, and the verdict is good', async () => {
+  test('the command names the limit that the compiler met, and the verdict verifies', async () => {
     writeFileSync(join(scratch, 'huge.cpp'), HUGE);
     const words = ['grade', 'huge.cpp', '--tests', 'tests'];
     const { code, stdout } = await command(...words, '--output', 'out');

@@ -41,7 +41,7 @@ async function whole(client: ServiceClient, id: string): Promise<void> {
   expect(names).toHaveLength(18);
 }
 
-test('a grading continues after its service was killed, each time', { tags: ['Gradings-13'] }, async () => {
+test('a grading continues however often its service is killed', { tags: ['Gradings-13'] }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-gradings-'));
   let node = await started(dataDir);
   const { grading_id } = await node.client.submitGrading(BODY, { idempotencyKey: 'killed' });

@@ -148,7 +148,9 @@ describe('a grading', () => {
     expect(refused.json.error.message).toMatch(/^\/tests\/0\/files\/0\/from names no output/);
   });
 
-  test('gets the same answer with its key, and is refused with another body', { tags: ['Gradings-4'] }, async () => {
+  test('gets the same answer again with its idempotency key, and is refused with another body', {
+    tags: ['Gradings-4'],
+  }, async () => {
     const headers = { 'idempotency-key': 'grading-1' };
     const first = await submit(ONE, { headers });
     const same = { programs: [{ ...SUM, runtime: null }], tests: TESTS, requirements: { minimum_isolation: 'none' } };

@@ -97,7 +97,9 @@ describe('an export from a hostile service', () => {
     expect((await call(service, 'export', 'job_1')).stderr).toBe('vouchbox: the job has no receipt\n');
   });
 
-  test('leaves everything beside it untouched, whatever its name', { tags: ['OPER-07'] }, async () => {
+  test('leaves everything beside its directory untouched, whatever a file is named', {
+    tags: ['OPER-07'],
+  }, async () => {
     mkdirSync(join(scratch, 'kept.partial', 'precious'), { recursive: true });
     await using service = await exporting('output/a');
     const { code, stderr } = await call(service, 'export', 'job_1', '--output', 'kept');

@@ -10,7 +10,7 @@ const freshKey = () => `key-${++keys}`;
 const post = (body: unknown, key: string, tenant = rig().alpha.key) =>
   rig().post(body, { key: tenant, headers: { 'idempotency-key': key } });
 
-test('the same key and specification give the first job again, and run nothing (IDEM-09)', {
+test('the same idempotency key and specification give the first job again, and run nothing (IDEM-09)', {
   tags: ['Submit-1', 'IDEM-09'],
 }, async () => {
   const key = freshKey();
@@ -25,12 +25,12 @@ test('the same key and specification give the first job again, and run nothing (
   expect(await rig().jobCount()).toBe(before);
 });
 
-test('without a key every submission is a new job', async () => {
+test('without an idempotency key every submission is a new job', async () => {
   const [first, second] = await Promise.all([rig().post(spec), rig().post(spec)]);
   expect(first.json.job_id).not.toBe(second.json.job_id);
 });
 
-test('many concurrent submissions with one key make one job, and one answer says that it made the job', async () => {
+test('many concurrent submissions with one idempotency key make one job, and one answer says that it made the job', async () => {
   const key = freshKey();
   const before = await rig().jobCount();
   const answers = await Promise.all(Array.from({ length: 8 }, () => post(spec, key)));
@@ -108,7 +108,7 @@ describe('another specification under the same key is refused and makes no job (
   });
 });
 
-test('a key belongs to its tenant (IDEM-05)', { tags: ['Submit-1c', 'IDEM-05'] }, async () => {
+test('an idempotency key belongs only to its tenant (IDEM-05)', { tags: ['Submit-1c', 'IDEM-05'] }, async () => {
   const key = freshKey();
   const alpha = await post(spec, key);
   const beta = await post({ ...spec, code: 'echo other' }, key, rig().beta.key);
@@ -118,7 +118,9 @@ test('a key belongs to its tenant (IDEM-05)', { tags: ['Submit-1c', 'IDEM-05'] }
   expect(again.map(({ json }) => json.job_id)).toEqual([alpha.json.job_id, beta.json.job_id]);
 });
 
-test('a refused submission does not use its key (IDEM-07)', { tags: ['Submit-1d', 'IDEM-07'] }, async () => {
+test('a refused submission does not use up its idempotency key (IDEM-07)', {
+  tags: ['Submit-1d', 'IDEM-07'],
+}, async () => {
   const key = freshKey();
   expect((await post({ ...spec, language: 'cobol' }, key)).status).toBe(400);
   expect((await post({ ...spec, requirements: { minimum_isolation: 'hardware-vm' } }, key)).status).toBe(422);
@@ -178,7 +180,7 @@ describe('a key (IDEM-04, IDEM-10)', { tags: ['IDEM-04', 'IDEM-10'] }, () => {
   });
 });
 
-test('a key returns its first job after ceilings, provider and limits have changed (IDEM-08)', {
+test('an idempotency key returns its first job after ceilings, provider and limits have changed (IDEM-08)', {
   tags: ['Submit-1a', 'IDEM-08', 'RST-08'],
 }, async () => {
   const keyed = { headers: { 'idempotency-key': 'kept' } };

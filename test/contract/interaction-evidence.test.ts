@@ -29,7 +29,7 @@ const ASKS = 'print("17", flush=True)\nprint("it said", input())';
 /** Writes more than the other reads: that one has ended by then. */
 const ANSWERS = 'import sys\nn = int(input())\nprint(n * 2, flush=True)\nsys.stdin.read()\nprint("too late")';
 
-test('a pair is exported from either end, and each receipt is checked against the other', {
+test('a pair of jobs is exported from either job, and each receipt is checked against the other', {
   tags: ['Interaction-8'],
 }, async () => {
   const interactor = { language: 'python', code: ANSWERS };
@@ -83,7 +83,9 @@ test("the command passes on the program's output, and says how its interactor en
   });
 });
 
-test('a pair that ran when its service was killed ends as one', { tags: ['Interaction-10'] }, async () => {
+test('both jobs of a pair that ran when the service was killed end in the same way', {
+  tags: ['Interaction-10'],
+}, async () => {
   const dataDir = join(scratch, 'killed');
   const serving = async () => {
     const service = new Command(['serve', '--port', '0', '--data-dir', dataDir, '--provider', 'subprocess'], {

@@ -102,7 +102,7 @@ describe('a pair', () => {
   const single = useRig({ provider: 'subprocess', concurrency: '1' });
   const pair = { ...python(ASKS), interactor: python(ANSWERS) };
 
-  test('has no other input, and each member of its interactor is checked', {
+  test('has no input except its interactor’s output, and each member of the interactor is checked', {
     tags: ['Interaction-4', 'Submission-2'],
   }, async () => {
     const before = await rig().jobCount();
@@ -146,7 +146,9 @@ describe('a pair', () => {
     expect(inOrder).toEqual(inOrder.toSorted((one, other) => one.localeCompare(other)));
   });
 
-  test('has one key, which a pair with another interactor does not share', { tags: ['Interaction-7'] }, async () => {
+  test('has one idempotency key, which a pair with another interactor cannot use', {
+    tags: ['Interaction-7'],
+  }, async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const first = await rig().post(pair, { headers });
     const again = await rig().post(pair, { headers });

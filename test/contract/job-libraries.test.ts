@@ -187,7 +187,7 @@ test.each([1, 'a', null, {}, { blob: 'a' }, { blob: blobOf(PYTHON).blob, more: 1
   },
 );
 
-test('the client accepts its upload as libraries', async () => {
+test('the client accepts as libraries what it uploaded', async () => {
   const { client } = rig().alpha;
   const { stdout } = await client.run(IMPORTS.code, { libraries: await client.upload(PYTHON) });
   expect(stdout).toBe('tiny\n');

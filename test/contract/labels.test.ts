@@ -46,7 +46,9 @@ test('labels of another tenant list nothing', async () => {
   expect(await Array.fromAsync(rig().beta.client.listAll({ label: 'mine alone' }))).toEqual([]);
 });
 
-test('a repeated key with other labels is the same job, which keeps its own', { tags: ['Submission-51'] }, async () => {
+test('a repeated idempotency key with other labels gives the first job, which keeps its labels', {
+  tags: ['Submission-51'],
+}, async () => {
   const headers = { 'idempotency-key': 'labelled-once' };
   const first = await rig().post(bash(['first']), { headers });
   const again = await rig().post(bash(['second']), { headers });

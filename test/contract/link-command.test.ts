@@ -14,7 +14,7 @@ const command = (...words: string[]) => commandAt(rig(), ...words);
 
 const ran = async (at = rig()) => (await at.run({ language: 'bash', code: 'echo handed on' })).job_id;
 
-test('the address of a link is printed alone, and whoever has it reads the result until it is revoked', async () => {
+test('only the address of a link is printed, and whoever has it reads the result until the link is revoked', async () => {
   const job = await ran();
   const made = await command('link', job, '--show', 'code,files', '--expires-in', '1h');
   expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^http:\/\/\S+\/links\/\S+#\S+\n$/)]);
@@ -41,7 +41,7 @@ test('the address of a link is printed alone, and whoever has it reads the resul
   ]);
 });
 
-test('as JSON it is the link, and the list has no secrets', async () => {
+test('with --json the command prints the whole link, and the list of links has no secrets', async () => {
   const job = await ran();
   const link = JSON.parse((await command('link', job, '--json')).stdout) as Record<string, string>;
   const { link_url = '', address, ...rest } = link;

@@ -299,7 +299,7 @@ test('two hundred readers at once get what they ask for or are told to wait, and
   expect((await read(given, 'result')).status).toBe(200);
 });
 
-test('a link lasts over a restart, and goes with its job', { tags: ['Links-7'] }, async () => {
+test('a link survives a restart, and is removed with its job', { tags: ['Links-7'] }, async () => {
   const first = await Rig.start(SETTINGS);
   const job_id = await signed(first);
   const given = await linkTo(job_id, [], first);

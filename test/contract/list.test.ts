@@ -68,7 +68,7 @@ test('a list has exactly the specified members in every item', { tags: ['Bodies-
 
 describe('pages', () => {
   test.each([1, 2, 4, 6, 200])(
-    'pages of %i together are the list, each job once',
+    'pages of %i together make the whole list, with each job once',
     { tags: ['Bodies-2', 'List-2'] },
     async (limit) => {
       const seen: string[] = [];

@@ -130,7 +130,7 @@ test('the opening statement is leaf 0, signed by the key that signs results', { 
   expect(tile).toEqual(leafHash(body));
 });
 
-test('the tiles of hashes have the root in the head', async () => {
+test('the tiles of hashes lead to the root that the head states', async () => {
   await proofOf(first);
   const head = parseCheckpoint(await (await read('checkpoint')).text());
   if (head.kind === 'refused') throw new Error(head.reason);
@@ -144,7 +144,7 @@ test('the tiles of hashes have the root in the head', async () => {
   expect(rangeHash({ start: 0, end: size }, hashes)).toEqual(root);
 });
 
-test('a leaf is proved by its hash alone, to anyone', async () => {
+test('a leaf is proved to anyone who has only its hash', async () => {
   await proofOf(first);
   const { bytes } = await rig.alpha.client.attestation(first);
   const decoded = decodeEnvelope(bytes);

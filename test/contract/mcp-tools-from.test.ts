@@ -62,7 +62,7 @@ describe('a server some of whose tools are allowed', () => {
       'bash',
       'echo $(tool search \'{"query": "cells"}\' | cut -d \'"\' -f 4) "$(printf "$(tool notes_read)" | tr -d \'"\')"',
     ],
-  ])('a program in %s calls them', async (language, code) => {
+  ])('a program in %s calls the allowed tools', async (language, code) => {
     expect(await run(language, code)).toMatchObject({ stdout: 'a page about cells one\ntwo\n', stderr: '' });
   });
 

@@ -215,7 +215,7 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     expect(text.endsWith(`\n${word}`)).toBe(true);
   });
 
-  test('learns which limit ended a program, which was lowered, and what to pass', async () => {
+  test('learns which limit ended a program, which limit the service lowered, and what to pass instead', async () => {
     const late = await run('while True: pass', { timeout_seconds: 0.5 });
     expect(late.content[0].text).toMatch(/^wall_time: .*0\.5.*; pass timeout_seconds to change the limit/m);
     const large = await run('print(1)', { memory_mb: 99_999, files: [{ path: 'a.txt', text: 'x' }] });

@@ -84,7 +84,7 @@ async function showing(
 const pinned = () => ['--log-key', file(log.key.text), '--witness', file(witness.text), '--state', state];
 const looked = (url: string, ...more: string[]) => vouchbox(['monitor', url, ...pinned(), '--once', ...more]);
 
-test('a log that grew is remembered, with its witnesses', async () => {
+test('the monitor remembers the head of a log that grew, with its witnesses', async () => {
   const first = await looked(await showing(log));
   expect([first.code, first.stdout]).toEqual([
     0,
@@ -97,7 +97,7 @@ test('a log that grew is remembered, with its witnesses', async () => {
   expect(JSON.parse(same.stdout)).toMatchObject({ word: 'WITNESSED by witness.example', size: 15 });
 });
 
-test('a log that grows between its head and its proof is asked again', async () => {
+test('a log that grows after it gave its head and before it gives the proof is asked again', async () => {
   await looked(await showing(log));
   const growing = grownBy(log.fork(), 5, 'more');
   const grown = await looked(
@@ -157,7 +157,7 @@ test.each(['--log-key', '--witness', '--promise'])('a missing file of %s is repo
   });
 });
 
-test('the next tree is followed once its opening is accepted', async () => {
+test('the next tree of a log is followed once the user accepts that the log was opened again', async () => {
   await looked(await showing(log));
   const next = grownBy(log.reopened(), 4, 'statement');
   const accepted = await looked(await showing(next), '--accept-reopened');
@@ -180,7 +180,7 @@ test('with --accept-reopened, a monitor that keeps running accepts one new tree 
   });
 });
 
-test('a promise of a tree is watched in the next one, which answers for it', async () => {
+test('a promise that one tree of a log made is watched in the next tree, which answers for it', async () => {
   await looked(await showing(log));
   const due = promiseBy(SEEN);
   const words = ['--promise', due, '--promise', due, '--accept-reopened'];
@@ -189,7 +189,7 @@ test('a promise of a tree is watched in the next one, which answers for it', asy
   expect(readFileSync(`${due}.head`, 'utf8')).toContain('log.example/log/2\n1\n');
 });
 
-test('the monitor calls only two heads of one size a proof for anyone', async () => {
+test('the monitor calls only two different heads of the same size a proof for anyone', async () => {
   await looked(await showing(log));
   const older = await looked(await showing(grownBy(new TestLog(undefined, log.key), 3, 'statement')));
   expect([older.code, older.stderr]).toEqual([

@@ -107,7 +107,7 @@ describe('standard input that is named', () => {
   });
 
   test.each(['text', 'upload', 'output', 'digest'] as const)(
-    'counts by its content for a key that was used with a %s',
+    'counts by its content under an idempotency key that was used with a %s',
     { tags: ['Inputs-9'] },
     async (first) => {
       const { text, blob, from } = await producer();

@@ -139,7 +139,7 @@ describe('a submission with include', () => {
     },
   );
 
-  test('answers with a ticket that opens the stream of the job once, and a repeated key with another', {
+  test('answers with a ticket that opens the stream of the job once, and a repeated key with another ticket', {
     tags: ['Submit-9b'],
   }, async () => {
     const headers = { 'idempotency-key': 'one-call-ticket' };

@@ -54,7 +54,7 @@ describe('a program that ends by itself', () => {
     ['SIGTERM', 'import os; os.kill(os.getpid(), 15)'],
     ['SIGKILL', 'import os; os.kill(os.getpid(), 9)'],
     ['SIGUSR1', 'import os; os.kill(os.getpid(), 10)'],
-  ])('a program that gets %s from itself has failed', { tags: ['Result-3', 'States-1c'] }, async (signal, code) => {
+  ])('a program that sends itself %s has failed', { tags: ['Result-3', 'States-1c'] }, async (signal, code) => {
     expect(outcomeOf(await python(code))).toEqual({
       status: 'failed',
       exit_code: null,
@@ -208,7 +208,7 @@ except OSError as error:
 });
 
 describe('a limit below the needs of a waiting interpreter', () => {
-  test('is raised to the needs of the interpreter before any program, everywhere except in the requested limits', {
+  test('is raised to what the interpreter needs while it waits, everywhere except in the requested limits', {
     tags: ['Submission-26b'],
   }, async () => {
     // Each breach has a job of its own: the kernel may kill for memory before it has to refuse a process.

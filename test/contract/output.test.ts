@@ -153,7 +153,7 @@ describe('a stream is stored up to 1 MiB', () => {
     expect(result.truncated).toBe(false);
   });
 
-  test('one byte over the bound truncates its own stream alone', {
+  test('one byte over the bound truncates only its own stream', {
     tags: ['Receipt-14', 'Result-6', 'Events-6', 'Limits-10'],
   }, async () => {
     const ran = await python(`${write(`b'x' * ${streamBytesMax + 1}`)}\n${write("b'whole'", 'stderr')}`);

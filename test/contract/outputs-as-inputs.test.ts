@@ -50,7 +50,7 @@ describe('an output that a submission names', () => {
     expect(ran.detail.receipt?.policy_sha256).toBe(digestOf(said));
   });
 
-  test('is found by its digest alone, and the answer names its job', { tags: ['Inputs-3'] }, async () => {
+  test('is found by only its digest, and the answer names its job', { tags: ['Inputs-3'] }, async () => {
     const { job_id, text, blob } = await producer();
     const ran = await rig().run(reader({ path: 'input/a', blob }) as JobSubmission);
     expect(ran.result.stdout).toBe(text);
@@ -182,7 +182,7 @@ describe('a key', { tags: ['Inputs-6'] }, () => {
   const replayed = ({ status, headers }: Answer) => [status, headers.get('idempotency-replayed')];
 
   test.each(['output', 'digest', 'inline', 'upload'] as const)(
-    'a key that was used with a file by %s stands for the file’s content',
+    'an idempotency key that was used with a file by %s stands for the file’s content',
     async (first) => {
       const { job_id, text, blob } = await producer();
       const forms = {

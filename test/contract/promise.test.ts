@@ -71,7 +71,7 @@ async function runCode({ service, alpha: { key } }: Rig, words: Readonly<Record<
   }
 }
 
-test('an agent that asks for a promise gets it with its answer', { tags: ['Promise-3'] }, async () => {
+test('an agent that asks for a promise gets it with the answer', { tags: ['Promise-3'] }, async () => {
   const { structuredContent, content } = await runCode(rig, { promise: true });
   const { job_id, promise } = structuredContent as { job_id: string; promise: { envelope: string; answer_by: string } };
   expect(content).toMatchObject([
@@ -169,7 +169,7 @@ test('another tenant sees neither the promise nor the statements that the job wa
   await expect(client.pending(job_id)).rejects.toMatchObject({ code: 'job_not_found' });
 });
 
-test('a repeated key stands for one with a promise, or for one without', async () => {
+test('an idempotency key stands either for a submission with a promise or for one without', async () => {
   const { client } = rig.alpha;
   const first = await client.submit(python, { idempotencyKey: 'promised', promise: 'required' });
   const again = await client.submit(python, { idempotencyKey: 'promised', promise: 'required' });
@@ -179,7 +179,9 @@ test('a repeated key stands for one with a promise, or for one without', async (
   await expect(without).rejects.toMatchObject({ code: 'idempotency_key_reused' });
 });
 
-test('a job that waits longer is stated in the log, and continues', { tags: ['Promise-4', 'Promise-5'] }, async () => {
+test('a job that waits longer than promised is stated in the log as waiting, and continues', {
+  tags: ['Promise-4', 'Promise-5'],
+}, async () => {
   const { client } = rig.alpha;
   const { promise, job_id } = await client.submit(sleeper, { promise: 'required' });
   const pending = async () => (await client.pending(job_id)).items;

@@ -121,7 +121,7 @@ describe('service-verify graph', { tags: ['Inputs-7'] }, () => {
     expect([exitCode, bad[0]]).toEqual([5, expect.stringContaining('UNBOUND')]);
   });
 
-  test('refuses a job without its policy, one that no other depends on, and one of another key or name', async () => {
+  test('refuses a job without its policy, one that no other depends on, and one with another key or another id', async () => {
     const job = jobOn(0, [1]);
     const files = new Map(job.files);
     files.delete(EXPORT_OPTIONAL_FILES.policy);

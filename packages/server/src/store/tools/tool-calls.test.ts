@@ -184,7 +184,7 @@ describe('open calls', () => {
     expect(await store.openToolCalls({ ...asked, ...(await runJob(store)) })).toEqual(ended);
   });
 
-  test('are accepted after a check whether the result fits the schema of the tool', async () => {
+  test('are answered only after a check whether the result fits the schema of the tool', async () => {
     const { store } = testStore;
     const result = { type: 'object' };
     const schemas = { ...tools, tools: [{ name: 'search', result }, { name: 'constructor' }] };

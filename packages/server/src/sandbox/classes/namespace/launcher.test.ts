@@ -44,7 +44,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it("reports what the kernel says of the cell, and not of the launcher", async () => {
+  it('reports what the kernel says of the cell, and not of the launcher', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const { pid, report } = await launcher.make(requestOf(options));

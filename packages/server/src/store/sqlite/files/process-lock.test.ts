@@ -25,7 +25,7 @@ test('a lock file is held once, readable only to its owner, and removed when it 
   second?.[Symbol.dispose]();
 });
 
-test('a second request in the process that holds it does not release it', () => {
+test('a second request for a lock, in the process that holds it, does not release the lock', () => {
   const path = join(directory, 'again');
   using first = ProcessLock.take(path);
   expect([first === null, ProcessLock.take(path)]).toEqual([false, null]);
@@ -36,7 +36,7 @@ test('a second request in the process that holds it does not release it', () => 
   expect(stdout).toBe('refused');
 });
 
-test('a killed process releases it', async () => {
+test('a killed process releases its lock', async () => {
   const path = join(directory, 'killed');
   const source = `
     const { ProcessLock } = await import(${JSON.stringify(LOCK)});
