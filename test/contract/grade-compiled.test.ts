@@ -49,7 +49,7 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
   const grade = (code: string, limits: Record<string, number> = {}, language = 'cpp') =>
     rig().alpha.client.grade(code, { tests: TESTS, language, limits: { ...roomy, ...limits } });
 
-  test.each(LIMITS.filter(isTried))('the limit of %s is for the program, not for its compiler', async (_what, limits) => {
+  test.each(LIMITS.filter(isTried))('the limit of %s is for the program, not the compiler', async (_what, limits) => {
     const { verdict } = await grade(SUM, limits);
     expect(verdict).toMatchObject({ accepted: true, program: { build: { compiler: null } } });
   });

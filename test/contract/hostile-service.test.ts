@@ -97,7 +97,7 @@ describe('an export from a hostile service', () => {
     expect((await call(service, 'export', 'job_1')).stderr).toBe('vouchbox: the job has no receipt\n');
   });
 
-  test('leaves everything beside its directory untouched, whatever a file is named', {
+  test('leaves everything beside its directory untouched, whatever that is named', {
     tags: ['OPER-07'],
   }, async () => {
     mkdirSync(join(scratch, 'kept.partial', 'precious'), { recursive: true });

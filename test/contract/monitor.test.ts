@@ -126,7 +126,7 @@ test.each([
   expect(readFileSync(state, 'utf8')).toBe(before);
 });
 
-test('two addresses that show two logs are compared, and the proof against the log is kept for anyone', async () => {
+test('if two addresses show two histories of one log, the monitor keeps the proof against the log for anyone', async () => {
   const forked = grownBy(new TestLog(undefined, log.key), 9, 'another');
   const ended = await vouchbox(['monitor', await showing(log), await showing(forked), ...pinned()]);
   expect([ended.code, ended.stdout]).toEqual([6, expect.stringContaining('FORKED')]);

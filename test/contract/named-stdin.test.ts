@@ -151,7 +151,7 @@ describe('an export', { tags: ['Inputs-10'] }, () => {
   const verify = (...words: string[]) =>
     serviceVerify([...words, '--public-key', at('pinned.pem'), '--tenant', 'alpha']);
 
-  test('has the bytes, and names the job that made them; a changed byte at either end is found', async () => {
+  test('has the bytes of a named stdin, and names the job that made them; a changed byte of either job is found', async () => {
     const { from, text } = await producer();
     const { job_id } = await rig().run(given({ from }) as JobSubmission);
     const keys = ['attestation-keys', 'export', '--output', at('pinned.pem'), '--data-dir', rig().dataDir];

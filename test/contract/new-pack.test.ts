@@ -53,7 +53,7 @@ describe('a service', () => {
     expect((await rig().run(submitted)).result).toMatchObject({ status: 'succeeded', stdout: '42\n' });
   });
 
-  test('keeps its offer when it is asked again', async () => {
+  test('keeps its offer when the pack is built again', async () => {
     const { code, services } = await build();
     expect([code, services]).toEqual([0, [{ data_dir: rig().dataDir, offered: true, problem: null }]]);
     expect((await rig().alpha.client.capabilities()).runtime_packs).toHaveLength(2);

@@ -82,7 +82,9 @@ test('an agent that asks for a promise gets it with the answer', { tags: ['Promi
   expect((await runCode(rig, {})).structuredContent).not.toHaveProperty('promise');
 });
 
-test('a run keeps its promise, and the log keeps it too', { tags: ['Promise-1', 'Promise-3'] }, async () => {
+test('the result of a run keeps the promise that the run was given, as the log proves', {
+  tags: ['Promise-1', 'Promise-3'],
+}, async () => {
   const { client } = rig.alpha;
   const before = await client.run(python, { promise: true });
   const { promise, job_id, receipt } = await client.run('print(input())', {
@@ -179,7 +181,7 @@ test('an idempotency key stands either for a submission with a promise or for on
   await expect(without).rejects.toMatchObject({ code: 'idempotency_key_reused' });
 });
 
-test('a job that waits longer than promised is stated in the log as waiting, and continues', {
+test('a job that will not end by the promised time is stated in the log as waiting, and continues', {
   tags: ['Promise-4', 'Promise-5'],
 }, async () => {
   const { client } = rig.alpha;
@@ -212,7 +214,7 @@ async function signed(job_id: string) {
 describe('the command', () => {
   const access = () => ['--url', rig.service.url, '--key', rig.alpha.key];
 
-  test('keeps the promise of a run in a file, and of a job beside its export', async () => {
+  test('stores the promise of a run in a file, and the promise of a job beside its export', async () => {
     const [promise, beside] = [join(scratch, 'kept.promise'), join(scratch, 'exported.promise')];
     const program = join(scratch, 'program.py');
     writeFileSync(program, python.code);
@@ -235,7 +237,7 @@ describe('the command', () => {
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('exists already') as string });
   });
 
-  test('keeps no promise of a graph of jobs', async () => {
+  test('stores no promise for a graph of jobs', async () => {
     const words = ['export', 'job_x', '--with-inputs', '--promise', join(scratch, 'graph'), ...access()];
     expect(await vouchbox(words)).toMatchObject({
       code: 2,

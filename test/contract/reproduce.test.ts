@@ -67,7 +67,7 @@ const reproduce = (directory: string, ...words: string[]) =>
 const jobsOfOther = async () => (await other.beta.client.list()).items.length;
 
 describe('a job of one service', () => {
-  test('is run again by another, whose export agrees with the first', async () => {
+  test('is run again by another service, whose export agrees with the first', async () => {
     const first = await exportOf(doubler, 'first');
     const { code, stdout } = await reproduce(first, ...keys);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('AGREE 2 of 2') });
@@ -160,7 +160,7 @@ print(sorted(asyncio.run(main())))`;
     });
   });
 
-  test('is compared even if only the first key is pinned, in whatever form, and then refused', async () => {
+  test('is compared even if only the first service’s key is pinned, in whatever form, and then refused', async () => {
     const pem = readFileSync(join(scratch, 'one.pem'), 'utf8');
     writeFileSync(join(scratch, 'crlf.pem'), pem.replaceAll('\n', '\r\n'));
     const { code, stdout } = await reproduce('first', '--output', 'spaced', '--public-key', 'crlf.pem');

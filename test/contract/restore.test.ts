@@ -68,7 +68,7 @@ test('a service that starts from a restored backup serves every job, its promise
   expect(await restored.stop()).toEqual([]);
 });
 
-test('a restore without keys says so', async () => {
+test('a restore from a backup without keys says that they are missing', async () => {
   const dataDir = fresh();
   expect((await restoring(file, dataDir)).stderr).toMatch(/no signing keys/);
   expect(existsSync(join(dataDir, 'attestation-keys'))).toBe(false);
@@ -107,7 +107,7 @@ test('a backup whose events were changed is refused: every chain is recomputed',
   await expectRefused(changed, /cannot be restored: .*receipt/);
 });
 
-test('a store that was copied with its log is refused as a backup', async () => {
+test('a store that was copied together with its write-ahead log is refused as a backup', async () => {
   const copied = join(scratch, 'copied.db');
   copyFileSync(file, copied);
   writeFileSync(`${copied}-wal`, 'log');

@@ -106,7 +106,7 @@ describe('vouchbox run', () => {
     });
   });
 
-  test('says that it waits for the end of stdin, and runs the program once that comes', async () => {
+  test('says that it waits for the end of stdin, and runs the program once stdin has ended', async () => {
     await using command = new Command(['run', program('cat.sh', 'cat')], { ...toService(), keepsInput: true });
     await command.complains(/^vouchbox: reading stdin to its end; --stdin '' gives the program none\n$/);
     command.endInput('late');
@@ -174,7 +174,7 @@ describe('vouchbox run', () => {
     }
   });
 
-  test('says how a file grows past its bound: by a limit, or as a large output', async () => {
+  test('says what allows a file beyond its bound: a higher limit, or a large output', async () => {
     const file = program('grow.py', "open('output/a', 'wb').write(bytes(3 * 2 ** 20))");
     expect((await run(file, '--limit', 'max_file_mb=1')).stderr).toMatch(
       /^vouchbox: file_size: .*; --limit max_file_mb=N raises it, up to \d+$/m,
@@ -358,7 +358,7 @@ describe('vouchbox run', () => {
     ]);
   });
 
-  test('starts its own service if none is named, and leaves nothing of it', async () => {
+  test('starts its own service if none is named, and leaves nothing of that service', async () => {
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: scratch };
     const words = ['run', program('i.py', 'print("own")')];
     const quiet = await vouchbox(words, { cwd: scratch, env });
@@ -406,7 +406,7 @@ describe('vouchbox jobs', () => {
     expect(JSON.parse(stdout).map((job: { labels: string[] }) => job.labels)).toEqual([[label, 'other']]);
   });
 
-  test('lists, shows and cancels', async () => {
+  test('lists, shows and cancels jobs', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'exit 3' });
     const listed = await vouchbox(['jobs', 'list', '--limit', '1'], toService());
     expect(listed.stdout).toMatch(new RegExp(`^job_id +status .*\\n${job_id} +failed +bash .* 3 +- +exit 3\\n$`));

@@ -51,7 +51,7 @@ describe('wheels', () => {
     digest = execFileSync('python3', ['-c', MAKE_WHEEL], { cwd: scratch, encoding: 'utf8' });
   });
 
-  test('are packed by their lock, and a program has them, by file and by digest', async () => {
+  test('are packed as their lock says, and a program has them, by file and by digest', async () => {
     plant('requirements.txt', `tiny==1.0 --hash=sha256:${digest}\n`);
     plant('a.py', 'import tiny; print(tiny.NAME)');
     const packed = await command('libraries', 'pack', '--python', 'requirements.txt', '--output', 'python.tar.gz');
@@ -120,7 +120,7 @@ describe('packages of npm', () => {
       },
     });
 
-  test('are packed by their lock, none of their scripts runs, and a program has them', async () => {
+  test('are packed as their lock says, none of their scripts runs, and a program has them', async () => {
     plant('package-lock.json', lock(integrity));
     plant('a.mjs', 'import tiny from "tiny"; console.log(tiny.name);');
     const packed = await command(

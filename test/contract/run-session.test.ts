@@ -51,7 +51,7 @@ test('a step lists what it could not keep, at most ten by name', async () => {
   ]).toEqual(['1\n', 12, true]);
 });
 
-test('a step that fails leaves the session unchanged, and names its last step', async () => {
+test('a step that fails leaves the session unchanged, and names the session’s last step', async () => {
   expect((await step('fails', 'raise SystemExit(3)')).stderr).toBe(
     'vouchbox: session fails stays at its beginning: no state came back from this step\n',
   );

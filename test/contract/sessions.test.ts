@@ -142,7 +142,7 @@ describe('a step', () => {
     ['a late failure', 'import atexit, os\na = 2\natexit.register(lambda: os._exit(4))'],
     ['a state that is too large', 'a = 2\nb = bytes(65 << 20)'],
     ['a state that is too large in files', 'a = 2\nopen("big", "wb").truncate(65 << 20)'],
-  ])('that ends by %s leaves the state before it', { tags: ['Sessions-8'] }, async (_, code) => {
+  ])('that ends by %s leaves the session as it was before the step', { tags: ['Sessions-8'] }, async (_, code) => {
     const { session, results } = await steps(['a = 1']);
     const failed = await session.run(code, { limits: { wall_seconds: 4, mem_mb: 512, max_file_mb: 128 } });
     expect(failed.moved).toBe(false);
@@ -261,7 +261,7 @@ describe('a session', () => {
     expect([one.status, two.status, two.json.job_id]).toEqual([201, 201, one.json.job_id]);
   });
 
-  test('belongs to its principal alone, is listed and is removed', {
+  test('belongs only to its principal, is listed and is removed', {
     tags: ['Sessions-1', 'Sessions-10'],
   }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });

@@ -38,7 +38,7 @@ describe('without its database', () => {
     expect(await command.ended()).toMatchObject({ code: 0, stdout: '' });
   });
 
-  test('a start waits for it, without the password in its log, and then serves', async () => {
+  test('a start waits for the database, without the password in its log, and then serves', async () => {
     await using command = serve(server.url);
     await command.complains(/"the start waits for the database"/);
     expect(command.stderr).not.toContain(new URL(server.url).password);

@@ -84,7 +84,7 @@ describe('a ticket', () => {
     for (const { stream_url } of tickets) expect(await upgrade(rig(), stream_url)).toEqual([401, 'unauthorized']);
   });
 
-  test('a ticket that is spent, forged or of another job is refused like a missing credential', async () => {
+  test('a ticket that is spent, forged or for another job is refused like a missing credential', async () => {
     const [first, second] = [await rig().run({ language: 'bash', code: 'true' }), await rig().run(sleeperOf(0))];
     const { ticket, stream_url } = await mint(rig(), first.job_id);
     const { ticket: other } = await mint(rig(), first.job_id);

@@ -39,7 +39,7 @@ describe('an accepted submission', () => {
     expect(result.status).toBe('succeeded');
   });
 
-  test('may demand that limits are enforced, which it keeps once each and in order', async () => {
+  test('may demand that limits are enforced, and keeps each demand once and in order', async () => {
     const { status, json } = await rig().post(bash({ requirements: { enforced: ['max_pids', 'mem_mb', 'mem_mb'] } }));
     expect(status).toBe(201);
     const { requested_spec } = await rig().alpha.client.detail(json.job_id);

@@ -60,7 +60,7 @@ describe('a replay', () => {
   const sums = 'for n in range(3):\n    print(tools.add(a=n, b=1))';
   const recorded = () => run(sums, { tools: { add } });
 
-  test('needs no tools if the service refused no call, and accepts events alone', async () => {
+  test('needs no tools if the service refused no call, and accepts only events', async () => {
     const { job_id, stdout } = await recorded();
     const replay: JobEvent[] = await Array.fromAsync(client().events(job_id));
     expect((await run(sums, { replay })).stdout).toBe(stdout);

@@ -126,7 +126,7 @@ describe('a submission', () => {
     expect(other.detail.receipt).not.toMatchObject({ policy_sha256 });
   });
 
-  test('under a used key counts as another submission if its tools differ', async () => {
+  test('under a used idempotency key counts as another submission if its tools differ', async () => {
     const { client } = rig().alpha;
     const options = { idempotencyKey: 'tools' };
     await client.submit(callingPython('print(1)'), options);
@@ -164,7 +164,9 @@ describe('an answer', () => {
     expect(refusalOf(await answer(rig(), job_id, 99, { result: 1 }))).toEqual([404, 'tool_call_not_found']);
   });
 
-  test('is for the principals that the submission names, with the scope', { tags: ['Tools-7'] }, async () => {
+  test('may be given only by principals that the submission names and that have the scope', {
+    tags: ['Tools-7'],
+  }, async () => {
     const job_id = await waiting({ tool_principals: ['helper'] });
     const [call] = await openCalls(rig(), job_id);
     const asked = async (key: string) => refusalOf(await answer(rig(), job_id, call?.seq ?? 0, { result: 1 }, key));

@@ -145,7 +145,7 @@ test('a good witness among hostile ones signs each head, also after it was kille
 /** A module that ends a witness at that moment. */
 const DIES = fileURLToPath(new URL('../log/dies-before-its-answer.mjs', import.meta.url));
 
-test('a witness that dies between its state and its answer continues with the one tree', {
+test('a witness that dies after it stored its state and before it answers continues with the one tree', {
   tags: ['Log-7'],
 }, async () => {
   const { port } = new URL(witnessUrl);

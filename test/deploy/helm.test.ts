@@ -162,7 +162,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
     for (const volume of volumes) expect(volume).not.toHaveProperty('hostPath');
   });
 
-  test('gives the signing key to signers alone, and no account a token', () => {
+  test('gives the signing key only to signers, and no account a token', () => {
     const holders = COMPONENTS.filter((component) =>
       podOf(component).volumes.some(({ secret }: { secret?: { secretName: string } }) => secret?.secretName === 'key'),
     );
@@ -171,7 +171,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
     expect(named('ServiceAccount', 'box')['automountServiceAccountToken']).toBe(false);
   });
 
-  test('lets callers reach the API alone', () => {
+  test('lets callers reach only the API', () => {
     const ports = [{ port: 'http' }];
     const rules = (values: Values) =>
       COMPONENTS.map((component) => named('NetworkPolicy', `box-${component}`, values)['spec'].ingress);
@@ -181,7 +181,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
     expect(named('Service', 'box')['spec'].selector).toMatchObject({ 'app.kubernetes.io/component': 'api' });
   });
 
-  test.each(COMPONENTS)('selects the pods of %s alone, and every volume that they mount exists', (component) => {
+  test.each(COMPONENTS)('selects only the pods of %s, and every volume that these pods mount exists', (component) => {
     const name = `box-${component}`;
     const labelsOf = (other: Component) => deploymentOf(other)['spec'].template.metadata.labels;
     for (const selector of [

@@ -50,7 +50,7 @@ describe.skipIf(!isInstalled)(`cosign${untried}`, () => {
     expect(await verified(text)).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('Verified OK') });
   });
 
-  test('refuses it for another key, another result, or another payload', async () => {
+  test('refuses a bundle for another key, another result, or another payload', async () => {
     const text = await bundle();
     const other = { by: scratch.write('other.pem', signingKey().publicKeyPem) };
     const spoilt = JSON.parse(text) as { dsseEnvelope: { payload: string } };

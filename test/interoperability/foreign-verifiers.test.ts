@@ -94,7 +94,7 @@ describe('@sigstore/bundle and @sigstore/verify', () => {
     }
   });
 
-  test('refuse it for another key, another hint, or another payload', async () => {
+  test('refuse a bundle for another key, another hint, or another payload', async () => {
     const bundle = (await bundleOf(jobs[0] as AttestedJob)) as Record<string, object>;
     expect(() => verify(bundle, signingKey())).toThrow('signature verification failed');
     const other = { ...bundle['verificationMaterial'], publicKey: { hint: 'other' } };

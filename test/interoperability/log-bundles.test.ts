@@ -147,7 +147,7 @@ describe('@sigstore/verify', () => {
     expect(() => verify(spoilt(change))).toThrow(problem);
   });
 
-  test('refuses it with the root of another log, and with the key of another signer', async () => {
+  test('refuses a bundle with the root of another log, and with the key of another signer', async () => {
     const trusted = await made('trusted-root', '--log-key', file(new TestLog().key.text));
     expect(() => verify(bundles[0], { trusted })).toThrow('invalid checkpoint signature');
     expect(() => verify(bundles[0], { pem: signingKey().publicKeyPem })).toThrow('signature verification failed');

@@ -91,7 +91,7 @@ describe.runIf(isLongForm)('two nodes on one database', () => {
   });
   afterAll(() => dropSchema(schema));
 
-  test('keep one tree with a witness, when each is killed in a burst', {
+  test('keep one tree, with a witness, even if each node is killed during a burst of jobs', {
     tags: ['Log-2', 'Log-7'],
     timeout: testMilliseconds,
   }, async () => {

@@ -126,7 +126,7 @@ describe.each([
     });
   });
 
-  test('a program that changed since then starts no cell', () => {
+  test('a program that changed after the installation starts no cell', () => {
     const init = join(project.path, NATIVE, process.arch, 'svc-init');
     const before = readFileSync(init);
     try {

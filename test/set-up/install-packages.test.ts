@@ -89,7 +89,7 @@ function install(host: Host): { readonly starts: readonly Start[]; readonly said
   return { starts: lines.map((line) => JSON.parse(line) as Start), said };
 }
 
-it('npm of an old Node fetches the pinned one, alone and by its digest in the lock, and then runs on it', () => {
+it('npm of an old Node fetches only the pinned Node, by its digest in the lock, and then runs on it', () => {
   const { starts, said } = install(debian12);
   expect(said).toEqual([
     `npm runs on Node v18.20.4, which is too old for some packages: fetching ${pinnedNode(lock, debian12).version} first`,
