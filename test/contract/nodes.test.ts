@@ -75,7 +75,7 @@ async function giveTo(job_id: string): Promise<void> {
   await session.execute({ sql, parameters: [] });
 }
 
-test('a queued job runs even if its node does not know it', async () => {
+test('a queued job runs even if the node that has claimed it does not know of the claim', async () => {
   const sleeping = [await running(one), await running(one)];
   const { job_id } = await one.alpha.client.submit({ language: 'bash', code: 'echo found' });
   await giveTo(job_id);
@@ -83,7 +83,7 @@ test('a queued job runs even if its node does not know it', async () => {
   expect((await one.ended(job_id)).result).toMatchObject({ status: 'succeeded', stdout: 'found\n' });
 });
 
-test('a running job ends as an error if its node does not know it', async () => {
+test('a running job ends as an error if the node that has claimed it does not know of the claim', async () => {
   const key = newKey('alpha');
   await using third = await openPostgresStore({
     url,

@@ -255,7 +255,7 @@ describe('a service without a log', () => {
     expect(await plain.stop()).toEqual([]);
   });
 
-  test('refuses to promise, and a client that requires it asks nothing', { tags: ['Promise-1'] }, async () => {
+  test('refuses to promise, and a client that requires a promise submits no job', { tags: ['Promise-1'] }, async () => {
     const { client } = plain.alpha;
     await expect(client.submit({ ...python, promise: true })).rejects.toMatchObject({
       code: 'promise_not_offered',

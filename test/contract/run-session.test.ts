@@ -89,7 +89,7 @@ test('the JSON of a step says what the step kept', async () => {
   });
 });
 
-test('a conflict says what to do', async () => {
+test('the error for a step that conflicts with its session says what to do', async () => {
   await step('shared', 'a = 1');
   writeFileSync(join(scratch, 'b.sh'), 'true');
   const other = await command('run', 'b.sh', '--session', 'shared');
