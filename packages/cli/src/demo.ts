@@ -99,7 +99,7 @@ function runtimeOf({ backend, receipt }: JobDetail): string {
   return identity === undefined ? String(backend) : `${backend}: ${identity.name} ${identity.version ?? ''}`.trim();
 }
 
-/** Exports the job and checks the export with nothing but itself and the key, as its receiver would. Whether it holds. */
+/** Exports the job and checks the export with nothing but the export and the key, as a receiver would. Whether it holds. */
 async function showVerification(
   { client, url, key }: EmbeddedService,
   { job_id, tenant }: JobDetail,

@@ -65,7 +65,7 @@ interface Written {
   readonly tenant: string;
   /** Input files that the service has not kept, of the job or of all jobs of a graph. */
   readonly missing: readonly string[];
-  /** Null for an export of the job alone. */
+  /** Null for an export of only the job. */
   readonly graph: WrittenGraph | null;
 }
 

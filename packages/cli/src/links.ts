@@ -12,7 +12,7 @@ export interface LinkOptions extends JobOptions {
   readonly expiresIn?: number;
 }
 
-/** Prints the address of a new link alone on stdout, and what it shows on stderr. */
+/** Prints only the address of a new link on stdout, and on stderr what the link shows. */
 export async function makeLink(job_id: string, options: LinkOptions): Promise<number> {
   const wanted = wantedOf(options);
   await using service = requireService(options);

@@ -34,7 +34,7 @@ export interface Membership {
   readonly rows: CredentialRows;
   /** The nudges that other nodes get, too. */
   readonly nudges: Nudges;
-  /** The nudges of this process alone: messages from others are not repeated to them. */
+  /** Only the nudges of this process: messages from other nodes are not repeated to them. */
   readonly ownNudges: Nudges;
   /** The other living nodes that run jobs. */
   readonly others: () => readonly OtherExecutor[];

@@ -14,7 +14,7 @@ export const InputFile = Type.Object(
 );
 export type InputFile = Static<typeof InputFile>;
 
-/** A name alone means a file below `input/`, as with the other clients. */
+/** A bare name means a file below `input/`, as with the other clients. */
 export function inputFile({ path: name, text, base64, from }: InputFile) {
   const path = name.startsWith('input/') ? name : `input/${name}`;
   if (from !== undefined) return { path, from };

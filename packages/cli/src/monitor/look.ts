@@ -36,7 +36,7 @@ export interface LookOptions {
   readonly signal: AbortSignal;
 }
 
-/** How often a log that grows between its head and its proof is asked again. */
+/** How often a log that grows between the answers with its head and its proof is asked again. */
 const triesMax = 5;
 
 /** @throws CommandFailure if the log does not answer or shows no proof: this is noticed, but proves nothing against the log */

@@ -24,7 +24,7 @@ export interface KeysOptions extends DataOptions, JsonOption {
   readonly overlap?: number;
 }
 
-/** Prints a new key alone on stdout, and its description on stderr. */
+/** Prints only the new key on stdout, and its description on stderr. */
 export async function createKey(options: KeysOptions): Promise<number> {
   const { tenant = '', principal = null, scopes } = options;
   const expires_at = expiryOf(options);

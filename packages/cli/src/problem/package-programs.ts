@@ -12,7 +12,7 @@ const LANGUAGE_OF: Readonly<Record<string, Language>> = {
   '.cpp': 'cpp',
   '.cxx': 'cpp',
 };
-/** Languages for inputs alone, whose interpreters are in no runtime here. */
+/** Languages only for inputs, whose interpreters are in no runtime here. */
 const GRAMMARS = ['.ctd', '.viva'];
 const INCLUDE = /^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$/gm;
 const codeMax = 1024 * 1024;

@@ -26,11 +26,11 @@ export interface SubmissionOptions {
   readonly language?: string;
   /** The text itself, `@FILE`, or `-` for the stdin of this process. */
   readonly stdin?: string;
-  /** `input/NAME=PATH`, or `PATH` alone for `input/` and its last part. `job:ID/PATH` is an output of another job. */
+  /** `input/NAME=PATH`, or only `PATH` for `input/` and the last part of the path. `job:ID/PATH` is an output of another job. */
   readonly file: readonly string[];
   /** Arguments for the program itself. */
   readonly args?: readonly string[];
-  /** `NAME=VALUE`, or `NAME` alone for the value that this process has. */
+  /** `NAME=VALUE`, or only `NAME` for the value that this process has. */
   readonly env: readonly string[];
   /** `output/NAME`, or `output/NAME=PATH`; `output/**` and `output/DIRECTORY/**` for all below, with a directory. */
   readonly output: readonly string[];
@@ -210,7 +210,7 @@ function decode(bytes: Buffer, file: string): string {
   }
 }
 
-/** A variable given by name alone takes this process's value, so that no secret must be on a command line. */
+/** A variable given only by its name takes this process's value, so that no secret must be on a command line. */
 function variableOf(text: string): [string, string] {
   const [name, given] = halves(text);
   const value = given ?? ownVariable(name);

@@ -1,4 +1,4 @@
-/** Links in memory, for tests of the HTTP side alone. */
+/** Links in memory, for tests of only the HTTP side. */
 import { sha256Hex } from '@vouchbox/evidence';
 import type { LinkedJob } from '@vouchbox/protocol';
 import type { Access } from '../access/authenticate.ts';

@@ -1,4 +1,4 @@
-/** Sessions in memory, for tests of the HTTP side alone. */
+/** Sessions in memory, for tests of only the HTTP side. */
 import type { Session, SubmissionAnswer } from '@vouchbox/protocol';
 import { ServiceError } from '../ground/service-error.ts';
 import type { Sessions } from '../job/sessions.ts';

@@ -1,4 +1,4 @@
-/** Tickets in memory, for tests of the HTTP side alone. */
+/** Tickets in memory, for tests of only the HTTP side. */
 import type { TicketsOptions } from '../access/tickets.ts';
 
 /** Tickets as the store keeps them, without a store. */

@@ -27,7 +27,7 @@ export interface Instance extends Disposable {
  */
 export function openInstance(dataDir: string, { makesCells = true } = {}): Instance {
   const id = readInstance(dataDir) ?? makeInstance(dataDir);
-  // Only root can make groups or cells, which alone need a name on the host.
+  // Only groups and cells need a name on the host, and only root can make them.
   if (!makesCells || process.geteuid?.() !== 0) return { id, [Symbol.dispose]: () => {} };
   const name = `${runDirectoryOf(instanceName(id))}.lock`;
   const lock = takeName(name);

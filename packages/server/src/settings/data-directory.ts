@@ -1,5 +1,5 @@
 /**
- * The directory of everything the service keeps: made if it is missing, for its owner alone. Others who could write to
+ * The directory of everything the service keeps: made if it is missing, open only to its owner. Others who could write to
  * it could put a store, a key or a socket into it, so it is then refused.
  */
 import type { Stats } from 'node:fs';

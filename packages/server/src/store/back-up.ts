@@ -10,7 +10,7 @@ import { storeErrorOf } from './sqlite/error.ts';
 import { StoreError } from './store-error.ts';
 
 export interface BackUpOptions extends Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'> {
-  /** The file to make; its owner alone can read it. */
+  /** The file to make; only its owner can read it. */
   readonly target: string;
 }
 

@@ -16,7 +16,7 @@ import { migrate } from './sqlite/migrations/migrate.ts';
 import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from './store.fixture.ts';
 
 /**
- * The reads of a whole table that are allowed: small tables, queries of operators alone, and scans that a bound stops early.
+ * The reads of a whole table that are allowed: small tables, queries only of operators, and scans that a bound stops early.
  */
 const MAY_BE_READ_THROUGH = [
   /^SCAN tenants USING INDEX tenants_waiting$/,

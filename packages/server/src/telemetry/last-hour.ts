@@ -1,7 +1,7 @@
 /**
  * What a node counts of the last hour, minute by minute: how jobs ended, how long they waited and ran, and how many there were at
  * once. It is in memory, from the start of the node on, and bounded: a minute keeps 64 durations of each kind, drawn at random,
- * of the 200 tenants that had jobs last. A tenant learns of its own jobs alone, and of the queue, which the status shows to
+ * of the 200 tenants that had jobs last. A tenant learns only of its own jobs, and of the queue, which the status shows to
  * everyone.
  */
 import type { ServiceStatus, TerminalStatus } from '@vouchbox/protocol';

@@ -52,7 +52,7 @@ export class CommandTransport implements Transport {
       const waited = await Promise.race([this.#exited.promise, sleep(endMilliseconds, 'late', { ref: false })]);
       if (waited === 'late') endCommand(child, signal);
     }
-    // A process that could not be found may hold them.
+    // A process that could not be found may hold the pipes.
     child.stdout.destroy();
     child.stderr.destroy();
   }

@@ -42,7 +42,7 @@ export function declaredBytes({ headers }: IncomingMessage): number | null {
 }
 
 /**
- * Calls `end` at the deadline. While places are scarce it calls it sooner for a body that has brought less than the least
+ * Calls `end` at the deadline. While places are scarce, it calls `end` sooner for a body that brought less than the least
  * rate on average since its head. The returned function stops the watch.
  */
 function watchPace(

@@ -80,7 +80,7 @@ export class Call<Id extends OperationId> {
 
   /**
    * @throws ServiceError `invalid_request` naming the first wrong parameter, `insufficient_scope` naming the scope that
-   * one of them needs
+   * one of the parameters needs
    */
   readQuery(): FilledQueryOf<Id> {
     const { query, queryAccess = {} } = operationOf(this.id);

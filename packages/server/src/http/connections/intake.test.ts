@@ -149,7 +149,7 @@ describe('a request behind an unanswered one', () => {
     first.arrive(HEAD + HEAD);
     first.intake.answerEnded();
     second.arrive(HEAD);
-    // The first turn is given alone, before the others.
+    // The first turn is given by itself, before the others.
     turns.connectionTaken();
     await expect.poll(() => passed).toHaveLength(3);
     expect(passed).toEqual(['first', 'second', 'first']);

@@ -33,7 +33,7 @@ export class Waiting {
   #isLong = false;
 
   /**
-   * When the credential ends, so does the connection; a wait that `outlives` it ends alone, because its caller still gets an
+   * When the credential ends, so does the connection; of a wait that `outlives` it only the wait ends: the caller still gets an
    * answer, without what it waited for.
    *
    * @throws ServiceError if no permit is free, and `shutting_down` if it would wait while the service stops

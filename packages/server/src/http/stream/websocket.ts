@@ -22,7 +22,7 @@ const answerBytesMax = toolAnswerBodyBytesMax;
 /** The parts of a handshake. */
 interface Handshake {
   readonly socket: Socket;
-  /** The bytes that the client sent after it. */
+  /** The bytes that the client sent after the request. */
   readonly head: Buffer;
 }
 

@@ -29,7 +29,7 @@ export interface Fit {
   readonly memMbMax: number;
 }
 
-/** @throws ServiceError as `checkPolicy` does, if no executor can run it. `at` is its pointer in the submission */
+/** @throws ServiceError as `checkPolicy` does, if no executor can run it. `at`: its pointer in the submission */
 export function fitOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]], at = ''): Fit {
   const fitting = executors.filter((executor) => canRun(spec, executor));
   if (fitting.length === 0) throw refusalOf(spec, executors, at);
@@ -81,7 +81,7 @@ export function togetherOf(executors: readonly [ProviderFacts, ...ProviderFacts[
   };
 }
 
-/** Whether it can meet the job's demands. How much memory the job gets there is another question: its limits are clamped. */
+/** Whether the executor can meet the job's demands. Its memory is another question: the job's limits are clamped to it. */
 export function canRun(spec: RequestedSpec, executor: Executor): boolean {
   try {
     checkPolicy(spec, executor);

@@ -35,7 +35,7 @@ export interface Received {
 }
 
 export interface Blobs {
-  /** @throws ServiceError `rate_limited` if the tenant has sent more than its budget of bytes, whatever became of them */
+  /** @throws ServiceError `rate_limited` if the tenant has sent more than its budget of bytes, even if none were stored */
   checkBudget(caller: Caller): void;
   /**
    * Stores an upload; durable when it resolves. Arriving bytes spend the tenant's budget.

@@ -32,7 +32,7 @@ export interface FleetWorkOptions {
   readonly fleet: Fleet;
   readonly store: Pick<Store, 'runningJobs'>;
   readonly history: Pick<History, 'finish'>;
-  /** The nudges of this process alone: what it heard from others is not repeated to them. */
+  /** Only the nudges of this process: what it heard from other nodes is not repeated to them. */
   readonly nudges: Nudges;
   readonly dispatcher: Pick<Dispatcher, 'lookAgain' | 'stop' | 'isFull'>;
   /** Another node to wake; null if none needs it. */

@@ -23,7 +23,7 @@ export interface Ended {
   readonly also?: NonNullable<FinishInput['also']>;
   /** Events that were not stored during the run. They are stored first. */
   readonly unstored?: readonly EventBody[];
-  /** Violations that kept it from running. Those of a run are in its collection. */
+  /** Violations that kept the job from running. Those of a run are in its collection. */
   readonly violations?: readonly Violation[];
 }
 

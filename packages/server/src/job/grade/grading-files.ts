@@ -1,6 +1,6 @@
 /**
  * The files that programs and tests of a grading name: uploads, and outputs of jobs that have ended. Each is looked up once,
- * when the grading is accepted, and kept until it has ended.
+ * when the grading is accepted, and kept until the grading has ended.
  */
 import { filesMax, pathsProblem, type StoredFile, type SubmittedFile } from '@vouchbox/protocol';
 import { CHECKED_FILES, isCompiled } from '@vouchbox/protocol/grading-steps';

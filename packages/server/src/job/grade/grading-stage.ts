@@ -34,7 +34,7 @@ export interface GradingStageOptions
   readonly history: History;
   readonly dispatcher: Pick<Dispatching, 'admit' | 'stop'>;
   readonly nudges: Nudges;
-  /** The nudges of this process alone. */
+  /** Only the nudges of this process. */
   readonly ownNudges: Nudges;
   readonly log: Log;
   /** How many jobs run at once, on all nodes. */

@@ -28,7 +28,7 @@ export interface JobEnd {
   readonly exit_code: number | null;
   /** Whether some of its standard output is unknown. */
   readonly truncated: boolean;
-  /** Whether the service failed to run it, so that it says nothing of its program. It is then made again. */
+  /** Whether the service failed to run the job, so that its end says nothing of the program. The job is then made again. */
   readonly isFailure: boolean;
   /** The same in the words of the steps, where a grading has them. */
   readonly step?: StepEnd;

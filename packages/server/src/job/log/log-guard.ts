@@ -103,7 +103,7 @@ export class LogGuard {
     return { ...head, checkpoint: noteText({ text, signatures: [...signatures, ...lines] }) };
   }
 
-  /** `isWhole`: the tree is compared too, and not its size alone. */
+  /** `isWhole`: the tree is compared too, and not only its size. */
   async #refuseBehindMark(state: LogState, { isWhole }: { readonly isWhole: boolean }): Promise<void> {
     this.#mark ??= await readLogMark(this.#options.dataDir);
     const mark = this.#mark;

@@ -78,7 +78,7 @@ export interface PublicLog {
   checkpoint(): Promise<string | null>;
   /** The hashes of a tile, one after the other: all 256, or as many as `width` says. */
   tile(tile: { readonly level: number; readonly index: number; readonly width: number }): Promise<Uint8Array | null>;
-  /** The proof of a leaf by its hash. It is there as long as the log is, also when its job was removed. */
+  /** The proof of a leaf by its hash. It is there as long as the log is, also when the job of the leaf was removed. */
   proof(leaf: Uint8Array): Promise<string | null>;
   /** The proof that the latest head begins with the first `old` leaves. */
   consistency(old: number): Promise<string | null>;

@@ -20,7 +20,7 @@ export interface UnusedBlobOptions {
 const recheckMilliseconds = 600_000;
 /** No upload takes longer: a connection lives ten minutes. */
 const uploadMillisecondsMax = 900_000;
-/** Blobs of one transaction: one may have so many pieces that others wait for it. */
+/** Blobs of one transaction: a blob may have so many pieces that other transactions wait for it. */
 const stepBlobsMax = 1;
 
 /** Removes unused blobs from the loop's start until it is disposed. */

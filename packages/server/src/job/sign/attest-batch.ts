@@ -43,7 +43,7 @@ export async function attestBatch(entries: readonly OutboxEntry[], options: Batc
   const records = results.flatMap((result) => (result.kind === 'record' ? [result.record] : []));
   const signed = (await signedOf(records, key, options))?.values();
   if (signed === undefined) {
-    // A record crashed the thread that signs. Each is tried alone, so that only that one fails.
+    // A record crashed the thread that signs. Each is tried by itself, so that only that record fails.
     for (const entry of entries.slice(0, results.length)) await attestBatch([entry], options);
     return results.length === entries.length;
   }

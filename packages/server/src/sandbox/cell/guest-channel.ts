@@ -66,7 +66,7 @@ export class GuestChannel {
 
   /**
    * Lets the program run with its words and its stdin, which stays open if another program writes it, or it comes in pieces.
-   * Gives up the output streams: this channel reads no more. The heap is for Node and Java alone.
+   * Gives up the output streams: this channel reads no more. The heap is only for Node and Java.
    */
   release(program: Released, heapMb: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;

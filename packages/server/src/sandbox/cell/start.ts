@@ -37,7 +37,7 @@ export interface WantedLimits {
   readonly cpuSeconds: number;
   /** The resource limit of the interpreter, which counts processes of one user. */
   readonly guestProcesses: number;
-  /** The size of the heap, for Node alone. */
+  /** The size of the heap, only for Node. */
   readonly heapMb: number;
   /** The job's memory, without the runtime's. */
   readonly memoryBytes: number;

@@ -110,7 +110,7 @@ export async function link(db: StoreDatabase, link_id: string): Promise<LinkRow 
   return row === null ? null : linkOf(row);
 }
 
-/** The links to a job that have not ended, the oldest first, and who alone may make them. Null if the tenant has no such job. */
+/** The links to a job that have not ended, oldest first, and the only principal that may make more; null for an unknown job. */
 export async function links(db: StoreDatabase, of: OfJob): Promise<JobLinks | null> {
   const job = await selectPrincipal.first(db, of);
   return job && { principal: job.principal, items: (await selectLinks.all(db, of)).map(linkOf) };

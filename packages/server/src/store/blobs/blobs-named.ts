@@ -1,4 +1,4 @@
-/** Which blobs a specification names, by its text alone. */
+/** Which blobs a specification names, judged only by its text. */
 import type { HeldFile, ResolvedOutput, StoredFile, UploadedFile } from '@vouchbox/protocol';
 import type { JobKey } from '../records/rows.ts';
 

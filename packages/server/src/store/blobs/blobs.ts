@@ -60,7 +60,7 @@ export const insertUpload = insertOf('blobs', [...UPLOAD, 'sha256', 'size_bytes'
 const isCopy = sql<SqlBool>`length(sha256) > 64`;
 const isKept = sql<SqlBool>`exists (select 1 from large_outputs where large_outputs.tenant = blobs.tenant and large_outputs.blob_id = blobs.blob_id)`;
 
-/** Large outputs, and room for them, count by their bytes alone: how many there are follows from the jobs. */
+/** Large outputs, and room for them, count only by their bytes: how many there are follows from the jobs. */
 const selectSizes = prepared((db, { tenant }: { tenant: string }) =>
   db
     .selectFrom('blobs')
@@ -180,7 +180,7 @@ async function sizesOf(db: StoreDatabase, tenant: string): Promise<{ uploads: nu
   return { uploads: Number(sums?.uploads ?? 0), bytes: Number(sums?.bytes ?? 0), kept: Number(sums?.kept ?? 0) };
 }
 
-/** The same for what its gradings hold, which counts by its bytes alone. */
+/** The same for what the tenant's gradings hold, which counts only by its bytes. */
 async function sizesHeld(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number }> {
   return { uploads: 0, bytes: Number((await selectHeldBytes.first(db, { tenant }))?.bytes ?? 0) };
 }

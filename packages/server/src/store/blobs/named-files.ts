@@ -63,7 +63,7 @@ export async function filesByContent(
   return inline;
 }
 
-/** The files of a specification by their digests alone, which needs no blob. */
+/** The files of a specification only by their digests, which needs no blob. */
 export function filesByDigest(files: readonly StoredFile[]): readonly StoredFile[] {
   return files.map((file) => ({ path: file.path, blob: isNamed(file) ? file.blob : `sha256:${contentDigest(file)}` }));
 }

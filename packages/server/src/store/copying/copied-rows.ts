@@ -19,7 +19,7 @@ export interface TableSum {
   readonly sha256: string;
 }
 
-/** Bytes of a row with everything in it, for bounds alone: text counts by its characters. */
+/** Bytes of a row with everything in it, only for bounds: text counts by its characters. */
 export function sizeOf(row: CopiedRow): number {
   return row.reduce<number>((sum, value) => sum + (value === null || typeof value === 'number' ? 8 : value.length), 0);
 }

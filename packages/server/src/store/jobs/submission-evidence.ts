@@ -7,7 +7,7 @@ import type { Receipt, RequestedSpec } from '@vouchbox/protocol';
 import { digestOf } from '../blobs/blobs-named.ts';
 import { inputArtifact, type NamedBlobs } from '../blobs/named-files.ts';
 
-/** The members of a receipt that follow from the submission alone. Spec § Receipt. */
+/** The members of a receipt that follow only from the submission. Spec § Receipt. */
 export type SubmissionEvidence = Pick<
   Required<Receipt>,
   | 'language'

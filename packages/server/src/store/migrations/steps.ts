@@ -21,7 +21,7 @@ const lastUnreleased = '6f6623a';
 export interface Takeover<Taken extends Step> {
   /** Every name in its history. */
   readonly names: readonly string[];
-  /** Stands for the step of the same name: it changes the history alone. */
+  /** Stands for the step of the same name: it changes only the history. */
   readonly step: Taken;
 }
 

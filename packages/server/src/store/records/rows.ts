@@ -15,7 +15,7 @@ import type { LinkPart } from '@vouchbox/protocol/vocabulary';
 import type { AttestationTable, JobTable, OutputRunTable, QueueTable } from '../schema.ts';
 import type { CredentialTable } from '../schema-of-access.ts';
 
-/** The key of a job: its tenant and its id. No query for a caller takes an id alone. */
+/** The key of a job: its tenant and its id. No query for a caller takes only an id. */
 export interface JobKey {
   readonly tenant: string;
   readonly job_id: string;

@@ -101,7 +101,7 @@ export function readKeyFile(path: string): SigningKey {
   return signingKeyOf(path, pem);
 }
 
-/** The public half of the stored private key, even if others can read that; null if it cannot be read. */
+/** The public half of the stored private key, even if others can read the private key; null if it cannot be read. */
 export function readPublicHalf(dataDir: string): SigningKey | null {
   const { privateKey: path } = keyPaths(dataDir);
   try {
@@ -141,7 +141,7 @@ export function retainPublicKey(dataDir: string, { key_id, public_key_pem }: Sig
   });
 }
 
-/** Every public key that was kept, oldest first. @throws SigningKeyError if a file does not hold the key of its name. */
+/** Every public key that was kept, oldest first. @throws SigningKeyError if a file does not hold the key that its name states. */
 export function retainedKeys(dataDir: string): RetainedKey[] {
   const { publicKeys } = keyPaths(dataDir);
   const names = usable(publicKeys, () => readdirSync(publicKeys)).filter((name) => name.endsWith('.pem'));

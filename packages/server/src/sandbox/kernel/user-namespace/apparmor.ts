@@ -23,7 +23,7 @@ const PROFILE = '/etc/apparmor.d/vouchbox';
 const PARSER = '/usr/sbin/apparmor_parser';
 const OWN = nativePath('svc-enter');
 
-/** The rights of that program alone. Its children keep the profile, and so can make cells below. */
+/** The rights of only that program. Its children keep the profile, and so can make cells below. */
 const PROFILE_TEXT = `# Lets one program make user namespaces, in which cells of ordinary users are made. It belongs to root.
 abi <abi/4.0>,
 include <tunables/global>
@@ -38,7 +38,7 @@ export function enterProgram(): string {
   return isSame(SHARED) ? SHARED : OWN;
 }
 
-/** Whether the copy is there, belongs to root alone, and in fact makes a user namespace. */
+/** Whether the copy is there, belongs only to root, and in fact makes a user namespace. */
 export function isAllowedByProfile(): boolean {
   return enterProgram() === SHARED && spawnSync(SHARED, ['0', '0', '0', '/bin/true']).status === 0;
 }

@@ -10,7 +10,7 @@ const DEPTH_MAX = 32;
 
 /**
  * Whether a file of this size, in bytes, is below an open directory, which has a file system of its own. It looks only if the
- * file system holds as much, so that an ordinary job costs one system call: a sparse file alone is not found.
+ * file system holds as much, so that an ordinary job costs one system call: only a sparse file is not found.
  * @param own names in the directory that hold what the service wrote
  */
 export function holdsFileOf(directory: number, bytes: number, own: readonly string[]): boolean {

@@ -32,7 +32,7 @@ export class Lanes {
   #alone: Promise<unknown> | undefined;
 
   /**
-   * Makes the change of a call when those before it in its lane are made. A change without a lane is made alone. If one
+   * Makes the change of a call when those before it in its lane are made. A change without a lane is made by itself. If one
    * before it failed, it is not made, and fails as that one did: the transaction cannot be committed any more.
    */
   run<Value>(call: Call, make: () => Promise<Value>): Promise<Value> {

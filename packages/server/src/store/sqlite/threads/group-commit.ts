@@ -86,7 +86,7 @@ export class GroupCommit {
 
   /**
    * Nothing of the group is stored. One command that fails, or is too large for the space left, must not refuse the
-   * others, so each is tried alone; after a failed read or write of the whole nothing is tried again.
+   * others, so each is tried by itself; after a failed read or write of the whole nothing is tried again.
    */
   async #withoutGroup(group: Call[], error: StoreError, isOfOneCommand: boolean): Promise<Answer[]> {
     if (this.#database.isTransaction) this.#database.exec('rollback');
