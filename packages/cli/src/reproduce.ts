@@ -121,8 +121,8 @@ interface Answering {
 }
 
 /**
- * Answers the calls of the job like those of the first. The first difference ends the job, and is reported; the comparison shows the
- * rest.
+ * Answers the calls of the job like those of the first. The first difference ends the job and is told; the comparison shows
+ * the rest.
  */
 async function answered(job_id: string, { first, client, signal }: Answering): Promise<void> {
   try {

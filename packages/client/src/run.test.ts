@@ -191,7 +191,7 @@ describe('a run', () => {
     await expect(clientOf(service).run('x')).rejects.toMatchObject({ reason: 'undecodable' });
   });
 
-  test('is one request if the service can wait but not include more, and one more for the receipt', async () => {
+  test('is one request, and a second one for the receipt, if the service can wait but include nothing more', async () => {
     await using service = await serviceWith();
     const client = clientOf(service);
     const { receipt_sha256, terminal_reason, files } = await client.run('x');

@@ -172,7 +172,7 @@ describe('a large text', () => {
   });
 });
 
-test('checkers and validators are built once, shared by all programs, and find their files by their protocol', () => {
+test('checkers and validators are built once for all programs, and find their files as their protocol says', () => {
   const plan: GradingPlan = {
     ...two,
     checker: { ...CPP, args: ['exact'] },

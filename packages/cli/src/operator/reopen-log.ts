@@ -8,7 +8,7 @@ export interface ReopenLogOptions extends DataOptions, JsonOption {
   readonly yes?: boolean;
 }
 
-/** Opens it, prints its key, and reports on stderr what can no longer be proven. */
+/** Opens the log's next tree, prints the log's key, and reports on stderr what can no longer be proven. */
 export async function reopen(options: ReopenLogOptions): Promise<number> {
   const { dataDir } = await administeredService(options);
   requireData(dataDir);

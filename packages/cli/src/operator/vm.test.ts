@@ -54,7 +54,7 @@ test('the scripts of the machine are valid for their shells', () => {
   }
 });
 
-test('a directory with quotes and colons in its name is one directory', () => {
+test('a directory whose name has quotes and colons is taken as one directory', () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-vm-odd "a": \\'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   mkdirSync(join(directory, 'tools'));

@@ -36,7 +36,7 @@ function nodes(count: number) {
 /** Until nodes have nothing more to tell each other. */
 const allTold = () => vi.runAllTimersAsync();
 
-test('what a tenant spends at one node is taken from its budget at the others', async () => {
+test('what a tenant spends at one node is taken from its budget at the other nodes', async () => {
   const [one, other] = nodes(2).budgets();
   for (let spent = 0; spent < 3; spent++) one?.spend('acme');
   await allTold();
@@ -47,7 +47,7 @@ test('what a tenant spends at one node is taken from its budget at the others', 
   expect(other?.spend('beta').remaining).toBe(3);
 });
 
-test('a tenant that spent its burst at two nodes at once waits until it has earned both back', {
+test('a tenant that spent its burst at two nodes at once waits until it has earned both bursts back', {
   tags: ['Limits-27a'],
 }, async () => {
   const { budgets, clock } = nodes(2);
@@ -60,7 +60,7 @@ test('a tenant that spent its burst at two nodes at once waits until it has earn
   expect(both[0]?.spend('acme').allowed).toBe(true);
 });
 
-test('a charge at one node is charged at the others, and to no other budget', {
+test('a charge at one node also counts at the other nodes, and against no other budget', {
   tags: ['Blobs-11'],
 }, async () => {
   const { budgets } = nodes(3);

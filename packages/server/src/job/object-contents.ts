@@ -15,7 +15,7 @@ export type ObjectProblems = Readonly<Record<Extract<ObjectErrorCode, 'missing' 
 export interface ObjectContents {
   readonly problems: ObjectProblems;
   /**
-   * Reads all bytes of an object, and compares their digest with its own.
+   * Reads all bytes of an object, and compares their digest with the object's own.
    *
    * @throws ObjectError `damaged` if the digests differ; `refused` without a store; and whatever the store throws
    */

@@ -96,7 +96,7 @@ test('parked cells are a gauge, and what happened to them is a counter', async (
   expect((await series('svc_cells_taken_total'))['how="parked"']).toBe(7);
 });
 
-test('a failing store leaves out its series, which return with it', async () => {
+test('while the store fails, the series about it are left out, and they return when the store works again', async () => {
   counts = () => Promise.reject(new Error('gone'));
   expect(await series('svc_store_ready')).toEqual({ '': 0 });
   for (const name of ['svc_jobs_queued', 'svc_jobs_running', 'svc_attestation_outbox_depth']) {

@@ -96,7 +96,7 @@ test('a stuck connection is reset, so that the kernel keeps nothing for its read
   expect([stuck.socket.isReset, idle.socket.isReset, idle.socket.isDestroyed]).toEqual([true, false, true]);
 });
 
-test('a connection that closes after its answer is closed a moment after its last byte, or at its deadline if it is stuck', () => {
+test('a connection that closes after its answer is closed a moment after the last byte, or at its deadline if its reader is stuck', () => {
   const { socket, connections, raw, at } = watched();
   socket.write(100);
   connections.closeWhenSent(raw);
@@ -130,7 +130,7 @@ test('a piece that was accepted whole restarts the deadline, even if the next on
   expect(at(writeProgressMilliseconds * 2)).toBe(true);
 });
 
-test('a connection ends with its lifetime, whatever its activity', { tags: ['Limits-18'] }, () => {
+test('a connection ends when its lifetime is over, whatever is active on it', { tags: ['Limits-18'] }, () => {
   const { socket, at } = watched();
   for (let time = 0; time < connectionMilliseconds; time += 10_000) {
     socket.write(1);

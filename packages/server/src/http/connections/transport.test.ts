@@ -168,7 +168,7 @@ describe('deadlines', () => {
     expect(raw.text).toContain('content-length: 335');
   });
 
-  test('a connection ends with its lifetime, whatever it is doing', async () => {
+  test('a connection ends when its lifetime is over, whatever is active on it', async () => {
     await using old = await openServer({
       bounds: { ...SHORT, connectionMilliseconds: 150 },
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },

@@ -130,7 +130,7 @@ test('each compressed form of a file has its own ETag, so a client with one form
 });
 
 describe('the documents', () => {
-  test('are a page at their own address and one for each document below it, under the policy of a page', {
+  test('have a page at their own address, and below it a page for each document, all under the policy of pages', {
     tags: ['Pages-2'],
   }, async () => {
     expect(await (await get('/docs')).text()).toContain('All documents');
@@ -151,7 +151,9 @@ describe('the documents', () => {
     ]);
   });
 
-  test('lead from their address with a slash behind it to the one without', { tags: ['Pages-2a'] }, async () => {
+  test('lead from their address with a slash at its end to the address without one', {
+    tags: ['Pages-2a'],
+  }, async () => {
     for (const page of ['/docs', '/verify']) {
       const { status, headers } = await fetch(`${server.url}${page}/`, { redirect: 'manual' });
       expect([page, status, headers.get('location')]).toEqual([page, 308, `..${page}`]);
@@ -225,7 +227,7 @@ describe('the address of the service', () => {
     expect(response.headers.get('content-security-policy')).toContain(`style-src 'sha256-${digest}'`);
   });
 
-  test('looks like the built pages: it has their mark, and its tokens have their values', async () => {
+  test('looks like the built pages: it has the same mark, and the same values of the design tokens', async () => {
     const html = await (await get('/', { accept: BROWSER })).text();
     const tokens = readFileSync(join(import.meta.dirname, '../../../../../tools/pages/tokens.css'), 'utf8');
     const [own = [], used = []] = [/--[\w-]+: [^;]+;/g, /(?<=var\()--[\w-]+/g].map((form) => html.match(form) ?? []);

@@ -67,7 +67,7 @@ describe('a stream', () => {
     expect(done).toEqual(['ping', 'ping', 'ping', 'ping']);
   });
 
-  test('ends at the first ping after one that its client did not answer', () => {
+  test('ends when a ping is due and its client did not answer the ping before', () => {
     const { done, socket } = opened();
     passIntervals(1);
     socket.emit('pong');

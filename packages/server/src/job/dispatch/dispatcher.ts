@@ -227,8 +227,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * Waits for the slot of a job whose program is over, if it alone keeps a submission from a start at once: through the queue it
-   * would cost another commit. A caller that was answered sends the next job before the cell of the last one is gone.
+   * Waits for the slot of a job whose program is over, if only that slot keeps a submission from a start at once: through the
+   * queue it would cost another commit. A caller that was answered sends the next job before the cell of the last one is gone.
    */
   async #slotWasFreed(): Promise<boolean> {
     const holding = this.#holding();

@@ -34,8 +34,8 @@ function byCell({ compiled }: EndingReport, hasCompiler: boolean, counted: Ended
 }
 
 /**
- * The guest's kernel also counts while the host lets its processor work for others, so on a busy host it may count more
- * than there was.
+ * The guest's kernel also counts while the host gives its processor to others, so on a busy host it may count more time than
+ * the program had.
  */
 function byGuest({ took }: EndingReport, counted: Ended['counted']): ProgramAlone | null {
   if (took === null) return null;

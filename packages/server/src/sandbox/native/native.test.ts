@@ -58,7 +58,7 @@ test('a program that is not in the list is not used', async () => {
   expect(natives.unusableNatives(['svc-enter'])).toEqual(['svc-enter']);
 });
 
-test('a package without programs for this architecture names its architectures', async () => {
+test('a package without programs for this architecture names the architectures that it has programs for', async () => {
   const { natives } = await serverWith('foreign', { architecture: 'other' });
   const problem = `this package starts cells on other, and has no programs for ${process.arch}`;
   expect(natives.nativeProblem()).toBe(problem);

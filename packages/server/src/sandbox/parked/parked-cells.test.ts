@@ -101,7 +101,7 @@ test('a parked cell is given at once to one job, and a new one takes its place l
   expect(source.requests).toHaveLength(4);
 });
 
-test('a job whose owner has a template leaves parked cells to others, because replacing one would cost more', async () => {
+test('a job whose owner has a template leaves parked cells to other jobs, because replacing a parked cell would cost more', async () => {
   await started();
   const owned = { ...python, owner: 'one' } as const;
   expect(parked.take(owned)).toBeNull();

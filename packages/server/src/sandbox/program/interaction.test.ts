@@ -156,7 +156,7 @@ sys.stdout.flush(); reader.join()
     expect(program.interaction?.end).toBe('first');
   });
 
-  it('if a program ends at once, the other reads end-of-file, and its later output is dropped', async () => {
+  it('if a program ends at once, the other reads end-of-file, and what the other writes afterwards is dropped', async () => {
     const writes = { code: 'import sys\nfor _ in range(5000): print("x" * 1000)\nprint(sys.stdin.read() == "")' };
     const [program, interactor] = await talk(choice, { code: 'raise SystemExit(7)' }, writes);
     expect(program.ending).toEqual({ kind: 'exited', exit_code: 7 });

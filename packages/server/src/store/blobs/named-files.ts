@@ -14,7 +14,7 @@ import { blobNameOf, blobsNamed, digestOf, isNamed, type NamedFile } from './blo
 /** The blobs that a submission names, by their keys. */
 export type NamedBlobs = ReadonlyMap<string, StoredBlobRow>;
 
-/** The blobs that a submission names, from now on used; null if the tenant lacks one of them. */
+/** The blobs that a submission names, which count as used from now on; null if the tenant lacks one of them. */
 export async function usedBlobs(
   db: StoreDatabase,
   { tenant, files, at }: { readonly tenant: string; readonly files: readonly StoredFile[]; readonly at: string },

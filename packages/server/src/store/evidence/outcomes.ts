@@ -136,7 +136,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
 }
 
 /**
- * The statement about a canary has the canary's output, because it is read without its result. The statement about a job with
+ * The statement about a canary has the canary's output, because readers get it without the result. The statement about a job with
  * tools has the evidence of its calls. Null if there is nothing to say.
  */
 function alsoText(

@@ -63,7 +63,7 @@ const deleteJob = deleteBy('jobs', JOB);
 
 /**
  * A step ends with the job that brings it to this many events. A job with as many events as the recording caps allow is
- * a step alone.
+ * a step by itself.
  */
 const stepEventsMax = 2000;
 

@@ -72,7 +72,7 @@ export async function registerKey(
 
 /**
  * A key of a living node that this one does not replace; null if there is none. A node keeps the key that it named last until it
- * signs with the next: after a rotation another may start first. A replaced key itself replaces nothing.
+ * signs with the next: after a rotation another node may start first. A replaced key itself replaces nothing.
  */
 async function foreignKey(
   db: StoreDatabase,

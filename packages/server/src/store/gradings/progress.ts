@@ -49,7 +49,7 @@ export async function endGradedJob(db: StoreDatabase, { isRun, ...end }: GradedE
   advance.send(db, { ...end, last_seq, runs: isRun ? 1 : 0 });
 }
 
-/** Records the end of a program, once, and that of the grading with its last one. Returns whether it has ended. */
+/** Records a program's end, once, and with the last one the grading's end. Returns whether the grading has ended. */
 export async function endProgram(db: StoreDatabase, { job, ...end }: ProgramEnd): Promise<boolean> {
   if (job !== undefined) await endGradedJob(db, job);
   const grading = await selectSeq.first(db, end);

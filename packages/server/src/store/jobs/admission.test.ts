@@ -185,7 +185,7 @@ test('a refused submission leaves no key behind, and a known key is answered eve
   expect((await store.admit(keyed('later', 'a'.repeat(64), { tenant, tenantQueueMax: 1 }))).kind).toBe('replayed');
 });
 
-test('exactly one of many concurrent submissions with one key creates the job', async () => {
+test('exactly one of many concurrent submissions with one idempotency key creates the job', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const results = await Promise.all(

@@ -70,7 +70,7 @@ describe('an output', { tags: ['Inputs-1', 'Inputs-3'] }, () => {
     expect(found?.from?.job_id).toBe(second.job_id);
   });
 
-  test('is unknown once its job was removed, except to the key of a submission that named it', async () => {
+  test('is unknown once its job was removed, except to the idempotency key of a submission that named the output', async () => {
     const content = newContent();
     const key = await madeBy(content, { time: 1 });
     const file = { ...from(key), blob: blobOf(content) };

@@ -130,7 +130,7 @@ test('a pair waits for two free slots, and nothing overtakes it', { tags: ['Inte
   expect(await ids({ slots: 2, limit: 2 })).toEqual([input.job_id]);
 });
 
-test('a tenant whose share is one slot gets a pair in turn while it holds none', {
+test('a tenant whose share is one slot may start a pair in its turn while it holds no slot', {
   tags: ['Interaction-6'],
 }, async () => {
   await using own = await TestStore.open();

@@ -62,7 +62,7 @@ function inserted(db: StoreDatabase, row: SessionTable) {
   });
 }
 
-/** Fails if another node began it since this one looked: the row of a tenant is locked only once it has a job. */
+/** Fails if another node began the session since this node looked: the row of a tenant is locked only once it has a job. */
 const beginSession = prepared(inserted);
 
 /** Makes the row again if the retention removed it since. */

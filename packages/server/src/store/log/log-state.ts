@@ -224,7 +224,7 @@ export async function closeLog(db: StoreDatabase): Promise<boolean> {
   return (await emptyState.run(db, {})) > 0;
 }
 
-/** Keeps a signed head, if it is larger than the one that is kept and its tree is open and that large. False if it is not. */
+/** Keeps a signed head if it is larger than the kept one, and its tree is open and as large. False if the head is not kept. */
 export async function storeLogHead(db: StoreDatabase, head: HeadOfTree): Promise<boolean> {
   return (await updateHead.run(db, head)) > 0;
 }

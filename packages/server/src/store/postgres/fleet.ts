@@ -1,7 +1,7 @@
 /**
  * One node's part in a fleet, on a session of its own: it renews the lease, removes the next nodes if their leases are over, and
- * passes on what nodes tell each other. The node that removed another looks which jobs it left, and so does the first node with
- * each beat.
+ * passes on what nodes tell each other. The node that removed another looks which jobs that one left, and so does the first node
+ * with each beat.
  */
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
@@ -72,7 +72,7 @@ export class PostgresFleet implements OpenFleet {
   readonly #known: KnownNodes;
   /** The text of the facts that the store has from this node. */
   #storedFacts: string | null = null;
-  /** Whether this node removed another, and has not looked for its jobs yet. */
+  /** Whether this node removed another, and has not looked for the other's jobs yet. */
   #hasRemoved = false;
   #lateBeats = 0;
   #lastBeatAt: number | null = null;

@@ -8,7 +8,7 @@ import { leaseSeconds } from './lease.ts';
 
 /** With as many nodes or fewer, each beat reads all of them. */
 const inTurn = 8;
-/** If all of these died at once with this node, the one before it removes them, so many with each beat. */
+/** If all of these died at once with this node, the node before this one removes them, so many with each beat. */
 const watched = 4;
 const all = 2 ** 31;
 
@@ -79,7 +79,7 @@ export class KnownNodes {
     return this.#seen === null ? [0, 0, all] : [this.#seen, this.#turn, inTurn];
   }
 
-  /** Takes in its answer. `seen` is the `oldestOpen` that was read before it. */
+  /** Takes in the answer of `selectChanges`. `seen` is the `oldestOpen` that was read before the answer. */
   learn(rows: readonly NodeRow[], seen: number): void {
     const turn = rows.filter(({ in_turn }) => in_turn);
     const [after, limit] = this.#seen === null ? [0, all] : [this.#turn, inTurn];

@@ -1,6 +1,6 @@
 /**
  * The messages between nodes. PostgreSQL passes a message on to the sessions that listen to its channel: each node has one, and
- * so has each topic that a node follows. All nodes listen to the one that nodes of earlier code tell everything in.
+ * so has each topic that a node follows. All nodes also listen to one channel, in which nodes of earlier code tell everything.
  */
 import { createHash } from 'node:crypto';
 import type { Session } from './connection.ts';

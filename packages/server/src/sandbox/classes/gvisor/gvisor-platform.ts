@@ -57,7 +57,7 @@ async function firstThatWorks(ways: readonly GvisorWay[], tryWay: TryWay): Promi
 
 /**
  * Tries a way, and once more with more time if it was late: a slow host must not lose a way for being slow. `tryOnce`
- * gets how many times the usual time. A kvm that was late is not tried again, because it hangs.
+ * gets the factor by which it may exceed the usual time. A kvm that was late is not tried again, because it hangs.
  */
 export async function tryTwice(
   { platform }: Pick<GvisorWay, 'platform'>,

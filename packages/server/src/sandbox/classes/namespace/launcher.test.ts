@@ -35,7 +35,7 @@ function launcherFor(
 const requestOf = ({ id, rootUid }: CellOptions) => ({ id, rootUid, accesses: '' });
 
 describe('a launcher', () => {
-  it('makes a process in a group of its cell, and reports its end', async () => {
+  it('makes a process in the group of a cell, and reports the end of the process', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const made = await launcher.make(requestOf(options));
@@ -71,7 +71,7 @@ describe('a launcher', () => {
     expect(groupNames()).not.toContain(options.id);
   });
 
-  it('sets limits on a waiting cell and on its groups, and reads them back', async () => {
+  it('sets limits on a waiting cell and on its groups, and reads the limits back', async () => {
     const options = await cellOptions();
     const { plan } = options.group;
     await using launcher = launcherFor(options);
@@ -212,7 +212,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it('ends with its template, and with all of its cells, when the template ends', async () => {
+  it('ends, together with all of its cells, when its template ends', async () => {
     const options = await cellOptions({ language: 'python' });
     const reserved = options.reserve();
     const more = { template: PYTHON_TEMPLATE, reserve: () => reserved };

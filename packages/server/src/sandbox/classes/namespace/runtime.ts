@@ -28,7 +28,7 @@ export const PYTHON_TEMPLATE: Template = {
 /** How long a launcher may take to be ready on an ordinary host, longer than a cell that waits for it. */
 const READY_MILLISECONDS_MAX = 30_000;
 
-/** How long one may be silent on an ordinary host, however busy, before it is asked, and then before it is killed. */
+/** How long a launcher may be silent on an ordinary host, however busy, before it is asked, and then before it is killed. */
 const SILENT_MILLISECONDS_MAX = 5000;
 
 /** Process 1 of the cell is in its group and is not the job's. */

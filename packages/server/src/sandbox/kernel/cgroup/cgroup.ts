@@ -109,7 +109,7 @@ export interface Group {
   unreclaimableBytes(): number;
   /** Memory in use that belongs to no file, neither on disk nor in a tmpfs: the memory of processes and of the kernel. */
   anonymousBytes(): number;
-  /** Whether it has more memory than this, if only the service watches that. False if the kernel has a group for it. */
+  /** Whether the group has more memory than this, if only the service watches memory. False if the kernel has a group for it. */
   hasMoreThan(memoryBytes: number): boolean;
   /** Takes process 1 of the cell. Nobody may reuse its id before `adopt` gets null. A group of the kernel ignores both. */
   adopt(first: number | null): void;

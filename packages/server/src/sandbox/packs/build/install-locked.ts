@@ -54,7 +54,7 @@ async function installWheels(requirements: string, options: InstallOptions): Pro
   moveInto(tree, `usr/local/lib/python${version}/dist-packages`, target);
 }
 
-/** The words by which Python installs locked wheels and runs none of them: for this version, or its own if that is null. */
+/** The words by which Python installs locked wheels and runs none of them: for this version, or for its own if null. */
 export function wheelWords(
   version: string | null,
   { target, file }: { readonly target: string; readonly file: string },

@@ -30,7 +30,7 @@ const raiseOldest = 'update schema_state set oldest_code = greatest(oldest_code,
 /**
  * The steps that are left of these. A store of later code may have taken others.
  *
- * @throws StoreError `newer_schema` if this code may not use the store, `unrecognised` or `unopenable` if it is none
+ * @throws StoreError `newer_schema` if this code may not use the store, `unrecognised` or `unopenable` if it is no store
  */
 export async function stepsLeft(session: Session, steps: readonly PostgresStep[]): Promise<readonly NextStep[]> {
   await requireSchema(session);
