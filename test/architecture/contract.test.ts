@@ -53,7 +53,7 @@ function plainAccessWords({ access, alsoAccess, path }: Operation): string {
   return (SCOPES as readonly string[]).includes(access) ? `\`${access}\`` : access;
 }
 
-test('the table of routes equals the table of operations, with their scopes', {
+test('the table of routes in docs/SPEC.md equals the table of operations, with their scopes', {
   tags: ['Endpoints-1', 'Stream-6', 'Versioning-2'],
 }, () => {
   const rows = [...contract.matchAll(/^\| ([A-Z]+) \| `([^`]+)` \|[^|]*\| (.*?) \|$/gm)].map(([, ...cells]) => cells);
@@ -70,13 +70,15 @@ test('the table of routes equals the table of operations, with their scopes', {
   expect(listed.toSorted()).toEqual(rows.map(([method, path]) => `${method} ${path}`).toSorted());
 });
 
-test('the kinds of events and the types of violations are listed', { tags: ['Events-2'] }, () => {
+test('docs/SPEC.md lists the kinds of events and the types of violations', { tags: ['Events-2'] }, () => {
   expect(spelled('Events-2')).toEqual(Object.keys(EVENT_DATA));
   const types = spelled('Events-4e').filter((word) => /^[a-z_]+$/.test(word) && word !== 'violation');
   expect(new Set(types)).toEqual(new Set(VIOLATION_TYPES));
 });
 
-test('defaults and ceilings of the limits are stated', { tags: ['Submission-22', 'Submission-23'] }, () => {
+test('docs/SPEC.md states the defaults and ceilings of the limits', {
+  tags: ['Submission-22', 'Submission-23'],
+}, () => {
   expect(numbered('Submission-22')).toEqual(LIMIT_DEFAULTS);
   expect(numbered('Submission-23')).toEqual(LIMIT_CEILINGS);
 });
@@ -278,7 +280,7 @@ describe('the members of a body are named:', {
   });
 });
 
-test('the headers and media types of answers are listed', {
+test('docs/SPEC.md lists the headers and media types of answers', {
   tags: ['Headers-1', 'Headers-2', 'Headers-3', 'Headers-4'],
 }, () => {
   const text = JSON.stringify(openApiDocument());
@@ -290,12 +292,12 @@ test('the headers and media types of answers are listed', {
   expect(new Set(spelled('Headers-4'))).toEqual(new Set(types));
 });
 
-test('the variables that a job may not set are listed', { tags: ['Submission-44a'] }, () => {
+test('docs/SPEC.md lists the variables that a job may not set', { tags: ['Submission-44a'] }, () => {
   const named = spelled('Submission-44a').filter((word) => word !== '*' && word !== 'invalid_request');
   expect(named).toEqual(REFUSED_VARIABLES);
 });
 
-test('the reference client has the stated version', { tags: ['Versioning-5c'] }, () => {
+test('the reference client has the name and the version that docs/SPEC.md states', { tags: ['Versioning-5c'] }, () => {
   const { name, version } = JSON.parse(readFileSync(join(root, 'packages/client/package.json'), 'utf8')) as {
     readonly name: string;
     readonly version: string;
@@ -311,7 +313,9 @@ test('no identifier of the interface names the product', { tags: ['What-9'] }, (
   expect(SETTINGS.map(({ name }) => name).filter((name) => !/^SERVICE_/.test(name))).toEqual([]);
 });
 
-test('the close codes of the stream are listed', { tags: ['Stream-3a', 'Stream-3c', 'Stream-3d', 'Stream-3e'] }, () => {
+test('docs/SPEC.md lists the close codes of the stream', {
+  tags: ['Stream-3a', 'Stream-3c', 'Stream-3d', 'Stream-3e'],
+}, () => {
   const codesOf = (id: string) =>
     [...(statements.get(id) ?? '').matchAll(/\b[14]\d{3}\b/g)].map(([code]) => Number(code));
   const { finished, credentialEnded } = STREAM_CLOSE_CODES;
@@ -322,13 +326,13 @@ test('the close codes of the stream are listed', { tags: ['Stream-3a', 'Stream-3
   expect(Object.keys(OPERATIONS.streamEvents.closeCodes).map(Number)).toEqual(Object.values(STREAM_CLOSE_CODES));
 });
 
-test('every refusal is stated, and always with its status', { tags: ['Errors-23'] }, () => {
+test('docs/SPEC.md states every refusal, and always with its status', { tags: ['Errors-23'] }, () => {
   const pairs = [...statements.values()].flatMap((text) => [...text.matchAll(/\b(\d{3}) `(\w+)`/g)]);
   const stated = new Set(pairs.map(([, status, code]) => `${status} ${code}`));
   expect([...stated].toSorted()).toEqual(ERROR_CODES.map((code) => `${ERRORS[code].status} ${code}`).toSorted());
 });
 
-test('statuses and reasons are listed', { tags: ['States-1g'] }, () => {
+test('docs/SPEC.md lists statuses and reasons', { tags: ['States-1g'] }, () => {
   expect(new Set(spelled('States-1a', 'States-1b'))).toEqual(new Set(JOB_STATUSES));
   expect(new Set(spelled('States-1g').slice(1))).toEqual(new Set(TERMINAL_REASONS));
 });

@@ -117,7 +117,7 @@ describe('a key is refused', { tags: ['Authentication-8a'] }, () => {
     expect(refused.headers.get('www-authenticate')).toBe('Bearer realm="svc", error="invalid_token"');
   });
 
-  test('a key is refused once another has replaced it, which has the same principal', async () => {
+  test('a key is refused once another key of the same principal has replaced it', async () => {
     const old = await operator.create({ ...PLAIN, principal: 'robot', scopes: ['jobs:read'] });
     const next = await rotate(old.credential_id);
     expect((await whoami(next.key)).json).toMatchObject({ principal: 'robot', scopes: ['jobs:read'] });

@@ -32,7 +32,7 @@ test('a running service is copied whole, and the copy passes every check when it
   expect(await restored.stop()).toEqual([]);
 });
 
-test('with the keys beside it, the copy serves signed evidence byte for byte (ATT-05, STORE-12)', {
+test('a copy of a store, with the keys beside it, serves signed evidence byte for byte (ATT-05, STORE-12)', {
   tags: ['STORE-12'],
 }, async () => {
   const signing = { 'attestation-mode': 'on', 'log-host': 'log.example' };

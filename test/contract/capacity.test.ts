@@ -40,7 +40,7 @@ describe('the queue', () => {
 describe('the free-space reserve', () => {
   const rig = useRig({ 'free-space-reserve-mb': '1000000000' });
 
-  test('keeps new jobs out while it is used, and everything else continues', {
+  test('refuses new jobs while it is used, and everything else continues', {
     tags: ['Submit-6b', 'Errors-21'],
   }, async () => {
     expectLater(await rig().post(bash), 507, 'insufficient_storage');

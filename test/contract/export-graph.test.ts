@@ -72,7 +72,7 @@ test('a job is exported with every job that it depends on, each once, and a list
   expect((await serviceVerify(directory)).exitCode).toBe(0);
 });
 
-test('the programs and their files can be left out, and the edges are still checked', { tags }, async () => {
+test('exported programs and their files can be left out, and the edges are still checked', { tags }, async () => {
   const { code, stdout, stderr } = await exported(...access(), '--output', 'bare', '--evidence-only', '--json');
   expect([code, stderr]).toEqual([0, '']);
   const told = JSON.parse(stdout) as { jobs: { job_id: string; files: string[] }[]; gone: string[] };

@@ -34,7 +34,7 @@ async function startOf(job_id: string, key: string): Promise<string> {
   return json.started_at as string;
 }
 
-test('one tenant’s thousand queued jobs do not delay the first of another', async () => {
+test('one tenant’s thousand queued jobs do not delay the first job of another', async () => {
   const release = await holdSlot();
   const { alpha, beta } = rig();
   const many = await submitted(alpha.key, 999);

@@ -167,7 +167,7 @@ describe('a grading', () => {
     expect((await submit(ONE, { headers: refused })).status).toBe(201);
   });
 
-  test('needs a credential that may submit and read, and one that may cancel to cancel', {
+  test('needs a credential that may submit and read, and to be cancelled, one that may cancel', {
     tags: ['Gradings-5'],
   }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -397,7 +397,7 @@ describe('expected output', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
   });
 });
 
-test("a grading with more programs than the tenant's limit of uploads needs no room among them", {
+test("a grading with more programs than the tenant's limit of uploads needs no room among the uploads", {
   tags: ['Gradings-14'],
 }, async () => {
   const few = await Rig.start({ provider: 'subprocess', concurrency: '2', 'tenant-blobs-max': '1' });

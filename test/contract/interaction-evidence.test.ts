@@ -60,7 +60,7 @@ test('a pair of jobs is exported from either job, and each receipt is checked ag
   }
 });
 
-test("the command passes on the program's output, and says how its interactor ended", {
+test("vouchbox run passes on the program's output, and says how its interactor ended", {
   tags: ['Interaction-1'],
 }, async () => {
   const run = (...words: string[]) => vouchbox(['run', ...words], toService());

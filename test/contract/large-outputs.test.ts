@@ -219,7 +219,7 @@ test('an export has large outputs, and each way to verify it compares them and t
   rmSync(scratch, { recursive: true });
 });
 
-test('the command fetches large outputs, and names the missing ones', { tags: ['Large-5'] }, async () => {
+test('vouchbox run fetches large outputs, and names the missing ones', { tags: ['Large-5'] }, async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
   writeFileSync(join(scratch, 'make.sh'), `head -c ${3 * MIB} /dev/zero > output/a`);
   const access = ['--url', rig().service.url, '--key', rig().alpha.key];
@@ -235,7 +235,7 @@ test.each([
   ['text', "printf 'a\\n'", Buffer.from('a\n')],
   ['bytes', "printf '\\377'", Buffer.from([255])],
   ['more than is recorded', `head -c ${2 * MIB} /dev/zero`, Buffer.alloc(2 * MIB)],
-])('the command writes all of standard output to a file: %s', async (_what, code, bytes) => {
+])('vouchbox run writes all of standard output to a file: %s', async (_what, code, bytes) => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
   writeFileSync(join(scratch, 'make.sh'), code);
   const words = ['run', 'make.sh', '--whole-stdout', 'got/all', '--json'];
@@ -275,7 +275,7 @@ test('room is reserved until the job ends; then its outputs count', { tags: ['La
   expect(await upload(7)).toBe(201);
 });
 
-test('the bytes are kept as long as the job, or as long as another job that names them', {
+test('the bytes of a large output are kept as long as its job, or as long as another job that names them', {
   tags: ['Large-5'],
 }, async () => {
   const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };

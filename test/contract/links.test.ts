@@ -260,7 +260,7 @@ test('only the principal that submitted a job makes links to it, and its key end
   expect((await rig().request(path, { key: bob.key })).json).toEqual({ items: [], may_make: false });
 });
 
-test('a job that runs is shown as it stands', { tags: ['Links-4', 'Links-5'] }, async () => {
+test('a link to a running job shows the job as it stands', { tags: ['Links-4', 'Links-5'] }, async () => {
   const { client } = rig().alpha;
   const { job_id } = await client.submit({ language: 'bash', code: 'echo early; sleep 300' });
   for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;

@@ -91,7 +91,7 @@ async function evidenceOf(job_id: string): Promise<string[]> {
   ];
 }
 
-test('a job of a service that keeps a log is proved to be in it', { tags: ['Log-3', 'Log-6'] }, async () => {
+test('a job of a service that keeps a log is proved to be in the log', { tags: ['Log-3', 'Log-6'] }, async () => {
   const proof = await proofOf(first);
   const { origin, log_key } = await keysOfLog();
   expect(origin).toBe('log.example/log/1');

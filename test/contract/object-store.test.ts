@@ -84,7 +84,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect(digestOf(artifactIn(await resultOf(job_id)))).toBe(result.artifacts[0]?.sha256);
   });
 
-  test('a job ends and is read while the object store is down, and moves when it is back', async () => {
+  test('a job ends and is read while the object store is down, and its contents move when the store is back', async () => {
     await server.refuse();
     const { job_id, result } = await rig.run(large(2));
     expect(result.status).toBe('succeeded');

@@ -328,6 +328,6 @@ print('done')`;
   });
 });
 
-test('after each of these the service runs the next job normally', async () => {
+test('after programs that tried to stay, the service runs the next job normally', async () => {
   expect((await bash('echo ok')).result.stdout).toBe('ok\n');
 });

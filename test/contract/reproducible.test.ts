@@ -6,7 +6,7 @@ import { useRig } from '../rig/rig.ts';
 const rig = useRig();
 const program = { language: 'python', code: 'print({"a", "b", "c", "d"}, hash("a"))' };
 
-test('a reproducible program has one order of a set at every run', { tags: ['Submission-49'] }, async () => {
+test('a reproducible program sees a set in the same order at every run', { tags: ['Submission-49'] }, async () => {
   const [one, other] = [
     await rig().run({ ...program, reproducible: true }),
     await rig().run({ ...program, reproducible: true }),

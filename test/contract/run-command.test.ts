@@ -146,7 +146,7 @@ describe('vouchbox run', () => {
   test.each([
     ['lines', 'yes | head -n 10001', '10000 lines'],
     ['bytes', 'head -c 1048577 /dev/zero | tr "\\0" x', '1 MiB'],
-  ])('says that the cap on %s cut the output, and how all of it comes', async (_cap, code, remark) => {
+  ])('says that the cap on %s cut the output, and how to get all of the output', async (_cap, code, remark) => {
     const file = program('long.sh', code);
     const recorded = `only its first ${remark} are recorded`;
     expect((await run(file)).stderr).toBe(

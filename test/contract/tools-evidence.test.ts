@@ -36,7 +36,7 @@ async function signedTools(to: Rig, job_id: string): Promise<unknown> {
   return (statement.statement.predicate['also'] as Record<string, unknown> | undefined)?.['tools'];
 }
 
-test('the statement has the values that follow from the events, and an export is verified with its calls', {
+test('a statement about a job with tools has what follows from the events, and an export is verified with its calls', {
   tags: ['Tools-13'],
 }, async () => {
   const job_id = await answered(rig());

@@ -17,7 +17,7 @@ afterAll(async () => {
   expect(await rig.stop()).toEqual([]);
 });
 
-test('the command writes the same page that a service serves to anyone', async () => {
+test('vouchbox verify-page writes the same page that a service serves to anyone', async () => {
   const file = join(scratch, 'verify.html');
   expect(await vouchbox(['verify-page', file])).toMatchObject({ code: 0, stdout: `${file}\n` });
   const served = await rig.request('/verify', { key: null });
@@ -25,7 +25,7 @@ test('the command writes the same page that a service serves to anyone', async (
   expect(served.text).toBe(readFileSync(file, 'utf8'));
 });
 
-test('the policy of the page names its script and its style by digest, allows no address and no frame', async () => {
+test('the policy of the page that verifies names its script and style by digest, and allows no address and no frame', async () => {
   const { headers } = await rig.request('/verify', { key: null });
   const policy = headers.get('content-security-policy') ?? '';
   expect(policy).toMatch(/^default-src 'none'; script-src 'sha256-[\w+/]{43}='; style-src 'sha256-[\w+/]{43}='; /);
@@ -33,7 +33,7 @@ test('the policy of the page names its script and its style by digest, allows no
   expect(policy).not.toMatch(/unsafe|'self'|https?:|\*/);
 });
 
-test('the command refuses to replace a file', async () => {
+test('vouchbox verify-page refuses to replace a file', async () => {
   const file = join(scratch, 'verify.html');
   expect(await vouchbox(['verify-page', file])).toMatchObject({
     code: 2,

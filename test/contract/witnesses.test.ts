@@ -246,7 +246,7 @@ async function reopened(
   return { stderr, origin: keys.origin, previous: predicate.previous };
 }
 
-test('the next tree begins with the last witnessed head, and has the waiting statements', {
+test('the next tree of a log begins with the last witnessed head, and has the waiting statements', {
   tags: ['Log-9'],
 }, async () => {
   const rig = await Rig.start(witnessed, join(scratch, 'older'));

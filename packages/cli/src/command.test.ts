@@ -19,13 +19,13 @@ function commandBeside(node: string): string {
   return join(command, 'vouchbox');
 }
 
-test('the command starts the Node beside its packages, without an inspector and with little room for new objects', () => {
+test('vouchbox starts the Node installed beside its packages, without an inspector and with little room for new objects', () => {
   const words = execFileSync(commandBeside('printf "%s\\n" "$@"'), ['serve', '--port', '0'], { encoding: 'utf8' });
   const options = ['--disable-sigusr1', '--max-semi-space-size=8'];
   expect(words.trimEnd().split('\n')).toEqual([...options, join(command, 'vouchbox.mjs'), 'serve', '--port', '0']);
 });
 
-test('the command says which package of the host its Node lacks, as on a small Debian', () => {
+test('vouchbox says which package of the host its Node lacks, as on a small Debian', () => {
   const missing = 'error while loading shared libraries: libatomic.so.1: cannot open shared object file';
   const { status, stderr } = spawnSync(commandBeside(`echo "$0: ${missing}" >&2; exit 127`), ['run', 'a.py']);
   expect([status, stderr.toString()]).toEqual([

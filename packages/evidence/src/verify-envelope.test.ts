@@ -64,7 +64,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     });
   });
 
-  test('stops at the first check that fails, and reports those before it', async () => {
+  test('stops at the first check that fails, and reports the checks before', async () => {
     const result = await verifyEnvelope({ ...inputOf(good), subject: new Uint8Array([1]) });
     expect(result).toMatchObject({ kind: 'refused', step: 'subject_digest', failure: 'subject' });
     expect(result.passed.map(({ step }) => step)).toEqual([

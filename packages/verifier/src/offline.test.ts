@@ -97,7 +97,7 @@ describe.runIf(canTrace)('the running verifier', () => {
   });
 });
 
-test('the command becomes the pinned Node, whichever Node is first in the path', () => {
+test('service-verify becomes the pinned Node, whichever Node is first in the path', () => {
   const older = mkdtempSync(join(tmpdir(), 'svc-older-node-'));
   writeFileSync(join(older, 'node'), '#!/bin/sh\necho v18.0.0; exit 9\n', { mode: 0o755 });
   const launcher = join(import.meta.dirname, '../bin/service-verify');

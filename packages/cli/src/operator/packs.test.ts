@@ -16,7 +16,7 @@ function svcPacks(args: readonly string[], as: { uid?: number } = {}) {
   return { status, stdout, stderr };
 }
 
-test('the list is empty if no pack is built', () => {
+test('the list of packs is empty if no pack is built', () => {
   expect(svcPacks(['list', '--json'])).toEqual({ status: 0, stdout: '[]\n', stderr: '' });
 });
 

@@ -46,7 +46,7 @@ test('the virtual machine can read one directory of the Mac, but not change it, 
   ]);
 });
 
-test('the scripts of the machine are valid for their shells', () => {
+test('the scripts of the virtual machine are valid for their shells', () => {
   const { provision, probes } = parse(vm([]).stdout) as Template;
   for (const { script } of [...provision, ...probes]) {
     const shell = /^#!(\S+)/.exec(script)?.[1] ?? '';
@@ -78,7 +78,7 @@ test('--start starts an existing machine unchanged', () => {
   expect(read('words')).toBe('start vouchbox\n');
 });
 
-test('the command names what is missing: Lima, or a checkout', () => {
+test('vouchbox vm names what is missing: Lima, or a checkout', () => {
   expect(vm(['--start']).stderr).toContain('brew install lima');
   const { status, stderr } = vm(['--checkout', '/usr']);
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('/usr is no checkout of Vouchbox') });

@@ -27,7 +27,7 @@ test.each([
   [null, late, late],
   [early, late, late],
   [late, early, late],
-])('the later of two errors is shown: %j and %j', (problem, outbox_error, told) => {
+])('the later of two errors of signing is shown: %j and %j', (problem, outbox_error, told) => {
   expect(signerStatus(signing(problem), { outbox: 7, outbox_error })).toEqual({
     enabled: true,
     outbox_depth: 7,

@@ -11,7 +11,7 @@ const refused = (says: string): unknown =>
 
 const seed = inject('propertySeed');
 
-test('the result equals that of JSON.parse', async () => {
+test('the strict parser gives the same value as JSON.parse', async () => {
   await fc.assert(
     fc.asyncProperty(fc.json({ maxDepth: 5 }), async (text) => {
       expect(await parse(text)).toEqual(JSON.parse(text));

@@ -17,7 +17,7 @@ describe.skipIf(!hasObjectServer())('a real S3-compatible server', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test('an object that was put is read back to the byte, and gone once it is removed', async () => {
+  test('an object that was put is read back to the byte, and is gone once it is removed', async () => {
     await objects.put('a/sha256/1', CONTENT);
     expect(CONTENT.equals(await objects.get('a/sha256/1', CONTENT.length))).toBe(true);
     expect(await objects.size('a/sha256/1')).toBe(CONTENT.length);

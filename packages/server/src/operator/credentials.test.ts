@@ -107,7 +107,7 @@ describe('a key that is created', () => {
   });
 });
 
-test('the list can be limited to one tenant', async () => {
+test('the list of keys can be limited to one tenant', async () => {
   const { credentials } = issuer();
   const mine = await credentials.create({ ...plain, tenant: 'lister' });
   await credentials.create({ ...plain, tenant: 'other' });

@@ -6,7 +6,7 @@ import type { Check } from '../sandbox/prove/doctor/finding.ts';
 import { Checks } from '../sandbox/prove/doctor/trial.ts';
 import { objectStoreTrials } from './object-store-trial.ts';
 
-test('nothing is tried if no object store is set', () => {
+test('the doctor tries no object store if none is set', () => {
   expect(objectStoreTrials({ objectStore: null })).toEqual([]);
 });
 

@@ -129,7 +129,7 @@ test('a path that cannot hold a store is refused', async () => {
   await expectRefusal(openStore({ dataDir: join(testStore.directory, 'svc.db', '\0') }), 'internal');
 });
 
-test('the URL names the file, and any other scheme is refused without showing the URL', async () => {
+test('the URL of a store names its file, and any other scheme is refused without showing the URL', async () => {
   await using testStore = new TestStore();
   const path = join(testStore.directory, 'elsewhere.db');
   await using store = await openStore({ dataDir: testStore.directory, databaseUrl: `sqlite:${path}` });

@@ -34,7 +34,7 @@ test('a submission that made no job is not in progress', async () => {
   expect(store.isUnderWay(again)).toBe(false);
 });
 
-test('a list shows no removed job and no old state, even if it was read before', async () => {
+test('a list shows no removed job and no old state, even if the list was read before', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await admitJob(store);

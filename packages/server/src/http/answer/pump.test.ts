@@ -14,7 +14,9 @@ test('a body in pieces of any size arrives unchanged, in pieces of at most 64 Ki
   expect(Math.max(...sizes)).toBe(responsePumpBytes);
 });
 
-test('nothing is read ahead of a reader that takes nothing', { tags: ['Transfer-1', 'Limits-14'] }, async () => {
+test('the body of an answer is not read ahead of a client that takes nothing', {
+  tags: ['Transfer-1', 'Limits-14'],
+}, async () => {
   let read = 0;
   async function* endless() {
     for (;;) {

@@ -158,7 +158,7 @@ describe('a program that calls tools', () => {
   });
 });
 
-test('the stored specification lists the tools', async () => {
+test('the stored specification of a job lists its tools', async () => {
   const { key, program } = await started();
   program.end();
   await rig.ended(key);

@@ -97,7 +97,7 @@ test('a later head extends the earlier one, also after a restart', async () => {
   expect(isConsistent(before, after, proof)).toBe(true);
 });
 
-test('nothing is signed while nothing new arrived', async () => {
+test('no head is signed while no new statement arrived', async () => {
   await keeper().logWhatWaits();
   const { checkpoint } = await headNow();
   await keeper().logWhatWaits();
@@ -130,7 +130,7 @@ test.each(['sequenceLog', 'logRanges', 'storeLogHead'] as const)(
   },
 );
 
-test('with two keepers at once, each statement gets one position', { tags: ['Log-2'] }, async () => {
+test('with two keepers of a log at once, each statement gets one position', { tags: ['Log-2'] }, async () => {
   for (let each = 0; each < 6; each++) await attested();
   await keeper().logWhatWaits();
   for (let each = 0; each < 6; each++) await attested();
@@ -234,7 +234,7 @@ describe('a log whose witness is away at the start', { tags: ['Log-8a'] }, () =>
   });
 });
 
-test('the keeper says why it logs nothing, until it logs again', { tags: ['Bodies-10c'] }, async () => {
+test('the keeper of a log says why it logs nothing, until it logs again', { tags: ['Bodies-10c'] }, async () => {
   await keeper().logWhatWaits();
   await attested();
   const [file, elsewhere] = [join(dataDir, 'attestation-keys/log-key.pem'), join(dataDir, 'log-key.pem')];

@@ -25,7 +25,7 @@ async function endedJob(days: number): Promise<JobKey> {
 
 const isThere = async (key: JobKey) => (await store.jobSummary(key)) !== null;
 
-test('jobs that ended before the retention are removed, however many, and the others kept', async () => {
+test('jobs whose retention is over are removed, however many, and the others are kept', async () => {
   const old: JobKey[] = [];
   for (let ordinal = 0; ordinal < 11; ordinal++) old.push(await endedJob(7.01));
   const [recent, queued] = [await endedJob(6.99), await admitJob(store)];
@@ -42,7 +42,7 @@ test('a job that is not attested yet is kept, unless nothing is signed', async (
   expect(await removeOld({ store, log, days: 8, unattested: 'removed' }, signal)).toBe(1);
 });
 
-test('the loop removes old jobs at the start, and stops when it is disposed', async () => {
+test('the retention loop removes old jobs at the start, and stops when it is disposed', async () => {
   const old = await endedJob(9);
   const looked = Promise.withResolvers<void>();
   const watched: Pick<Store, 'deleteEnded' | 'deleteEndedGradings'> = {

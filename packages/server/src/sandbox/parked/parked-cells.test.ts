@@ -110,7 +110,7 @@ test('a job whose owner has a template leaves parked cells to other jobs, becaus
   expect(parked.take(python)).not.toBeNull();
 });
 
-test('the next cell is started only after a short program has ended', async () => {
+test('a cell that replaces a parked one is started only after a short program has ended', async () => {
   await started();
   const loaded = await parked.take(bash)?.handOver(program);
   const running = loaded?.release(() => {});

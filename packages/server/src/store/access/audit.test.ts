@@ -64,7 +64,7 @@ test.each([
   ['output that cannot be read', "update output_runs set content = x'28b52ffd00'", /output of job_.* cannot be read/],
   ['a lost run of output', 'delete from output_runs', /history of job_.* is broken/],
   ['rows of no job', "pragma foreign_keys = off; update artifacts set tenant = 't'; delete from jobs", /do not exist/],
-])('the full check finds %s, and leaves the store unchanged', async (_, damage, message) => {
+])('the full check of a store finds %s, and leaves the store unchanged', async (_, damage, message) => {
   await using testStore = await filled();
   using database = new DatabaseSync(testStore.path);
   database.exec(damage);
@@ -76,7 +76,7 @@ test.each([
   expect(readFileSync(testStore.path)).toEqual(before);
 });
 
-test('the quick check finds a damaged page that opening alone does not see', {
+test('the quick check of a store finds a damaged page that opening alone does not see', {
   tags: ['STORE-07'],
 }, async () => {
   await using testStore = await filled();

@@ -106,7 +106,7 @@ test('a job that has not ended stays, however old', async () => {
   expect(await job(db, running)).not.toBeNull();
 });
 
-test('the key of a removed job is free again', async () => {
+test('the idempotency key of a removed job is free again', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const idempotency = { key: 'k', spec_sha256: 'a'.repeat(64) };

@@ -60,7 +60,7 @@ test('with one slot, tenants take turns however many jobs they have', async () =
   expect(order.join(' ')).toMatch(/^(many few many few many few|few many few many few many) many many$/);
 });
 
-test('a tenant whose jobs hold the slots waits for one that holds none', async () => {
+test('a tenant whose jobs hold the slots waits for a tenant that holds none', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const held = await admitMany(db, 'holder', 5);
@@ -136,7 +136,7 @@ test('a tenant holds no more slots than the operator allows, including newly ass
   expect(await chosenJobs(db, { ...asked, exclude: [first.job_id], held: new Map([['acme', 1]]) })).toHaveLength(1);
 });
 
-test('the queue is empty if only the chosen jobs waited, but not if a limit keeps a job back', async () => {
+test('the queue is reported empty if only the chosen jobs waited, but not if a limit keeps a job back', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   expect(await queuedJobs(db, choice({ exclude: [], limit: 2 }))).toEqual({ jobs: [], isEmpty: true, tenants: [] });

@@ -73,7 +73,7 @@ test('a head is kept if it is larger than the last one, and never if it is ahead
   expect((await logState(db))?.head).toEqual(kept);
 });
 
-test('a node that has not seen that the next tree was opened adds nothing to it, and stores no head for it', async () => {
+test('a node that has not seen that the next tree was opened adds nothing to the log, and stores no head', async () => {
   await using other = await emptyStore();
   await openLog(other.db, OPENING);
   await reopenLog(other.db, { from: 1, opening: { ...OPENING, tree: 2 } });

@@ -153,7 +153,7 @@ test('a statement that a job waits is a leaf, and its job is kept until then', {
   expect(await jobPromise(db, other)).toBeNull();
 });
 
-test('the time of the next due statement is known', async () => {
+test('the store knows when the next statement about a waiting job is due', async () => {
   await promised(60_000);
   await draw(50_000);
   expect(await nextPromiseDue(db)).toBe(at(50_100));

@@ -56,7 +56,7 @@ test('a beat reads changed nodes, removed nodes, and a few nodes in turn', async
   expect(numbers(known)).not.toContain(136);
 });
 
-test('a change that is committed after a later one is read too', async () => {
+test('a change of a node that is committed after a later change is also read', async () => {
   const known = new KnownNodes(101);
   await beat(known);
   await using late = await Session.open(url, {});

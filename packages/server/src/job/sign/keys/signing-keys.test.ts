@@ -57,7 +57,7 @@ describe('the first start', () => {
   });
 });
 
-test('a later start opens the same key', () => {
+test('a later start opens the same signing key', () => {
   const first = openSigningKeys(dataDir).current();
   expect(openSigningKeys(dataDir).current().key_id).toBe(first.key_id);
 });

@@ -27,7 +27,7 @@ async function writeMuch(
   return { largest: Math.max(...sizes), last: sizes.at(-1) ?? 0 };
 }
 
-test('the log stays bounded however much is written (STORE-08)', { tags: ['STORE-08'] }, async () => {
+test('the write-ahead log stays bounded however much is written (STORE-08)', { tags: ['STORE-08'] }, async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   const { largest } = await writeMuch(
@@ -38,7 +38,7 @@ test('the log stays bounded however much is written (STORE-08)', { tags: ['STORE
   expect(largest).toBeLessThan(64 * MIB);
 });
 
-test('the log stays bounded while a reader accompanies every write', async () => {
+test('the write-ahead log stays bounded while a reader accompanies every write', async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   openForWriting(testStore.path)[Symbol.dispose]();
@@ -66,7 +66,7 @@ test('a reader that reads for long delays writers only briefly, and the log star
   expect(last).toBeLessThan(64 * MIB);
 });
 
-test('a checkpoint of everything empties the log', async () => {
+test('a checkpoint of everything empties the write-ahead log', async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   using writer = openForWriting(testStore.path);
