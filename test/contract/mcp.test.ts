@@ -84,7 +84,7 @@ const generations: readonly [
   ],
 ];
 
-test('verifies a job with whichever of the pinned keys signed it', async () => {
+test('verify_job verifies a job with whichever of the pinned keys signed it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-mcp-keys-'));
   const [earlier, present] = [join(directory, 'earlier.pem'), join(directory, 'present.pem')];
   writeFileSync(earlier, generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }));

@@ -151,7 +151,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   return { url, host, port, hasCallers, lost, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Nothing waits for it, so it starts when the port is open: jobs that end before are signed without it. */
+/** Nothing waits for the digests, so they are read once the port is open: jobs that end before are signed without them. */
 function readingBuild(log: Log): { readonly known: () => BuildDigests | null; readonly start: () => void } {
   let read: BuildDigests | null = null;
   const start = () =>

@@ -45,13 +45,13 @@ export interface StoredJob extends JobKey {
 /** The reads of a store while it is open. */
 export interface OpenStoredJob {
   readonly job: StoredJob;
-  /** A file that it names, by its `sha256:…`, piece by piece, at most 64 MiB; null if it is not stored any more. */
+  /** A file that the job names, by its `sha256:…`, piece by piece, at most 64 MiB; null if it is not stored any more. */
   readonly blob: (name: string) => Promise<AsyncIterable<Uint8Array> | null>;
-  /** The proof that the log has it. @throws OperatorError if it does not */
+  /** The proof that the log has the job. @throws OperatorError if the log does not */
   readonly logProof: () => Promise<Uint8Array>;
   /** Its signed promise. @throws OperatorError if it has none */
   readonly promise: () => Promise<Uint8Array>;
-  /** The envelope of the canary that it names. @throws OperatorError if it names none that is still kept */
+  /** The envelope of the canary that the job names. @throws OperatorError if it names none that is still kept */
   readonly canary: () => Promise<Uint8Array>;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Makes an ordinary user's process root of a user namespace of its own, where the host allows it. From there cells are made as
- * root of the host makes them: with subordinate users instead of users that nobody has or, where there are none, with this user
- * alone.
+ * root of the host makes them: with subordinate users instead of users that nobody has or, where there are none, with only
+ * this user.
  */
 import { readCgroupLayout } from '../cgroup/layout.ts';
 import { enterProgram } from './apparmor.ts';
