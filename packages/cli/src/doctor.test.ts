@@ -71,7 +71,7 @@ test('an ordinary user who has only user namespaces is told which protections ar
   expect(stdout).toContain('programs are isolated by namespace, the strongest provider that works here');
 });
 
-test('with a printed MCP configuration, the command says what the user lacks to start cells', () => {
+test('vouchbox mcp config also says what the user lacks to start cells', () => {
   const { status, stderr } = asUser({ namespaces: false }, 'mcp', 'config', 'claude');
   expect(status).toBe(0);
   expect(stderr).toMatch(

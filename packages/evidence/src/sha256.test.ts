@@ -45,7 +45,7 @@ describe.each([
     expect(digest.hex()).toBe(native(Uint8Array.from({ length: 300 }, (_, at) => Math.floor(at / 100) + 1)));
   });
 
-  test(', if there are no pieces, equals the digest of the empty text', () => {
+  test('is the digest of the empty text if there are no pieces', () => {
     expect(running().hex()).toBe(native(''));
   });
 });

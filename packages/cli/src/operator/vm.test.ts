@@ -73,7 +73,7 @@ test("--start makes the machine from the template, and exits with Lima's code", 
   expect(read('template')).toBe(vm([]).stdout);
 });
 
-test('--start starts an existing machine unchanged', () => {
+test('vouchbox vm --start starts an existing machine unchanged', () => {
   const { read } = vm(['--start'], `echo vouchbox > "$(dirname "$0")/made"; ${REMEMBER}`);
   expect(read('words')).toBe('start vouchbox\n');
 });

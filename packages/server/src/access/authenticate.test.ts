@@ -31,7 +31,7 @@ test.each([
   'Bearer sésame=',
   `Bearer ${'a'.repeat(tokenBytesMax)}`,
   `Bearer ${'a'.repeat(tokenBytesMax + 1)}`,
-])('the header %j is refused with unauthorized', { tags: ['AUTH-01'] }, async (header) => {
+])('the Authorization header %j is refused with unauthorized', { tags: ['AUTH-01'] }, async (header) => {
   expect(await access.authenticate(header)).toMatchObject({ code: 'unauthorized', status: 401 });
 });
 
@@ -71,7 +71,7 @@ test('one key cannot belong to two tenants', () => {
 });
 
 test.each(['bearer sesame=', 'BEARER sesame=', 'Bearer   sesame='])(
-  'the header %j has its token, whatever the case of the scheme and the number of spaces',
+  'the Authorization header %j has its token, whatever the case of the scheme and the number of spaces',
   async (header) => {
     expect(await access.authenticate(header)).toMatchObject({ tenant: 'acme' });
   },

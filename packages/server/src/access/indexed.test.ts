@@ -53,7 +53,7 @@ test('a key has 256 bits of secret, of which the row holds only the digest', { t
 test.each([
   ['a wrong secret', ({ key }: { key: string }) => `${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`],
   ['an unknown index', ({ key }: { key: string }) => key.replace('svc_', 'svc_0')],
-])('%s is refused', async (_name, spoilt) => {
+])('a key with %s is refused', async (_name, spoilt) => {
   const { key, keys } = issued();
   expect(await keys.resolve(spoilt({ key }))).toMatchObject({ code: 'unauthorized' });
 });

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { createFreeSpaceReserve } from './free-space.ts';
 
-test('a free reserve admits jobs', () => {
+test('jobs are admitted while the free-space reserve is free', () => {
   expect(() => createFreeSpaceReserve({ directory: tmpdir(), reserveMb: 0 }).check()).not.toThrow();
 });
 
-test('a reserve larger than the file system refuses with insufficient_storage and Retry-After', () => {
+test('a free-space reserve larger than the file system refuses jobs with insufficient_storage and Retry-After', () => {
   const { blocks, bsize } = statfsSync(tmpdir());
   const reserveMb = Math.ceil((blocks * bsize) / 2 ** 20) + 1;
   expect(() => createFreeSpaceReserve({ directory: tmpdir(), reserveMb }).check()).toThrow(

@@ -36,7 +36,7 @@ test.each([
   });
 });
 
-test('a service that does not sign shows no error, and the number of jobs that wait', () => {
+test('a service that does not sign shows no error, but the number of jobs that wait', () => {
   expect(signerStatus(null, { outbox: 7, outbox_error: late })).toEqual({
     enabled: false,
     outbox_depth: 7,

@@ -36,7 +36,7 @@ export interface Store
    */
   finish(input: FinishInput): Promise<boolean>;
   /**
-   * Whether this process has accepted or started the job, alone may end it, and has not yet stored its end. False says
+   * Whether this process has accepted or started the job, only it may end the job, and it has not yet stored the end. False says
    * nothing of the job.
    */
   isUnderWay(key: JobKey): boolean;

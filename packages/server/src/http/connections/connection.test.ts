@@ -45,6 +45,6 @@ test.each([
   ['::1', '0:0:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['', ''],
-])('the address %j belongs to %j', (address, peer) => {
+])('the address %j belongs to the peer %j', (address, peer) => {
   expect(peerOf(address)).toBe(peer);
 });

@@ -49,7 +49,7 @@ test('a full tile is named by its hashes, so that no cache shows a tile of an ea
   expect(Buffer.from(await next.arrayBuffer()).equals(Buffer.from(await first.arrayBuffer()))).toBe(false);
 });
 
-test('no cache keeps an answer that can still grow', async () => {
+test('no cache keeps an answer of the log that can still grow', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   await using server = await openServer({ publicLog: publicLog({ store }) });

@@ -197,7 +197,7 @@ test('a page answers HEAD and OPTIONS, and refuses other methods with a list of 
   expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
 });
 
-test('a service whose pages were not built has no such route', { tags: ['Pages-4'] }, async () => {
+test('a service whose pages were not built has no route for a page', { tags: ['Pages-4'] }, async () => {
   await using bare = await openServer();
   expect((await fetch(`${bare.url}/verify`)).status).toBe(404);
   expect(readBuiltPages(join(built, 'none'))).toEqual([]);

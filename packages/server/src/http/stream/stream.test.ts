@@ -144,7 +144,7 @@ describe('a stream', () => {
     expect(frames).toEqual([]);
   });
 
-  test('may be opened with the header instead of a ticket', { tags: ['Stream-1a'] }, async () => {
+  test('may be opened with the Authorization header instead of a ticket', { tags: ['Stream-1a'] }, async () => {
     expect(await attempt(server, handshake(STREAM, KEY))).toMatchObject({ status: 101 });
   });
 

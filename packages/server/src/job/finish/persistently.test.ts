@@ -26,7 +26,7 @@ test('a write waits for room on a full disk without using up an attempt', async 
   expect(await persistently(attempt, { signal: never, attemptsMax: 1, failed: () => {} })).toBe('stored');
 });
 
-test('the pauses between tries double, up to five seconds', async () => {
+test('the pauses between the tries of a write double, up to five seconds', async () => {
   vi.useFakeTimers();
   try {
     const start = Date.now();
@@ -41,7 +41,7 @@ test('the pauses between tries double, up to five seconds', async () => {
   }
 });
 
-test('an abort ends the tries', async () => {
+test('an abort ends the tries of a write', async () => {
   const controller = new AbortController();
   let attempts = 0;
   const attempt = () => Promise.reject(new Error(`${++attempts}`));

@@ -38,7 +38,7 @@ const names = (run: PlanRun): string[] => {
   return all;
 };
 
-test('once a test of a stopping group has failed, no later test starts', () => {
+test('once a test has failed that stops its group, no later test starts', () => {
   const run = begin({ tests: three, stop: true });
   const first = next(run);
   run.ended(first, endOf({ exit_code: 1 }));

@@ -80,7 +80,7 @@ class Watched implements AsyncDisposable {
 
 const isAttested = async (key: JobKey) => (await store.jobSummary(key))?.attestation_available;
 
-test("an earlier process's backlog is signed at the start", { tags: ['RST-06'] }, async () => {
+test("an earlier process's backlog of unsigned jobs is signed at the start", { tags: ['RST-06'] }, async () => {
   const key = await endedJob(store);
   await using attestor = new Watched();
   await attestor.settled(key);

@@ -150,7 +150,7 @@ test('execution members are absent if no executor observed the job (Spec § Rece
   expect(receipt).toMatchObject({ started_at: null, language: 'python', requested_limits: SPEC.limits });
 });
 
-test('a cell that never became ready is recorded as observed, straight from queued', {
+test('a queued job whose cell never became ready ends with what was observed of that cell', {
   tags: ['Receipt-10'],
 }, async () => {
   const { store } = testStore;

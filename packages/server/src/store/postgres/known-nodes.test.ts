@@ -44,7 +44,7 @@ async function beat(known: KnownNodes): Promise<number> {
 
 const numbers = (known: KnownNodes) => known.all.map(({ node }) => node);
 
-test('a beat reads changed nodes, removed nodes, and a few nodes in turn', async () => {
+test('each beat of a node reads changed nodes, removed nodes, and a few nodes in turn', async () => {
   const known = new KnownNodes(101);
   await beat(known);
   expect(known.all).toHaveLength(40);

@@ -52,7 +52,7 @@ it.each([
   ],
   ['v2: the wanted limit, if it is higher', V2, { inUse: 90, unreclaimable: 9.5, wanted: 64, least: 0 }, [64]],
 ] as const)(
-  'the memory limit of a waiting cell under %s',
+  'the memory limit that a waiting cell gets under cgroup %s',
   async (_title, location, { wanted, unreclaimable, inUse, least }, limits) => {
     const bytes = { wanted: wanted * MIB, unreclaimable: unreclaimable * MIB, inUse: inUse * MIB, least: least * MIB };
     expect(await tried(location, bytes)).toEqual(limits.map((mib) => mib * MIB));

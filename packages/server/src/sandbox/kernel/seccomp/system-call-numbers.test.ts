@@ -70,7 +70,7 @@ describe.each(['classes/subprocess/pipes.pl', 'prove/doctor/probe.pl'])('the num
     return new Map([...table.matchAll(/(\w+)\s*=>\s*(\d+)/g)].map(([, name = '', number]) => [name, Number(number)]));
   };
 
-  it('are the same calls on both architectures', () => {
+  it('stand for the same calls on both architectures', () => {
     expect([...tableOf('aarch64').keys()].toSorted()).toEqual([...tableOf('x86_64').keys()].toSorted());
   });
 

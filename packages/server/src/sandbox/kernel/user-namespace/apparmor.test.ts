@@ -18,7 +18,7 @@ function hostWith(parser: string | null): string {
   return root;
 }
 
-it('the profile allows user namespaces to one program, a copy that belongs to root', () => {
+it('the AppArmor profile allows user namespaces to one program, a copy that belongs to root', () => {
   const root = hostWith('test "$1" = --replace && cp "$2" "$2.read"');
   expect(installProfile(root)).toHaveLength(3);
   const copy = statSync(join(root, SHARED));
@@ -29,7 +29,7 @@ it('the profile allows user namespaces to one program, a copy that belongs to ro
   expect(profile).toContain('userns,');
 });
 
-it('a second installation replaces an older copy of the program', () => {
+it('a second installation of the AppArmor profile replaces an older copy of the program', () => {
   const root = hostWith('exit 0');
   installProfile(root);
   writeFileSync(join(root, SHARED), 'older');
@@ -37,11 +37,11 @@ it('a second installation replaces an older copy of the program', () => {
   expect(readFileSync(join(root, SHARED)).equals(readFileSync(nativePath('svc-enter')))).toBe(true);
 });
 
-it('if the parser refuses the profile, the error has the parser’s reason', () => {
+it('if the parser refuses the AppArmor profile, the error has the parser’s reason', () => {
   const root = hostWith('echo "syntax error, line 5" >&2; exit 1');
   expect(() => installProfile(root)).toThrow(/refuses \/etc\/apparmor\.d\/vouchbox: syntax error, line 5/);
 });
 
-it('without a parser the profile and the copy are installed, and the command says that no parser is there', () => {
+it('without AppArmor’s parser the profile and the copy are installed, and the command says that it is missing', () => {
   expect(installProfile(hostWith(null)).at(-1)).toMatch(/apparmor_parser is not installed/);
 });

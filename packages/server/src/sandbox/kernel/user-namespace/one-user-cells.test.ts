@@ -67,7 +67,7 @@ print(count, flush=True)
 time.sleep(2)
 `;
 
-it('a receipt states the enforced limits: all except memory', { timeout: 60_000 }, () => {
+it('of a cell with one user, a receipt states the enforced limits: all except memory', { timeout: 60_000 }, () => {
   const [ended] = run({ code: 'print(open("/proc/self/uid_map").read().split())' });
   expect(ended?.output).toBe("['1000', '0', '1']\n");
   expect(ended?.held.limit_enforcement).toEqual({
@@ -171,7 +171,7 @@ while True:
   expect(ended?.ending).toEqual({ kind: 'cpu_limit' });
 });
 
-it('the memory of processes is watched and not enforced, and the violation says so', { timeout: 60_000 }, () => {
+it('in a cell with one user, memory is watched, not enforced, and the violation says so', { timeout: 60_000 }, () => {
   const [ended] = run({
     code: 'import os, time\nfor _ in range(3): os.fork()\nheld = bytearray(b"x" * (20 << 20))\ntime.sleep(20)',
     limits: { mem_mb: 64, wall_seconds: 30 },

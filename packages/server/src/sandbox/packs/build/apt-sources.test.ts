@@ -69,6 +69,6 @@ it('a build uses the source paragraphs that serve the release, with their keys',
   ]);
 });
 
-it('a host without sources gives a build none', () => {
+it('a host without package sources gives a build none', () => {
   expect(readAptSources(WANTED, join(freshDirectory(), 'nowhere'))).toEqual({ oneLine: '', deb822: '' });
 });

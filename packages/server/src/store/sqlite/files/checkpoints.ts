@@ -17,7 +17,7 @@ const pagesBeforePassive = 500;
 /** 32 MiB. From this length on, the writer waits for readers, so that the log can start again. Reads are short. */
 const pagesBeforeRestart = 8000;
 const pageBytes = 4096;
-/** How long it waits for them. A backup reads for longer; then the writer tries again after as many further pages. */
+/** How long the writer waits for readers. A backup reads for longer; then the writer tries again after as many further pages. */
 const readersMillisecondsMax = 100;
 
 /** Pages in the log, one in each frame, and how many of them the database has already. */
