@@ -243,7 +243,7 @@ function named(...ids: string[]): Set<string> {
   return new Set(spelled(...ids).flatMap((words) => words.match(/\w+/g) ?? []));
 }
 
-describe('the members of a body are named:', {
+describe('docs/SPEC.md names the members of a body:', {
   tags: [
     ...[
       'Bodies-8a',
@@ -269,7 +269,7 @@ describe('the members of a body are named:', {
     expect(inside.filter((member) => !ofAll.has(member))).toEqual([]);
   });
 
-  test('every member named there exists', () => {
+  test('docs/SPEC.md names only members that exist', () => {
     const text = JSON.stringify([openApiDocument(), EVENT_DATA, TERMINAL_REASONS]);
     // This statement uses the words of RFC 9068.
     const ids = [...statements.keys()].filter((id) => id !== 'Authentication-2d');

@@ -19,7 +19,7 @@ const keys = (...words: string[]) => vouchbox(['attestation-keys', ...words, '--
 const serve = () =>
   vouchbox(['serve', '--port', '0', '--provider', 'subprocess', '--data-dir', dataDir, '--log-level', 'silent']);
 
-test('before the first key nothing is listed or exported', async () => {
+test('before the first signing key nothing is listed or exported', async () => {
   expect(await keys('list', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
   expect(await keys('export')).toMatchObject({
     code: 2,
@@ -30,7 +30,7 @@ test('before the first key nothing is listed or exported', async () => {
   });
 });
 
-test('a rotation prints the identifier of the new key, and the list has both', async () => {
+test('a rotation prints the identifier of the new key, and the list has both keys', async () => {
   const first = (await keys('rotate')).stdout.trim();
   const rotated = await keys('rotate');
   const second = rotated.stdout.trim();

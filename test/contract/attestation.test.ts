@@ -213,7 +213,7 @@ describe('the key of the service', () => {
   });
 });
 
-test('stored bytes are the same after a restart (ATT-05), and tampered ones are not served (ATT-10)', {
+test('the bytes of an attestation are the same after a restart (ATT-05), and tampered bytes are not served (ATT-10)', {
   tags: ['Artifact-1', 'Evidence-1', 'ATT-05', 'ATT-10'],
 }, async () => {
   const first = await Rig.start(signing);

@@ -110,7 +110,7 @@ describe('a credential', () => {
     expectEnvelope(await rig().post('no JSON', { key: null }), 401, 'unauthorized');
   });
 
-  test('is read from its header alone, not from the query or other headers', async () => {
+  test('is read only from its header, not from the query or other headers', async () => {
     const answer = await rig().request('/v1/whoami?api_key=key-of-alpha', {
       key: null,
       headers: { 'x-api-key': 'key-of-alpha', cookie: 'key=key-of-alpha' },

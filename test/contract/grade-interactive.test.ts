@@ -67,7 +67,7 @@ const graded = (...words: string[]) =>
     env: { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key },
   });
 
-test('an interactive problem has the points that its validator gives to a program, and verifies', async () => {
+test('a verdict about an interactive problem has the points that its validator gives a program, and verifies', async () => {
   const { code, stdout, stderr } = await graded('halves.py', '--tests', 'guess', '--output', 'guessed');
   expect([code, stdout]).toEqual([0, expect.stringMatching(/accepted: 100 of 100 points\n$/)]);
   expect(stderr).toMatch(/the samples are not run/);

@@ -89,7 +89,7 @@ test.each([
   ['a terminal sequence', ['\u001b[31mred'], '/labels/0'],
   ['a line break', ['two\nlines'], '/labels/0'],
   ['a mark that turns the direction', ['\u202eevil'], '/labels/0'],
-])('%s is refused', async (_, labels, pointer) => {
+])('a list of labels with %s is refused', async (_, labels, pointer) => {
   const { status, json } = await rig().post(bash(labels));
   expect([status, json.error.code, json.error.message]).toEqual([
     400,

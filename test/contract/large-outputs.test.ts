@@ -248,7 +248,9 @@ test.each([
   rmSync(scratch, { recursive: true });
 });
 
-test('room is reserved until the job ends; then its outputs count', { tags: ['Large-4'] }, async () => {
+test('room for large outputs is reserved until the job ends; then only its outputs count', {
+  tags: ['Large-4'],
+}, async () => {
   const submit = (code: string, max_bytes: number, options: Parameters<Rig['post']>[1] = {}) =>
     narrow().post({ language: 'bash', code, large_outputs: { paths: ['output/a'], max_bytes } }, options);
   const idOf = async (answer: Promise<Answer>) => (await answer).json.job_id as string;

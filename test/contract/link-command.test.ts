@@ -62,7 +62,7 @@ test.each([
   expect((await rig().alpha.client.links(job)).items).toEqual([]);
 });
 
-test('a service without links says what to do instead', async () => {
+test('vouchbox link says what to do instead if the service allows no links', async () => {
   const { code, stdout, stderr } = await commandAt(withoutLinks(), 'link', await ran(withoutLinks()));
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(

@@ -157,7 +157,7 @@ test('one idempotency key is one job, whichever nodes it is sent to', async () =
   expect(answers.filter((answer) => answer.headers.get('idempotency-replayed') === 'false')).toHaveLength(1);
 });
 
-test('if two nodes get steps at once, one is accepted, and the next begins at either with its state', {
+test('if two nodes get steps of a session at once, one is accepted, and either node continues from its state', {
   tags: ['Sessions-9'],
 }, async () => {
   const first = await (await one.alpha.client.session('shared')).run('xs = [0]');

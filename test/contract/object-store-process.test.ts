@@ -100,7 +100,7 @@ describe.skipIf(!hasObjectServer())('a service with an object store', () => {
     expect(leftoversOf(dataDir)).toEqual([]);
   });
 
-  test('a stopped service’s jobs can be exported with its settings; without them the export says what is missing', async () => {
+  test('jobs of a stopped service can be exported with its settings; without these the export says what is missing', async () => {
     const exported = (env: Record<string, string>) =>
       vouchbox(['export', job_id, '--data-dir', dataDir, '--tenant', 'alpha'], { cwd: scratch, env });
     const without = await exported({});

@@ -91,7 +91,7 @@ open('output/b', 'w').write('b')`;
     expect(ran.detail.receipt).toMatchObject({ no_new_privileges: true, seccomp: 'filter', capabilities: '0' });
   });
 
-  test('the receipt says the same, with the runtime’s own name and version', {
+  test('the receipt says the same as the detail, with the runtime’s own name and version', {
     tags: ['What-4', 'Receipt-2', 'Receipt-3', 'Receipt-4', 'Receipt-8', 'Receipt-9'],
   }, () => {
     expect(ran.detail.receipt).toMatchObject({

@@ -270,7 +270,7 @@ describe('a service without a log', () => {
   });
 });
 
-test('a service that promises all jobs also promises those that did not ask, and those of gradings', {
+test('a service that promises all jobs also promises jobs that did not ask for a promise, and jobs of gradings', {
   tags: ['Promise-1'],
 }, async () => {
   const all = await Rig.start({ ...LOGGED, 'log-promises': 'all' });

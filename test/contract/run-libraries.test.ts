@@ -260,7 +260,7 @@ test('a directory is packed as it is', async () => {
   expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('missing.tar.gz is neither sha256')]);
 });
 
-test('another service gets the libraries of an exported job, and does the same', async () => {
+test('another service gets the libraries of an exported job, and runs the job with the same result', async () => {
   const other = await Rig.start({ 'attestation-mode': 'on' });
   try {
     mkdirSync(join(scratch, 'shared'));

@@ -187,7 +187,7 @@ describe('a step', () => {
   );
 
   test.each(['os.symlink("/etc/passwd", state)', 'os.mkfifo(state)', 'os.mkdir(state)'])(
-    'whose program left no file as its state, by %s, leaves the state before it',
+    'whose program left no file as its state, by %s, leaves the session as it was',
     { tags: ['Sessions-8'] },
     async (left) => {
       const { session } = await steps(['a = 1']);
@@ -221,7 +221,7 @@ describe('a step', () => {
 });
 
 describe('a session', () => {
-  test('advances by one step at a time, and names its last step to the others', {
+  test('advances by one step at a time, and tells the last step to steps that it refuses', {
     tags: ['Errors-11b', 'Sessions-9'],
   }, async () => {
     const name = fresh();

@@ -76,7 +76,7 @@ describe('a ticket', () => {
     await rig().alpha.client.cancel(job_id);
   });
 
-  test('a ticket of an expired credential opens nothing, and never will', async () => {
+  test('a ticket whose credential has expired opens nothing, and never will', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     const operator = await openCredentials({ dataDir: rig().dataDir });
     const [key, tickets] = await mintedBeforeTheEnd(operator, job_id);

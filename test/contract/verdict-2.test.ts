@@ -279,7 +279,7 @@ describe('a verdict', () => {
   });
 });
 
-test('a test that met its wall limit without its processor time runs twice, and both jobs are named', async () => {
+test('a test that reached its wall limit without getting its processor time runs twice, and both jobs are named', async () => {
   const { client } = rig().alpha;
   const plan: GradingPlan = { tests: [{ name: 'one' }], limits: { wall_seconds: 0.5 } };
   const { verdict, files, grading } = await driveGrading(client, {

@@ -29,7 +29,7 @@ describe('the container of a user', () => {
     expect(vouchbox['volumes']).toEqual(['data:/home/vouchbox']);
   });
 
-  test('has a reason for each of its rights in the document, which starts Podman with the same', () => {
+  test('has a reason for each of its rights in the document, which starts Podman with the same rights', () => {
     const [, command = ''] = /```sh\n(podman run [\s\S]*?)```/.exec(page) ?? [];
     expect(vouchbox.security_opt).toEqual([
       ...['no-new-privileges:true', 'seccomp:./seccomp.json', 'apparmor:unconfined', 'systempaths=unconfined'],

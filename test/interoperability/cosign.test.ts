@@ -34,7 +34,7 @@ function verified(text: string, { by = pinned, of = artifact } = {}) {
 }
 
 describe.skipIf(!isInstalled)(`cosign${untried}`, () => {
-  test('accepts a bundle of the pinned key', async () => {
+  test('accepts a bundle signed with the pinned key', async () => {
     expect(await verified(await bundle())).toMatchObject({
       exitCode: 0,
       stderr: expect.stringContaining('Verified OK'),

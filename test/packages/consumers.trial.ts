@@ -11,7 +11,7 @@ function compile(project: Project, text: string, ...words: readonly string[]): s
   return project.run(tsc, ...STRICT, ...words, project.write('consumer.ts', text)).stdout;
 }
 
-describe('a consumer of the client alone', () => {
+describe('a consumer of only the client', () => {
   let project: Project;
   beforeAll(async () => {
     project = new Project(PINNED_PATH);

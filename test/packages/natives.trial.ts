@@ -87,7 +87,7 @@ test('building again gives the same programs', () => {
   expect(buildNativePrograms(join(scratch, 'again'))).toEqual(list);
 });
 
-test('the list names the compiler and the libraries in the programs', () => {
+test('the list of programs names the compiler and the libraries in them', () => {
   expect(Object.keys(list.built_with).sort()).toEqual([
     'gcc',
     'libc6',

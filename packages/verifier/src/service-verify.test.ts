@@ -219,7 +219,9 @@ describe('the command line of service-verify', { tags: ['Authentication-10b'] },
   });
 });
 
-test('every file is read once, so the digested bytes are the parsed ones', { tags: ['ATT-12'] }, async () => {
+test('service-verify reads every file once, so the digested bytes are the parsed ones', {
+  tags: ['ATT-12'],
+}, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-verify-pipes-'));
   const names = ['envelope', 'subject', 'public-key'] as const;
   const pipes = Object.fromEntries(names.map((name) => [name, join(directory, name)]));

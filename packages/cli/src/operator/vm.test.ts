@@ -66,7 +66,7 @@ test('a directory whose name has quotes and colons is taken as one directory', (
 const REMEMBER =
   'cd "$(dirname "$0")"; [ "$1" = list ] && { cat made; exit; }; echo "$@" > words; cat > template; exit 3';
 
-test("--start makes the machine from the template, and exits with Lima's code", () => {
+test("vouchbox vm --start makes the machine from the template, and exits with Lima's code", () => {
   const { status, read } = vm(['--start'], `: > "$(dirname "$0")/made"; ${REMEMBER}`);
   expect(status).toBe(3);
   expect(read('words')).toBe('start --name=vouchbox --tty=false -\n');
