@@ -33,8 +33,8 @@ export class Waiting {
   #isLong = false;
 
   /**
-   * When the credential ends, so does the connection; of a wait that `outlives` it only the wait ends: the caller still gets an
-   * answer, without what it waited for.
+   * When the credential ends, so does the connection. If a wait `outlives` the credential, only the wait ends: its caller still
+   * gets an answer, without what it waited for.
    *
    * @throws ServiceError if no permit is free, and `shutting_down` if it would wait while the service stops
    */

@@ -179,7 +179,7 @@ describe('the recorder', () => {
     expect(await recorder.flush()).toEqual({ kind: 'failed', error });
   });
 
-  test('learns from an append that the store did not take that the job is no longer running', async () => {
+  test('learns that the job no longer runs when the store does not take an append', async () => {
     const { recorder, batches, gaps } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);

@@ -73,7 +73,7 @@ describe('the kept end is small and judged like the whole end, with', () => {
   });
 });
 
-test('a long output is passed by its path, and the job that checks it reads it again', () => {
+test('a long output is passed by its path to the job that checks it, which reads the output again', () => {
   const { job_id } = END;
   const program = { language: 'python', code: 'program' };
   const tests = Array.from({ length: TESTS }, (_, at) => ({ name: `${at}`, expected: { text: 'x' } }));

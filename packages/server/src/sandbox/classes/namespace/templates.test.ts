@@ -58,7 +58,7 @@ it("an owner's template is given to no other owner", async () => {
   expect(await has('other')).toBe(false);
 });
 
-it('sixteen templates are kept; for another, the one that was requested least recently is ended', async () => {
+it('sixteen templates are kept; a seventeenth ends the one that was requested least recently', async () => {
   const { ask, has, later, launchers } = scripted();
   for (let at = 0; at < 16; at++) {
     ask(`owner ${at}`, 4);

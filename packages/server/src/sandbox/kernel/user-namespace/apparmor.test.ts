@@ -42,6 +42,6 @@ it('if the parser refuses the AppArmor profile, the error has the parser’s rea
   expect(() => installProfile(root)).toThrow(/refuses \/etc\/apparmor\.d\/vouchbox: syntax error, line 5/);
 });
 
-it('without AppArmor’s parser the profile and the copy are installed, and the command says that it is missing', () => {
+it('without AppArmor’s parser the profile and the copy are installed, and the command says that the parser is missing', () => {
   expect(installProfile(hostWith(null)).at(-1)).toMatch(/apparmor_parser is not installed/);
 });
