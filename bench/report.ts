@@ -128,22 +128,20 @@ function tablesOf({ measured_at, machine, load_before, benches }: Report): strin
   const before = `In the minute before, ${format(load_before)} processes on average ran or waited for a core.`;
   const head = `Measured on ${measured_at.slice(0, 10)} on ${host}.\n${before}\nPrograms: ${programs.join(', ')}.`;
   const tables = Object.values(benches).map((measurements) =>
-    [...TABLE_HEAD, ...measurements.map(tableRow)].join('\n'),
+    // What has no target is in the JSON alone.
+    [...TABLE_HEAD, ...measurements.filter(({ held }) => held !== null).map(tableRow)].join('\n'),
   );
   return `${head}\n\n${tables.join('\n\n')}\n`;
 }
 
-const TABLE_HEAD = [
-  '| figure | measured | over the rounds | beside | ratio | target | held |',
-  '|---|---|---|---|---|---|---|',
-];
+const TABLE_HEAD = ['| figure | measured | beside | ratio | target | held |', '|---|---|---|---|---|---|'];
 
 function tableRow(measurement: ReportedMeasurement): string {
-  const { what, value, unit, spread, baseline, ratio, held, note } = measurement;
+  const { what, value, unit, spread, baseline, ratio, held } = measurement;
+  const rounds = spread === undefined ? '' : ` [${format(spread[0])}–${format(spread[1])}]`;
   const cells = [
-    note === undefined ? what.trim() : `${what.trim()} (${note})`,
-    withUnit(format(value), unit),
-    spread === undefined ? '' : `${format(spread[0])} – ${format(spread[1])}`,
+    what.trim(),
+    `${withUnit(format(value), unit)}${rounds}`,
     `${baseline.what}: ${withUnit(format(baseline.value), unit)}`,
     ratio === null ? '' : ratio.toFixed(2),
     targetOf(measurement),
