@@ -10,7 +10,7 @@ import { connect, type Socket } from 'node:net';
 export interface Attack {
   readonly kind: AttackName;
   readonly port: number;
-  /** As many as the attack has; its connections take turns. */
+  /** As many as the attack asks for; its connections use them in turn. */
   readonly tenants: readonly AttackingTenant[];
 }
 

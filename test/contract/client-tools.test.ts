@@ -175,7 +175,7 @@ for n in range(3):
     expect(violations.map(({ type }) => type)).toEqual(['wall_time']);
   });
 
-  test('of a job that was submitted before runs only for open calls', async () => {
+  test('runs only for calls without an answer, if the job was submitted earlier under the same key', async () => {
     const ran: unknown[] = [];
     const tools = { it: (given: unknown) => ran.push(given) };
     const submission = {

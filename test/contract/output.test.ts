@@ -199,23 +199,23 @@ test('the receipt digests the retained texts joined by one LF, without a trailin
   });
 });
 
-describe('programs that misuse their streams:', () => {
-  test('a program that closes its stdout', async () => {
+describe('a program that misuses its streams', () => {
+  test('keeps what it printed and its exit code if it closes its stdout', async () => {
     const { result } = await bash('echo before; exec 1>&-; echo after 2>/dev/null; echo err >&2; exit 3');
     expect(result).toMatchObject({ status: 'failed', exit_code: 3, stdout: 'before\n' });
   });
 
-  test('a program that closes all its streams at once and continues', async () => {
+  test('keeps what it printed and its exit code if it closes all its streams and continues', async () => {
     const { result } = await bash('echo a; exec 0<&- 1>&- 2>&-; exit 0');
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'a\n', stderr: '' });
   });
 
-  test('a program that never reads a stdin of 1 MiB', async () => {
+  test('ends well if it never reads a stdin of 1 MiB', async () => {
     const { result } = await rig().run({ language: 'bash', code: 'echo done', stdin: 'x'.repeat(1024 * 1024) });
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'done\n' });
   });
 
-  test('a program that exits right after writing, whose last output is kept', async () => {
+  test('keeps its last output if it exits right after writing', async () => {
     const { result } = await python("import os; os.write(1, b'x' * 60000); os._exit(0)");
     expect(result.stdout).toHaveLength(60_000);
   });

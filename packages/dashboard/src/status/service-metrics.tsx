@@ -61,7 +61,7 @@ function TokenForm({ onToken }: { readonly onToken: (token: string) => void }) {
         </button>
       </div>
       <p className="field-hint" id={`${id}-hint`}>
-        Numbers of all tenants take the token that the operator set. A key of a tenant does not show them.
+        To see the numbers of all tenants, give the token that the operator set. A tenant's key is not enough.
       </p>
     </form>
   );

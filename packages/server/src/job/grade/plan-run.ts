@@ -19,7 +19,7 @@ export interface StepJob extends PlannedJob {
   readonly step: Step | null;
 }
 
-/** The text that stands in a plan for the program, which is read when it is needed. */
+/** A plan has this word in place of the program's text, which is read only when it is needed. */
 export const PROGRAM = 'program';
 
 /** The features of this version for gradings: programs are built once, and outputs come back whole. */

@@ -11,7 +11,7 @@ test('repetitive bytes are stored compressed, and read unchanged', () => {
   expect(Buffer.from(expanded(stored, bytes.length)).equals(bytes)).toBe(true);
 });
 
-test('bytes are expanded into memory of their size', () => {
+test('compressed bytes are expanded into a buffer no larger than the original needs', () => {
   const bytes = bytesOf('x'.repeat(100_000));
   expect(expanded(compressed(bytes), bytes.length).buffer.byteLength).toBe(bytes.length + 1);
   const long = bytesOf('x'.repeat(3 * 2 ** 20));

@@ -84,7 +84,7 @@ export class ShortResults {
     this.#kept.keep(nameOfJob(key), text);
   }
 
-  /** Forgets all of them: jobs were removed. */
+  /** Forgets all kept results: jobs were removed. */
   clear(): void {
     this.#kept.clear();
   }
