@@ -184,6 +184,12 @@ describe('the page, opened from a file on a phone', () => {
     await verdictOf(page, 'whole');
     await giveExport(page, graph([given]));
     expect(await verdictOf(page, 'whole')).toContain('job_made: MISSING');
+    const ofProgram = exportOf(given);
+    ofProgram.set('output/graph.json', graphFile({ tenant: 'acme', job_id: 'job_made', missing: [] }));
+    for (const [path, bytes] of exportOf(made)) ofProgram.set(`output/job_made/${path}`, bytes);
+    await giveExport(page, ofProgram);
+    expect(await verdictOf(page, 'refused')).toContain('job_given');
+    expect(await page.locator('#graph').count()).toBe(0);
     const unlisted = graph([given, made]);
     unlisted.delete('graph/graph.json');
     await giveExport(page, unlisted);

@@ -174,6 +174,18 @@ describe('vouchbox run', () => {
     }
   });
 
+  test.each([
+    ['output/**=plain', /^vouchbox: plain is not a directory, so plain cannot be written\n$/],
+    ['output/a=plain/x', /^vouchbox: plain is not a directory, so plain\/x cannot be written\n$/],
+    ['output/a=new/', /^vouchbox: new\/ is a directory: name a file for output\/a\n$/],
+    ['output/a=', /^vouchbox: --output output\/a= names no file\n$/],
+  ])('refuses --output %s, which cannot be written, before the program runs', async (output, told) => {
+    writeFileSync(join(scratch, 'plain'), 'kept');
+    const ended = await run(program('touch.sh', 'touch output/a'), '--output', output);
+    expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(told)]);
+    expect(readFileSync(join(scratch, 'plain'), 'utf8')).toBe('kept');
+  });
+
   test('says what allows a file beyond its bound: a higher limit, or a large output', async () => {
     const file = program('grow.py', "open('output/a', 'wb').write(bytes(3 * 2 ** 20))");
     expect((await run(file, '--limit', 'max_file_mb=1')).stderr).toMatch(

@@ -16,7 +16,7 @@ import {
   type OutputRecord,
 } from '@vouchbox/protocol';
 import { serviceVerify } from '@vouchbox/verifier/command';
-import { exportJob } from './export.ts';
+import { written } from './export.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { type EmbeddedService, openEmbeddedService } from './service/embedded-service.ts';
 import { ownVariable } from './service/environment.ts';
@@ -105,12 +105,12 @@ async function showVerification(
   { job_id, tenant }: JobDetail,
 ): Promise<boolean> {
   title('Checked offline, against the pinned key alone');
-  const directory = await mkdtemp(join(tmpdir(), 'svc-quickstart-'));
+  const directory = await mkdtemp(join(tmpdir(), 'svc-demo-'));
   try {
     const [pinned, output] = [join(directory, 'pinned.pem'), join(directory, job_id)];
     await writeFile(pinned, (await client.publicKey()).public_key_pem);
-    process.stdout.write('    npx --no vouchbox export ');
-    await exportJob(job_id, { url, key, output });
+    say(`    npx --no vouchbox export ${job_id}`);
+    await written(job_id, { url, key, output }, new AbortController().signal);
     say(`    npx --no service-verify directory ${job_id} --public-key pinned.pem --tenant ${tenant}`);
     const words = ['directory', output, '--job', job_id, '--public-key', pinned, '--tenant', tenant];
     const { exitCode, stdout, stderr } = await serviceVerify(words);
@@ -139,7 +139,7 @@ export async function demo({ once }: { readonly once?: true }): Promise<number> 
   await using service = await openEmbeddedService({ signing: 'on' });
   const isGood = await Promise.race([show(service), interrupted]);
   if (isGood === null) return EXIT.cancelled;
-  if (!once && ownVariable('CI') !== 'true') {
+  if (!once && ['', 'false'].includes(ownVariable('CI') ?? '')) {
     say(`\nServing on ${service.url} with the key ${service.key} until Ctrl-C.`);
     await interrupted;
   }

@@ -76,7 +76,8 @@ const FILES_OF_ONE = [
   ['--canary', 'canary'],
 ] as const;
 
-function written(job_id: string, options: ExportOptions, signal: AbortSignal): Promise<Written> {
+/** Writes the directory, whole or not at all, and tells nobody. */
+export function written(job_id: string, options: ExportOptions, signal: AbortSignal): Promise<Written> {
   const target = options.output ?? job_id;
   checkSource(options);
   const ofOne = FILES_OF_ONE.find(([, file]) => options[file] !== undefined);

@@ -1,7 +1,7 @@
 /** Turns the options of `vouchbox run` into a submission. Wrong spelling fails here; the service judges the values. */
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, extname } from 'node:path';
+import { basename, dirname, extname } from 'node:path';
 import type { Interactor, JobSubmission, SubmittedFile } from '@vouchbox/protocol';
 import {
   blobBytesMax,
@@ -150,9 +150,24 @@ export function wantedOutputs(given: readonly string[]): readonly WantedOutput[]
 /** A program must not run for a file that cannot be written. */
 function checkTargets(wanted: readonly WantedOutput[]): void {
   for (const { path, target } of wanted) {
-    const isDirectory = statSync(target, { throwIfNoEntry: false })?.isDirectory() ?? false;
-    if (isDirectory && directoryOfPattern(path) === null)
+    if (target === '') throw new UsageError(`--output ${path}= names no file`);
+    const isPattern = directoryOfPattern(path) !== null;
+    if (!isPattern && (target.endsWith('/') || kindOf(target) === 'directory'))
       throw new UsageError(`${target} is a directory: name a file for ${path}`);
+    // The nearest that is there must be a directory, in which the others are made.
+    let parent = isPattern ? target : dirname(target);
+    while (kindOf(parent) === null && parent !== dirname(parent)) parent = dirname(parent);
+    if (kindOf(parent) === 'file') throw new UsageError(`${parent} is not a directory, so ${target} cannot be written`);
+  }
+}
+
+function kindOf(path: string): 'directory' | 'file' | null {
+  try {
+    return statSync(path).isDirectory() ? 'directory' : 'file';
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new UsageError(`${path} cannot be written: ${message}`, { cause: error });
   }
 }
 

@@ -144,7 +144,7 @@ export class Remarks {
     const { type, message, path } = violation;
     if (path !== undefined) this.#paths.add(path);
     this.#lost ||= type.startsWith('output_');
-    if (type in LIMIT_OF_VIOLATION && violation.phase === undefined) {
+    if (Object.hasOwn(LIMIT_OF_VIOLATION, type) && violation.phase === undefined) {
       this.#ended = violation;
       return [];
     }

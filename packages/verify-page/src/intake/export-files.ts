@@ -41,9 +41,22 @@ export interface Intake {
 
 export async function intakeOf(dropped: readonly DroppedFile[]): Promise<Intake> {
   const files = await readAll(dropped);
-  const [list] = [...files.keys()].filter((path) => path === GRAPH_FILE || path.endsWith(`/${GRAPH_FILE}`));
-  return list === undefined ? { files: exportIn(files), graph: null } : graphIn(files, list);
+  const [list, next] = byDepth(files, GRAPH_FILE);
+  const [manifest] = byDepth(files, EXPORT_MANIFEST);
+  // Below a manifest it is a file of the program, which could show another job in place of its own.
+  const isGraph = list !== undefined && (manifest === undefined || depthOf(list) < depthOf(manifest));
+  if (!isGraph) return { files: exportIn(files), graph: null };
+  if (next !== undefined && depthOf(next) === depthOf(list)) throw new IntakeProblem('These are two graphs. Drop one.');
+  return graphIn(files, list);
 }
+
+/** The files of this name, those nearest to the root first. */
+function byDepth(files: Files, name: string): string[] {
+  const found = [...files.keys()].filter((path) => path === name || path.endsWith(`/${name}`));
+  return found.sort((one, other) => depthOf(one) - depthOf(other));
+}
+
+const depthOf = (path: string) => path.split('/').length;
 
 function graphIn(files: Files, path: string): Intake {
   const list = files.get(path) ?? new Uint8Array();
@@ -65,11 +78,7 @@ function graphIn(files: Files, path: string): Intake {
 
 /** The files below the directory of the manifest; without a manifest, those that an export calls by other names. */
 function exportIn(files: Files): Files {
-  const manifests = [...files.keys()].filter(
-    (path) => path === EXPORT_MANIFEST || path.endsWith(`/${EXPORT_MANIFEST}`),
-  );
-  const depthOf = (path: string) => path.split('/').length;
-  const [manifest, next] = manifests.sort((one, other) => depthOf(one) - depthOf(other));
+  const [manifest, next] = byDepth(files, EXPORT_MANIFEST);
   if (manifest !== undefined && next !== undefined && depthOf(manifest) === depthOf(next))
     throw new IntakeProblem('These are the exports of several jobs. Drop one, or a graph with its graph.json.');
   if (manifest !== undefined) return bounded(below(files, manifest.slice(0, -EXPORT_MANIFEST.length)));

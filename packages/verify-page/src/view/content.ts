@@ -93,9 +93,13 @@ function textOf(path: string, bytes: Uint8Array): HTMLElement | null {
   const beginning = bytes.subarray(0, shownBytesMax);
   if (bytes.length === 0 || beginning.includes(0)) return null;
   try {
-    // A letter that is cut in two at the end does not count.
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(beginning, { stream: true });
-    const view = element('details', {}, element('summary', {}, 'Show'));
+    // A letter that is cut in two by this bound does not count.
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(beginning, { stream: bytes.length > shownBytesMax });
+    const view = element(
+      'details',
+      {},
+      element('summary', {}, `Show ${printable(path.split('/').at(-1) ?? path, 100)}`),
+    );
     view.addEventListener('toggle', () => view.append(block(printable(path), text)), { once: true });
     return view;
   } catch {

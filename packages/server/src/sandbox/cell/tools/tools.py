@@ -3,6 +3,7 @@
 # `ToolError`, so that every tool has its own.
 import _signal
 import _thread
+import json  # Before the program runs: a handler of a signal that calls a tool in the midst of an import would find a part.
 import os
 import sys
 
@@ -69,7 +70,7 @@ class Channel:
         more = self.parts[-1] != b""
         *lines, rest = b"".join(self.parts).split(b"\n")
         for line in lines:
-            answer = json().loads(line, parse_int=integer_of)
+            answer = json.loads(line, parse_int=integer_of)
             self.settle(answer["call"], answer)
         self.parts = [rest]
         if not more:
@@ -90,23 +91,8 @@ def integer_of(text):
     return number if abs(number) <= 2**53 else int(float(text))
 
 
-imported = None
-
-
-def json():
-    """The module. A handler of a signal that calls a tool in the midst of its import would find a part of it."""
-    global imported
-    if imported is None:
-        before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
-        try:
-            import json as imported
-        finally:
-            _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
-    return imported
-
-
 def text_of(value):
-    return json().dumps(value, ensure_ascii=False, allow_nan=False)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def checked_text_of(arguments):
