@@ -16,7 +16,7 @@ import {
   type OutputRecord,
 } from '@vouchbox/protocol';
 import { serviceVerify } from '@vouchbox/verifier/command';
-import { written } from './export.ts';
+import { writeJobExport } from './export.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { type EmbeddedService, openEmbeddedService } from './service/embedded-service.ts';
 import { ownVariable } from './service/environment.ts';
@@ -110,7 +110,7 @@ async function showVerification(
     const [pinned, output] = [join(directory, 'pinned.pem'), join(directory, job_id)];
     await writeFile(pinned, (await client.publicKey()).public_key_pem);
     say(`    npx --no vouchbox export ${job_id}`);
-    await written(job_id, { url, key, output }, new AbortController().signal);
+    await writeJobExport(job_id, { url, key, output }, new AbortController().signal);
     say(`    npx --no service-verify directory ${job_id} --public-key pinned.pem --tenant ${tenant}`);
     const words = ['directory', output, '--job', job_id, '--public-key', pinned, '--tenant', tenant];
     const { exitCode, stdout, stderr } = await serviceVerify(words);

@@ -42,7 +42,7 @@ export interface ExportOptions extends AccessOptions, JsonOption {
 export async function exportJob(job_id: string, options: ExportOptions): Promise<number> {
   using interrupts = takeInterrupts();
   try {
-    const exported = await unlessInterrupted(interrupts.asked, (signal) => written(job_id, options, signal));
+    const exported = await unlessInterrupted(interrupts.asked, (signal) => writeJobExport(job_id, options, signal));
     if (exported !== null) return tell(job_id, exported, options);
     note('interrupted: nothing was exported');
     return EXIT.cancelled;
@@ -77,7 +77,7 @@ const FILES_OF_ONE = [
 ] as const;
 
 /** Writes the directory, whole or not at all, and tells nobody. */
-export function written(job_id: string, options: ExportOptions, signal: AbortSignal): Promise<Written> {
+export function writeJobExport(job_id: string, options: ExportOptions, signal: AbortSignal): Promise<Written> {
   const target = options.output ?? job_id;
   checkSource(options);
   const ofOne = FILES_OF_ONE.find(([, file]) => options[file] !== undefined);

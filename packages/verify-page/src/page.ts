@@ -84,7 +84,7 @@ class Page {
     byId<HTMLDetailsElement>('files-part').open = true;
     const text = error instanceof IntakeProblem ? error.message : 'This cannot be read: it is not an export.';
     say(this.#filesNote, text, 'problem');
-    if (this.#isEnclosedTaken) this.#report.put(damagedView(text));
+    if (this.#isEnclosedTaken) this.#report.showProblem(damagedView(text));
   }
 
   #parts(files: Files, findings: Findings, verdict: ShownVerdict) {

@@ -65,7 +65,7 @@ export class Report {
   }
 
   /** Shows a problem in the place of the verdict. */
-  put(problem: HTMLElement): void {
+  showProblem(problem: HTMLElement): void {
     this.#report.replaceChildren(problem);
   }
 

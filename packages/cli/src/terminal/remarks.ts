@@ -1,5 +1,5 @@
 /** The remarks of `vouchbox run` beside a program's own output: how it ended, and what it did not get. */
-import type { EffectiveLimits, LimitsInput, ServiceClient } from '@vouchbox/client';
+import type { Capabilities, EffectiveLimits, LimitsInput, ServiceClient } from '@vouchbox/client';
 import type { EventData, EventKind, JobEvent } from '@vouchbox/protocol';
 import {
   clampedLimits,
@@ -121,16 +121,13 @@ export class Remarks {
   async #watched(asked: LimitsInput, limits: EffectiveLimits): Promise<Partial<EffectiveLimits>> {
     const names = LIMIT_NAMES.filter((name) => asked[name] !== undefined && limits[name] === null);
     if (names.length === 0) return {};
-    const ceilings = await this.#ceilings();
+    const ceilings = (await this.#capabilities())?.limits.ceilings;
     return Object.fromEntries(names.map((name) => [name, Math.min(asked[name] ?? 0, ceilings?.[name] ?? Infinity)]));
   }
 
-  /** The most that the service allows; null if it does not say. */
-  #ceilings(): Promise<Readonly<Record<LimitName, number>> | null> {
-    return this.#client.capabilities().then(
-      ({ limits }) => limits.ceilings,
-      () => null,
-    );
+  /** What the service can do; null if it does not say. */
+  #capabilities(): Promise<Capabilities | null> {
+    return this.#client.capabilities().catch(() => null);
   }
 
   #readError(text: string): void {
@@ -176,11 +173,8 @@ export class Remarks {
       const root = `at its root must be ${missing.module}, as ${missing.language === 'python' ? 'pip' : 'npm'} installs it`;
       return [`the program did not find ${missing.module} in --libraries ${libraries}: ${root}`];
     }
-    const packs = await this.#client.capabilities().then(
-      ({ runtime_packs }) => runtime_packs,
-      () => null,
-    );
-    return packs === null ? [] : [missingModuleRemark(missing, packs, '--runtime')];
+    const capabilities = await this.#capabilities();
+    return capabilities === null ? [] : [missingModuleRemark(missing, capabilities.runtime_packs, '--runtime')];
   }
 
   async #endingRemark({ status, terminal_reason, signal }: EventData<'finished'>): Promise<readonly string[]> {
@@ -202,7 +196,7 @@ export class Remarks {
 
   /** How far a limit can be raised; empty if the service does not say. */
   async #howFar(name: LimitName, limit: number | undefined): Promise<string> {
-    const most = (await this.#ceilings())?.[name];
+    const most = (await this.#capabilities())?.limits.ceilings[name];
     if (most === undefined) return '';
     const isMost = limit !== undefined && limit >= most;
     return isMost ? '; this service allows no more' : `; --limit ${name}=N raises it, up to ${most}`;

@@ -42,10 +42,11 @@ export interface Intake {
 export async function intakeOf(dropped: readonly DroppedFile[]): Promise<Intake> {
   const files = await readAll(dropped);
   const [list, next] = byDepth(files, GRAPH_FILE);
-  const [manifest] = byDepth(files, EXPORT_MANIFEST);
+  const manifests = byDepth(files, EXPORT_MANIFEST);
+  const [manifest] = manifests;
   // Below a manifest it is a file of the program, which could show another job in place of its own.
   const isGraph = list !== undefined && (manifest === undefined || depthOf(list) < depthOf(manifest));
-  if (!isGraph) return { files: exportIn(files), graph: null };
+  if (!isGraph) return { files: exportIn(files, manifests), graph: null };
   if (next !== undefined && depthOf(next) === depthOf(list)) throw new IntakeProblem('These are two graphs. Drop one.');
   return graphIn(files, list);
 }
@@ -77,8 +78,7 @@ function graphIn(files: Files, path: string): Intake {
 }
 
 /** The files below the directory of the manifest; without a manifest, those that an export calls by other names. */
-function exportIn(files: Files): Files {
-  const [manifest, next] = byDepth(files, EXPORT_MANIFEST);
+function exportIn(files: Files, [manifest, next]: readonly string[]): Files {
   if (manifest !== undefined && next !== undefined && depthOf(manifest) === depthOf(next))
     throw new IntakeProblem('These are the exports of several jobs. Drop one, or a graph with its graph.json.');
   if (manifest !== undefined) return bounded(below(files, manifest.slice(0, -EXPORT_MANIFEST.length)));

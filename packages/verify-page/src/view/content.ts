@@ -83,9 +83,14 @@ function fileItem(path: string, files: Files, findings: Findings): HTMLElement {
     mark(state),
     element('span', { class: 'path' }, printable(path)),
     element('span', { class: 'size' }, bytesWords(bytes.length)),
-    download(printable(path.split('/').at(-1) ?? path, 100), () => bytes),
+    download(nameOf(path), () => bytes),
     /^(in|out)put\//.test(path) ? (textOf(path, bytes) ?? (state === 'passed' ? pictureOf(path, bytes) : null)) : null,
   );
+}
+
+/** The last part of a path. */
+function nameOf(path: string): string {
+  return printable(path.split('/').at(-1) ?? path, 100);
 }
 
 /** The beginning of a text, once somebody opens it; null if the bytes are no text. */
@@ -95,11 +100,7 @@ function textOf(path: string, bytes: Uint8Array): HTMLElement | null {
   try {
     // A letter that is cut in two by this bound does not count.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(beginning, { stream: bytes.length > shownBytesMax });
-    const view = element(
-      'details',
-      {},
-      element('summary', {}, `Show ${printable(path.split('/').at(-1) ?? path, 100)}`),
-    );
+    const view = element('details', {}, element('summary', {}, `Show ${nameOf(path)}`));
     view.addEventListener('toggle', () => view.append(block(printable(path), text)), { once: true });
     return view;
   } catch {
