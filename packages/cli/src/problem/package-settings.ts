@@ -61,7 +61,7 @@ function formatOf(settings: Settings): Format {
   const format = Object.hasOwn(FORMATS, version) ? FORMATS[version] : undefined;
   if (format !== undefined) return format;
   throw new UsageError(
-    `problem.yaml: the format ${version} is not known; these are: ${Object.keys(FORMATS).join(', ')}`,
+    `problem.yaml: the format ${version} is not read, but ${Object.keys(FORMATS).join(', ')}`,
   );
 }
 
