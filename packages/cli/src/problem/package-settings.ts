@@ -60,9 +60,7 @@ function formatOf(settings: Settings): Format {
   const version = settings.text('problem_format_version') ?? 'legacy';
   const format = Object.hasOwn(FORMATS, version) ? FORMATS[version] : undefined;
   if (format !== undefined) return format;
-  throw new UsageError(
-    `problem.yaml: the format ${version} is not read, but ${Object.keys(FORMATS).join(', ')}`,
-  );
+  throw new UsageError(`problem.yaml: the format ${version} is not read, but ${Object.keys(FORMATS).join(', ')}`);
 }
 
 type Judging = Pick<PackageSettings, 'isCustom' | 'isInteractive' | 'isScoredByValidator'>;
