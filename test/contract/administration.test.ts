@@ -1,5 +1,5 @@
 /** The operator's commands: which service they find, and that they create nothing that only a service creates. */
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -170,6 +170,33 @@ describe('with a running service', () => {
       expect([found.code, found.stderr]).toEqual([0, `vouchbox: data directory ${dataDir}\n`]);
     },
   );
+
+  test("a directory that another user has taken in place of a service's own stops each command with one line", async () => {
+    const own = mkdtempSync(join(tmpdir(), 'svc-administration-'));
+    onTestFinished(() => rmSync(own, { recursive: true }));
+    chmodSync(own, 0o777);
+    mkdirSync(join(own, 'svc-54321'));
+    writeFileSync(join(own, 'program.py'), 'print(1)');
+    const within = ['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups'];
+    for (const [ends, ...words] of [
+      [125, 'run', 'program.py'],
+      [1, 'demo', '--once'],
+      [1, 'serve'],
+      [1, 'keys', 'list'],
+    ] as const) {
+      const env = {
+        ...SERVING,
+        SERVICE_PROVIDER: 'auto',
+        TMPDIR: own,
+        HOME: own,
+        SERVICE_DATA_DIR: join(own, `data-${words[0]}`),
+      };
+      const { code, stderr } = await vouchbox(words, { cwd: own, within, env });
+      const told = `${own}/svc-54321 is not a directory of this user alone; remove it, or set TMPDIR to a directory`;
+      expect([words, code, stderr]).toEqual([words, ends, expect.stringContaining(`vouchbox: ${told}`)]);
+      expect(stderr).not.toMatch(/^ +at /m);
+    }
+  });
 
   test('a user other than the user of the service is told to become that user, and nothing untrue', async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'svc-administration-'));

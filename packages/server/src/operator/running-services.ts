@@ -15,11 +15,11 @@ export type RunningService = Pick<Config, 'dataDir' | 'databaseUrl' | 'runtimePa
 
 const ENTRY = /^(svc-[0-9a-f]{12})\.json$/;
 
-/** Records that this service runs; disposing removes the record. Does nothing on a host without a place for it. */
+/** Records that this service runs, if its data has a name; disposing removes the record. @throws StartError */
 export function announceService({ dataDir, databaseUrl, runtimePacksDir }: RunningService): Disposable {
   const directory = announcements();
   const instance = readInstance(dataDir);
-  if (directory === null || instance === null) return { [Symbol.dispose]: () => {} };
+  if (instance === null) return { [Symbol.dispose]: () => {} };
   mkdirSync(directory, { recursive: true, mode: 0o711 });
   const path = join(directory, `${instanceName(instance)}.json`);
   const shown = databaseUrl === null ? null : withoutPassword(databaseUrl);
@@ -32,11 +32,13 @@ export function announceService({ dataDir, databaseUrl, runtimePacksDir }: Runni
 /**
  * The services that run here and that this user may administer. A record of a killed service, or of one elsewhere, does
  * not count.
+ *
+ * @throws StartError if somebody else made the directory of the records
  */
 export async function runningServices(): Promise<readonly RunningService[]> {
   const directory = announcements();
-  const names = directory === null || !existsSync(directory) ? [] : readdirSync(directory);
-  const found = await Promise.all(names.map((name) => runningService(directory ?? '', name)));
+  const names = existsSync(directory) ? readdirSync(directory) : [];
+  const found = await Promise.all(names.map((name) => runningService(directory, name)));
   return found.filter((service) => service !== null);
 }
 
@@ -54,12 +56,8 @@ async function runningService(directory: string, name: string): Promise<RunningS
   }
 }
 
-/** The directory of the records; null if somebody else made it before. */
-function announcements(): string | null {
+/** The directory of the records. @throws StartError if somebody else made it before */
+function announcements(): string {
   const user = process.geteuid?.() ?? 0;
-  try {
-    return user === 0 ? runDirectory() : runDirectoryOfUser(user);
-  } catch {
-    return null;
-  }
+  return user === 0 ? runDirectory() : runDirectoryOfUser(user);
 }

@@ -12,7 +12,7 @@ import { sayReasons } from '../reasons.ts';
 import { GVISOR_PLATFORMS, type GvisorStarter, type GvisorWay, runscRuntime } from './runsc.ts';
 import { sentryObstacle } from './sentry-command.ts';
 
-const REMEMBERED = runDirectoryOf('gvisor-platform.json');
+const rememberedFile = () => runDirectoryOf('gvisor-platform.json');
 
 /** Resolves if a cell started in that way. */
 type TryWay = (way: GvisorWay) => Promise<void>;
@@ -28,7 +28,7 @@ export async function chooseWay(starter: GvisorStarter | 'auto', tryWay: TryWay)
   const known = recalled(key, ways);
   if (known !== null) return known;
   const best = await firstThatWorks(ways, tryWay);
-  remember(REMEMBERED, { key, way: nameOf(best) });
+  remember(rememberedFile(), { key, way: nameOf(best) });
   return best;
 }
 
@@ -82,6 +82,6 @@ function hostKey(version: string | null, ways: readonly GvisorWay[]): string {
 }
 
 function recalled(key: string, ways: readonly GvisorWay[]): GvisorWay | null {
-  const remembered = recall(REMEMBERED) as { key?: unknown; way?: unknown } | null;
+  const remembered = recall(rememberedFile()) as { key?: unknown; way?: unknown } | null;
   return remembered?.key === key ? (ways.find((way) => nameOf(way) === remembered.way) ?? null) : null;
 }

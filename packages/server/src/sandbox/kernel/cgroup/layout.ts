@@ -2,8 +2,9 @@
  * Finds the layout of this host's control groups: v2, v1, or v1 with a v2 mount beside it (hybrid), and whether this
  * process may make groups there.
  */
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { mayWrite } from '../../../ground/may-write.ts';
 import type { GroupRoot } from './cgroup.ts';
 import { groupRootV1, type V1Controllers } from './group-v1.ts';
 import { groupRootV2, SUPERVISOR } from './group-v2.ts';
@@ -110,15 +111,6 @@ function hasControllers(path: string): boolean {
   try {
     const names = readFileSync(join(path, 'cgroup.controllers'), 'utf8').trim().split(/\s+/);
     return names.includes('memory') && names.includes('pids');
-  } catch {
-    return false;
-  }
-}
-
-function mayWrite(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return true;
   } catch {
     return false;
   }

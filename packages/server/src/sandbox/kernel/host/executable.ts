@@ -14,8 +14,8 @@ import { runDirectoryOf } from './run-directory.ts';
 const run = promisify(execFile);
 /** How long a program may take to print its version on an ordinary host. */
 const VERSION_MILLISECONDS_MAX = 5000;
-const DIGESTS = runDirectoryOf('executables.json');
-const VERSIONS = runDirectoryOf('versions.json');
+const digestsFile = () => runDirectoryOf('executables.json');
+const versionsFile = () => runDirectoryOf('versions.json');
 
 const SEARCH_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
@@ -37,7 +37,7 @@ export function installed(name: string): string {
  * The version that a program prints with `--version`; null if its output does not match. It is run once after each
  * boot, and again if it changed or its output did not match.
  */
-export async function versionOf(path: string, pattern: RegExp, remembered = VERSIONS): Promise<string | null> {
+export async function versionOf(path: string, pattern: RegExp, remembered = versionsFile()): Promise<string | null> {
   const identity = identityOf(path);
   const known = recalled(remembered, path, identity);
   if (known !== null && pattern.test(known)) return versionIn(known, pattern);
@@ -63,7 +63,7 @@ function versionIn(text: string, pattern: RegExp): string | null {
 }
 
 /** SHA-256 of an executable, in hex. It is read once after each boot, and again if it changed. */
-export function digestOf(path: string, remembered = DIGESTS): string {
+export function digestOf(path: string, remembered = digestsFile()): string {
   const identity = identityOf(path);
   const known = recalled(remembered, path, identity);
   if (known !== null) return known;

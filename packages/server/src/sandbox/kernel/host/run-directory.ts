@@ -5,10 +5,12 @@
  * job's files are in a mount namespace that ends with its cell.
  */
 
-import { accessSync, constants, lstatSync, mkdirSync, rmSync } from 'node:fs';
+import { lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { sha256Hex } from '@vouchbox/evidence';
+import { mayWrite } from '../../../ground/may-write.ts';
+import { StartError } from '../../../ground/start-error.ts';
 import type { GroupRoot } from '../cgroup/cgroup.ts';
 import { ownerOutside } from '../user-namespace/mapped-users.ts';
 
@@ -30,7 +32,7 @@ export function runDirectoryOf(name: string): string {
  * The directory of all services of this user: `/run/svc` if this process is root of the host or may write there, else
  * the one of the user who is root of this user namespace: where systemd has a directory for it, or in the one for all.
  *
- * @throws Error if somebody else made that before
+ * @throws StartError if somebody else made that before
  */
 export function runDirectory(): string {
   const owner = ownerOutside();
@@ -40,7 +42,7 @@ export function runDirectory(): string {
 /**
  * The directory of all services of an ordinary user, seen from inside and from outside of their user namespaces.
  *
- * @throws Error if somebody else made it before
+ * @throws StartError if somebody else made it before
  */
 export function runDirectoryOfUser(user: number): string {
   return mayWrite(dirname(ofUser(user))) ? ofUser(user) : ownDirectory(join(tmpdir(), `svc-${user}`));
@@ -55,18 +57,11 @@ function ownDirectory(path: string): string {
   }
   const found = lstatSync(path);
   if (!found.isDirectory() || found.uid !== process.geteuid?.() || (found.mode & 0o077) !== 0) {
-    throw new Error(`${path} is not a directory of this user alone: remove it, or set TMPDIR to one that is`);
+    throw new StartError(`${path} is not a directory of this user alone`, {
+      hint: 'remove it, or set TMPDIR to a directory of this user',
+    });
   }
   return path;
-}
-
-function mayWrite(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Ends what an earlier process left, then makes a new directory that only root can use. Returns its path. */
