@@ -206,6 +206,14 @@ describe('an export', () => {
     expect(opened.troubles).toEqual([]);
   });
 
+  test('a name of a file that would turn the text of a refusal around is shown by its number', async () => {
+    const zip = zipOf(new Map(['1', '2'].map((last) => [`input/\u202e${last}`, bytes('x')])));
+    const twice = Buffer.from(zip.toString('latin1').replaceAll('\u00ae2', '\u00ae1'), 'latin1');
+    await using opened = await openVerify();
+    await giveFile(opened.page, 'given.zip', twice);
+    expect(await problemOf(opened.page)).toBe(String.raw`The archive has input/\u{202e}1 twice.`);
+  });
+
   test('an export with ten thousand events and long lines is shown, and the drawing stays small', async () => {
     const bodies = Array.from({ length: 10_000 }, (_, at) =>
       line(at % 2 === 0 ? 'stdout' : 'stderr', `${at} `.repeat(40)),

@@ -178,7 +178,7 @@ describe('vouchbox run', () => {
     ['output/**=plain', /^vouchbox: plain is not a directory, so plain cannot be written\n$/],
     ['output/a=plain/x', /^vouchbox: plain is not a directory, so plain\/x cannot be written\n$/],
     ['output/a=new/', /^vouchbox: new\/ is a directory: name a file for output\/a\n$/],
-    ['output/a=', /^vouchbox: --output output\/a= names no file\n$/],
+    ['output/a=', /^vouchbox: the file for output\/a has no name\n$/],
   ])('refuses --output %s, which cannot be written, before the program runs', async (output, told) => {
     writeFileSync(join(scratch, 'plain'), 'kept');
     const ended = await run(program('touch.sh', 'touch output/a'), '--output', output);

@@ -1,4 +1,5 @@
 /** The page's work: it takes files and a key, and shows what they prove. It sends nothing anywhere. */
+import { printable } from '@vouchbox/protocol/vocabulary';
 import './page.css';
 import { Checker } from './check/checker.ts';
 import type { Findings } from './check/findings.ts';
@@ -82,7 +83,8 @@ class Page {
   #refuse(error: unknown): void {
     this.#report.clear();
     byId<HTMLDetailsElement>('files-part').open = true;
-    const text = error instanceof IntakeProblem ? error.message : 'This cannot be read: it is not an export.';
+    const text =
+      error instanceof IntakeProblem ? printable(error.message) : 'This cannot be read: it is not an export.';
     say(this.#filesNote, text, 'problem');
     if (this.#isEnclosedTaken) this.#report.showProblem(damagedView(text));
   }

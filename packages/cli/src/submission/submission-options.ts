@@ -141,7 +141,7 @@ async function readInteractor(
 export function wantedOutputs(given: readonly string[]): readonly WantedOutput[] {
   return given.map((text) => {
     const [path, target] = halves(text);
-    if (path === '') throw new UsageError(`--output ${text}: give output/NAME or output/NAME=FILE`);
+    if (path === '') throw new UsageError(`${text} names no output: give output/NAME or output/NAME=FILE`);
     checkOutputPath(path, text);
     return { path, target: target ?? directoryOfPattern(path) ?? path };
   });
@@ -150,7 +150,7 @@ export function wantedOutputs(given: readonly string[]): readonly WantedOutput[]
 /** A program must not run for a file that cannot be written. */
 function checkTargets(wanted: readonly WantedOutput[]): void {
   for (const { path, target } of wanted) {
-    if (target === '') throw new UsageError(`--output ${path}= names no file`);
+    if (target === '') throw new UsageError(`the file for ${path} has no name`);
     const isPattern = directoryOfPattern(path) !== null;
     if (!isPattern && (target.endsWith('/') || kindOf(target) === 'directory'))
       throw new UsageError(`${target} is a directory: name a file for ${path}`);
