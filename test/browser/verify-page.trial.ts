@@ -398,7 +398,7 @@ test('a service serves the page, and a job that it ran and exported is good unde
   }
 });
 
-describe('the shown pages have no fault', () => {
+describe('no page has a fault of accessibility', () => {
   const SIZES = [
     ['light', { colorScheme: 'light', viewport: { width: 1000, height: 1160 } }],
     ['dark', { colorScheme: 'dark', viewport: { width: 1000, height: 1160 } }],

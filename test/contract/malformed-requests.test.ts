@@ -301,7 +301,7 @@ describe('refused before a byte of the body is requested:', { tags: ['E-11'] }, 
     expect(raw.text.startsWith(`HTTP/1.1 ${status}`)).toBe(true);
   });
 
-  test('E-11 100 Continue requests a body that will be accepted', async () => {
+  test('E-11 a client that asks first is told 100 Continue, then sends its body, which is accepted', async () => {
     using raw = await RawSocket.open(rig().port);
     raw.send(`${POST}${CONTINUE}Content-Length: ${SPEC.length}\r\n\r\n`);
     await raw.until(() => raw.text === 'HTTP/1.1 100 Continue\r\n\r\n');

@@ -43,7 +43,7 @@ test('every client outside the packages has its column', () => {
   expect(PLACE_NAMES).toEqual(expect.arrayContaining(clients.map(({ name }) => `${name}-client`)));
 });
 
-test('each reason why two cannot meet is one sentence', () => {
+test('where a feature cannot meet a place, the reason is one sentence', () => {
   for (const place of PLACE_NAMES) {
     for (const feature of FEATURES) expect(sentenceOf(place, feature) ?? 'It runs.').toMatch(/^[A-Z`].*\.$/);
   }

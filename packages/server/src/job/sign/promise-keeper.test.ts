@@ -113,7 +113,7 @@ test('a service that dies before it signs a promise signs the same promise later
   expect(encodeBase64(await envelopeOf(key))).toBe(encodeBase64(kept[0] ?? new Uint8Array()));
 });
 
-test('two nodes that sign at once make the same bytes, also of the statement that a job waits', async () => {
+test('two nodes that sign the same statements at once make the same bytes', async () => {
   await logKeeper().logWhatWaits();
   const key = await promised();
   const made: string[] = [];
