@@ -126,6 +126,19 @@ test('a cell that a job gets proves that cells can be made', async () => {
   expect(health.isReady()).toBe(true);
 });
 
+test('a cell that was begun before cells failed does not prove that cells can be made', async () => {
+  const { provider, health } = rig();
+  const slow = Promise.withResolvers<typeof readyPosture>();
+  provider.script = () => slow.promise;
+  const begun = health.prepare(request);
+  provider.script = broken;
+  await expect(health.prepare(request)).rejects.toBeInstanceOf(BootstrapError);
+  await expect.poll(() => health.isReady()).toBe(false);
+  slow.resolve(readyPosture);
+  await begun;
+  expect(health.isReady()).toBe(false);
+});
+
 test('no more cells are tried once the provider health is disposed', async () => {
   const { provider, health } = rig();
   await health[Symbol.asyncDispose]();

@@ -38,6 +38,8 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   /** Languages whose cells cannot be made, while cells of others can. */
   readonly #failing = new Set<Language>();
   #isReady: boolean;
+  /** How often cells were found to fail. A cell that was begun before the last time says nothing about now. */
+  #doubts = 0;
   #triedAt = Number.NEGATIVE_INFINITY;
   #trial: Promise<void> | null = null;
   #isDisposed = false;
@@ -78,9 +80,9 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
    * once more: nothing of the job was in it.
    */
   async prepare(request: CellRequest): Promise<PreparedCell> {
-    const { provider, log } = this.#options;
+    const { log } = this.#options;
     try {
-      return this.#noted(await provider.prepare(request));
+      return await this.#prepared(request);
     } catch (error) {
       if (!wasLate(error)) throw this.#failed(error, request);
       // The cell had a small share of the processors, so its failure may only mean that the machine is busy.
@@ -88,7 +90,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
       log.warn({ err: error }, 'a cell was not ready in time: another is made');
     }
     try {
-      return this.#noted(await provider.prepare(request));
+      return await this.#prepared(request);
     } catch (error) {
       throw this.#failed(error, request);
     }
@@ -99,8 +101,10 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     await this.#trial;
   }
 
-  #noted(cell: PreparedCell): PreparedCell {
-    this.#noteMade(cell.language);
+  async #prepared(request: CellRequest): Promise<PreparedCell> {
+    const doubts = this.#doubts;
+    const cell = await this.#options.provider.prepare(request);
+    if (doubts === this.#doubts) this.#noteMade(cell.language);
     return cell;
   }
 
@@ -162,11 +166,13 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   }
 
   #noteBroken(error: unknown): void {
+    this.#doubts += 1;
     if (this.#isReady) this.#options.log.error({ err: error }, 'cells cannot be made any more');
     this.#isReady = false;
   }
 
   #noteFailing(language: Language, error: unknown): void {
+    this.#doubts += 1;
     if (this.#failing.has(language)) return;
     this.#options.log.error({ err: error, language }, 'cells of a language cannot be made any more');
     this.#failing.add(language);
