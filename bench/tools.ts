@@ -13,7 +13,6 @@ import { FLAGS, KEY, type ServedCells, scratchDirectory } from './speed/bench-se
 
 const calls = 1000;
 const rounds = 3;
-const samples = 300;
 
 /** Programs that make their calls one after another, and all at once. */
 const PROGRAMS = {
@@ -62,7 +61,7 @@ async function* measuredAt(
     const [one, all, floor]: [number[], number[], number[]] = [[], [], []];
     const [ofService, ofClient]: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; round++) {
-      floor.push(((await syncMilliseconds(asked.dataDirectory)) * 2 + (await roundTrip(asked))) * calls);
+      floor.push(await floorMilliseconds(asked));
       const before = { service: nodesSeconds(), client: threadSeconds(process.pid) };
       one.push((await timed(client, language, inTurn)).calls);
       ofService.push(((nodesSeconds() - before.service) * 1000) / calls);
@@ -119,29 +118,24 @@ async function timed(client: ServiceClient, language: 'python' | 'node', code: s
   return { run, calls: (between * calls) / (calls - 1) };
 }
 
-/** The median time of an append that is synced. */
-async function syncMilliseconds(directory: string): Promise<number> {
-  const file = openSync(join(directory, 'synced'), 'w');
+/** Milliseconds of what no call can do without: each appends to a file twice, synced, and asks the service once. */
+async function floorMilliseconds({ dataDirectory, port }: ServedCells): Promise<number> {
+  const file = openSync(join(dataDirectory, 'synced'), 'w');
+  const headers = { authorization: `Bearer ${KEY}` };
   try {
-    return median(
-      Array.from({ length: samples }, () => {
-        const started = performance.now();
-        writeSync(file, Buffer.alloc(4096));
-        fdatasyncSync(file);
-        return performance.now() - started;
-      }),
-    );
+    const started = performance.now();
+    for (let at = 0; at < calls; at++) {
+      synced(file);
+      await (await fetch(`http://127.0.0.1:${port}/v1/whoami`, { headers })).text();
+      synced(file);
+    }
+    return performance.now() - started;
   } finally {
     closeSync(file);
   }
 }
 
-async function roundTrip({ port }: ServedCells): Promise<number> {
-  const times: number[] = [];
-  for (let at = 0; at < samples; at++) {
-    const started = performance.now();
-    await (await fetch(`http://127.0.0.1:${port}/v1/whoami`, { headers: { authorization: `Bearer ${KEY}` } })).text();
-    times.push(performance.now() - started);
-  }
-  return median(times);
+function synced(file: number): void {
+  writeSync(file, Buffer.alloc(4096));
+  fdatasyncSync(file);
 }
