@@ -371,7 +371,7 @@ describe('a hostile program', () => {
       env: { HOSTILE: text },
       outputs: ['output/**'],
     });
-    await page.getByLabel('Job id').fill(job_id);
+    await page.getByLabel('Job id or label').fill(job_id);
     await page.getByRole('button', { name: 'Open job' }).click();
     await page.getByText('written', { exact: true }).waitFor();
     await page.getByText('The program ended by itself').waitFor();

@@ -218,7 +218,12 @@ describe('the list of jobs', () => {
     await row.getByText('# marks of course 7 \\u{202e}').waitFor();
     expect((await row.boundingBox())?.height).toBeLessThan(30);
     await row.getByRole('link', { name: 'attempt 3' }).click();
+    await page.getByRole('button', { name: 'Label attempt 3: show all' }).click();
+    await page.getByLabel('Time').selectOption('The last hour');
+    await page.getByLabel('Job id or label').pressSequentially('attempt 3');
+    await page.getByRole('button', { name: 'Show label' }).click();
     await page.getByRole('button', { name: 'Label attempt 3: show all' }).waitFor();
+    expect(new URL(page.url()).search).toBe('?label=attempt+3&since=hour');
     await page.getByRole('link', { name: job_id }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole('link', { name: job_id }).click();

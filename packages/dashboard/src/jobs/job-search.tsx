@@ -1,4 +1,6 @@
-/** Finds a job by its id. A part of an id narrows the jobs that were loaded; a whole one opens its job. */
+/**
+ * Finds a job by its id, or jobs by a label. A part of an id narrows the jobs that were loaded; a whole one opens its job.
+ */
 
 import { type SubmitEvent, useId } from 'react';
 import { useLocation } from 'wouter';
@@ -6,36 +8,39 @@ import { useLocation } from 'wouter';
 interface JobSearchProps {
   readonly sought: string;
   readonly onSeek: (sought: string) => void;
+  readonly onLabel: (label: string) => void;
 }
 
 /** Ids are opaque. This is only the form that every id has. */
 const JOB_ID = /^job_[\w-]{8,}$/;
 
-export function JobSearch({ sought, onSeek }: JobSearchProps) {
+export function JobSearch({ sought, onSeek, onLabel }: JobSearchProps) {
   const id = useId();
   const [, open] = useLocation();
-  const isWhole = JOB_ID.test(sought);
+  const word = sought.trim();
+  const isWhole = JOB_ID.test(word);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (isWhole) open(`/jobs/${sought}`);
+    if (isWhole) open(`/jobs/${word}`);
+    else onLabel(word);
   };
   return (
     <form className="row job-search" onSubmit={submit}>
       <label className="hidden-visually" htmlFor={id}>
-        Job id
+        Job id or label
       </label>
       <input
         id={id}
         className="input mono"
         type="search"
-        placeholder="Find by job id"
+        placeholder="Find by job id or label"
         autoComplete="off"
         spellCheck={false}
         value={sought}
-        onChange={(event) => onSeek(event.target.value.trim())}
+        onChange={(event) => onSeek(event.target.value)}
       />
-      <button className="button" type="submit" disabled={!isWhole}>
-        Open job
+      <button className="button" type="submit" disabled={word === ''}>
+        {isWhole ? 'Open job' : 'Show label'}
       </button>
     </form>
   );

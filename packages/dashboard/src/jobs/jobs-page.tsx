@@ -4,7 +4,7 @@ import { useMemo, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
-import { readFilters, writeFilters } from './filters.ts';
+import { type Filters, readFilters, writeFilters } from './filters.ts';
 import { FirstRun } from './first-run.tsx';
 import { JobFilters } from './job-filters.tsx';
 import { JobSearch } from './job-search.tsx';
@@ -17,7 +17,12 @@ export function JobsPage() {
   const isFiltered = Object.values(filters).some((filter) => filter !== undefined);
   const [sought, setSought] = useState('');
   const { jobs, isComplete, isLoading, error, loadMore, startAgain } = useJobs(filters);
-  const shown = useMemo(() => jobs.filter(({ job_id }) => job_id.includes(sought)), [jobs, sought]);
+  const shown = useMemo(() => jobs.filter(({ job_id }) => job_id.includes(sought.trim())), [jobs, sought]);
+  const filter = (next: Filters) => setSearch(writeFilters(next), { replace: true });
+  const showLabel = (label: string) => {
+    filter({ ...filters, label });
+    setSought('');
+  };
   return (
     <Page
       title="Jobs"
@@ -33,8 +38,8 @@ export function JobsPage() {
       }
     >
       <div className="job-tools">
-        <JobFilters filters={filters} onChange={(next) => setSearch(writeFilters(next), { replace: true })} />
-        <JobSearch sought={sought} onSeek={setSought} />
+        <JobFilters filters={filters} onChange={filter} />
+        <JobSearch sought={sought} onSeek={setSought} onLabel={showLabel} />
       </div>
       {error !== null && <Failure error={error} />}
       {isComplete && jobs.length === 0 && !isFiltered && <FirstRun />}
@@ -45,7 +50,7 @@ export function JobsPage() {
         isLoading={isLoading}
         onEnd={loadMore}
         isFiltered={isFiltered}
-        isNarrowed={sought !== ''}
+        isNarrowed={sought.trim() !== ''}
       />
     </Page>
   );
