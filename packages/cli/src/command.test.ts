@@ -19,13 +19,13 @@ function commandBeside(node: string): string {
   return join(command, 'vouchbox');
 }
 
-test('vouchbox starts the Node installed beside its packages, without an inspector and with little room for new objects', () => {
+test('vouchbox starts its own copy of Node, without an inspector and with a small space for new objects', () => {
   const words = execFileSync(commandBeside('printf "%s\\n" "$@"'), ['serve', '--port', '0'], { encoding: 'utf8' });
   const options = ['--disable-sigusr1', '--max-semi-space-size=8'];
   expect(words.trimEnd().split('\n')).toEqual([...options, join(command, 'vouchbox.mjs'), 'serve', '--port', '0']);
 });
 
-test('vouchbox says which package of the host its Node lacks, as on a small Debian', () => {
+test('if a system library is missing, vouchbox names the library and the package to install', () => {
   const missing = 'error while loading shared libraries: libatomic.so.1: cannot open shared object file';
   const { status, stderr } = spawnSync(commandBeside(`echo "$0: ${missing}" >&2; exit 127`), ['run', 'a.py']);
   expect([status, stderr.toString()]).toEqual([
@@ -44,7 +44,7 @@ test.each([
   [['completion', 'csh'], 'bash, zsh, fish'],
   [['mcp', '--http', '65536'], 'not a port'],
   [['adapter', 'piston', '--port', '-1'], 'not a port'],
-])('%j is wrong usage, and the message says what is right', (words, right) => {
+])('%j exits with 2, and the message names the valid values or the mistake', (words, right) => {
   const { status, stderr } = spawnSync(join(import.meta.dirname, '../bin/vouchbox'), words, { encoding: 'utf8' });
   expect([status, stderr]).toEqual([2, expect.stringContaining(right)]);
 });
@@ -52,7 +52,7 @@ test.each([
 test.each([
   ['adapter', 'piston', '--port'],
   ['mcp', '--http'],
-])('%j says in one line that its port is taken', async (...words) => {
+])('%j reports a port that is already in use in one line', async (...words) => {
   const taken = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void taken.close());
   await once(taken, 'listening');
@@ -66,7 +66,7 @@ test.each([
   ]);
 });
 
-test.each([[], ['jobs'], ['links']])('the help of %j says where the options of its commands are', (...words) => {
+test.each([[], ['jobs'], ['links']])('the help of %j says how to list the options of a command', (...words) => {
   const program = join(import.meta.dirname, '../bin/vouchbox');
   const { stdout } = spawnSync(program, [...words, '--help'], { encoding: 'utf8' });
   expect(stdout).toContain(`\n${['vouchbox', ...words].join(' ')} COMMAND --help lists the options of a command.\n`);

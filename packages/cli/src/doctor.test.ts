@@ -33,14 +33,14 @@ function asUser({ namespaces, env = {} }: Host, ...args: string[]) {
   return spawnSync(command, words, { encoding: 'utf8', env: settings, cwd: '/tmp' });
 }
 
-test('the doctor exits with 1 and says what to do if nothing isolates programs', () => {
+test('if the host cannot isolate programs, the doctor exits with 1 and says what to do', () => {
   const { status, stdout, stderr } = doctor({ namespaces: false });
   expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
   expect(stdout).toMatch(/^fail {2}this process is root, .*: user 65534 lacks .*\n {6}→ .*run it as root\n/);
   expect(stdout).toContain('no program can be isolated on this host');
 });
 
-test('the doctor’s JSON is one document with every finding', () => {
+test('the doctor prints one JSON document with every finding', () => {
   const { status, stdout } = doctor({ namespaces: false }, '--json');
   const report = JSON.parse(stdout) as DoctorReport;
   expect(status).toBe(1);
@@ -52,7 +52,7 @@ test('the doctor’s JSON is one document with every finding', () => {
   );
 });
 
-test('the set-up, run by an ordinary user, names what only root can give, and how root gives it', () => {
+test('vouchbox setup tells an ordinary user which commands root must run', () => {
   const { status, stdout, stderr } = asUser({ namespaces: false }, 'setup');
   expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
   const lacks = stderr.match(/^vouchbox: this user lacks, for the cells of programs, .*$/gm) ?? [];
@@ -63,7 +63,7 @@ test('the set-up, run by an ordinary user, names what only root can give, and ho
   expect(lacks).toEqual(expect.arrayContaining([namespaces, users]));
 });
 
-test('an ordinary user who has only user namespaces is told which protections are missing, and how to get them', () => {
+test('the doctor tells an ordinary user with only user namespaces which protections are missing, and how to get them', () => {
   const { status, stdout, stderr } = doctor({ namespaces: true });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   expect(stdout).toMatch(/^warn {2}this process is root, .*: user 65534 of the host, who is every program as well\n/);
@@ -71,7 +71,7 @@ test('an ordinary user who has only user namespaces is told which protections ar
   expect(stdout).toContain('programs are isolated by namespace, the strongest provider that works here');
 });
 
-test('vouchbox mcp config also says what the user lacks to start cells', () => {
+test('vouchbox mcp config says what the user lacks to start cells', () => {
   const { status, stderr } = asUser({ namespaces: false }, 'mcp', 'config', 'claude');
   expect(status).toBe(0);
   expect(stderr).toMatch(
@@ -83,7 +83,7 @@ test('vouchbox mcp config also says what the user lacks to start cells', () => {
   expect(able.stderr).not.toContain('you lack');
 });
 
-test('the doctor finds that the launcher isolates programs if neither crun nor runsc is installed, and no loopback is up', () => {
+test('without crun, runsc and a loopback device, the doctor still finds that the launcher isolates programs', () => {
   const hide = 'for name in crun runsc; do mount --bind /dev/null "$(command -v $name)"; done; exec "$@"';
   const words = [
     '--mount',
@@ -107,7 +107,7 @@ test('the doctor finds that the launcher isolates programs if neither crun nor r
   expect(usable).toBe('namespace');
 });
 
-test('the doctor tries no cells on a node that runs no programs, and needs no rights there', () => {
+test('on a node that runs no programs, the doctor tries no cells and needs no rights', () => {
   const { status, stdout } = doctor(
     { namespaces: false, env: { SERVICE_ROLES: 'api,signer', SERVICE_FREE_SPACE_RESERVE_MB: '0' } },
     '--json',
@@ -120,13 +120,13 @@ test('the doctor tries no cells on a node that runs no programs, and needs no ri
   expect(new Set(left.map(({ observed }) => observed))).toEqual(new Set(['not needed: this node runs no programs']));
 });
 
-test('a missing directory for temporary files is reported in one line, before anything is tried', () => {
+test('the doctor reports a missing temporary directory in one line, before it tries anything', () => {
   const { status, stdout, stderr } = doctor({ namespaces: true, env: { TMPDIR: '/nonexistent' } });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).toMatch(/^vouchbox: nothing can be stored in \/nonexistent, which TMPDIR names: .*\n$/);
 });
 
-test('a wrong setting is reported in one line, before anything is tried', () => {
+test('the doctor reports a wrong setting in one line, before it tries anything', () => {
   const { status, stdout, stderr } = doctor({ namespaces: true, env: { SERVICE_PORT: 'eighty' } });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).toMatch(/^vouchbox: SERVICE_PORT does not take "eighty".*\n$/);

@@ -14,12 +14,12 @@ function failure(fields: Partial<ServiceFailure>): ServiceFailure {
 }
 
 describe('the delay before another try', () => {
-  test('has an upper bound that doubles with every failed try, up to the cap', { tags: ['Errors-26'] }, () => {
+  test('has an upper bound that doubles with each failed try, up to a maximum', { tags: ['Errors-26'] }, () => {
     const bounds = [1, 2, 3, 6, 7, 50].map((tries) => delayMilliseconds(DEFAULT_RETRY, tries, 1, null));
     expect(bounds).toEqual([200, 400, 800, 6400, 10_000, 10_000]);
   });
 
-  test('is random between zero and its bound, so that clients do not retry in step', {
+  test('is random between zero and its upper bound, so that clients do not retry at the same moment', {
     tags: ['Errors-26'],
   }, () => {
     expect(delayMilliseconds(DEFAULT_RETRY, 3, 0, null)).toBe(0);
@@ -30,13 +30,13 @@ describe('the delay before another try', () => {
     expect(delayMilliseconds(DEFAULT_RETRY, 1, 0, failure({ retryAfterSeconds: 7 }))).toBe(7000);
   });
 
-  test('spreads callers that were refused together over a period as long as their wait', () => {
+  test('is spread over a period as long as Retry-After, so that refused callers do not return together', () => {
     expect(delayMilliseconds(DEFAULT_RETRY, 1, 0.5, failure({ retryAfterSeconds: 7 }))).toBe(10_500);
     expect(delayMilliseconds(DEFAULT_RETRY, 2, 0.5, failure({ retryAfterSeconds: 7 }))).toBe(14_000);
   });
 });
 
-describe('a failure', () => {
+describe('the retry rule', () => {
   test.each([
     ['a retryable refusal', failure({}), true],
     ['a refusal that stays the same', failure({ retryable: false, status: 400 }), false],
@@ -56,12 +56,12 @@ describe('a failure', () => {
     ['a missing route', new TransportFailure('unstructured', '', { status: 404 }), false],
     ['bytes with another digest', new TransportFailure('digest', ''), false],
     ['a bug', new TypeError('x is undefined'), false],
-  ])('a failure that is %s is worth another try: %s', (_name, error, worth) => {
+  ])('decides whether %s is tried again: %s', (_name, error, worth) => {
     expect(isWorthRetrying(DEFAULT_RETRY, error)).toBe(worth);
   });
 });
 
-describe('trying again', () => {
+describe('retrying an operation', () => {
   const run = async (failures: number, fields: Partial<ServiceFailure>) => {
     const delays: number[] = [];
     let tries = 0;
@@ -82,14 +82,14 @@ describe('trying again', () => {
     expect([outcome, tries, delays.length]).toEqual(['done', 4, 3]);
   });
 
-  test('succeeds on its last try, and never tries again after it', async () => {
+  test('may succeed on the last allowed try, and makes no further try', async () => {
     expect((await run(4, {})).outcome).toBe('done');
     const spent = await run(5, {});
     expect(spent.tries).toBe(5);
     expect(spent.outcome).toBeInstanceOf(ServiceFailure);
   });
 
-  test('continues for as long as the service sends Retry-After, and waits at least that long each time', {
+  test('continues while the service sends Retry-After, and waits at least that long each time', {
     tags: ['Errors-24'],
   }, async () => {
     const { outcome, delays } = await run(30, { code: 'rate_limited', status: 429, retryAfterSeconds: 2 });
@@ -97,7 +97,7 @@ describe('trying again', () => {
     for (const delay of delays) expect(delay).toBeGreaterThanOrEqual(2000);
   });
 
-  test("ends once the caller's patience is spent, with the service's last answer", async () => {
+  test('ends when the total wait reaches its bound, with the last answer of the service', async () => {
     const { outcome, delays } = await run(10_000, { code: 'queue_full', status: 503, retryAfterSeconds: 5 });
     expect(outcome).toMatchObject({ code: 'queue_full' });
     const waited = delays.reduce((sum, delay) => sum + delay, 0);
@@ -106,7 +106,7 @@ describe('trying again', () => {
   });
 });
 
-test('a pause ends with the reason of the signal that aborts it', async () => {
+test('a pause between two tries ends at once if its signal aborts, with the reason of the signal', async () => {
   const abort = new AbortController();
   const pause = sleepFor(3_600_000, abort.signal);
   abort.abort(new Error('enough'));

@@ -11,7 +11,7 @@ function said(given: JobEvent): string | number | null {
   return `${String(given.kind)} ${JSON.stringify(given.data)}`;
 }
 
-test('the kind of an event determines the type of its data, and unknown kinds stay unknown', () => {
+test('the kind of an event determines the type of its data, and the data of an unknown kind has type unknown', () => {
   expect(said(event('stdout', { text: 'a' }))).toBe('a');
   expect(said(event('finished', { exit_code: 3 }))).toBe(3);
   expect(said(event('a-kind-of-tomorrow', [1]))).toBe('a-kind-of-tomorrow [1]');

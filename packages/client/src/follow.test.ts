@@ -34,8 +34,8 @@ async function seqsOf(events: AsyncIterable<{ seq: number }>): Promise<number[]>
   return Array.fromAsync(events, ({ seq }) => seq);
 }
 
-describe('following by the stream', () => {
-  test('yields every event and ends after finished', async () => {
+describe('following a job by the stream', () => {
+  test('yields every event, and ends after the event `finished`', async () => {
     await using service = await scriptedService([ticket]);
     const opened = streams(service, [
       (socket) => {
@@ -88,7 +88,7 @@ describe('following by the stream', () => {
     },
   );
 
-  test('reads events that the stream left out from the stored history, each once', {
+  test('reads events that the stream skipped from the stored history, and yields each event once', {
     tags: ['Stream-5a'],
   }, async () => {
     const stored = json({ events: [event(2), event(3)], next_cursor: 3 });
@@ -105,13 +105,13 @@ describe('following by the stream', () => {
     ]);
   });
 
-  test('accepts gaps in a stored history', async () => {
+  test('yields the events around a gap if the stored history has the same gap', async () => {
     await using service = await scriptedService([ticket, json({ events: [], next_cursor: 1 })]);
     streams(service, [sending(frame(1), frame(4, 'finished'))]);
     expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 4]);
   });
 
-  test('passes on unknown kinds and members unchanged, hashes included', {
+  test('yields events with unknown kinds, members and hashes unchanged', {
     tags: ['Stream-5c', 'Events-2a'],
   }, async () => {
     const strange = { ...event(1, 'a-kind-of-tomorrow'), hash_version: 7, prev_hash: 'p', event_hash: 'h', more: [1] };
@@ -125,7 +125,7 @@ describe('following by the stream', () => {
     expect((await Array.fromAsync(client.events('job_1')))[0]).toEqual(strange);
   });
 
-  test('reconnects after each connection that reached its lifetime', async () => {
+  test('opens a new connection after each connection that reached its lifetime', async () => {
     await using service = await scriptedService([ticket]);
     const old = (socket: WebSocket) => socket.close(1001);
     const opened = streams(service, [...Array<typeof old>(9).fill(old), (socket) => socket.send(frame(1, 'finished'))]);
@@ -133,7 +133,7 @@ describe('following by the stream', () => {
     expect(opened).toHaveLength(10);
   });
 
-  test("retries a refused stream with a new ticket, after the service's Retry-After", async () => {
+  test('retries a refused stream with a new ticket, after the pause that Retry-After states', async () => {
     let minted = 0;
     await using service = await scriptedService([
       (response, { method }) =>
@@ -175,7 +175,7 @@ describe('following by the stream', () => {
     return service;
   }
 
-  test('waits after a refused stream as long as the service asks', { tags: ['Errors-24'] }, async () => {
+  test('waits after a refused stream as long as the service demands', { tags: ['Errors-24'] }, async () => {
     await using service = await refusingOnce(refusal(503, 'shutting_down', { 'retry-after': '5' }));
     const pauses: number[] = [];
     const sleep = async (milliseconds: number) => void pauses.push(milliseconds);
@@ -186,7 +186,7 @@ describe('following by the stream', () => {
     expect(pauses[0]).toBeLessThan(10_000);
   });
 
-  test('ends with a final refusal of the stream', async () => {
+  test('ends if the service refuses the stream for good', async () => {
     await using service = await refusingOnce(refusal(404, 'job_not_found', {}, false));
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'job_not_found' });
   });
@@ -207,7 +207,7 @@ describe('following by the stream', () => {
     expect(told).toEqual(both);
   });
 
-  test('reports closed when it fails and when the caller stops reading', {
+  test('reports closed when following fails and when the caller stops reading', {
     tags: ['Stream-5b'],
   }, async () => {
     await using service = await scriptedService([refusal(401, 'unauthorized', {}, false)]);
@@ -233,20 +233,20 @@ describe('following by the stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1', { after: 7 }))).toEqual([8, 9]);
   });
 
-  test('gives up after several connections without an event', async () => {
+  test('gives up after several connections without any event', async () => {
     await using service = await scriptedService([ticket]);
     const opened = streams(service, [(socket) => socket.close(4408)]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ reason: 'network' });
     expect(opened).toHaveLength(3);
   });
 
-  test('ends with the refusal of the next ticket once the credential has ended', { tags: ['Stream-5c'] }, async () => {
+  test('ends with the refusal of the next ticket if the credential has ended', { tags: ['Stream-5c'] }, async () => {
     await using service = await scriptedService([ticket, refusal(401, 'unauthorized', {}, false)]);
     streams(service, [(socket) => socket.close(4401)]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'unauthorized' });
   });
 
-  test('refuses a frame that is not an event', async () => {
+  test('refuses a message of the stream that is not an event', async () => {
     await using service = await scriptedService([ticket]);
     streams(service, [(socket) => socket.send('{"seq":"1"}')]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ reason: 'undecodable' });
@@ -281,7 +281,7 @@ describe('following by the stream', () => {
   });
 });
 
-describe('following without a stream', () => {
+describe('following a job without a stream', () => {
   /** A service without a ticket route, whose history grows by one event a page. */
   const growing = (missing: Parameters<typeof scriptedService>[0][number]) => {
     let stored = 0;
@@ -303,7 +303,7 @@ describe('following without a stream', () => {
     ['a service that will have one', refusal(501, 'not_implemented', {}, false)],
     ['a service that names the missing route', refusal(404, 'route_not_found', {}, false)],
     ['a service without a free stream', refusal(503, 'capacity_exhausted')],
-  ])('pages through the stored events: %s', { tags: ['Versioning-5'] }, async (_name, missing) => {
+  ])('reads the stored events in pages: %s', { tags: ['Versioning-5'] }, async (_name, missing) => {
     await using service = await growing(missing);
     expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2, 3, 4]);
     expect(await seqsOf(clientOf(service).follow('job_1', { by: 'replay', after: 2 }))).toEqual([3, 4]);
@@ -322,7 +322,7 @@ describe('following without a stream', () => {
     ]);
   };
 
-  test('requests pages that the service holds open, each after the last event of the page before', async () => {
+  test('requests pages that the service holds open, each starting after the last event of the previous page', async () => {
     await using service = await held(
       json({ events: [event(1), event(2)], next_cursor: 2 }),
       json({ events: [], next_cursor: 2 }),
@@ -349,7 +349,7 @@ describe('following without a stream', () => {
     expect(told).toEqual(['connecting', 'live', 'reconnecting', 'live', 'closed']);
   });
 
-  test('starts after two WebSockets in a row were refused without a reason from the service', async () => {
+  test('begins after two WebSocket handshakes in a row were refused without a reason from the service', async () => {
     await using service = await held(json({ events: [event(1, 'finished')], next_cursor: null }));
     let asked = 0;
     service.server.on('upgrade', (_request, socket) => {
@@ -360,15 +360,17 @@ describe('following without a stream', () => {
     expect(asked).toBe(2);
   });
 
-  test('never mistakes a foreign job for a missing route', { tags: ['Errors-28'] }, async () => {
+  test('reports an unknown job as unknown, and does not take it for a missing route', {
+    tags: ['Errors-28'],
+  }, async () => {
     await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'job_not_found' });
     expect(service.seen).toHaveLength(1);
   });
 });
 
-describe('the key in a stream address', () => {
-  test('is not used unless the caller allows it: stored events are read in pages instead', {
+describe('the key in the address of a stream', () => {
+  test('is used only if the caller allows it; otherwise stored events are read in pages', {
     tags: ['Authentication-6a'],
   }, async () => {
     const end = json({ events: [event(1, 'finished')], next_cursor: null });
@@ -380,7 +382,7 @@ describe('the key in a stream address', () => {
     expect(service.seen.filter(({ url }) => url.includes('key-1'))).toEqual([]);
   });
 
-  test('is used only if the caller allows it and the server has no ticket route', {
+  test('is used if the caller allows it and the server has no ticket route', {
     tags: ['Authentication-6b'],
   }, async () => {
     await using service = await scriptedService([noRoute]);
@@ -389,7 +391,7 @@ describe('the key in a stream address', () => {
     expect(opened).toEqual(['/v1/jobs/job_1/stream?api_key=key-1&after=0']);
   });
 
-  test('is never used after a structured refusal', { tags: ['Authentication-6c'] }, async () => {
+  test('is not used after the service refused with an error code', { tags: ['Authentication-6c'] }, async () => {
     await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
     const opened = streams(service, [(socket) => socket.close()]);
     await expect(seqsOf(clientOf(service, 'key-in-stream-url').follow('job_1'))).rejects.toMatchObject({

@@ -2,6 +2,6 @@ import * as contract from '@vouchbox/protocol/vocabulary';
 import { expect, test } from 'vitest';
 import { BOUNDS } from './grade-test.ts';
 
-test('a grading has the bounds that the contract states', () => {
+test("the client's bounds of a grading equal the bounds in the contract", () => {
   expect(contract).toMatchObject(BOUNDS);
 });

@@ -72,14 +72,14 @@ describe('an impossible answer', () => {
   });
 
   test.each(['../../ESCAPED', '..', '', 'a/b', 'a\u001b[2J', 'x'.repeat(129), 'a\\b', 'a.b', null, 7])(
-    'an answer that names a job %j is refused',
+    'an answer with the job id %j is refused',
     async (job_id) => {
       await using service = await answering({ job_id, status: 'queued' });
       await expect(clientOf(service).submit('x')).rejects.toMatchObject(undecodable);
     },
   );
 
-  test('a truncated answer, or one that is not JSON, is refused', async () => {
+  test('a truncated answer, and an answer that is not JSON, are refused', async () => {
     await using cut = await scriptedService([cutShort('{}')]);
     await expect(clientOf(cut).detail('job_1')).rejects.toMatchObject({
       reason: expect.stringMatching(/truncated|network/),
@@ -90,7 +90,7 @@ describe('an impossible answer', () => {
     await expect(clientOf(deep).detail('job_1')).rejects.toMatchObject(undecodable);
   });
 
-  test('an endless answer is refused after the maximum size of an answer', async () => {
+  test('an endless answer is refused once it exceeds the maximum size of an answer', async () => {
     const endless = (response: ServerResponse) => {
       const piece = Buffer.alloc(1024 * 1024, 0x20);
       const more = () => {
@@ -103,7 +103,7 @@ describe('an impossible answer', () => {
     await expect(clientOf(service).detail('job_1')).rejects.toMatchObject(undecodable);
   });
 
-  test('a history that does not end, or does not advance, is refused', async () => {
+  test('a history without an end, or whose cursor does not advance, is refused', async () => {
     let seq = 0;
     const page = (from: number) => ({
       events: Array.from({ length: 1000 }, (_, at) => ({
@@ -126,22 +126,25 @@ describe('an impossible answer', () => {
   });
 });
 
-describe('the key and the ticket are sent only to their service', () => {
-  test.each([301, 302, 303, 307, 308])('no redirect gets the key: %d', async (status) => {
-    await using other = await answering({});
-    await using service = await scriptedService([
-      (response) => response.writeHead(status, { location: `${other.baseUrl}/v1/jobs` }).end(),
-    ]);
-    const client = clientOf(service);
-    const blob = `sha256:${'0'.repeat(64)}`;
-    for (const ask of [() => client.submit('x'), () => client.detail('job_1'), () => client.download(blob)]) {
-      await expect(ask()).rejects.toMatchObject({ reason: 'unstructured', status });
-    }
-    expect(other.seen).toEqual([]);
-  });
+describe('the key and the ticket are sent only to the service itself', () => {
+  test.each([301, 302, 303, 307, 308])(
+    'a redirect with status %d is not followed, so its target gets no key',
+    async (status) => {
+      await using other = await answering({});
+      await using service = await scriptedService([
+        (response) => response.writeHead(status, { location: `${other.baseUrl}/v1/jobs` }).end(),
+      ]);
+      const client = clientOf(service);
+      const blob = `sha256:${'0'.repeat(64)}`;
+      for (const ask of [() => client.submit('x'), () => client.detail('job_1'), () => client.download(blob)]) {
+        await expect(ask()).rejects.toMatchObject({ reason: 'unstructured', status });
+      }
+      expect(other.seen).toEqual([]);
+    },
+  );
 
   test.each(['@HOST/x', '.HOST/x', '//HOST/x', 'ws://HOST/x', '\\HOST\\x', ':1@HOST/'])(
-    'no address of a stream gets the ticket: %s',
+    'a stream address on another host is refused, so that host gets no ticket: %s',
     async (spelled) => {
       await using other = await answering({});
       const opened: string[] = [];
@@ -239,7 +242,7 @@ describe('a verdict', () => {
   const grade = (service: ScriptedService) =>
     clientOf(service).grade('print(3)', { tests: [{ name: 'one', expected: '3' }] });
 
-  test('the verdict that belongs to this grading is returned', async () => {
+  test('is returned if it belongs to the requested grading', async () => {
     await using service = await judging(JSON.stringify(VERDICT));
     const named = { job_id: 'job_1', receipt_sha256: run.receipt_sha256, checker: null };
     expect((await grade(service)).verdict).toEqual({ ...VERDICT, tests: [{ ...line, ...named }] });
@@ -277,13 +280,13 @@ describe('a verdict', () => {
     await expect(grade(service)).rejects.toMatchObject(undecodable);
   });
 
-  test('a verdict that is not JSON is refused', async () => {
+  test('is refused if it is not JSON', async () => {
     await using service = await judging('{"schema":');
     await expect(grade(service)).rejects.toMatchObject(undecodable);
   });
 });
 
-test('an answer of an unknown form is refused', async () => {
+test('the answer to an operation that the contract does not list is refused', async () => {
   const { checkAnswer } = await import('./answer-check.ts');
   expect(() => checkAnswer('GET /v1/unheard-of', {})).toThrow(
     'the contract has no form for an answer to GET /v1/unheard-of',

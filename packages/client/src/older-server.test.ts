@@ -47,7 +47,7 @@ function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> 
 describe('a client that may send its key in the address of a stream', () => {
   const legacy = 'key-in-stream-url';
 
-  test('builds a result from the detail and the events, and polls for it', {
+  test('builds a result from the job detail and the events, and polls until the job ends', {
     tags: ['Versioning-5'],
   }, async () => {
     await using service = await olderServer({ endsAfter: 3 });
@@ -64,13 +64,13 @@ describe('a client that may send its key in the address of a stream', () => {
     });
   });
 
-  test('returns the result of a running job at once if the caller does not wait', async () => {
+  test('returns the result of a running job at once if the caller does not ask to wait', async () => {
     await using service = await olderServer({ endsAfter: 9 });
     const { status, stdout } = await clientOf(service, { legacy }).result('job_1');
     expect([status, stdout, service.opened]).toEqual(['running', '', []]);
   });
 
-  test('reads stored events page by page from the stream of a job that ended', {
+  test('reads the stored events of an ended job page by page from its stream', {
     tags: ['Versioning-5'],
   }, async () => {
     await using service = await olderServer();
@@ -79,7 +79,7 @@ describe('a client that may send its key in the address of a stream', () => {
     expect(service.opened.map((url) => url.replace(/.*after=/, ''))).toEqual(['0', '4']);
   });
 
-  test('follows a job to its end', { tags: ['Versioning-5'] }, async () => {
+  test('follows a running job to its end', { tags: ['Versioning-5'] }, async () => {
     await using service = await olderServer();
     const seqs = await Array.fromAsync(clientOf(service, { legacy }).follow('job_1', { after: 4 }), ({ seq }) => seq);
     expect(seqs).toEqual([5, 6]);
@@ -92,7 +92,7 @@ describe('a client that may not send its key in an address', () => {
     ['replay', (client) => client.replay('job_1')],
     ['follow', (client) => Array.fromAsync(client.follow('job_1'))],
   ] satisfies [string, (client: ReturnType<typeof clientOf>) => Promise<unknown>][])(
-    '%s names the option that would help, and sends the key nowhere',
+    '%s fails with the name of the option that allows it, and sends the key nowhere',
     async (_name, ask) => {
       await using service = await olderServer();
       await expect(ask(clientOf(service))).rejects.toMatchObject({
@@ -104,7 +104,9 @@ describe('a client that may not send its key in an address', () => {
     },
   );
 
-  test('signed documents fail with the reason: nothing is signed', { tags: ['Versioning-5'] }, async () => {
+  test('requests for signed documents fail, and the error says that the server signs nothing', {
+    tags: ['Versioning-5'],
+  }, async () => {
     await using service = await olderServer();
     const client = clientOf(service);
     const says = { reason: 'unstructured', message: expect.stringContaining('nothing is signed') as string };
@@ -114,7 +116,7 @@ describe('a client that may not send its key in an address', () => {
   });
 });
 
-test('a structured refusal never starts a fallback', async () => {
+test('the client uses no older route after a refusal with an error code', async () => {
   await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
   const client = clientOf(service, { legacy: 'key-in-stream-url' });
   for (const asked of [client.result('job_1'), client.replay('job_1'), client.attestation('job_1')]) {

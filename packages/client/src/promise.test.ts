@@ -80,7 +80,7 @@ const clientOf = ({ baseUrl }: ScriptedService) =>
   createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {}, retry: { attemptsMax: 2 } });
 const wasCancelled = ({ seen }: ScriptedService) => seen.some(({ method }) => method === 'DELETE');
 
-test('a promise is requested, fetched before the end, and kept with the result', async () => {
+test('a run requests a promise, fetches it before the job ends, and returns it with the result', async () => {
   const bytes = envelopeOf(PREDICATE);
   await using service = await serviceWith(promising(bytes));
   const { promise, exit_code } = await clientOf(service).run('x', { ...RUN, promise: 'required' });
@@ -101,7 +101,7 @@ describe('a promise in the answer to the submission', () => {
   const telling = (promise: object | undefined, fetched: Answer = none) =>
     serviceWith(fetched, FEATURES, { 'POST /v1/jobs': json({ ...SUBMITTED, result: FOLDED, receipt, promise }, 201) });
 
-  test('a run with a promise is one request', { tags: ['Submit-9c'] }, async () => {
+  test('a run with a promise needs only one request', { tags: ['Submit-9c'] }, async () => {
     // In another order than that which was signed.
     const { signatures, payload, payloadType } = JSON.parse(envelopeOf(PREDICATE).toString()) as Envelope;
     await using service = await telling({ signatures, payloadType, payload });
@@ -116,7 +116,7 @@ describe('a promise in the answer to the submission', () => {
     ]);
   });
 
-  test('a promise is fetched if it was not signed in time', async () => {
+  test('a promise that was not signed in time for the answer is fetched with a second request', async () => {
     const bytes = envelopeOf(PREDICATE);
     await using service = await telling(undefined, promising(bytes));
     const { promise } = await clientOf(service).run('x', { ...RUN, promise: 'required' });
@@ -126,7 +126,7 @@ describe('a promise in the answer to the submission', () => {
   test.each([
     ['of another job', JSON.parse(envelopeOf({ ...PREDICATE, jobId: 'job_2' }).toString()) as object],
     ['that has no canonical form', { payload: '\ud800', payloadType: 'x', signatures: [] }],
-  ])('a promise %s ends the run', async (_what, promise) => {
+  ])('a run ends if the answer has a promise %s', async (_what, promise) => {
     await using service = await telling(promise);
     const run = clientOf(service).run('x', { ...RUN, promise: true });
     await expect(run).rejects.toMatchObject({ name: 'EvidenceFailure', check: 'promise', job_id: 'job_1' });
@@ -134,7 +134,7 @@ describe('a promise in the answer to the submission', () => {
   });
 });
 
-describe('a run ends, and its job is cancelled, because the promise has', () => {
+describe('a run fails and its job is cancelled if the promise has', () => {
   const changed = (changes: object) => envelopeOf({ ...PREDICATE, ...changes });
   const submission = (changes: object) => changed({ submission: { ...SUBMISSION, ...changes } });
   test.each([
@@ -162,7 +162,7 @@ describe('a run ends, and its job is cancelled, because the promise has', () => 
   });
 });
 
-test('a promise fails its check unless its job number is above the numbers of all earlier jobs', async () => {
+test('a promise fails its check if its job number is not above the numbers of all earlier jobs', async () => {
   await using service = await serviceWith(promising(envelopeOf(PREDICATE)));
   const client = clientOf(service);
   expect((await client.submit('x', { ...RUN, promise: true })).promise?.tenant_job_number).toBe(7);
@@ -172,7 +172,7 @@ test('a promise fails its check unless its job number is above the numbers of al
 describe('without a promise', () => {
   const none = refusal(404, 'not_promised', {}, false);
 
-  test('a run that wants a promise continues, and one that requires it is cancelled', async () => {
+  test('a run that only requests a promise continues, and a run that requires one fails and is cancelled', async () => {
     await using service = await serviceWith(none);
     expect((await clientOf(service).run('x', { promise: true })).promise).toBeNull();
     expect(wasCancelled(service)).toBe(false);
@@ -181,7 +181,7 @@ describe('without a promise', () => {
     expect(wasCancelled(service)).toBe(true);
   });
 
-  test('a service without a log is not asked for a promise', async () => {
+  test('the client requests no promise from a service without a log', async () => {
     await using service = await serviceWith(none, []);
     expect((await clientOf(service).run('x', { promise: true })).promise).toBeNull();
     await expect(clientOf(service).run('x', { promise: 'required' })).rejects.toMatchObject({ check: 'promise' });
@@ -191,7 +191,7 @@ describe('without a promise', () => {
   });
 });
 
-test('an error after the promise carries the promise', async () => {
+test('an error after the promise was received includes the promise', async () => {
   const bytes = envelopeOf(PREDICATE);
   await using service = await serviceWith(promising(bytes));
   const ending = { ...RUN, promise: true, onStdout: () => undefined } as const;

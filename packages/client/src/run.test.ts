@@ -43,7 +43,7 @@ const submitted = (seen: readonly Seen[]) =>
   JSON.parse(seen.find(({ method }) => method === 'POST')?.body ?? '') as object;
 
 describe('a run', () => {
-  test('is one request', { tags: ['Submit-9a'] }, async () => {
+  test('needs only one request', { tags: ['Submit-9a'] }, async () => {
     await using service = await serviceWith({
       'GET /v1/capabilities': json(NEW),
       'POST /v1/jobs': json({ ...SUBMITTED, receipt }, 201),
@@ -63,13 +63,13 @@ describe('a run', () => {
       ['GET /v1/jobs/job_1/result?wait_seconds=50', 'GET /v1/jobs/job_1'],
     ],
     ['the receipt', SUBMITTED, ['GET /v1/jobs/job_1']],
-  ])('asks for what the answer leaves out: %s', { tags: ['Submit-8a'] }, async (_what, answer, asked) => {
+  ])('requests what the first answer leaves out: %s', { tags: ['Submit-8a'] }, async (_what, answer, asked) => {
     await using service = await serviceWith({ 'GET /v1/capabilities': json(NEW), 'POST /v1/jobs': json(answer, 201) });
     expect((await clientOf(service).run('x')).receipt_sha256).toBe('r');
     expect(lines(service.seen).slice(2)).toEqual(asked);
   });
 
-  test('is one request if it asks for the history too', async () => {
+  test('needs only one request for the history as well', async () => {
     const events = [{ job_id: 'job_1', seq: 1, kind: 'finished', data: {} }];
     const history = { events, next_cursor: null };
     await using service = await serviceWith({
@@ -113,7 +113,9 @@ describe('a run', () => {
       return { service, opened };
     }
 
-    test('is two requests: the submission, and the stream with its outcome', { tags: ['Stream-3f'] }, async () => {
+    test('needs two requests: the submission, and the stream with its result and receipt', {
+      tags: ['Stream-3f'],
+    }, async () => {
       const left = { ...folded, stdout: 'a\n' };
       const { service, opened } = await streaming([...events, { result: left, receipt }]);
       await using _ = service;
@@ -125,14 +127,14 @@ describe('a run', () => {
       expect(opened).toEqual(['/v1/jobs/job_1/stream?ticket=first&after=0&include=result%2Creceipt']);
     });
 
-    test('requests the parts that the stream did not bring', async () => {
+    test('requests the result and the receipt if the stream did not send them', async () => {
       const { service } = await streaming(events);
       await using _ = service;
       expect((await clientOf(service).run('x', { onStdout: () => {} })).receipt_sha256).toBe('r');
       expect(lines(service.seen).slice(2)).toEqual(['GET /v1/jobs/job_1/result?wait_seconds=50', 'GET /v1/jobs/job_1']);
     });
 
-    test('reads pages if there is no stream, and the last page has the outcome', async () => {
+    test('reads pages if there is no stream, and takes the result from the last page', async () => {
       const page = { events, next_cursor: null, result: { ...folded, stdout: 'a\n' }, receipt };
       const features = [...NEW.features, 'stream_include', 'replay_wait', 'replay_include'];
       await using service = await serviceWith({
@@ -151,7 +153,7 @@ describe('a run', () => {
       ]);
     });
 
-    test('is five requests with a service that supports neither include nor waits', async () => {
+    test('needs five requests if the service supports neither include nor waits', async () => {
       const { service, opened } = await streaming(events, {
         'GET /v1/capabilities': json(FEATURES),
         'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued' }, 201),
@@ -171,7 +173,7 @@ describe('a run', () => {
       ['of another job', { result: { ...folded, job_id: 'job_2' }, receipt }],
       ['that is no result', { result: {}, receipt }],
       ['with the receipt of another job', { result: folded, receipt: { ...receipt, job_id: 'job_2' } }],
-    ])('refuses an outcome %s', async (_what, outcome) => {
+    ])('refuses a streamed outcome %s', async (_what, outcome) => {
       const { service } = await streaming([...events, outcome]);
       await using _ = service;
       const run = clientOf(service).run('x', { onStdout: () => {} });
@@ -183,7 +185,7 @@ describe('a run', () => {
     ['the result of another job', { result: { ...folded, job_id: 'job_2' } }],
     ['the receipt of another job', { receipt: { ...receipt, job_id: 'job_2' } }],
     ['an empty receipt', { receipt: {} }],
-  ])('refuses %s', async (_what, wrong) => {
+  ])('refuses an answer with %s', async (_what, wrong) => {
     await using service = await serviceWith({
       'GET /v1/capabilities': json(NEW),
       'POST /v1/jobs': json({ ...SUBMITTED, ...wrong }, 201),
@@ -191,7 +193,7 @@ describe('a run', () => {
     await expect(clientOf(service).run('x')).rejects.toMatchObject({ reason: 'undecodable' });
   });
 
-  test('is one request, and a second one for the receipt, if the service can wait but include nothing more', async () => {
+  test('needs one request, and a second one for the receipt, if the service can wait but not include', async () => {
     await using service = await serviceWith();
     const client = clientOf(service);
     const { receipt_sha256, terminal_reason, files } = await client.run('x');
@@ -206,7 +208,7 @@ describe('a run', () => {
     ['is older than features', json({})],
     ['is older than capabilities', undefined],
     ['does not tell them to this credential', refusal(403, 'insufficient_scope', {}, false)],
-  ])('a run at a service that %s asks for nothing that the service may lack', async (_what, capabilities) => {
+  ])('a run at a service that %s uses no optional feature', async (_what, capabilities) => {
     const others = capabilities && { 'GET /v1/capabilities': capabilities };
     const noWait = { 'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued' }, 201) };
     await using service = await scriptedOr404({ ...noWait, ...others }, capabilities === undefined);
@@ -221,7 +223,7 @@ describe('a run', () => {
     return serviceWith({ ...others, ...(isOlder && { 'GET /v1/capabilities': none }) });
   }
 
-  test("sends an option in place of the submission's own member", async () => {
+  test('sends an option instead of the member of the submission with the same name', async () => {
     await using service = await serviceWith();
     const files = { 'a.txt': 'é', 'input/b': new Uint8Array([255, 0]), c: new Blob(['c']) };
     const given = { language: 'bash', code: 'x', stdin: 'old', outputs: ['output/a'] };
@@ -241,7 +243,7 @@ describe('a run', () => {
     });
   });
 
-  test('a run whose signal is already aborted makes no job', async () => {
+  test('makes no job if its signal is already aborted', async () => {
     await using service = await serviceWith();
     const client = clientOf(service);
     await client.run('x');
@@ -250,7 +252,7 @@ describe('a run', () => {
     expect(service.seen).toHaveLength(before);
   });
 
-  test('names the job if it fails after acceptance, and names none if it was refused', async () => {
+  test('fails with the id of the job after acceptance, and without an id if the job was refused', async () => {
     await using service = await serviceWith({
       'GET /v1/jobs/job_1': refusal(500, 'internal', {}, false),
       'DELETE /v1/jobs/job_1': json({ ...detail, already_terminal: true }),
@@ -260,7 +262,7 @@ describe('a run', () => {
     await expect(clientOf(full).run('x')).rejects.toMatchObject({ code: 'insufficient_storage', job_id: null });
   });
 
-  test("waits in the client while the tenant's maximum of jobs is open", async () => {
+  test("waits inside the client while the tenant's maximum of jobs is open", async () => {
     let held: (() => void)[] = [];
     await using service = await serviceWith({
       'GET /v1/capabilities': json({ ...FEATURES, per_tenant: { waits_max: 2 } }),
@@ -283,13 +285,13 @@ describe('a run', () => {
     expect(lines(service.seen).filter((line) => line === 'GET /v1/capabilities')).toHaveLength(1);
   });
 
-  test('a refused run asks for no cancellation', async () => {
+  test('sends no cancellation if its job was refused', async () => {
     await using service = await serviceWith({ 'POST /v1/jobs': refusal(400, 'unsupported_language', {}, false) });
     await expect(clientOf(service).run('x')).rejects.toMatchObject({ code: 'unsupported_language' });
     expect(lines(service.seen).filter((line) => line.startsWith('DELETE'))).toEqual([]);
   });
 
-  test('fails with the error of a callback, and cancels the job', async () => {
+  test('cancels the job if a callback throws, and fails with the error of the callback', async () => {
     const events = [{ job_id: 'job_1', seq: 1, kind: 'stdout', data: { text: 'a' } }];
     await using service = await serviceWith({
       'GET /v1/jobs/job_1/replay': json({ events, next_cursor: 1 }),
@@ -313,11 +315,11 @@ describe('the address and the key of a client', () => {
     'http://a b',
     'http://[',
     'http://a:99999',
-  ])('are refused at once: address %j', (baseUrl) => {
+  ])('are refused when the client is created: address %j', (baseUrl) => {
     expect(() => createServiceClient({ baseUrl, apiKey: null })).toThrow(TypeError);
   });
 
-  test.each(['', 'a b', 'é', 'a\n'])('are refused at once: key %j', (apiKey) => {
+  test.each(['', 'a b', 'é', 'a\n'])('are refused when the client is created: key %j', (apiKey) => {
     expect(() => createServiceClient({ baseUrl: 'http://a', apiKey })).toThrow(TypeError);
   });
 

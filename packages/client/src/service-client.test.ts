@@ -16,15 +16,15 @@ function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> 
   return createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {}, ...options });
 }
 
-describe('a request', () => {
-  test('carries the bearer credential, and encodes its query as the contract says', async () => {
+describe('a request of the client', () => {
+  test('carries the bearer credential, and encodes its query as the contract demands', async () => {
     await using service = await scriptedService([json({ items: [], next_cursor: null })]);
     await clientOf(service).list({ limit: 3, cursor: 'a+b', status: ['failed', 'error'], language: 'node' });
     expect(service.seen[0]?.headers.authorization).toBe('Bearer key-1');
     expect(service.seen[0]?.url).toBe('/v1/jobs?limit=3&cursor=a%2Bb&status=failed%2Cerror&language=node');
   });
 
-  test('keeps a path prefix of the service, and escapes a job id to one segment', async () => {
+  test('keeps the path prefix of the service, and encodes a job id as one path segment', async () => {
     await using service = await scriptedService([json(detail)]);
     const client = createServiceClient({ baseUrl: `${service.baseUrl}/prefix/`, apiKey: null });
     await expect(client.detail('../whoami')).rejects.toThrow('another job');
@@ -32,7 +32,7 @@ describe('a request', () => {
     expect(service.seen[0]?.headers.authorization).toBeUndefined();
   });
 
-  test.each(['.', '..'])('is not sent with an id or a name that an address cannot carry: %s', async (name) => {
+  test.each(['.', '..'])('is not sent if an id or a name is %s, which no path segment can be', async (name) => {
     await using service = await scriptedService([]);
     const client = clientOf(service);
     const calls = [
@@ -62,7 +62,7 @@ describe('a request', () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  test('a request without an answer within its deadline fails as a timeout', async () => {
+  test('fails as a timeout if no answer arrives before its deadline', async () => {
     await using service = await scriptedService([() => {}]);
     const client = clientOf(service, { timeoutMilliseconds: 50, retry: { attemptsMax: 1 } });
     await expect(client.detail('job_1')).rejects.toMatchObject({ name: 'TransportFailure', reason: 'timeout' });
@@ -85,12 +85,12 @@ describe('a refusal', () => {
     });
   });
 
-  test('a refusal without the envelope is a TransportFailure with its status', async () => {
+  test('without the error envelope is a TransportFailure with its status', async () => {
     await using service = await scriptedService([(response) => response.writeHead(404).end('<h1>no</h1>')]);
     await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'unstructured', status: 404 });
   });
 
-  test('a date in Retry-After is counted from now, and never below zero', async () => {
+  test('has a wait of zero if the date in Retry-After is in the past', async () => {
     await using service = await scriptedService([
       refusal(400, 'invalid_request', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, false),
     ]);
@@ -98,8 +98,8 @@ describe('a refusal', () => {
   });
 });
 
-describe('a read', () => {
-  test('is tried again after capacity refusals and lost connections, after the pause of Retry-After', {
+describe('a read of the client', () => {
+  test('is tried again after a capacity refusal or a lost connection, and waits as long as Retry-After states', {
     tags: ['Transfer-6', 'Errors-27'],
   }, async () => {
     const pauses: number[] = [];
@@ -115,7 +115,7 @@ describe('a read', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(2000);
   });
 
-  test('a truncated answer is never parsed, even if its beginning is valid JSON', {
+  test('is tried again after a truncated answer, which is never parsed, even if its beginning is valid JSON', {
     tags: ['Transfer-5', 'E-18'],
   }, async () => {
     await using service = await scriptedService([cutShort(JSON.stringify(detail)), json(detail)]);
@@ -133,7 +133,7 @@ describe('a read', () => {
     ['ends a byte early', 'Content-Length: 19\r\n\r\n{"job_id":"job_1"}'],
     ['ends before its body', 'Content-Length: 18\r\n\r\n'],
     ['ends inside its head', 'Content-Len'],
-  ])('an answer that %s is refused by every operation, and never parsed', async (_name, bytes) => {
+  ])('an answer that %s makes every operation fail, and is never parsed', async (_name, bytes) => {
     await using service = await scriptedService([
       (response) => response.socket?.end(`HTTP/1.1 200 OK\r\nX-Content-Sha256: ${'0'.repeat(64)}\r\n${bytes}`),
     ]);
@@ -145,7 +145,7 @@ describe('a read', () => {
     await expect(client.submit(submission)).rejects.toMatchObject({ name: 'TransportFailure', reason: 'network' });
   });
 
-  test("is tried again after a proxy's error, no sooner than Retry-After says", async () => {
+  test('is tried again after an error of a proxy, no sooner than Retry-After states', async () => {
     const pauses: number[] = [];
     await using service = await scriptedService([
       (response) => response.writeHead(503, { 'retry-after': '3' }).end('<h1>soon</h1>'),
@@ -160,13 +160,13 @@ describe('a read', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(3000);
   });
 
-  test.each(['[1', '"text"', 'null', '\xff'])('an answer that is not a JSON object fails: %s', async (body) => {
+  test.each(['[1', '"text"', 'null', '\xff'])('fails if the answer is not a JSON object: %s', async (body) => {
     await using service = await scriptedService([(response) => response.end(Buffer.from(body, 'latin1'))]);
     await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'undecodable' });
   });
 });
 
-test('the capabilities are sent again only if they changed, because the client names the ETag that it has', {
+test('the client requests capabilities with its last ETag, so that the service sends them only if they changed', {
   tags: ['Bodies-8b'],
 }, async () => {
   const said = (version: string, etag: string) => json(whole('GET /v1/capabilities', { version }), 200, { etag });
@@ -179,10 +179,10 @@ test('the capabilities are sent again only if they changed, because the client n
   expect(service.seen.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, '"a"', '"a"', '"b"']);
 });
 
-describe('a submission', () => {
+describe('a submission of the client', () => {
   const answer = { job_id: 'job_1', status: 'queued' };
 
-  test('is repeated with the same key and body if its answer is lost', { tags: ['Submit-7'] }, async () => {
+  test('is repeated with the same key and body if the answer is lost', { tags: ['Submit-7'] }, async () => {
     await using service = await scriptedService([noAnswer, json(answer, 201, { 'idempotency-replayed': 'true' })]);
     const submitted = await clientOf(service).submit(submission);
     expect(submitted).toMatchObject({ job_id: 'job_1', replayed: true });
@@ -193,7 +193,7 @@ describe('a submission', () => {
     expect(second?.body).toBe(first?.body);
   });
 
-  test('is sent once if it has no key, because a job may exist although its answer was lost', {
+  test('is sent only once without an idempotency key, because a job may exist although the answer was lost', {
     tags: ['Submit-7'],
   }, async () => {
     for (const answered of [noAnswer, cutShort(JSON.stringify(answer)), refusal(503, 'capacity_exhausted')]) {
@@ -207,7 +207,7 @@ describe('a submission', () => {
     });
   });
 
-  test("takes the caller's key, and otherwise makes a new one for every submission", async () => {
+  test("uses the caller's idempotency key, and otherwise makes a new key", async () => {
     await using service = await scriptedService([json(answer, 201, { 'idempotency-replayed': 'false' })]);
     const client = clientOf(service);
     await client.submit(submission, { idempotencyKey: 'mine' });
@@ -218,14 +218,14 @@ describe('a submission', () => {
     expect(new Set(keys).size).toBe(3);
   });
 
-  test('is not repeated after a final refusal', { tags: ['Errors-27'] }, async () => {
+  test('is not repeated after a refusal that is not retryable', { tags: ['Errors-27'] }, async () => {
     await using service = await scriptedService([refusal(422, 'idempotency_key_reused', {}, false)]);
     await expect(clientOf(service).submit(submission)).rejects.toMatchObject({ code: 'idempotency_key_reused' });
     expect(service.seen).toHaveLength(1);
   });
 });
 
-describe('waiting for a result', () => {
+describe('waiting for a result in the client', () => {
   test('requests the result again until the job is terminal', { tags: ['GetResult-8'] }, async () => {
     await using service = await scriptedService([
       json(folded('queued')),
@@ -251,7 +251,7 @@ describe('waiting for a result', () => {
   });
 });
 
-describe('paging', () => {
+describe('paging in the client', () => {
   const event = (seq: number, kind = 'stdout') => ({ job_id: 'job_1', seq, kind, data: { text: String(seq) } });
 
   test('continues from next_cursor, and never from a page that was cut short', { tags: ['Replay-6'] }, async () => {
@@ -283,7 +283,7 @@ describe('paging', () => {
 describe('readiness', () => {
   const checks = { store: true, provider: true, free_space: true, accepting: false };
 
-  test('is answered even by a service that is not ready', async () => {
+  test('is read even if the service answers that it is not ready', async () => {
     await using service = await scriptedService([json({ status: 'unready', checks }, 503)]);
     expect(await clientOf(service).readiness()).toEqual({ status: 'unready', checks });
     expect(service.seen).toHaveLength(1);
@@ -300,7 +300,7 @@ describe('metrics', () => {
   const text = (response: ServerResponse) =>
     response.writeHead(200, { 'content-type': OPENMETRICS_MEDIA_TYPE }).end('svc_jobs 1\n# EOF\n');
 
-  test('the metrics of the tenant are requested with the credential, in the chosen format', async () => {
+  test("the client requests the tenant's metrics with the credential, in the chosen format", async () => {
     await using service = await scriptedService([text]);
     expect(await clientOf(service).metrics()).toEqual({
       mediaType: OPENMETRICS_MEDIA_TYPE,
@@ -313,7 +313,7 @@ describe('metrics', () => {
     ]);
   });
 
-  test('the metrics of the service are requested with only the metrics token', async () => {
+  test("the client requests the service's metrics with the metrics token only", async () => {
     await using service = await scriptedService([text]);
     await clientOf(service).serviceMetrics('token-of-the-operator');
     expect(service.seen[0]).toMatchObject({
@@ -323,7 +323,7 @@ describe('metrics', () => {
   });
 });
 
-describe('exact bytes', () => {
+describe('the exact bytes of a signed document', () => {
   const bytes = '{"b":1,"a":2}';
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const serve = (digest?: string) =>
@@ -331,7 +331,7 @@ describe('exact bytes', () => {
       (response) => response.writeHead(200, digest === undefined ? {} : { 'x-content-sha256': digest }).end(bytes),
     ]);
 
-  test('are passed on unchanged, with their checked digest', { tags: ['Evidence-6'] }, async () => {
+  test('are returned unchanged, with their checked digest', { tags: ['Evidence-6'] }, async () => {
     await using service = await serve(sha256);
     const exact = await clientOf(service).resultArtifact('job_1');
     expect(new TextDecoder().decode(exact.bytes)).toBe(bytes);
@@ -343,7 +343,7 @@ describe('exact bytes', () => {
     ['malformed', sha256.toUpperCase()],
     ['too short', sha256.slice(1)],
     ['of other bytes', createHash('sha256').update('other').digest('hex')],
-  ])('bytes whose digest is %s are refused', { tags: ['Evidence-5'] }, async (_name, digest) => {
+  ])('are refused if the digest in the header is %s', { tags: ['Evidence-5'] }, async (_name, digest) => {
     await using service = await serve(digest);
     await expect(clientOf(service).attestation('job_1')).rejects.toMatchObject({ reason: 'digest' });
   });

@@ -4,7 +4,7 @@ import { Turns } from './turns.ts';
 /** Lets everything run that waits for nothing. */
 const settled = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
-test('turns are taken in order, at most a fixed number at once, and each result is passed on as it ends', async () => {
+test('turns are taken in order, with at most a fixed number open at once, and each end lets the next one begin', async () => {
   const turns = new Turns();
   const begun: number[] = [];
   const held = Array.from({ length: 5 }, async (_, index) => {

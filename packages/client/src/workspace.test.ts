@@ -31,7 +31,7 @@ function workspaceOf(...results: readonly RunResult[]) {
 }
 
 describe('the files of a workspace', () => {
-  test('are written, read, listed in order and removed', () => {
+  test('can be written, read, listed in order and removed', () => {
     const { workspace } = workspaceOf();
     workspace.write('b', new Uint8Array([1]));
     workspace.write('a/c.txt', 'é');
@@ -40,11 +40,11 @@ describe('the files of a workspace', () => {
     expect([workspace.remove('b'), workspace.remove('b'), workspace.read('b')]).toEqual([true, false, undefined]);
   });
 
-  test.each(['', '/a', 'a/', 'a//b', '.', './a', 'a/..', '../a', 'a\\b'])('refuse the path %j', (path) => {
+  test.each(['', '/a', 'a/', 'a//b', '.', './a', 'a/..', '../a', 'a\\b'])('cannot have the path %j', (path) => {
     expect(() => workspaceOf().workspace.write(path, '')).toThrow(TypeError);
   });
 
-  test('are copies: bytes that the caller changes later stay as they were written', () => {
+  test("are copies, so a later change of the caller's bytes does not change them", () => {
     const { workspace } = workspaceOf();
     const bytes = new Uint8Array([1]);
     workspace.write('a', bytes);
@@ -64,7 +64,7 @@ describe('the files of a workspace', () => {
   });
 });
 
-describe('a step', () => {
+describe('a step of a workspace', () => {
   test('gets the files that the previous step left', async () => {
     const { workspace, given } = workspaceOf(
       ended({ 'input/a': '1' }, { 'output/a': '1', 'output/b': '2' }),
@@ -88,7 +88,7 @@ describe('a step', () => {
     ['was ended by a signal', { status: 'failed', terminal_reason: 'signaled' }],
     ['left more than comes back', { violations: [{ type: 'output_count', message: '' }] }],
     ['never ran', { receipt: { receipt_sha256: 'r' } }],
-  ])('a step that %s leaves the files as they were', async (_what, others) => {
+  ])('changes no files if it %s', async (_what, others) => {
     const { workspace } = workspaceOf(ended({}, { 'output/b': '2' }, others));
     await workspace.run('x');
     expect([workspace.paths(), workspace.steps[0]?.wasKept]).toEqual([[], false]);
@@ -97,19 +97,19 @@ describe('a step', () => {
   test.each([
     ['other input files than those sent', ended({ 'input/b': '1' }, {})],
     ['other output files than it gave', ended({}, { 'output/a': '1' }, { files: new Map() })],
-  ])('a step whose receipt lists %s is refused, and changes nothing', async (what, result) => {
+  ])('is refused and changes no files if its receipt lists %s', async (what, result) => {
     const { workspace } = workspaceOf(result);
     await expect(workspace.run('x')).rejects.toThrow(what);
     expect([workspace.paths(), workspace.steps]).toEqual([[], []]);
   });
 
-  test('a step in a language that a workspace does not run is refused before any request', async () => {
+  test('is refused before any request if a workspace cannot run its language', async () => {
     const { workspace, given } = workspaceOf();
     await expect(workspace.run('x', { language: 'ruby' })).rejects.toThrow(TypeError);
     expect(given).toEqual([]);
   });
 
-  test('a check of the steps notices a receipt that changed later', async () => {
+  test('with a receipt that changed later fails the check of the steps', async () => {
     const first = ended({}, {});
     const { workspace } = workspaceOf(first);
     await workspace.run('x');

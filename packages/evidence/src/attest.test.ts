@@ -54,8 +54,8 @@ function record(lines: readonly string[]): TerminalRecord {
   };
 }
 
-describe('attesting a terminal job', () => {
-  test('makes an attestation that verifies under the pinned key', { tags: ['Artifact-9'] }, async () => {
+describe('the attestation of an ended job', () => {
+  test('verifies under the pinned key', { tags: ['Artifact-9'] }, async () => {
     const result = attest(record(['one', 'two']), signer);
     if (result.kind !== 'attested') throw new Error(result.kind);
     const { attestation } = result;
@@ -72,7 +72,7 @@ describe('attesting a terminal job', () => {
     expect(verification).toMatchObject({ kind: 'verified', key_id: signer.key_id });
   });
 
-  test('folds the exact output and the violations into a canonical result artifact (Spec § Result artifact)', {
+  test('has a canonical result artifact with the exact output and the violations (Spec § Result artifact)', {
     tags: ['Artifact-1', 'Artifact-4'],
   }, () => {
     const result = attest(record(['one', '']), signer);
@@ -95,7 +95,7 @@ describe('attesting a terminal job', () => {
     ['of many lines', Array.from({ length: 9000 }, (_, line) => `line ${line} \u0001 é "${line}"`)],
     ['of control characters', Array.from({ length: 24 }, () => '\0'.repeat(16 * 1024))],
     ['with a character that two records share', ['a\ud83d', '\ude00b']],
-  ])('folds output %s into one canonical text', { tags: ['Artifact-4'] }, (_what, texts) => {
+  ])('joins output %s into one canonical text', { tags: ['Artifact-4'] }, (_what, texts) => {
     const { job } = record([]);
     const events = texts.map((text) => ({ kind: 'stdout', data: { text, partial: true } }) as JobEvent);
     const text = new TextDecoder().decode(resultArtifactBytes(job, events));
@@ -103,7 +103,7 @@ describe('attesting a terminal job', () => {
     expect(canonicalJson(JSON.parse(text))).toBe(text);
   });
 
-  test('names a leaf of the log only if the statement has a salt and its key signs for a log', () => {
+  test('has a leaf of the log only if its statement has a salt and its key signs for a log', () => {
     const key = parsePublicKey(pem);
     if (key.kind === 'refused') throw new Error(key.reason);
     const salted = { ...record(['one']), kept: { salt: 'ab'.repeat(16), tenant_number: null } };
@@ -116,11 +116,11 @@ describe('attesting a terminal job', () => {
     expect(leafOf(record(['one']), key.key)).toBeNull();
   });
 
-  test('makes the same bytes when run again', () => {
+  test('has the same bytes when it is made again', () => {
     expect(attest(record(['one']), signer)).toEqual(attest(record(['one']), signer));
   });
 
-  test('refuses a record that contradicts itself', () => {
+  test('is refused for a record that contradicts itself', () => {
     const whole = record(['one', 'two']);
     expect(attest({ ...whole, events: whole.events.slice(0, -1) }, signer)).toEqual({
       kind: 'inconsistent',
@@ -142,7 +142,7 @@ describe('attesting a terminal job', () => {
     { finished_at: '2026-01-01T00:00:02.000Z' },
     { duration_ms: 13 },
     { truncated: true },
-  ] as const)('refuses a row that contradicts its receipt: %j', (changed) => {
+  ] as const)('is refused if the row of the job contradicts the receipt: %j', (changed) => {
     const whole = record(['one']);
     expect(attest({ ...whole, job: { ...whole.job, ...changed } }, signer)).toEqual({
       kind: 'inconsistent',
@@ -150,7 +150,7 @@ describe('attesting a terminal job', () => {
     });
   });
 
-  test('takes a missing tenant of an older receipt from its row (Spec § Result artifact)', {
+  test('takes the tenant from the row if an older receipt has none (Spec § Result artifact)', {
     tags: ['Artifact-3', 'Artifact-7'],
   }, () => {
     const whole = record(['one']);
@@ -162,7 +162,7 @@ describe('attesting a terminal job', () => {
     expect(JSON.parse(new TextDecoder().decode(result.attestation.result))).toMatchObject({ tenant: 'acme' });
   });
 
-  test('states the size of a result over 16 MiB instead of signing it', { tags: ['Limits-19'] }, () => {
+  test('is not made for a result over 16 MiB, whose size is reported instead', { tags: ['Limits-19'] }, () => {
     const bytesMax = 16 * 1024 * 1024;
     const bare = attest(record(['']), signer);
     if (bare.kind !== 'attested') throw new Error(bare.kind);
@@ -176,7 +176,7 @@ describe('attesting a terminal job', () => {
     }
   });
 
-  test('states the size of an envelope over 2 MiB instead of storing it', { tags: ['Limits-20'] }, () => {
+  test('is not stored if its envelope exceeds 2 MiB, and the size is reported instead', { tags: ['Limits-20'] }, () => {
     const bytesMax = 2 * 1024 * 1024;
     const withPath = (characters: number) => {
       const whole = record(['']);

@@ -3,7 +3,7 @@ import { decodeBase64, encodeBase64 } from './base64.ts';
 import { decodePortable, encodePortable } from './base64-portable.ts';
 
 describe('base64 (RFC 4648)', () => {
-  test('reads what it writes, for every length up to 66', () => {
+  test('decodes what it encodes, for every length up to 66', () => {
     for (let length = 0; length <= 66; length++) {
       const bytes = Uint8Array.from({ length }, (_, index) => (index * 89 + length * 7) & 255);
       expect(decodeBase64(encodeBase64(bytes))).toEqual(bytes);
@@ -12,7 +12,7 @@ describe('base64 (RFC 4648)', () => {
     }
   });
 
-  test('reads both alphabets', () => {
+  test('decodes both alphabets', () => {
     expect(decodeBase64('+/+/')).toEqual(decodeBase64('-_-_'));
     expect(decodePortable('-_-_')).toEqual(decodeBase64('+/+/'));
   });
@@ -33,12 +33,12 @@ describe('base64 (RFC 4648)', () => {
     expect(decodeBase64(text)).toBeNull();
   });
 
-  test.each(['YQ', 'YQ=', 'YR==', 'YWJ', 'A', 'YQ===', 'AB='])('refuses %s with the portable decoder', (text) => {
+  test.each(['YQ', 'YQ=', 'YR==', 'YWJ', 'A', 'YQ===', 'AB='])('refuses %s in the portable decoder too', (text) => {
     expect(decodePortable(text)).toBeNull();
     expect(decodeBase64(text)).toBeNull();
   });
 
-  test('encodes more bytes than a function may have arguments', () => {
+  test('encodes more bytes than a function call may have arguments', () => {
     const bytes = new Uint8Array(300_000).fill(0xa5);
     expect(encodePortable(bytes)).toBe(encodeBase64(bytes));
   });

@@ -42,11 +42,11 @@ describe('the digest of an event', () => {
     ['kind', { kind: 'stderr' }],
     ['data', { data: { text: 'he' } }],
     ['prev_hash', { prev_hash: GENESIS_HASH }],
-  ])('changes with %s', { tags: ['Events-7a'] }, (_member, change) => {
+  ])('changes if %s of the event changes', { tags: ['Events-7a'] }, (_member, change) => {
     expect(eventHash({ ...second, ...change })).not.toBe(secondHash);
   });
 
-  test('differs for data that imitates the other members of its event (CHAIN-03)', { tags: ['CHAIN-03'] }, () => {
+  test('cannot be forged by data that looks like other members of the event (CHAIN-03)', { tags: ['CHAIN-03'] }, () => {
     const inside = { ...second, data: { text: 'a","job_id":"job_02' } };
     expect(eventHash(inside)).not.toBe(eventHash({ ...second, data: { text: 'a' }, job_id: 'job_02' }));
     expect(eventHash({ ...second, job_id: 'job_1', seq: 23 })).not.toBe(
@@ -61,23 +61,23 @@ test.each([
   { job_id: '\ud800' },
   { prev_hash: '\ud800' },
   { seq: Number.NaN },
-])('an event with %j cannot be written as canonical text', (member) => {
+])('an event with %j has no canonical text, and is refused', (member) => {
   expect(() => eventText({ ...first, ...member })).toThrow(Error);
 });
 
-describe('chaining', () => {
+describe('chaining events', () => {
   const bodies: EventBody[] = [
     { kind: 'stdout', timestamp: '2026-01-01T00:00:00.005Z', data: { text: 'hé' } },
     { kind: 'stderr', timestamp: '2026-01-01T00:00:00.006Z', data: { text: 'x', partial: true } },
   ];
 
-  test('numbers events after the tail and links each to the one before', () => {
+  test('numbers the events after the last one, and links each to the one before it', () => {
     const [a, b] = chainEvents({ job_id: 'job_01', seq: 1, head: firstHash }, bodies);
     expect(a).toEqual({ ...second, hash_version: 1, event_hash: secondHash });
     expect(b).toMatchObject({ seq: 3, prev_hash: secondHash, hash_version: 1, kind: 'stderr' });
   });
 
-  test('two batches give the same chain as one', () => {
+  test('gives the same chain in two batches as in one', () => {
     const tail = { job_id: 'job_01', seq: 0, head: GENESIS_HASH };
     const whole = chainEvents(tail, bodies);
     const [a] = chainEvents(tail, bodies.slice(0, 1));

@@ -7,7 +7,7 @@ const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 describe('the pre-authentication encoding (DSSE protocol)', () => {
-  test('counts bytes of UTF-8, not characters (ATT-04)', { tags: ['ATT-04'] }, () => {
+  test('counts bytes of UTF-8 instead of characters (ATT-04)', { tags: ['ATT-04'] }, () => {
     expect(decode(preAuthEncoding('a/é', encode('ಠ')))).toBe('DSSEv1 4 a/é 3 ಠ');
     expect(decode(preAuthEncoding('', new Uint8Array()))).toBe('DSSEv1 0  0 ');
   });
@@ -25,7 +25,7 @@ describe('an envelope', () => {
     signatures: [{ keyid: 'k', sig: new Uint8Array(64).fill(7) }],
   };
 
-  test('is written canonically and read back unchanged', () => {
+  test('is written as canonical JSON and read back unchanged', () => {
     const bytes = encodeEnvelope(envelope);
     expect(decode(bytes)).toMatch(
       /^\{"payload":"e30=","payloadType":"application\/vnd\.in-toto\+json","signatures":\[\{"keyid":"k","sig":"BwcH/,
@@ -33,7 +33,7 @@ describe('an envelope', () => {
     expect(decodeEnvelope(bytes)).toEqual({ kind: 'envelope', envelope });
   });
 
-  test.each([15, 16, 17])('is read with up to 16 signatures: %i', (count) => {
+  test.each([15, 16, 17])('may have up to 16 signatures: %i', (count) => {
     const bytes = encodeEnvelope({ ...envelope, signatures: new Array(count).fill(envelope.signatures[0]) as never });
     expect(decodeEnvelope(bytes).kind).toBe(count <= 16 ? 'envelope' : 'refused');
   });
@@ -57,11 +57,14 @@ describe.skipIf(!hasPublishedVectors('dsse'))('the published PAE vectors', () =>
     'dsse/pae.json',
   );
 
-  test('are twelve', () => {
+  test('are complete: there are twelve', () => {
     expect(cases).toHaveLength(12);
   });
 
-  test.each(cases.map((row) => [row.name, row] as const))('%s', (_name, { payloadType, payload_b64, pae_sha256 }) => {
-    expect(sha256Hex(preAuthEncoding(payloadType, Uint8Array.fromBase64(payload_b64)))).toBe(pae_sha256);
-  });
+  test.each(cases.map((row) => [row.name, row] as const))(
+    'are encoded as published: %s',
+    (_name, { payloadType, payload_b64, pae_sha256 }) => {
+      expect(sha256Hex(preAuthEncoding(payloadType, Uint8Array.fromBase64(payload_b64)))).toBe(pae_sha256);
+    },
+  );
 });

@@ -14,7 +14,7 @@ function problems(...files: readonly [path: string, size_bytes: number][]): (str
   return files.map(([path, size_bytes]) => bounds.add(path, size_bytes));
 }
 
-describe('an export has room for', { tags: ['Limits-4a'] }, () => {
+describe('an export may have', { tags: ['Limits-4a'] }, () => {
   test('input files of 64 MiB, in one file or in several, and no byte more', () => {
     const all = namedFilesTotalBytesMax;
     expect(problems(['input/a', all])).toEqual([null]);
@@ -26,7 +26,7 @@ describe('an export has room for', { tags: ['Limits-4a'] }, () => {
     ]);
   });
 
-  test('output files of 64 MiB, and 68 MiB of them together: artifacts and large outputs', () => {
+  test('single output files of up to 64 MiB, and 68 MiB of output files together', () => {
     const [large, all] = [largeOutputsBytesMax, largeOutputsBytesMax + filesTotalBytesMax];
     expect(problems(['output/a', large], ['output/b', all - large], ['output/c', 0])).toEqual([null, null, null]);
     expect(problems(['output/a', large + 1])).toEqual([expect.stringContaining('64 MiB')]);
@@ -37,11 +37,11 @@ describe('an export has room for', { tags: ['Limits-4a'] }, () => {
     ]);
   });
 
-  test('input and output together', () => {
+  test('the maximum of input files together with output files', () => {
     expect(problems(['input/a', namedFilesTotalBytesMax], ['output/a', fileBytesMax])).toEqual([null, null]);
   });
 
-  test('only known names, and at most as many files as a job may have', () => {
+  test('only files with known names, and at most 108 of them', () => {
     expect(problems(['README.md', 1])).toEqual(['is not a file of an export']);
     const files = Array.from({ length: 109 }, (_, at): [string, number] => [`input/${at}`, 0]);
     expect(problems(...files).indexOf('exceeds the 108 files that an export may have')).toBe(108);

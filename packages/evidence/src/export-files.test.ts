@@ -61,7 +61,7 @@ const withReceipt = (changes: object) => sourceOf({ receipt_json: canonicalJson(
 const withSpec = (changes: object) => sourceOf({ requested_spec: { ...spec, ...changes } });
 
 describe('the export of a job', () => {
-  test('has its evidence, and the texts and files that the receipt covers', () => {
+  test('has the evidence of the job, and the texts and files that the receipt covers', () => {
     const files = exportFiles(sourceOf(), { program: 'kept' });
     const program = ['code', 'stdin', 'args.json', 'env.json', 'policy.json', 'input/a', 'output/b'];
     expect([...files.keys()]).toEqual([...evidence, ...program]);
@@ -77,7 +77,7 @@ describe('the export of a job', () => {
     ]);
   });
 
-  test('has a manifest of all its other files', () => {
+  test('has a manifest that lists all other files', () => {
     const files = exportFiles(sourceOf(), { program: 'kept' });
     const result = readExportManifest(whole(files.get(EXPORT_MANIFEST)));
     if (result.kind === 'refused') throw new Error(result.reason);
@@ -85,7 +85,7 @@ describe('the export of a job', () => {
     expect(listed).toEqual([...files].slice(1).map(([path, content]) => [path, digestOf(content).size_bytes]));
   });
 
-  test('lists the known facts of an uploaded file, and omits a file that is no longer stored', () => {
+  test('lists the size and digest of an uploaded file, and leaves out a file that is no longer stored', () => {
     const files = [
       { path: 'input/a', blob: 'sha256:stored' },
       { path: 'input/b', blob: 'sha256:gone' },
@@ -106,11 +106,11 @@ describe('the export of a job', () => {
     expect(result.manifest.files).toContainEqual({ path: 'input/a', ...known });
   });
 
-  test('leaves out the program on request', () => {
+  test('leaves out the program if the caller asks for it', () => {
     expect([...exportFiles(sourceOf(), { program: 'left_out' }).keys()]).toEqual(evidence);
   });
 
-  test('leaves out whatever a recovery receipt does not cover', () => {
+  test('leaves out all texts and files that a recovery receipt does not cover', () => {
     expect(pathsOf(sourceOf({ receipt_json: '{}' }))).toEqual(evidence);
   });
 
@@ -120,7 +120,7 @@ describe('the export of a job', () => {
     ['args.json', 'args_sha256'],
     ['env.json', 'env_sha256'],
     ['policy.json', 'policy_sha256'],
-  ])('has %s only where the receipt has %s', (path, member) => {
+  ])('has %s only if the receipt states %s', (path, member) => {
     expect(pathsOf(sourceOf())).toContain(path);
     expect(pathsOf(withReceipt({ [member]: null }))).not.toContain(path);
   });
@@ -131,7 +131,7 @@ describe('the export of a job', () => {
     ['args.json', { args: [] }],
     ['env.json', { env: {} }],
     ['input/a', { files: undefined }],
-  ])('has no %s if the job was given none', (path, changes) => {
+  ])('has no %s if the job had none', (path, changes) => {
     expect(pathsOf(withSpec(changes))).not.toContain(path);
   });
 
@@ -141,7 +141,7 @@ describe('the export of a job', () => {
     ['an input file output/b', withSpec({ files: [{ path: 'output/b', content_base64: '' }] })],
     ['an output file input/a', sourceOf({ artifacts: [{ path: 'input/a', content: bytes('') }] })],
     ['an output file output/../x', sourceOf({ artifacts: [{ path: 'output/../x', content: bytes('') }] })],
-  ])('fails where %s', (says, source) => {
+  ])('fails with the reason: %s', (says, source) => {
     expect(() => exportFiles(source, { program: 'kept' })).toThrow(ExportFailure);
     expect(() => exportFiles(source, { program: 'kept' })).toThrow(says);
   });

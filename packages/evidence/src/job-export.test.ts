@@ -31,11 +31,11 @@ function read(value: unknown) {
 }
 
 describe('the manifest of an exported job', () => {
-  test('lists every file with its size and digest, and is read back', () => {
+  test('lists every file with its size and digest, and can be read back', () => {
     expect(readExportManifest(exportManifest(job, files))).toEqual({ kind: 'manifest', manifest: good });
   });
 
-  test('may list the submission and files under their own paths', () => {
+  test('may list the texts of the submission, input files and output files', () => {
     const more = [...good.files, ...entriesOf(['code', 'stdin', 'input/a.csv', 'output/b/c.png'])];
     expect(read({ ...good, files: more })).toMatchObject({ kind: 'manifest' });
   });
@@ -50,11 +50,11 @@ describe('the manifest of an exported job', () => {
     'input\\a',
     EXPORT_MANIFEST,
     '',
-  ])('may not list a file at %j', (path) => {
+  ])('is refused if it lists a file at %j', (path) => {
     expect(read({ ...good, files: [...good.files, ...entriesOf([path])] })).toMatchObject({ kind: 'refused' });
   });
 
-  test.each(Object.values(EXPORT_FILES))('must list %s', (path) => {
+  test.each(Object.values(EXPORT_FILES))('is refused if it does not list %s', (path) => {
     const rest = good.files.filter((file) => file.path !== path);
     expect(read({ ...good, files: rest })).toEqual({ kind: 'refused', reason: `it does not list ${path}` });
   });
@@ -103,7 +103,7 @@ describe('the files of an exported job', () => {
     expect(exportedFileBytesMax(path)).toBe(bytesMax);
   });
 
-  test('are at most 108: the manifest, eleven by name, 32 inputs, 32 outputs and 32 large outputs', () => {
+  test('may be at most 108: the manifest, eleven with fixed names, 32 inputs, 32 outputs and 32 large outputs', () => {
     expect(exportFilesMax).toBe(108);
   });
 });

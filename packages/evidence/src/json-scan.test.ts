@@ -118,45 +118,48 @@ const TEXTS: [text: string, problem: string | null][] = [
   ['1e-400', null],
 ];
 
-describe('a scan of JSON', () => {
+describe('the scanner of JSON', () => {
   test.each(TEXTS)('finds the fault of %j: %s', (text, problem) => {
     expect(faultOf(text)).toBe(problem);
   });
 
-  test.each([1, 2, 3])('finds the same faults in steps of %i bytes', (step) => {
+  test.each([1, 2, 3])('finds the same faults if it reads %i bytes at a time', (step) => {
     for (const [text, problem] of TEXTS) expect([text, faultOf(text, { step })]).toEqual([text, problem]);
   });
 
-  test('pauses after a number of bytes, even within a string', () => {
+  test('pauses after the given number of bytes, even inside a string', () => {
     const scan = new JsonScan(new TextEncoder().encode(' "abcdef" '), exact);
     expect([scan.run(4), scan.run(4), scan.run(4)]).toEqual([false, false, true]);
   });
 
-  test.each([-1, 0, 1])('bounds the tokens, tried with %i more than the bound', (more) => {
+  test.each([-1, 0, 1])('accepts as many tokens as the bound, and refuses one more: bound plus %i', (more) => {
     // The tokens are the object, two names, the array and three values.
     const problem = faultOf('{"a":[1,true],"b":"c"}', { rules: { ...exact, tokensMax: 7 - more } });
     expect(problem).toBe(more === 1 ? 'holds more than 6 tokens at byte 18' : null);
   });
 
-  test.each([-1, 0, 1])('bounds the levels, tried with %i more than the bound', (more) => {
+  test.each([-1, 0, 1])('accepts as many levels as the bound, and refuses one more: bound plus %i', (more) => {
     const depth = jsonDepthMax + more;
     const problem = faultOf('['.repeat(depth) + ']'.repeat(depth));
     expect(problem).toBe(more === 1 ? `nests deeper than ${jsonDepthMax} at "${'/0'.repeat(jsonDepthMax)}"` : null);
   });
 
-  test.each([-1, 0, 1])('bounds the bytes of a number, tried with %i more than the bound', (more) => {
-    const problem = faultOf(`[0.${'1'.repeat(numberBytesMax - 2 + more)}]`);
-    expect(problem).toBe(more === 1 ? 'holds a number that is too long at byte 1' : null);
-    expect(numberBytesMax).toBe(1024);
-  });
+  test.each([-1, 0, 1])(
+    'accepts as many bytes of a number as the bound, and refuses one more: bound plus %i',
+    (more) => {
+      const problem = faultOf(`[0.${'1'.repeat(numberBytesMax - 2 + more)}]`);
+      expect(problem).toBe(more === 1 ? 'holds a number that is too long at byte 1' : null);
+      expect(numberBytesMax).toBe(1024);
+    },
+  );
 
-  test('rounds integers if that is allowed, within the range of a double', () => {
+  test('may round integers that a double cannot hold exactly, but refuses numbers beyond the range of a double', () => {
     expect(faultOf('9007199254740993', { rules: rounded })).toBeNull();
     expect(faultOf('1e400', { rules: rounded })).toBe(notHeld(''));
   });
 });
 
-describe('numbers outside the exact range of a double', () => {
+describe('numbers in a member that may be approximate', () => {
   const rules: JsonRules = { ...exact, approximateIn: 'limits' };
 
   test.each([
@@ -168,7 +171,7 @@ describe('numbers outside the exact range of a double', () => {
     ['{"other":{"a":1e400}}', notHeld('/other/a')],
     ['{"a":{"limits":{"a":1e400}}}', notHeld('/a/limits/a')],
     ['1e400', notHeld('')],
-  ])('%s has the problem %s', (text, problem) => {
+  ])('in %s have the problem %s', (text, problem) => {
     expect(faultOf(text, { rules })).toBe(problem);
   });
 
@@ -177,7 +180,7 @@ describe('numbers outside the exact range of a double', () => {
     ['{"limits":{"a":-1e400}}', false],
     ['{"limits":{"a":9007199254740993}}', true],
     ['{}', true],
-  ])('%s is within the range of a double: %s', (text, isWithin) => {
+  ])('in %s are within the range of a double: %s', (text, isWithin) => {
     const scan = new JsonScan(new TextEncoder().encode(text), rules);
     expect(scan.run(Number.POSITIVE_INFINITY)).toBe(true);
     expect(scan.isFinite).toBe(isWithin);

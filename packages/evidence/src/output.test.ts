@@ -5,7 +5,7 @@ import { foldOutput, outputEvidence } from './output.ts';
 const sha256 = (text: string) => createHash('sha256').update(text, 'utf8').digest('hex');
 
 describe('folding', () => {
-  test('gives the exact text: a newline after every record that is not partial', { tags: ['Result-5'] }, () => {
+  test('adds a newline after every record, except after partial ones', { tags: ['Result-5'] }, () => {
     expect(foldOutput([{ text: 'a' }, { text: '' }, { text: 'b', partial: true }])).toBe('a\n\nb');
     expect(foldOutput([{ text: 'a', partial: true }, { text: 'b' }])).toBe('ab\n');
   });
@@ -16,7 +16,9 @@ describe('folding', () => {
 });
 
 describe('output evidence (Spec § Receipt, output)', () => {
-  test('covers the UTF-8 of the texts joined by one LF, without a trailing LF', { tags: ['Receipt-12'] }, () => {
+  test('covers the UTF-8 of the output texts joined by one line feed, without a final line feed', {
+    tags: ['Receipt-12'],
+  }, () => {
     const evidence = outputEvidence([
       { kind: 'started', data: {} },
       { kind: 'stdout', data: { text: 'hé' } },
@@ -38,7 +40,7 @@ describe('output evidence (Spec § Receipt, output)', () => {
     expect(outputEvidence([])).toMatchObject({ stdout_bytes: 0, stdout_records: 0, stdout_sha256: sha256('') });
   });
 
-  test('counts an empty line as a record of no bytes', () => {
+  test('counts an empty line as one record of zero bytes', () => {
     expect(outputEvidence([{ kind: 'stdout', data: { text: '' } }])).toMatchObject({
       stdout_bytes: 0,
       stdout_records: 1,

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { browserBundle } from '../../../test/rig/browser-bundle.ts';
 import { chainEvents, GENESIS_HASH, verifyChain } from './index.ts';
 
-describe('in a browser', () => {
-  test('the package works without Node and makes the same digests', async () => {
+describe('the package in a browser', () => {
+  test('works without Node, and makes the same digests', async () => {
     const script = await browserBundle(new URL('./index.ts', import.meta.url), 'evidence');
     expect(script).not.toMatch(/node:|require\(/);
     const body = { kind: 'stdout', timestamp: '2026-01-01T00:00:00.000Z', data: { text: 'hé' } } as const;

@@ -21,10 +21,10 @@ function predicateWith(members: object): ExecutionPredicate {
   );
 }
 
-describe('a predicate whose receipt has no summary of its chain', () => {
+describe('a predicate whose receipt does not state the event chain', () => {
   const old = predicateWith({});
 
-  test('states null for the count and the head of the chain, and for the posture', () => {
+  test('has null as the count and the head of the chain, and as the posture', () => {
     const unknown = { eventCount: null, eventChainHead: null, isolationClass: null, networking: null };
     expect(old).toMatchObject(unknown);
     expect(readPredicate({ ...old })).toEqual({ kind: 'predicate', predicate: old });
@@ -35,26 +35,26 @@ describe('a predicate whose receipt has no summary of its chain', () => {
     ['eventChainHead', 'ab'.repeat(32)],
     ['isolationClass', 'vm'],
     ['networking', 'none'],
-  ])('is refused if it states %s', (name, value) => {
+  ])('is refused if its %s is not null', (name, value) => {
     const reason = `its ${name} contradicts its receipt`;
     expect(readPredicate({ ...old, [name]: value })).toEqual({ kind: 'refused', reason });
   });
 });
 
-test('a predicate repeats the count and the head of the event chain that its receipt states', () => {
+test('a predicate states the count and the head of the event chain from its receipt', () => {
   const head = 'cd'.repeat(32);
   const predicate = predicateWith({ event_chain: { head, count: 4 } });
   expect(predicate).toMatchObject({ eventChainHead: head, eventCount: 4 });
   expect(readPredicate({ ...predicate, eventCount: 5 })).toMatchObject({ kind: 'refused' });
 });
 
-describe('an optional member of a predicate', { tags: ['Artifact-14'] }, () => {
+describe('optional members of a predicate', { tags: ['Artifact-14'] }, () => {
   const { receipt, receipt_sha256 } = sealReceipt(job as unknown as UnsealedReceipt);
   const kept = { resultSizeBytes: 10, salt: 'a5'.repeat(16), tenant_number: 3 };
   const ended = { ...job, receipt_sha256 } as TerminalJob;
   const predicate = executionPredicate(ended, { ...receipt }, kept);
 
-  test('is stated if its value was stored with the job, and otherwise absent', () => {
+  test('are stated if their values were stored with the job, and are otherwise absent', () => {
     expect(predicate).toMatchObject({ salt: 'a5'.repeat(16), tenantJobNumber: 3 });
     expect(readPredicate({ ...predicate })).toEqual({ kind: 'predicate', predicate });
     const older = executionPredicate(ended, { ...receipt }, { ...kept, salt: null, tenant_number: null });
@@ -62,7 +62,7 @@ describe('an optional member of a predicate', { tags: ['Artifact-14'] }, () => {
     expect(readPredicate({ ...older })).toEqual({ kind: 'predicate', predicate: older });
   });
 
-  test('is kept unchanged if a later version adds members', () => {
+  test('are kept unchanged if they have members that a later version added', () => {
     const later = { ...predicate, also: { canary: { sha256: 'cd'.repeat(32) }, build: null } };
     expect(readPredicate(later)).toEqual({ kind: 'predicate', predicate: later });
   });
@@ -76,7 +76,7 @@ describe('an optional member of a predicate', { tags: ['Artifact-14'] }, () => {
     ['tenantJobNumber', '3'],
     ['also', []],
     ['also', 'more'],
-  ])('is refused if it is %s %j', (name, value) => {
+  ])('are refused if they have this value: %s is %j', (name, value) => {
     const reason = `its ${name} is malformed`;
     expect(readPredicate({ ...predicate, [name]: value })).toEqual({ kind: 'refused', reason });
   });

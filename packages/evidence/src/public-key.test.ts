@@ -19,7 +19,7 @@ function keyOf(raw: Uint8Array): PinnedKey {
 }
 
 describe('a pinned key', () => {
-  test('is read from the PEM that OpenSSL writes, and verifies OpenSSL’s signatures', async () => {
+  test('can be read from the PEM that OpenSSL writes, and verifies signatures of OpenSSL', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const result = parsePublicKey(publicKey.export({ type: 'spki', format: 'pem' }) as string);
     if (result.kind === 'refused') throw new Error(result.reason);
@@ -29,12 +29,12 @@ describe('a pinned key', () => {
     expect(await verifySignature(result.key, new Uint8Array([1, 2, 4]), signature)).toBe(false);
   });
 
-  test('has the SHA-256 of its SPKI DER as key id', { tags: ['Attestation-4'] }, () => {
+  test('has as its key id the SHA-256 of its SPKI DER', { tags: ['Attestation-4'] }, () => {
     const raw = bytesOf('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a');
     expect(keyOf(raw).key_id).toBe('sha256:06e3fd8fda29bb60ab59557de61edb0aecdb231134be30e75b455f8e1b792fa9');
   });
 
-  test('may have CRLF line ends, or no final line end', () => {
+  test('may have CRLF line ends, and needs no final line end', () => {
     const pem = publicKeyPem(bytesOf('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'));
     expect(parsePublicKey(pem.replaceAll('\n', '\r\n'))).toMatchObject({ kind: 'key' });
     expect(parsePublicKey(pem.trimEnd())).toMatchObject({ kind: 'key' });

@@ -21,7 +21,7 @@ const unsealed: UnsealedReceipt = {
 describe('sealing (Spec § Receipt, receipt_sha256)', () => {
   const sealed = sealReceipt(unsealed);
 
-  test('digests the canonical JSON with receipt_sha256 removed (CHAIN-09)', {
+  test('digests the canonical JSON of the receipt without receipt_sha256 (CHAIN-09)', {
     tags: ['Receipt-22', 'CHAIN-09'],
   }, () => {
     const text = sealed.json.replace(`"receipt_sha256":"${sealed.receipt_sha256}",`, '');
@@ -42,25 +42,25 @@ describe('sealing (Spec § Receipt, receipt_sha256)', () => {
   });
 });
 
-describe('verifying a receipt', () => {
+describe('verifying the digest of a receipt', () => {
   const { receipt, receipt_sha256, json } = sealReceipt(unsealed);
 
-  test('reports a sealed receipt as intact, also after it was written and parsed', () => {
+  test('finds a sealed receipt intact, also after it was written and parsed', () => {
     expect(verifyReceipt(receipt)).toEqual({ kind: 'intact', receipt_sha256 });
     expect(verifyReceipt(JSON.parse(json) as Record<string, unknown>)).toMatchObject({ kind: 'intact' });
   });
 
-  test.each(Object.keys(unsealed))('notices a change of %s', { tags: ['CHAIN-09'] }, (member) => {
+  test.each(Object.keys(unsealed))('finds a change of %s', { tags: ['CHAIN-09'] }, (member) => {
     expect(verifyReceipt({ ...receipt, [member]: 'x' })).toMatchObject({ kind: 'broken', stated: receipt_sha256 });
   });
 
-  test('notices an added and a removed member, and a missing digest', () => {
+  test('finds an added member, a removed member and a missing digest', () => {
     expect(verifyReceipt({ ...receipt, extra: 1 })).toMatchObject({ kind: 'broken' });
     expect(verifyReceipt({ ...receipt, tenant: undefined })).toMatchObject({ kind: 'broken' });
     expect(verifyReceipt({ ...unsealed })).toMatchObject({ kind: 'broken', stated: undefined });
   });
 
-  test('reports a receipt without a canonical form as broken', () => {
+  test('finds a receipt without a canonical form broken', () => {
     expect(verifyReceipt({ ...receipt, tenant: '\ud800' })).toMatchObject({ kind: 'broken', found: null });
   });
 });

@@ -18,7 +18,7 @@ describe('portable SHA-256', () => {
     }
   });
 
-  test('digests a string as UTF-8 and a view as only its own bytes', () => {
+  test('digests a string as UTF-8, and a view without the other bytes of its buffer', () => {
     expect(portable('h\u00e9\u{1f600}')).toBe(native('h\u00e9\u{1f600}'));
     const view = new Uint8Array(300).fill(7).subarray(13, 150);
     expect(portable(view)).toBe(native(view));
@@ -28,8 +28,8 @@ describe('portable SHA-256', () => {
 describe.each([
   ['native', runningNative],
   ['portable', runningPortable],
-])('the %s digest of bytes in pieces', (_which, running) => {
-  test('is the digest of the whole, wherever the pieces are cut', () => {
+])('the %s digest of bytes that arrive in pieces', (_which, running) => {
+  test('equals the digest of the whole, wherever the pieces are cut', () => {
     const bytes = Uint8Array.from({ length: 1000 }, (_, index) => (index * 167) & 255);
     for (let cut = 1; cut <= 200; cut++) {
       const digest = running();
@@ -38,7 +38,7 @@ describe.each([
     }
   });
 
-  test('keeps no reference to a piece, whose bytes may be overwritten', () => {
+  test('does not change if a piece is overwritten after it was added', () => {
     const digest = running();
     const piece = new Uint8Array(100);
     for (const fill of [1, 2, 3]) digest.update(piece.fill(fill));

@@ -33,12 +33,15 @@ describe('an in-toto statement', () => {
 describe.skipIf(!hasPublishedVectors('in-toto'))('the published statement cases', () => {
   const cases = publishedCases<{ name: string; statement: unknown; upstream: string }>('in-toto/statement-cases.json');
 
-  test('are twelve', () => {
+  test('are complete: there are twelve', () => {
     expect(cases).toHaveLength(12);
   });
 
   // Upstream also accepts v0.1, which it calls legacy; the profile is v1 only.
-  test.each(cases.map((row) => [row.name, row] as const))('%s', (_name, { statement, upstream }) => {
-    expect(readStatement(statement).kind).toBe(upstream === 'ok' ? 'statement' : 'refused');
-  });
+  test.each(cases.map((row) => [row.name, row] as const))(
+    'give the published result, except that v0.1 is refused: %s',
+    (_name, { statement, upstream }) => {
+      expect(readStatement(statement).kind).toBe(upstream === 'ok' ? 'statement' : 'refused');
+    },
+  );
 });

@@ -20,7 +20,7 @@ describe('strict JSON (RFC 8259, RFC 7493)', () => {
   });
 
   const { cases } = ownVectors<{ cases: { name: string; b64: string }[] }>('jcs/negative.json');
-  test.each(cases.map(({ name, b64 }) => [name, b64] as const))('refuses: %s', (_name, b64) => {
+  test.each(cases.map(({ name, b64 }) => [name, b64] as const))('refuses the published vector: %s', (_name, b64) => {
     expect(parseStrictJson(Uint8Array.fromBase64(b64))).toMatchObject({ kind: 'refused' });
   });
 
@@ -51,7 +51,7 @@ describe('strict JSON (RFC 8259, RFC 7493)', () => {
     expect((result.value as Record<string, unknown>)['tenant']).toBeUndefined();
   });
 
-  test('reads a string of many backslashes without reading it twice', () => {
+  test('reads a string of 100,000 backslashes in linear time', () => {
     const text = JSON.stringify({ a: '\\'.repeat(100_000), b: '"'.repeat(100_000) });
     expect(parseStrictJson(encode(text))).toMatchObject({ kind: 'value' });
   });
@@ -65,17 +65,17 @@ describe.skipIf(!hasPublishedVectors('jsontestsuite'))('the published JSONTestSu
     files.filter((file) => file.startsWith(prefix) && readFile(file) !== kind);
   const readFile = (file: string) => parseStrictJson(publishedBytes(`jsontestsuite/test_parsing/${file}`)).kind;
 
-  test('valid texts are read, except texts that name a member twice', () => {
+  test('has valid texts, which are read unless they name a member twice', () => {
     expect(files.filter((file) => file.startsWith('y_'))).toHaveLength(95);
     expect(wronglyRead('y_', 'value')).toEqual(AMBIGUOUS);
   });
 
-  test('invalid texts are refused', () => {
+  test('has invalid texts, which are refused', () => {
     expect(files.filter((file) => file.startsWith('n_'))).toHaveLength(188);
     expect(wronglyRead('n_', 'refused')).toEqual([]);
   });
 
-  test('texts that the RFC leaves open are refused, except numbers that a double rounds', () => {
+  test('has texts that the RFC leaves open, which are refused, except numbers that a double rounds', () => {
     expect(files.filter((file) => file.startsWith('i_') && readFile(file) === 'value')).toEqual([
       'i_number_double_huge_neg_exp.json',
       'i_number_real_underflow.json',

@@ -19,8 +19,8 @@ function transcriptOf(...events: Parameters<Transcript['add']>[0][]): Transcript
   return transcript;
 }
 
-describe('a transcript', () => {
-  test('has a line for each call in the order of calls, whatever the order of answers', () => {
+describe('a transcript of tool calls', () => {
+  test('lists the calls in their order, whatever the order of the answers', () => {
     const transcript = transcriptOf(
       call(3, { arguments: { b: 1, a: [] } }),
       { seq: 4, kind: 'stdout', data: { text: 'between' } },
@@ -48,7 +48,7 @@ describe('a transcript', () => {
     expect(other.evidence()).toEqual(one.evidence());
   });
 
-  test('counts tools of any name, even one that every object inherits', () => {
+  test('counts calls of tools with any name, even `__proto__`', () => {
     const { calls } = transcriptOf(call(3, { tool: '__proto__' }), call(4, { tool: 'constructor' })).evidence();
     expect(Object.entries(calls)).toEqual([
       ['__proto__', 1],
@@ -66,7 +66,7 @@ describe('a transcript', () => {
     ['an answer without a result or an error', answer(4, 3, {})],
     ['both a result and an error', answer(4, 3, { result: 1, error: 'e' })],
     ['an error that is no text', answer(4, 3, { error: 1 })],
-  ])('refuses %s', (_, event) => {
+  ])('refuses an event: %s', (_, event) => {
     const transcript = transcriptOf(call(2.5, { refused: 'no' }), call(3, {}));
     expect(transcript.add(event)).toMatch(/^event 4 /);
   });

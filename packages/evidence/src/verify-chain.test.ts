@@ -32,7 +32,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain([])).toEqual({ kind: 'intact', head: GENESIS_HASH, count: 0, unverifiable: 0 });
   });
 
-  test('digests the text that is given for data, and notices if text and data were changed together', () => {
+  test('digests the given text of the data, and finds data that was changed together with the text', () => {
     const dataTexts = events.map(({ data }) => canonicalJson(data));
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
     const other = changed(3, { data: { text: 'TWO' } });
@@ -40,19 +40,19 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(other, { dataTexts: otherTexts })).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });
 
-  test('does not serialize data if the text of the data is given', () => {
+  test('does not serialize the data again if the text of the data is given', () => {
     const dataTexts = events.map(({ data }) => canonicalJson(data));
     const unreadable = events.map((event) => ({ ...event, data: undefined }));
     expect(verifyChain(unreadable, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
     expect(verifyChain(unreadable, expected)).toEqual({ kind: 'broken', seq: 1, problem: 'digest' });
   });
 
-  test('digests the data itself if the text given for the data is not canonical', () => {
+  test('serializes the data itself if the given text is not canonical', () => {
     const dataTexts = events.map(({ data }) => JSON.stringify(data, null, 1));
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
   });
 
-  test('ignores a member of the event that claims to be the text of the data', () => {
+  test('does not trust a member of the event as the text of its data', () => {
     const told = { ...third, data: { text: 'TWO' }, data_json: canonicalJson(third.data) };
     expect(verifyChain(changed(3, told))).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });
@@ -111,7 +111,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     },
   );
 
-  test('accepts migrated events before hashed ones, and says that they prove nothing', () => {
+  test('accepts events without hashes before hashed events, and counts them as unverifiable', () => {
     const legacy = {
       job_id: 'job_1',
       timestamp,

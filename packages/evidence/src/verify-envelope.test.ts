@@ -31,14 +31,18 @@ const otherKey = cases
   ?.public_key_pem.split(/(?<=END PUBLIC KEY-----\n)/)[0] as string;
 
 describe('verifying an attestation (Spec § Authentication 10)', () => {
-  test.each(cases.map((row) => [row.id, row] as const))('vector %s', { tags: ['ATT-02'] }, async (_id, row) => {
-    const result = await verifyEnvelope(inputOf(row));
-    const exit = result.kind === 'verified' ? 0 : EXIT_CODES[result.failure];
-    expect({ exit, result }).toMatchObject({ exit: row.exit });
-  });
+  test.each(cases.map((row) => [row.id, row] as const))(
+    'gives the exit code of vector %s',
+    { tags: ['ATT-02'] },
+    async (_id, row) => {
+      const result = await verifyEnvelope(inputOf(row));
+      const exit = result.kind === 'verified' ? 0 : EXIT_CODES[result.failure];
+      expect({ exit, result }).toMatchObject({ exit: row.exit });
+    },
+  );
 
   test.each(cases.map((row) => [row.id, row] as const))(
-    'vector %s: the checks before the one that fails are reported',
+    'reports the checks that passed before the failed one: vector %s',
     async (_id, row) => {
       const result = await verifyEnvelope(inputOf(row));
       const steps = Object.keys(VERIFICATION_STEPS);
@@ -47,12 +51,12 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     },
   );
 
-  test('passes every check in order if the attestation is good', async () => {
+  test('passes every check in order for a good attestation', async () => {
     const result = await verifyEnvelope(inputOf(good));
     expect(result.passed.map(({ step }) => step)).toEqual(Object.keys(VERIFICATION_STEPS));
   });
 
-  test('refuses a statement about more than one result, and says so', {
+  test('refuses a statement about more than one result, with that reason', {
     tags: ['Artifact-8', 'Authentication-10h'],
   }, async () => {
     const two = cases.find(({ id }) => id === 'two-subjects-one-matches') as Case;
@@ -64,7 +68,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     });
   });
 
-  test('stops at the first check that fails, and reports the checks before', async () => {
+  test('stops at the first failed check, and reports the checks that passed before', async () => {
     const result = await verifyEnvelope({ ...inputOf(good), subject: new Uint8Array([1]) });
     expect(result).toMatchObject({ kind: 'refused', step: 'subject_digest', failure: 'subject' });
     expect(result.passed.map(({ step }) => step)).toEqual([
@@ -76,7 +80,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     ]);
   });
 
-  test('tries every pinned key, in any position', async () => {
+  test('tries every pinned key, whatever their order', async () => {
     for (const publicKeys of [
       [otherKey, good.public_key_pem],
       [good.public_key_pem, otherKey],
@@ -86,12 +90,12 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     expect(await verifyEnvelope({ ...inputOf(good), publicKeys: [otherKey] })).toMatchObject({ step: 'signature' });
   });
 
-  test('rejects with an error that comes from outside of the checks', async () => {
+  test('rejects with any error that no check expected', async () => {
     const publicKeys = null as unknown as readonly string[];
     await expect(verifyEnvelope({ ...inputOf(good), publicKeys })).rejects.toThrow(TypeError);
   });
 
-  test('refuses to start without a key, or with a malformed key among the pinned ones', async () => {
+  test('refuses to start without a key, or if any pinned key is malformed', async () => {
     expect(await verifyEnvelope({ ...inputOf(good), publicKeys: [] })).toMatchObject({ step: 'key' });
     const publicKeys = [good.public_key_pem, 'nonsense'];
     expect(await verifyEnvelope({ ...inputOf(good), publicKeys })).toMatchObject({ step: 'key' });

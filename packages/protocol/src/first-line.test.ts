@@ -7,16 +7,16 @@ test.each([
   ['\r\n"""\r\n   Résumé\r\nx', 'Résumé'],
   ['/*\n * a plot\n */', '* a plot'],
   [`x = "${'a'.repeat(200)}"`, `x = "${'a'.repeat(115)}…`],
-])('for a program that begins with %j, a list of jobs shows %j', (code, line) => {
+])('a list of jobs shows a program that begins with %j as %j', (code, line) => {
   expect(firstLineOf(code)).toBe(line);
 });
 
-test('characters that would move a cursor, change the text direction or corrupt a store are escaped', () => {
+test('a list of jobs escapes characters that move a cursor, change the text direction or corrupt a store', () => {
   expect(firstLineOf('a\u001b[2Jb\u202ec\u0000d\ud800')).toBe('a\\u{1b}[2Jb\\u{202e}c\\u{0}d\\u{d800}');
 });
 
 test.each(['{\n}\n', ' \n\t\n', `${'-'.repeat(500_000)}\nlate`])(
-  'a list of jobs shows no line of a program that says nothing at its beginning',
+  'a list of jobs shows no line for a program without words at its beginning: %j',
   (code) => {
     expect(firstLineOf(code)).toBeNull();
   },

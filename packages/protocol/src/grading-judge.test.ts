@@ -76,7 +76,7 @@ const CASES: readonly [output: string, expected: string, compare: Comparing, isA
   ['+.5', '0.5', { floats: {} }, true],
 ];
 
-test('both judges agree on equal texts, however a text is split into pieces', () => {
+test('both implementations of the judge find the same texts equal, however the texts are split into pieces', () => {
   const random = randomFrom(7);
   const letters = [' ', '\n', '\r', '\t', '\v', '\f', 'a', '1', '.', 'e', '-', '\u00a0', '\0', ' ', '\n'];
   const text = () => Array.from({ length: random(9) }, () => letters[random(letters.length)]).join('');
@@ -105,17 +105,20 @@ test.each([
   ['words', 'a '.repeat(100_000), 'a\n'.repeat(100_000), 42],
   ['words', 'a '.repeat(100_000), 'a\n'.repeat(99_999), 43],
   ['exact', Buffer.from([255, 0, 10]), Buffer.from([255, 0, 10]), 42],
-] as const)('the program that compares texts reports %s by its exit code', (compare, output, expected, code) => {
-  const cwd = workspace();
-  writeFileSync(join(cwd, CHECKED_FILES.output), output);
-  writeFileSync(join(cwd, CHECKED_FILES.expected), expected);
-  const run = () => execFileSync('python3', ['-c', COMPARER, JSON.stringify(compare)], { cwd });
-  expect(run).toThrow(expect.objectContaining({ status: code }));
-});
+] as const)(
+  'the program that compares texts by %s exits with 42 for equal texts and with 43 for different texts',
+  (compare, output, expected, code) => {
+    const cwd = workspace();
+    writeFileSync(join(cwd, CHECKED_FILES.output), output);
+    writeFileSync(join(cwd, CHECKED_FILES.expected), expected);
+    const run = () => execFileSync('python3', ['-c', COMPARER, JSON.stringify(compare)], { cwd });
+    expect(run).toThrow(expect.objectContaining({ status: code }));
+  },
+);
 
 const job = { job_id: 'job', receipt_sha256: 'f'.repeat(64) };
 
-test('the judge gives the verdicts, the points and the groups that the rules demand', () => {
+test('the judge gives the verdicts, points and groups that the rules of a grading demand', () => {
   const random = randomFrom(11);
   const one = <T>(...from: readonly T[]): T => from[random(from.length)] as T;
   const check = (): CheckRecord => ({

@@ -73,7 +73,7 @@ const two: GradingPlan = {
   ],
 };
 
-test('small tests run at the same time, and the judge itself compares their outputs', () => {
+test('tests with small outputs run at the same time, and the judge compares the outputs itself', () => {
   const { rounds, given, submission } = drive(two, { ends: { 'test 1': { stdout: '2\n' } } });
   expect(rounds).toEqual([['test 1', 'test 2'], ['judge']]);
   expect(submission('judge')).toMatchObject({ language: 'python', code: JUDGE_2 });
@@ -82,7 +82,7 @@ test('small tests run at the same time, and the judge itself compares their outp
   expect(JSON.stringify(submission('test 1'))).not.toContain('secret');
 });
 
-test('a compiled program is built once, and each test starts the built product', () => {
+test('a compiled program is built once, and each test runs the built product', () => {
   const { rounds, submission, given } = drive(two, { program: { ...CPP, options: ['-O3'] } });
   expect(rounds).toEqual([['build'], ['test 1', 'test 2'], ['judge']]);
   expect(submission('build')).toMatchObject({ code: 'program', build: { options: ['-O3'] } });
@@ -93,13 +93,13 @@ test('a compiled program is built once, and each test starts the built product',
 test.each([
   [{ terminal_reason: 'compile_failed', stderr: 'main.cpp:1:1: error: no' }, 'error'],
   [{ terminal_reason: 'cpu_limit' }, 'limit'],
-])('a build that fails runs no test', (end, compiler) => {
+])('no test runs if the build of the program fails', (end, compiler) => {
   const { rounds, given } = drive(two, { program: CPP, ends: { build: { ...end, exit_code: null } } });
   expect(rounds).toEqual([['build'], ['judge']]);
   expect([given.program.build?.compiler, given.tests.map(({ run }) => run)]).toEqual([compiler, [null, null]]);
 });
 
-test('a test has the time and memory that the receipt states for the program, with and without a compiler', () => {
+test('a test states the time and memory of the program alone, which the receipt measured, with or without a compiler', () => {
   const programUsage = { cpu_ms: 1, wall_ms: 2, memory_peak_bytes: null, account: 'guest' } as const;
   for (const program of [PYTHON, CPP]) {
     const { given } = drive(two, { program, abilities: NONE, ends: { 'test 1': { programUsage } } });
@@ -107,19 +107,19 @@ test('a test has the time and memory that the receipt states for the program, wi
   }
 });
 
-test('the times of a test are unknown if nothing can be built', () => {
+test('a test of a compiled program has no times if the service cannot build separately', () => {
   const { rounds, given } = drive(two, { program: CPP, abilities: NONE });
   expect(rounds).toEqual([['test 1', 'test 2'], ['judge']]);
   expect(given.tests[0]?.run).toMatchObject({ cpu_ms: null, wall_ms: null, memory_peak_bytes: null, account: null });
 });
 
-describe('the wall limit', () => {
+describe('the wall limit of a test', () => {
   const met = { terminal_reason: 'wall_limit', exit_code: null };
-  test('is at least three times the processor time', () => {
+  test('is more than three times its processor limit', () => {
     const { submission } = drive({ ...two, limits: { cpu_seconds: 4 } });
     expect(submission('test 1')?.limits).toEqual({ cpu_seconds: 4, wall_seconds: 14 });
   });
-  test('must be reached in two runs before it counts, if the program got too little processor time', () => {
+  test('must be reached twice before it counts, if the program got too little processor time', () => {
     const { rounds, given } = drive(two, { ends: { 'test 1': met } });
     expect(rounds).toEqual([['test 1', 'test 2'], ['test 1 again'], ['judge']]);
     expect(given.tests[0]).toMatchObject({
@@ -127,16 +127,16 @@ describe('the wall limit', () => {
       run: { job_id: 'job of test 1 again' },
     });
   });
-  test('counts at once if half of the processor time was used', () => {
+  test('counts the first time if the program used half of its processor time', () => {
     const used = { cpu_ms: 1000, wall_ms: 1, memory_peak_bytes: 1 };
     const { rounds, given } = drive(two, { ends: { 'test 1': { ...met, usage: used } } });
     expect([rounds.length, given.tests[0]?.starved]).toEqual([2, null]);
   });
 });
 
-describe('a large text', () => {
+describe('a long output of a test', () => {
   const large = 'x'.repeat(2 << 20);
-  test('is compared in a separate job, by digest', () => {
+  test('is compared with the expected output in a separate job, and named by its digest', () => {
     const plan: GradingPlan = { tests: [{ name: 'one', expected: text(large), compare: { floats: { absolute: 1 } } }] };
     const kept = { truncated: true, outputs: [{ path: STDOUT_FILE, sha256: 'e'.repeat(64) }] };
     const check = { exit_code: 42, inputs: [{ path: CHECKED_FILES.expected, sha256: 'f'.repeat(64) }] };
@@ -156,23 +156,23 @@ describe('a large text', () => {
       check: { codes: 'kattis', exit_code: 42 },
     });
   });
-  test('is not compared if its end was lost', () => {
+  test('is not compared if its end was not stored', () => {
     const { given } = drive(two, { abilities: NONE, ends: { 'test 1': { truncated: true } } });
     expect(given.tests[0]).toMatchObject({ is_cut: true, check: null });
   });
-  test('is in the verdict by the digest that the checker got, if the text is neither valid UTF-8 nor kept', () => {
+  test('is named in the verdict by the digest that the checker read, if it is neither valid UTF-8 nor kept', () => {
     const inputs = [{ path: CHECKED_FILES.output, sha256: 'f'.repeat(64) }];
     const ends = { 'test 1': { stdout: '\ufffd' }, 'check 1': { inputs } };
     const { given } = drive({ ...two, checker: PYTHON }, { abilities: NONE, ends });
     expect(given.tests[0]).toMatchObject({ stdout: null, stdout_sha256: 'f'.repeat(64) });
   });
-  test('is compared by its bytes if it is not valid UTF-8', () => {
+  test('is compared in a separate job if it is not valid UTF-8', () => {
     const kept = { stdout: '\ufffd', outputs: [{ path: STDOUT_FILE, sha256: 'e'.repeat(64) }] };
     expect(drive(two, { ends: { 'test 1': kept } }).rounds[1]).toEqual(['check 1']);
   });
 });
 
-test('checkers and validators are built once for all programs, and find their files as their protocol says', () => {
+test('checkers and validators are built once for all tests, and get files in the form of their protocol', () => {
   const plan: GradingPlan = {
     ...two,
     checker: { ...CPP, args: ['exact'] },
@@ -200,7 +200,7 @@ test('checkers and validators are built once for all programs, and find their fi
   expect(given.tests[1]).toMatchObject({ run: null, validations: [{ exit_code: 0, codes: 'kattis' }] });
 });
 
-test('a checker of the Kattis format reads the output, and writes its points to a file', () => {
+test('a checker of the Kattis format reads the output as stdin, and its points from a file are used', () => {
   const plan: GradingPlan = { ...two, checker: { ...PYTHON, codes: 'kattis' } };
   const score = { path: 'output/score.txt', sha256: 'f'.repeat(64), text: '3\n' };
   const { submission, given } = drive(plan, {
@@ -219,15 +219,18 @@ test.each([
   { type: 'output_path', path: 'output/score.txt' },
   { type: 'output_size', path: 'output/score_multiplier.txt' },
   { type: 'output_path', path: 'output' },
-])('a checker fails, and the test wins no points, if its points may be lost: $type of $path', (violation) => {
-  const plan: GradingPlan = { ...two, checker: { ...PYTHON, codes: 'kattis' } };
-  const violations = [{ ...violation, message: 'it did not come back' }];
-  const { given } = drive(plan, { ends: { 'check 1': { exit_code: 42, violations } } });
-  const ran = { ...(given.tests[0] as JudgedTest), isAlike: false };
-  expect(wonAlone(ran, { build: null })).toEqual({ verdict: 'checker_failed', points: 0 });
-});
+])(
+  'a checker counts as failed, and the test wins no points, if its points may be lost: $type of $path',
+  (violation) => {
+    const plan: GradingPlan = { ...two, checker: { ...PYTHON, codes: 'kattis' } };
+    const violations = [{ ...violation, message: 'it did not come back' }];
+    const { given } = drive(plan, { ends: { 'check 1': { exit_code: 42, violations } } });
+    const ran = { ...(given.tests[0] as JudgedTest), isAlike: false };
+    expect(wonAlone(ran, { build: null })).toEqual({ verdict: 'checker_failed', points: 0 });
+  },
+);
 
-test('an interactor runs beside the program, and its exit decides the verdict', () => {
+test('an interactor runs together with the program, and its exit code decides the verdict', () => {
   const plan: GradingPlan = { ...two, interactor: { ...PYTHON, args: ['hard'] } };
   const peer = ended('interactor', { exit_code: 1 });
   const { rounds, submission, given } = drive(plan, { ends: { 'test 1': { peer } } });
@@ -247,7 +250,7 @@ test.each([
   [{}, 92],
   [{ cpu_seconds: 60 }, 192],
   [{ wall_seconds: 200 }, 210],
-])('an interactor outlasts a program with the limits %j', (limits, seconds) => {
+])('the interactor of a program with the limits %j has a longer wall limit than the program', (limits, seconds) => {
   const { submission } = drive({ ...two, limits, interactor: PYTHON });
   expect(submission('test 1')?.interactor?.limits?.wall_seconds).toBe(seconds);
   expect(submission('test 1')?.limits?.wall_seconds).toBeLessThan(seconds);
@@ -255,7 +258,7 @@ test.each([
   expect(own.submission('test 1')?.interactor?.limits?.wall_seconds).toBe(5);
 });
 
-test('no program runs if its interactor was not built', () => {
+test('no program runs if the build of its interactor failed', () => {
   const plan: GradingPlan = { ...two, interactor: { language: 'c', code: 'x' } };
   const failed = { terminal_reason: 'compile_failed', exit_code: null };
   const abilities = { build: true, large_outputs: true };
@@ -267,7 +270,7 @@ test('no program runs if its interactor was not built', () => {
   ]);
 });
 
-describe('groups', () => {
+describe('groups of tests', () => {
   const tests = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) => ({ name, group: name[0], expected: text('1') }));
   const groups = [{ name: 'a', stop: true }, { name: 'b', after: ['a'] }, { name: 'c' }];
   const right = { stdout: '1' };

@@ -29,18 +29,18 @@ describe('the numbers of the contract (Spec § Limits)', { tags: ['Limits-25'] }
     expect(actual).toBe(specified);
   });
 
-  test('keep every default within its ceiling, and both positive', { tags: ['Submission-23'] }, () => {
+  test('have a positive default for every limit, and a ceiling at least as high', { tags: ['Submission-23'] }, () => {
     for (const name of limits.LIMIT_NAMES) {
       expect(limits.LIMIT_DEFAULTS[name]).toBeGreaterThan(0);
       expect(limits.LIMIT_CEILINGS[name]).toBeGreaterThanOrEqual(limits.LIMIT_DEFAULTS[name]);
     }
   });
 
-  test('let only times be fractional', () => {
+  test('allow fractions only for limits of time', () => {
     expect([...limits.FRACTIONAL_LIMITS]).toEqual(['wall_seconds', 'cpu_seconds']);
   });
 
-  test('let files at their ceilings fit into a body with room for source and stdin', () => {
+  test('leave room for source and stdin in a body whose files are as large as allowed', () => {
     const encodedFiles = Math.ceil(limits.filesTotalBytesMax / 3) * 4;
     // JSON may spell each byte of text in six characters.
     const escapedText = 6 * (limits.codeBytesMax + limits.stdinBytesMax);

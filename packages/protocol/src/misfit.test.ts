@@ -48,10 +48,10 @@ function nearly(): unknown {
   return right;
 }
 
-describe('the first misfit of a value', () => {
+describe('the search for the first error of a value', () => {
   const other = Schema.Compile(JobSubmission);
 
-  test('is null for exactly the values that another validator accepts', () => {
+  test('finds none for exactly the values that another validator accepts', () => {
     for (let round = 0; round < 5000; round++) {
       const value = round % 2 === 0 ? nearly() : anything(3);
       expect(misfitOf(JobSubmission, value) === null, `seed ${seed}: ${JSON.stringify(value)}`).toBe(
@@ -60,7 +60,7 @@ describe('the first misfit of a value', () => {
     }
   });
 
-  test('is at a place that another validator also names', () => {
+  test('finds a place where another validator finds an error too', () => {
     for (let round = 0; round < 5000; round++) {
       const value = nearly();
       const misfit = misfitOf(JobSubmission, value);
@@ -93,14 +93,14 @@ describe('the first misfit of a value', () => {
     expect(fits(schema, value)).toBe(expected === null);
   });
 
-  test('names an unknown member beside a missing one only if unknown members are refused', () => {
+  test('also names an unknown member beside a missing one if the schema refuses unknown members', () => {
     const strict = Type.Object({ code: Type.String() }, { additionalProperties: false });
     expect(misfitOf(strict, { cod: 'x' })).toMatchObject({ pointer: '/code', keyword: 'required', unknown: 'cod' });
     expect(misfitOf(strict, {})).not.toHaveProperty('unknown');
     expect(misfitOf(Type.Object({ code: Type.String() }), { cod: 'x' })).not.toHaveProperty('unknown');
   });
 
-  test('throws for a schema with an unknown keyword', () => {
+  test('throws for a schema with an unsupported keyword', () => {
     expect(() => misfitOf(Type.String({ format: 'email' }), 'x')).toThrow('format');
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { missingModule, missingModuleRemark } from './missing-module.ts';
 
-describe('a library that a program missed', () => {
+describe('a library that a program failed to import', () => {
   test.each([
     ["ModuleNotFoundError: No module named 'numpy'", { language: 'python', module: 'numpy' }],
     ["ModuleNotFoundError: No module named 'google.protobuf'", { language: 'python', module: 'google' }],
@@ -15,14 +15,14 @@ describe('a library that a program missed', () => {
     ["Error: Cannot find module '/work/own.js'", null],
     ["ModuleNotFoundError: No module named 'x\u001b[2J'", null],
     ['all is well', null],
-  ])('is read from %j', (stderr, missing) => {
+  ])('is found in the error output %j', (stderr, missing) => {
     expect(missingModule(stderr)).toEqual(missing);
   });
 
   const pack = { version: '1', languages: ['python' as const], digest: '' };
   const cv = { language: 'python', name: 'opencv-python', version: '4', modules: ['cv2'] };
 
-  test('is named as it is imported, with every pack that has it', () => {
+  test('is reported by its import name, with every pack that has it', () => {
     const packs = [
       { ...pack, name: 'vision', libraries: [cv] },
       { ...pack, name: 'other', libraries: [{ ...cv, language: 'node' }] },
@@ -32,7 +32,7 @@ describe('a library that a program missed', () => {
     expect(said).toBe('cv2 is in a pack: --runtime vision, or --runtime more');
   });
 
-  test('is reported as missing from every listed pack, with the names of packs without a list', () => {
+  test('is reported as absent from all listed packs, together with the packs whose libraries are unknown', () => {
     const packs = [
       { ...pack, name: 'system' },
       { ...pack, name: 'old' },

@@ -39,30 +39,30 @@ const PLAIN = ['X-Request-Id', 'Content-Length', 'Cache-Control', 'X-Content-Typ
 const BUDGET = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
 describe('the OpenAPI document (Spec § Versioning 1)', () => {
-  test('equals the checked-in openapi.json; `npm run openapi` writes it', { tags: ['Versioning-1'] }, () => {
+  test('equals the checked-in file openapi.json, which `npm run openapi` writes', { tags: ['Versioning-1'] }, () => {
     const stored: unknown = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8'));
     expect(document).toEqual(stored);
   });
 
-  test('is OpenAPI 3.1 and has each operation under its path and method', () => {
+  test('is OpenAPI 3.1, and has each operation under its path and method', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
     for (const id of OPERATION_IDS) expect(nodeOf(id).operationId).toBe(id);
   });
 
-  test('has every error of the table under its status', () => {
+  test('has every error code in the response with its status', () => {
     for (const code of ERROR_CODES) {
       expect(document.components.responses[`Error${ERRORS[code].status}`]?.description).toContain(`\`${code}\``);
     }
   });
 
-  test.each(OPERATION_IDS)('lists each error code of %s under that code’s status', (id) => {
+  test.each(OPERATION_IDS)('lists each error code of %s in the response with its status', (id) => {
     for (const code of operationOf(id).errors) {
       expect(nodeOf(id).responses[ERRORS[code].status]?.description).toContain(`\`${code}\``);
     }
     expect(nodeOf(id)['x-error-codes']).toEqual([...operationOf(id).errors].sort());
   });
 
-  test('says that neither kind of metrics is a billing ledger', { tags: ['Routes-6'] }, () => {
+  test('says of both kinds of metrics that they are no billing ledger', { tags: ['Routes-6'] }, () => {
     for (const id of ['getTenantMetrics', 'getMetrics'] as const) {
       expect(nodeOf(id).description).toContain('Not a billing ledger');
     }
@@ -82,11 +82,11 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
     ['Error429', 'Retry-After'],
     ['Error503', 'Retry-After'],
     ['Error507', 'Retry-After'],
-  ])('has the headers of %s: %s', (response, header) => {
+  ])('states the headers of the response %s: %s', (response, header) => {
     expect(document.components.responses[response]?.headers).toHaveProperty(header);
   });
 
-  test('names the headers of a created job and of exact bytes', () => {
+  test('states the headers of a created job and of an exact document', () => {
     expect(Object.keys(nodeOf('submitJob').responses['201']?.headers ?? {})).toEqual([
       ...PLAIN,
       'Location',
@@ -100,7 +100,7 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
     ]);
   });
 
-  test("names the budget's headers wherever the caller is known", () => {
+  test('states the headers of the request budget for every operation that knows its caller', () => {
     const headersOf = (id: (typeof OPERATION_IDS)[number], status: string) =>
       Object.keys(resolved(nodeOf(id).responses[status] as ResponseNode).headers ?? {});
     expect(headersOf('getWhoami', '200')).toEqual([...PLAIN, ...BUDGET]);
@@ -114,19 +114,19 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
     }
   });
 
-  test('describes a list in the query as one comma-separated parameter', () => {
+  test('describes a list in a query as one comma-separated parameter', () => {
     const status = nodeOf('listJobs').parameters?.find(({ name }) => name === 'status');
     expect(status).toMatchObject({ in: 'query', style: 'form', explode: false, schema: { type: 'array' } });
   });
 
-  test('accepts a ticket instead of a credential for a stream only', () => {
+  test('accepts a ticket instead of a credential only for a stream', () => {
     for (const id of OPERATION_IDS) {
       const hasTicket = nodeOf(id).security.some((scheme) => 'streamTicket' in scheme);
       expect(hasTicket).toBe(id === 'streamEvents');
     }
   });
 
-  test('has no dangling reference and no unused component', () => {
+  test('has no unresolved reference and no unused component', () => {
     const text = JSON.stringify(document);
     const references = new Set(
       [...text.matchAll(/"#\/components\/([a-z]+\/[A-Za-z0-9-]+)"/gi)].map((match) => match[1]),

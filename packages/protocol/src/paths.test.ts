@@ -89,14 +89,14 @@ describe('the path rules of a submission (Spec § Job submission)', () => {
     },
   );
 
-  test('are tested with long paths of the stated length', () => {
+  test('are tested at the exact maximum length of a path', () => {
     for (const bytes of [pathBytesMax - 1, pathBytesMax, pathBytesMax + 1]) expect(longPath(bytes)).toHaveLength(bytes);
   });
 });
 
-describe('a list of paths', () => {
+describe('the rules for a list of paths', () => {
   test.each(COLLIDING)(
-    'refuses %s, naming the later path',
+    'refuse %s, and name the later path',
     { tags: ['Submission-34', 'Submission-35'] },
     (_name, paths, index, reason) => {
       expect(pathsProblem(paths, 'output')).toEqual({ index, problem: expect.stringMatching(reason) as string });
@@ -110,11 +110,11 @@ describe('a list of paths', () => {
     ['a case that changes the length', 'output/stra\u00dfe', 'output/STRASSE'],
     ['a dotless i', 'output/\u0131', 'output/i'],
     ['a ligature', 'output/\ufb01', 'output/fi'],
-  ])('accepts paths that differ only by %s as two files', (_name, one, other) => {
+  ])('accept two paths that differ only by %s as two files', (_name, one, other) => {
     expect(pathsProblem([one, other], 'output')).toBeNull();
   });
 
-  test('accepts names that share a prefix', () => {
+  test('accept different names with the same beginning', () => {
     expect(pathsProblem(['output/a', 'output/ab', 'output/a.txt', 'output/b/a', 'output/b/ab'], 'output')).toBeNull();
     expect(pathsProblem([], 'input')).toBeNull();
   });

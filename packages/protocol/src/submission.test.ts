@@ -8,7 +8,7 @@ const submission = (change: object) => Value.Check(JobSubmission, { language: 'p
 const file = (index: number) => ({ path: `input/${index}`, content_base64: '' });
 
 describe('the schema of a submission (Spec § Job submission)', () => {
-  test('requires language and code, and nothing else', { tags: ['Submission-1', 'Submission-2'] }, () => {
+  test('requires only language and code', { tags: ['Submission-1', 'Submission-2'] }, () => {
     expect(Value.Check(JobSubmission, { language: 'python', code: 'x' })).toBe(true);
     expect(Value.Check(JobSubmission, { language: 'python' })).toBe(false);
     expect(Value.Check(JobSubmission, { code: 'x' })).toBe(false);
@@ -41,7 +41,7 @@ describe('the schema of a submission (Spec § Job submission)', () => {
     expect(submission(change)).toBe(true);
   });
 
-  test.each([filesMax - 1, filesMax, filesMax + 1])('accepts up to 32 files and outputs: %i', (count) => {
+  test.each([filesMax - 1, filesMax, filesMax + 1])('accepts up to 32 files and up to 32 outputs: %i', (count) => {
     const files = Array.from({ length: count }, (_, index) => file(index));
     expect(submission({ files })).toBe(count <= filesMax);
     expect(submission({ outputs: files.map(({ path }) => path) })).toBe(count <= filesMax);
@@ -59,7 +59,7 @@ describe('the bounds of queries and headers', () => {
       1,
       idempotencyKeyBytesMax,
     ],
-  ] as const)('%s', (_name, isRight, min, max) => {
+  ] as const)('apply to %s', (_name, isRight, min, max) => {
     expect(isRight(min - 1)).toBe(false);
     expect(isRight(min)).toBe(true);
     expect(isRight(min + 1)).toBe(true);
@@ -68,7 +68,7 @@ describe('the bounds of queries and headers', () => {
     expect(isRight(max + 1)).toBe(false);
   });
 
-  test('refuse a negative cursor', () => {
+  test('refuse a cursor below zero', () => {
     expect(Value.Check(StreamQuery, { after: -1 })).toBe(false);
     expect(Value.Check(StreamQuery, { after: 0 })).toBe(true);
     expect(Value.Check(ReplayQuery, { after: -1 })).toBe(false);
@@ -78,12 +78,12 @@ describe('the bounds of queries and headers', () => {
     expect(Value.Check(SubmissionHeaders, { 'Idempotency-Key': key })).toBe(false);
   });
 
-  test('accept a fractional wait, but no fractional page', () => {
+  test('accept a fraction of a second as a wait, but not a fraction as a page size', () => {
     expect(Value.Check(ResultQuery, { wait_seconds: 0.25 })).toBe(true);
     expect(Value.Check(ListQuery, { limit: 1.5 })).toBe(false);
   });
 
-  test('accept only known statuses as a filter', () => {
+  test('accept only known statuses in a filter', () => {
     expect(Value.Check(ListQuery, { status: ['queued', 'oom_killed'] })).toBe(true);
     expect(Value.Check(ListQuery, { status: ['done'] })).toBe(false);
     expect(Value.Check(ListQuery, { status: [] })).toBe(false);

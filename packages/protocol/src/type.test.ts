@@ -26,8 +26,11 @@ const schemas: Readonly<Record<string, (type: Words) => unknown>> = {
   Partial: (type) => type.Partial(type.Object({ a: type.String(), b: type.Number() }, { additionalProperties: false })),
 };
 
-test.each(Object.keys(Type))('%s makes the same schema as TypeBox, with the members in the same order', (word) => {
-  const schema = schemas[word];
-  if (schema === undefined) throw new Error(`there is no example of ${word}`);
-  expect(JSON.stringify(schema(Type))).toBe(JSON.stringify(schema(TypeBox)));
-});
+test.each(Object.keys(Type))(
+  'the builder of %s makes the same schema as TypeBox, with the members in the same order',
+  (word) => {
+    const schema = schemas[word];
+    if (schema === undefined) throw new Error(`there is no example of ${word}`);
+    expect(JSON.stringify(schema(Type))).toBe(JSON.stringify(schema(TypeBox)));
+  },
+);

@@ -50,7 +50,7 @@ const OFFERS: Readonly<Record<'bash' | 'fish', (words: readonly string[]) => str
       .map((line) => line.split('\t')[0] ?? ''),
 };
 
-describe.each(['bash', 'fish'] as const)('%s completes', (shell) => {
+describe.each(['bash', 'fish'] as const)('the completion in %s offers', (shell) => {
   const offers = OFFERS[shell];
   const cases: [string, string[], string[]][] = [
     ['commands', ['jo'], ['jobs']],
@@ -68,13 +68,13 @@ describe.each(['bash', 'fish'] as const)('%s completes', (shell) => {
 });
 
 describe('completion of file names', () => {
-  test.skipIf(!hasShell('bash'))('bash completes file names by itself', () => {
+  test.skipIf(!hasShell('bash'))('bash completes file names with its default completion', () => {
     const registered = shellOutput('bash', ['--norc'], 'source "$1"; complete -p svc', [script('bash')]);
     expect(registered).toContain('-o default');
     expect(OFFERS.bash(['run', 'ba'])).toEqual([]);
   });
 
-  test.skipIf(!hasShell('fish'))('fish completes file names by itself', () => {
+  test.skipIf(!hasShell('fish'))('fish completes file names with its default completion', () => {
     expect(OFFERS.fish(['run', 'ba'])).toEqual(['bash']);
   });
 });

@@ -13,7 +13,7 @@ test.each([
   ['output/a*.png', 'only output/** and output/DIRECTORY/** are'],
   ['/etc/passwd', 'is absolute'],
   ['../x', 'is not under output/'],
-])('--output %s is wrong usage, and the message says what to type', (given, message) => {
+])('--output %s is wrong usage, and the message explains the mistake or suggests an option', (given, message) => {
   const check = () => checkOutputPath(given.split('=')[0] ?? '', given);
   expect(check).toThrow(UsageError);
   expect(check).toThrow(`--output ${given} `);
@@ -24,7 +24,7 @@ test.each(['output/a', 'output/**', 'output/plots/**', 'output/with space'])('--
   expect(() => checkOutputPath(given, given)).not.toThrow();
 });
 
-test('--file without a path below input/ is wrong usage, and the message suggests one', () => {
+test('--file with a path outside input/ is wrong usage, and the message suggests a path below input/', () => {
   expect(() => checkInputPath('input/a', 'input/a=b')).not.toThrow();
   expect(() => checkInputPath('a', 'a=b')).toThrow('--file a=b is not under input/; try --file input/a=b');
   expect(() => checkInputPath('../a', '../a=b')).toThrow('--file ../a=b is not under input/');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { writeOutputs } from './output-files.ts';
 
-test('an output is written where the option says, and a missing output is named', async () => {
+test('each output is written to the path that its option names, and a missing output is reported', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const artifact = { size_bytes: 2, sha256: '', content_base64: '/wA=' };
@@ -23,7 +23,7 @@ test('an output is written where the option says, and a missing output is named'
   expect(existsSync(join(directory, 'uninvited'))).toBe(false);
 });
 
-test('outputs that match a pattern go below the directory of the pattern, except those named elsewhere and paths that lead out', async () => {
+test('a matched output is written below its pattern’s directory, unless another option names it or its path leads out', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const artifact = { size_bytes: 2, sha256: '', content_base64: '/wA=' };

@@ -24,7 +24,7 @@ function scratch(): string {
   return directory;
 }
 
-test('tar finds in the archive every file that was packed', async () => {
+test('tar extracts every file that was packed into an archive of libraries', async () => {
   const directory = scratch();
   const root = join(directory, 'root');
   mkdirSync(join(root, LONG), { recursive: true });
@@ -47,7 +47,7 @@ test('tar finds in the archive every file that was packed', async () => {
   ).toEqual(['-rw-r--r--', '-rw-r--r--', '-rwxr-xr-x', '']);
 });
 
-test('an archive of libraries stays the same if only the times of the files differ', async () => {
+test('an archive of libraries has the same bytes if only file times and the order of creation differ', async () => {
   const archives = [];
   for (const name of ['b', 'a']) {
     const directory = scratch();
@@ -74,7 +74,7 @@ test.each([
     },
     'a cell takes 50000 and 536870912',
   ],
-])('%s is no archive', async (_, plant, problem) => {
+])('an archive of %s is refused', async (_, plant, problem) => {
   const directory = scratch();
   plant(join(directory, 'root'));
   await expect(writeArchive(join(directory, 'root'), join(directory, 'a.tar.gz'))).rejects.toThrow(problem);

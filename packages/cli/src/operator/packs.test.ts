@@ -21,18 +21,18 @@ test('the list of packs is empty if no pack is built', () => {
 });
 
 test.each(['verify', 'remove'])(
-  '%s fails because there is no such pack, and names the command that lists the packs',
+  '`packs %s` of an unknown pack fails, and the message names the command that lists the packs',
   (command) => {
     const stderr = `vouchbox: there is no runtime pack nothing in ${packs}; \`vouchbox packs list\` shows all packs\n`;
     expect(svcPacks([command, 'nothing'])).toEqual({ status: 1, stdout: '', stderr });
   },
 );
 
-test('an unknown recipe is wrong usage, and the message names the known ones', () => {
+test('building an unknown recipe is wrong usage, and the message names the known recipes', () => {
   expect(svcPacks(['build', 'nothing'])).toMatchObject({ status: 2, stderr: expect.stringContaining('python-data') });
 });
 
-test('a recipe that the operator wrote is read from its path, and an error in the recipe is reported', () => {
+test('a recipe given as a path is read from that file, and an error in the recipe is reported', () => {
   const file = join(packs, '.recipe.json');
   writeFileSync(file, '{"name":"x"}');
   expect(svcPacks(['build', file])).toMatchObject({
@@ -49,7 +49,7 @@ test('only root can build a pack', () => {
   });
 });
 
-test('a killed build ends everything that it started, and leaves no pack', async () => {
+test('if a build of a pack is killed, all its processes end and no pack is left', async () => {
   const words = ['packs', 'build', 'python-data', '--runtime-packs-dir', packs];
   const build = spawn(SVC, words, { stdio: ['ignore', 'ignore', 'pipe'], env: {} });
   await once(build.stderr, 'data');

@@ -34,7 +34,7 @@ function vm(words: readonly string[], limactl?: string) {
   return { status, stdout, stderr, read };
 }
 
-test('the virtual machine can read one directory of the Mac, but not change it, and forwards one port to the Mac', () => {
+test('the virtual machine has one directory of the Mac, read-only, and forwards one port to the Mac', () => {
   const { status, stdout } = vm([]);
   expect(status).toBe(0);
   const { images, mounts, portForwards } = parse(stdout) as Template;
@@ -46,7 +46,7 @@ test('the virtual machine can read one directory of the Mac, but not change it, 
   ]);
 });
 
-test('the scripts of the virtual machine are valid for their shells', () => {
+test('the scripts of the virtual machine have valid shell syntax', () => {
   const { provision, probes } = parse(vm([]).stdout) as Template;
   for (const { script } of [...provision, ...probes]) {
     const shell = /^#!(\S+)/.exec(script)?.[1] ?? '';
@@ -54,7 +54,7 @@ test('the scripts of the virtual machine are valid for their shells', () => {
   }
 });
 
-test('a directory whose name has quotes and colons is taken as one directory', () => {
+test('a checkout whose path has quotes and colons is mounted as one directory', () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-vm-odd "a": \\'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   mkdirSync(join(directory, 'tools'));
@@ -66,19 +66,19 @@ test('a directory whose name has quotes and colons is taken as one directory', (
 const REMEMBER =
   'cd "$(dirname "$0")"; [ "$1" = list ] && { cat made; exit; }; echo "$@" > words; cat > template; exit 3';
 
-test("vouchbox vm --start makes the machine from the template, and exits with Lima's code", () => {
+test("vouchbox vm --start creates the machine from the template, and exits with Lima's exit code", () => {
   const { status, read } = vm(['--start'], `: > "$(dirname "$0")/made"; ${REMEMBER}`);
   expect(status).toBe(3);
   expect(read('words')).toBe('start --name=vouchbox --tty=false -\n');
   expect(read('template')).toBe(vm([]).stdout);
 });
 
-test('vouchbox vm --start starts an existing machine unchanged', () => {
+test('vouchbox vm --start starts an existing machine without changing it', () => {
   const { read } = vm(['--start'], `echo vouchbox > "$(dirname "$0")/made"; ${REMEMBER}`);
   expect(read('words')).toBe('start vouchbox\n');
 });
 
-test('vouchbox vm names what is missing: Lima, or a checkout', () => {
+test('vouchbox vm says if Lima is not installed, or if the given directory is no checkout', () => {
   expect(vm(['--start']).stderr).toContain('brew install lima');
   const { status, stderr } = vm(['--checkout', '/usr']);
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('/usr is no checkout of Vouchbox') });

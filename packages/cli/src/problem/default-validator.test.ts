@@ -64,13 +64,13 @@ const CASES: readonly [flags: string, expected: string, output: string, ends: 42
 describe('the default output validator', () => {
   const seen = (ends: readonly number[]) => CASES.map(([...given], at) => [...given.slice(0, 3), ends[at]]);
 
-  test('compares as its flags say', () => {
+  test('compares texts as its flags demand', () => {
     const files = ['input/stdin', 'input/expected', '/tmp/'];
     const cases = CASES.map(([flags, ...texts]): Judged => [[...files, ...flagsOf(flags)], texts[0], texts[1]]);
     expect(seen(endsOf(DEFAULT_VALIDATOR.code, cases))).toEqual(CASES);
   });
 
-  test('gives the same answer as the comparison that replaces it', () => {
+  test('gives the same answer as the built-in comparison for its flags', () => {
     const compared = CASES.map(([flags, expected]) => comparisonOf(flagsOf(flags), expected));
     const cases = CASES.map(([, ...texts], at): Judged => [[JSON.stringify(compared[at])], texts[0], texts[1]]);
     const judged = cases.filter((_, at) => compared[at] !== null);
@@ -80,7 +80,7 @@ describe('the default output validator', () => {
     );
   });
 
-  test('is not needed if a comparison gives the same answer', () => {
+  test('is replaced by a built-in comparison only if the comparison gives the same answer', () => {
     expect(comparisonOf([], '1 2\nYes')).toBeNull();
     expect(comparisonOf([], '1 2')).toBe('words');
     expect(comparisonOf(['case_sensitive'], 'a')).toBe('words');

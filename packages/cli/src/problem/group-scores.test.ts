@@ -5,7 +5,7 @@ import { plain, read } from './package.fixture.ts';
 const scoring = { ...plain, 'problem.yaml': 'type: scoring\n' };
 
 describe('a scoring package', () => {
-  test('in the legacy format counts a group by its smallest test, or by the sum of its tests', async () => {
+  test('in the legacy format scores a group by its smallest test or by the sum of its tests', async () => {
     const { groups, tests } = await read({
       ...scoring,
       'data/testdata.yaml': 'grader_flags: ignore_sample\n',
@@ -27,7 +27,7 @@ describe('a scoring package', () => {
     ]);
   });
 
-  test('in the draft format divides the remaining points among groups that state none', async () => {
+  test('in the draft format divides the remaining points among the groups without a score', async () => {
     const { groups, tests } = await read({
       ...scoring,
       'problem.yaml': 'problem_format_version: 2023-07-draft\ntype: [scoring]\n',
@@ -66,7 +66,7 @@ describe('a scoring package', () => {
       },
       /data\/secret\/a: accept_if_any_accepted/,
     ],
-  ])('with %s is refused', async (_what, files, says) => {
+  ])('that uses %s is refused', async (_what, files, says) => {
     await expect(read({ ...scoring, ...files })).rejects.toThrow(says);
   });
 
@@ -88,7 +88,7 @@ describe('a scoring package', () => {
     expect(tests.map(({ compare }) => compare)).toEqual(['words', 'words']);
   });
 
-  test('does not wait for a group that is always accepted', async () => {
+  test('lets no group wait for a group that is always accepted', async () => {
     const { groups } = await read({
       ...scoring,
       'data/secret/a/testdata.yaml': 'grader_flags: always_accept\n',
@@ -113,7 +113,7 @@ describe('a package whose validator gives points', () => {
     'data/secret/b/1.ans': '',
   };
 
-  test('has groups whose points end at the bound of their range, and leaves out samples that give no points', async () => {
+  test('has groups worth the upper bound of their range, and leaves out samples that give no points', async () => {
     const { groups, tests, notes, checker } = await read(scored);
     expect(groups).toEqual([
       { name: 'secret/a', score: 'minimum', points: 60, stop: false, after: [] },
@@ -168,7 +168,7 @@ describe('a package of format 2025-09 that counts points', () => {
     'data/secret/c/1.ans': '',
   };
 
-  test('has groups that pass or fail, that add up their tests, or that count their smallest test', async () => {
+  test('has pass-fail groups, groups that add up their tests, and groups that count their smallest test', async () => {
     const { groups, tests } = await read(later);
     expect(groups).toEqual([
       { name: 'sample', score: 'minimum', points: 0, stop: false, after: [] },
@@ -185,7 +185,7 @@ describe('a package of format 2025-09 that counts points', () => {
     ]);
   });
 
-  test('without groups divides the points of secret among its tests', async () => {
+  test('without groups divides the points of `secret` among its tests', async () => {
     const { groups, tests } = await read({
       ...plain,
       'problem.yaml': 'problem_format_version: 2025-09\ntype: scoring\n',
@@ -200,7 +200,7 @@ describe('a package of format 2025-09 that counts points', () => {
     ]);
   });
 
-  test('lets a validator give points to samples, unless a group waits for the samples', async () => {
+  test('lets its validator give points to samples, unless a group depends on the samples', async () => {
     const validator = { 'output_validator/v.py': '' };
     const sampleOf = async (files: Record<string, string>) =>
       (await read({ ...later, ...validator, ...files })).tests[0];

@@ -7,7 +7,7 @@ import { plain, read, scratch, write } from './package.fixture.ts';
 import { readProblem } from './read-problem.ts';
 
 describe('a package', () => {
-  test('has its tests in order, shows their public texts, and is judged by words', async () => {
+  test('lists its tests in order, shows the texts of samples, and compares outputs by words', async () => {
     const { name, tests, groups, checker, limits, notes } = await read(plain);
     expect([name, groups, checker, limits]).toEqual(['Sums', [], null, {}]);
     expect(tests.map((one) => [one.name, one.stdin, one.expected, one.isSample, one.compare])).toEqual([
@@ -24,11 +24,11 @@ describe('a package', () => {
       'problem.yaml of the draft',
       { 'problem.yaml': 'problem_format_version: 2023-07-draft\nlimits: {time_limit: 1.5}\n' },
     ],
-  ])('has the time limit of its %s', async (_where, files) => {
+  ])('takes its time limit from %s', async (_where, files) => {
     expect((await read({ ...plain, ...files })).limits).toEqual({ cpu_seconds: 1.5, wall_seconds: 10 });
   });
 
-  test('has its memory limit, and a wall limit far above its time limit', async () => {
+  test('takes its memory limit, and a wall limit far above its time limit', async () => {
     const files = { 'problem.yaml': 'limits: {memory: 512}\n', '.timelimit': '20' };
     expect((await read({ ...plain, ...files })).limits).toEqual({ cpu_seconds: 20, wall_seconds: 62, mem_mb: 512 });
   });
@@ -38,7 +38,7 @@ describe('a package', () => {
     ['case_sensitive', 'words'],
     ['', 'words'],
     ['float_tolerance 1e-6 space_change_sensitive', null],
-  ])('with the flags %j is compared by %j', async (flags, compare) => {
+  ])('with the validator flags %j compares outputs by %j', async (flags, compare) => {
     const { checker, tests } = await read({ ...plain, 'problem.yaml': `validator_flags: ${flags}\n` });
     expect([checker?.codes, tests[0]?.compare]).toEqual(
       compare === null ? ['kattis', undefined] : [undefined, compare],
@@ -46,7 +46,7 @@ describe('a package', () => {
     expect(tests[0]?.checkerArgs).toEqual(compare === null ? flags.split(' ') : undefined);
   });
 
-  test('has the flags of its output validator for each test', async () => {
+  test('applies the flags of its output validator to each test', async () => {
     const { checker, tests } = await read({
       ...plain,
       'data/secret/a/1.ans': 'Yes\n',
@@ -59,7 +59,7 @@ describe('a package', () => {
     ]);
   });
 
-  test('is judged by the default validator if case does not matter', async () => {
+  test('uses the default output validator if case must be ignored', async () => {
     const { checker, tests } = await read({ ...plain, 'data/secret/a/1.ans': 'Yes\n' });
     expect([checker?.language, tests[0]?.compare]).toEqual(['python', undefined]);
   });
@@ -75,7 +75,7 @@ describe('a package', () => {
     expect(checker?.code.match(/enum|"a\.h"|<map>|int main/g)).toEqual(['enum', '<map>', 'int main']);
   });
 
-  test('has its input validators, with their flags for each test, and names those that cannot run', async () => {
+  test('runs its input validators with the flags of each test, and reports validators that cannot run', async () => {
     const { inputValidators, inputFlags, notes } = await read({
       ...plain,
       'data/testdata.yaml': 'input_validator_flags: --n 10\n',
@@ -91,7 +91,7 @@ describe('a package', () => {
     expect(notes).toContainEqual(expect.stringContaining('input_validators/v.ctd is not used'));
   });
 
-  test('in the draft format has flags from the nearest settings, and arguments of a test', async () => {
+  test('in the draft format takes flags from the nearest settings, and arguments from the test', async () => {
     const { tests } = await read({
       ...plain,
       'problem.yaml': 'problem_format_version: 2023-07-draft\nname: {sv: Summor, en: Sums}\n',
@@ -109,7 +109,7 @@ describe('a package', () => {
     ]);
   });
 
-  test('shares a test between groups by a symbolic link inside the package', async () => {
+  test('may share a test between groups through a symbolic link inside the package', async () => {
     const directory = write(plain);
     symlinkSync('a', join(directory, 'data/secret/b'));
     const { tests } = await readProblem(directory, 'lines');
@@ -130,7 +130,7 @@ describe('an interactive package', () => {
         'data/sample/test_group.yaml': 'output_validator_args: [hard]\n',
       },
     ],
-  ])('of the %s format lets programs talk to its validator, and shows no sample', async (_which, files) => {
+  ])('of the %s format runs its validator as the interactor, and shows no sample', async (_which, files) => {
     const { interactor, checker, tests } = await read({ ...plain, ...validator, ...files });
     expect([interactor, checker]).toEqual([
       { language: 'python', code: validator['output_validator/v.py'], codes: 'kattis' },
@@ -142,7 +142,7 @@ describe('an interactive package', () => {
     ]);
   });
 
-  test('without a validator is refused', async () => {
+  test('without an output validator is refused', async () => {
     const files = { 'problem.yaml': 'problem_format_version: 2025-09\ntype: interactive\n' };
     await expect(read({ ...plain, ...files })).rejects.toThrow(/output_validators has 0 programs/);
   });
@@ -255,7 +255,7 @@ function archive(kind: string): string {
   return target;
 }
 
-test.each(['flat', 'nested'])('an archive that is %s is read like its directory', async (kind) => {
+test.each(['flat', 'nested'])('a %s archive of a package is read like the directory of the package', async (kind) => {
   const unpacked = await read(plain);
   expect(await readProblem(archive(kind), 'lines')).toEqual(unpacked);
 });
@@ -267,17 +267,17 @@ test.each([
   ['absolute', /cannot be read as a zip archive: absolute path/],
   ['bomb', /2\.in has 68157440 bytes; at most 67108864/],
   ['lie', /cannot be read as a zip archive: .*(too many|size)/],
-])('an archive with a %s is refused', async (kind, says) => {
+])('an archive of a package is refused for this fault: %s', async (kind, says) => {
   await expect(readProblem(archive(kind), 'lines')).rejects.toThrow(says);
 });
 
-test('a file that is not an archive is refused', async () => {
+test('a file that is not a zip archive is refused as a package', async () => {
   writeFileSync(join(scratch, 'text.zip'), 'PK but no more');
   await expect(readProblem(join(scratch, 'text.zip'), 'lines')).rejects.toThrow(/text\.zip cannot be read as a zip/);
   await expect(readProblem(join(scratch, 'none.kpp'), 'lines')).rejects.toThrow(/none\.kpp cannot be read/);
 });
 
-test('a plain folder is compared as the options ask', async () => {
+test('the tests of a plain folder are compared as the options say', async () => {
   const directory = write({ 'one.in': '1', 'one.out': '2', 'one.args': '--x\n' });
   const { tests, name, checker } = await readProblem(directory, 'exact');
   expect([name, checker]).toEqual([null, null]);

@@ -47,26 +47,26 @@ const graded = (text: string): GradedProblem => ({
 
 const tagsOf = (page: string) => page.match(/<[^>]*>/g);
 
-test('no text becomes markup: a page of hostile texts has the same tags as one with plain texts', () => {
+test('the page of a grading escapes every text, so a text never becomes markup', () => {
   const page = htmlReport(graded(HOSTILE), HOSTILE);
   expect(tagsOf(page)).toEqual(tagsOf(htmlReport(graded('plain'), 'plain')));
   expect(page).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;');
   for (const mark of ['\u202e', '\0', '\u001b']) expect(page).not.toContain(mark);
 });
 
-test('the page of a grading forbids itself everything but its own style, and loads nothing', () => {
+test('the page of a grading loads nothing, and its policy allows only its own style', () => {
   const page = htmlReport(graded('plain'), 'now');
   expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`.replaceAll("'", '&#39;'));
   expect(page).not.toMatch(/<script|<link|<img|src=|url\(|https?:/);
 });
 
-test('the page of a grading shows points, costs and groups, and only the texts of samples', () => {
+test('the page of a grading shows points, costs and groups, but only the texts of samples', () => {
   const page = htmlReport(graded('plain'), 'now');
   for (const shown of ['0.33 of 2 points', '12 ms', '1.50 s', '3.0 MiB', '1 of 2']) expect(page).toContain(shown);
   expect(page.match(/<details/g)).toHaveLength(1);
 });
 
-test('a long text on the page of a grading is cut, and the page says by how much', () => {
+test('the page of a grading cuts a long text, and states how much is missing', () => {
   const { tests, ...others } = graded('plain');
   const long = { input: 'x'.repeat(5000), expected: '', output: '', errors: '' };
   const page = htmlReport({ ...others, tests: tests.map((each) => ({ ...each, texts: each.texts && long })) }, 'now');

@@ -11,12 +11,12 @@ const environment = {
   PATH: '/bin',
 };
 
-test('a service started here ignores the address and the key that are meant for clients', () => {
+test('a service that the command starts does not get the address and the key of a client', () => {
   expect(clientEnvironment(environment)).toEqual({ url: 'http://a', key: 'k', profile: 'p' });
   expect(serverEnvironment(environment)).toEqual({ SERVICE_PORT: '0', PATH: '/bin' });
 });
 
-test('an empty environment variable counts as one that is not set', () => {
+test('an empty environment variable counts as unset', () => {
   expect(clientEnvironment({ SERVICE_URL: '', SERVICE_KEY: '', SERVICE_PROFILE: '' })).toEqual({
     url: null,
     key: null,
@@ -24,20 +24,20 @@ test('an empty environment variable counts as one that is not set', () => {
   });
 });
 
-test('a build gets only the proxy variables of the environment', () => {
+test('the build of a pack gets only the proxy variables of the environment', () => {
   expect(proxyEnvironment({ ...environment, http_proxy: 'http://p', no_proxy: '' })).toEqual({
     http_proxy: 'http://p',
   });
 });
 
-test('settings of a user are below XDG_CONFIG_HOME if it is absolute, and in ~/.config otherwise', () => {
+test("a user's settings are below XDG_CONFIG_HOME if that path is absolute, and otherwise in ~/.config", () => {
   expect(configDirectory({ XDG_CONFIG_HOME: '/a' })).toBe('/a/vouchbox');
   for (const XDG_CONFIG_HOME of ['', 'relative']) {
     expect(configDirectory({ XDG_CONFIG_HOME, HOME: '/b' })).toBe('/b/.config/vouchbox');
   }
 });
 
-test('settings are in the home that the user database states if the environment has none, and never below the current directory', () => {
+test("without an absolute HOME, a user's settings are in the home directory that the user database states", () => {
   const expected = join(userInfo().homedir, '.config/vouchbox');
   for (const environment of [{}, { HOME: '' }, { HOME: '.' }]) expect(configDirectory(environment)).toBe(expected);
 });

@@ -28,7 +28,7 @@ function submissionOf(receipt: object, policy: object): ReturnType<typeof submis
   return submissionIn(directory, { manifest: { files }, files: whole } as never, { product: undefined });
 }
 
-test('a valid export is submitted again', () => {
+test('the submission in a valid export can be submitted again', () => {
   expect(submissionOf(RECEIPT, POLICY).submission).toMatchObject({ code: '1', files: [{ path: 'input/a' }] });
 });
 

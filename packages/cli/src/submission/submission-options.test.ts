@@ -19,7 +19,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const at = (name: string) => join(directory, name);
 
 describe('a submission', () => {
-  test('a submission from one file has the file’s code, the language that the file name shows, and nothing else', async () => {
+  test('from a single file has only its code, and the language of its file name', async () => {
     expect(await readSubmission(at('main.py'), nothing)).toEqual({ language: 'python', code: 'print("é")' });
   });
 
@@ -36,17 +36,17 @@ describe('a submission', () => {
     ['Main.java', 'java'],
     ['a.c', 'c'],
     ['a.cpp', 'cpp'],
-  ])('the file %s is submitted in %s', async (name, language) => {
+  ])('takes from the name %s the language %s', async (name, language) => {
     writeFileSync(at(name), 'true');
     expect((await readSubmission(at(name), nothing)).language).toBe(language);
   });
 
-  test('takes a given language instead of the one that the file name shows', async () => {
+  test('takes the language of the option instead of the language of the file name', async () => {
     expect((await readSubmission(at('main.py'), { ...nothing, language: 'bash' })).language).toBe('bash');
     await expect(readSubmission(at('script'), nothing)).rejects.toThrow('give --language');
   });
 
-  test('takes a file under a given path or under its own name, as bytes', async () => {
+  test('takes each input file as bytes, under the given path or under the file’s own name', async () => {
     const { files } = await readSubmission(at('main.py'), {
       ...nothing,
       file: [`input/deep/x=${at('bytes.bin')}`, at('bytes.bin')],
@@ -57,7 +57,7 @@ describe('a submission', () => {
     ]);
   });
 
-  test('takes an output of another job, under a given path or under its own name', async () => {
+  test('takes an output of another job as an input file, under a given path or its own name', async () => {
     const file = ['input/deep/x=job:job_1/output/a/b.csv', 'job:job_1/output/a/b.csv'];
     const from = { job_id: 'job_1', path: 'output/a/b.csv' };
     const { files } = await readSubmission(at('main.py'), { ...nothing, file });
@@ -91,7 +91,7 @@ describe('a submission', () => {
     });
   });
 
-  test('has arguments and variables; a variable without a value takes the value of this process', async () => {
+  test('takes arguments and variables, and takes a variable without a value from the environment of the command', async () => {
     process.env['SVC_TEST_VARIABLE'] = 'of this process';
     const given = { ...nothing, args: ['-v', ''], env: ['A=1=2', 'SVC_TEST_VARIABLE'] };
     const { args, env } = await readSubmission(at('main.py'), given);
@@ -114,7 +114,7 @@ describe('a submission', () => {
   });
 });
 
-test('an output keeps its own path unless the option sends it elsewhere', () => {
+test('an output is written to its own path unless the option gives another path', () => {
   expect(wantedOutputs(['output/a', 'output/b=../c=d'])).toEqual([
     { path: 'output/a', target: 'output/a' },
     { path: 'output/b', target: '../c=d' },

@@ -17,7 +17,7 @@ function slowReader({ isTTY = false } = {}): { target: OutputTarget; text: () =>
   return { target: Object.assign(target, { isTTY }), text: () => chunks.join('') };
 }
 
-test('each stream is shown byte for byte, and nothing but output is shown', async () => {
+test('each stream is shown byte for byte, and events that are not output are not shown', async () => {
   const stdout = slowReader();
   const stderr = slowReader();
   const event = (kind: string, data: unknown) => ({ kind, data }) as JobEvent;

@@ -93,7 +93,7 @@ const add = async (body: string | Uint8Array<ArrayBuffer>) => {
   return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() };
 };
 
-test('the head of a log that grew is signed with the witness’s own time, also after the witness restarts', async () => {
+test('a witness signs the head of a log that grew with its own time, also after it restarted', async () => {
   const first = await add(requestOf(0, 3));
   expect(first).toMatchObject({ status: 200 });
   const note = parseNote(headOf(3) + first.text);
@@ -106,7 +106,7 @@ test('the head of a log that grew is signed with the witness’s own time, also 
   expect(await known.text()).toBe(headOf(8) + (await add(requestOf(8, 8))).text);
 });
 
-test('signatures that a stranger adds to a head are neither kept nor shown', async () => {
+test('a witness neither keeps nor shows signatures that a stranger adds to a head', async () => {
   expect(await add(requestOf(0, 3))).toMatchObject({ status: 200 });
   const [line = ''] = headOf(3).match(/\u2014 .*\n/) ?? [];
   const junk = Array.from({ length: 62 }, (_, at) => `\u2014 log.example/log/1 ${btoa(`line ${at}`)}\n`);
@@ -118,12 +118,12 @@ test('signatures that a stranger adds to a head are neither kept nor shown', asy
   expect(await add(requestOf(3, 8))).toMatchObject({ status: 200 });
 });
 
-describe('a witness answers', () => {
+describe('the witness of a log', () => {
   beforeEach(async () => {
     expect(await add(requestOf(0, 8))).toMatchObject({ status: 200 });
   });
 
-  test('with the size that it knows, if the log was rolled back', async () => {
+  test('answers with the size that it knows, if the log was rolled back', async () => {
     expect(await add(requestOf(0, 5))).toEqual({ status: 409, type: 'text/x.tlog.size', text: '8\n' });
     expect(await add(requestOf(5, 9))).toMatchObject({ status: 409, text: '8\n' });
   });
@@ -138,30 +138,30 @@ describe('a witness answers', () => {
     ['no proof', 'old 8\n', 400],
     ['bytes', Uint8Array.of(255, 0, 255), 400],
     ['more than a proof has', 'A'.repeat(300_000), 413],
-  ])('with a refusal to %s, and signs the next good head', async (_what, body, status) => {
+  ])('refuses %s, and signs the next good head', async (_what, body, status) => {
     expect((await add(body as string)).status).toBe(status);
     expect(await add(requestOf(8, 9))).toMatchObject({ status: 200 });
   });
 });
 
-test('two heads that arrive at once are signed one after the other', async () => {
+test('a witness signs two heads that arrive at once one after the other', async () => {
   const answers = await Promise.all([add(requestOf(0, 4)), add(requestOf(0, 4, { changed: 1 }))]);
   expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 409]);
 });
 
-test('a witness treats the next tree of a log as another log, under the same key', async () => {
+test('a witness treats each tree of a log as a separate log under the same key', async () => {
   expect(await add(requestOf(0, 8))).toMatchObject({ status: 200 });
   expect(await add(requestOf(0, 2, { origin: 'log.example/log/2' }))).toMatchObject({ status: 200 });
 });
 
-test('a log that opens ever more trees does not fill the disk of its witness', async () => {
+test('a witness accepts at most 100 trees of a log, so a log cannot fill its disk', async () => {
   const ofTree = (tree: number) => add(requestOf(0, 1, { origin: `log.example/log/${tree}` }));
   for (let tree = 1; tree <= 100; tree++) expect((await ofTree(tree)).status).toBe(200);
   expect(await ofTree(999_999_999)).toMatchObject({ status: 403, text: 'the log opened 100 trees already\n' });
   expect(await add(requestOf(1, 3, { origin: 'log.example/log/7' }))).toMatchObject({ status: 200 });
 });
 
-test('the state of a witness belongs to one process, and is refused if somebody changed it', async () => {
+test('the state of a witness is used by one process at a time, and is refused if it was changed', async () => {
   expect(() => WitnessState.open(join(scratch, 'state'), 'witness.example')).toThrow('another witness uses');
   await add(requestOf(0, 8));
   await close();

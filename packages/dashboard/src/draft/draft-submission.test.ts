@@ -30,7 +30,7 @@ const EVERYTHING: Required<JobSubmission> = {
   promise: true,
 };
 
-test('a submission that is opened for editing is sent as it was, with every member', () => {
+test('a submission that is opened for editing and sent unchanged keeps every member', () => {
   expect(Object.keys(EVERYTHING).toSorted()).toEqual(Object.keys(JobSubmissionForm.properties).toSorted());
   expect(submissionOf(draftOf(EVERYTHING))).toEqual(EVERYTHING);
   const smallest = { language: 'python', code: 'pass' };
@@ -38,12 +38,12 @@ test('a submission that is opened for editing is sent as it was, with every memb
   expect(submissionOf(draftOf({ ...smallest, stdin: '' }))).toEqual({ ...smallest, stdin: '' });
 });
 
-test('members about tools are not sent without a tool', () => {
+test('the members about tools are not sent if there is no tool', () => {
   const { tools: _, tool_limits: _limits, tool_principals: _principals, ...without } = EVERYTHING;
   expect(submissionOf({ ...draftOf(EVERYTHING), tools: [] })).toEqual(without);
 });
 
-test('a quote that begins no JSON string stands for itself', () => {
+test('a quotation mark that begins no JSON string is an ordinary character', () => {
   const typed = {
     ...draftOf({ language: 'bash', code: '' }),
     args: '"a" b\n"open\n"a\\u0062"',

@@ -22,7 +22,7 @@ test.each([
   ['files', { files: [{ path: 'input/a', content_base64: 'YQ==' }] }],
   ['tools', { tools: [{ name: 'search', description: '', arguments: '', result: '' }] }],
   ['labels', { labels: 'a' }],
-])('the browser asks before a reload loses %s, and not once it is forgotten', (_name, typed) => {
+])('the browser asks before a reload loses %s, until the draft is discarded', (_name, typed) => {
   draft.forgetDraft();
   expect(asks()).toBe(false);
   draft.editDraft(typed);
@@ -31,7 +31,7 @@ test.each([
   expect(asks()).toBe(false);
 });
 
-test('the browser does not ask for the sample of another language, or for a limit that was taken back', () => {
+test('the browser does not ask if only the language changed, or if a limit was set and taken back', () => {
   draft.chooseLanguage('bash');
   draft.editDraft(({ limits }) => ({ limits: { ...limits, mem_mb: 100 } }));
   expect(asks()).toBe(true);

@@ -24,7 +24,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 
 describe('the history of a job', () => {
-  test('stops asking when the service says that the history is over, even without a final event', async () => {
+  test('makes no further request when the service ends the history, even without the event `finished`', async () => {
     const stop = new AbortController();
     const follow = vi.fn<ServiceClient['follow']>(async function* () {
       if (follow.mock.calls.length > 1) return stop.abort();
@@ -37,7 +37,7 @@ describe('the history of a job', () => {
     expect(history.snapshot().lines.both.length).toBe(2);
   });
 
-  test('has a long line as one, although the service sends it in records of 16 KiB between those of another', async () => {
+  test('joins the 16 KiB records of a long line into one line, even with records of the other stream between them', async () => {
     const text = 'x'.repeat(16_384);
     const part = { text, partial: true };
     const { stdout, both } = await linesOf(
@@ -56,7 +56,7 @@ describe('the history of a job', () => {
     expect(both[0]?.text).toBe(`${text}${text}end`);
   });
 
-  test('knows how far a line is indented, once it has a first character', async () => {
+  test('measures the indentation of a line when its first visible character has arrived', async () => {
     const { both } = await linesOf(output(1, { text: '  ', partial: true }), output(2, { text: 'a' }), line(3));
     expect(both.map(({ indent }) => indent)).toEqual([2, 0]);
   });

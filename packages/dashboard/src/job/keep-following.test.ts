@@ -16,9 +16,9 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-describe('following', () => {
+describe('following a job in the browser', () => {
   test.each([lost, failure(true)])(
-    'goes on after a failure that may pass, and says that it reconnects',
+    'continues after a temporary failure, and reports that it reconnects',
     async (error) => {
       const tryOnce = vi.fn<() => Promise<void>>().mockRejectedValueOnce(error);
       const onState = vi.fn<(state: string) => void>();
@@ -31,13 +31,13 @@ describe('following', () => {
     },
   );
 
-  test('ends with a refusal', async () => {
+  test('ends if the service refuses', async () => {
     const tryOnce = vi.fn<() => Promise<void>>().mockRejectedValue(failure(false));
     const followed = keepFollowing(tryOnce, { signal: new AbortController().signal });
     await expect(followed).rejects.toMatchObject({ retryable: false });
   });
 
-  test('ends without a failure when its view is left', async () => {
+  test('ends without a failure when the user leaves the view', async () => {
     const left = new AbortController();
     const tryOnce = vi.fn<() => Promise<void>>().mockRejectedValue(lost);
     const followed = keepFollowing(tryOnce, { signal: left.signal });
@@ -47,7 +47,7 @@ describe('following', () => {
     expect(tryOnce).toHaveBeenCalledTimes(1);
   });
 
-  test('connects again at once when the browser is back, even if the connection seemed to hold', async () => {
+  test('reconnects at once when the browser is online again, even if the connection seemed open', async () => {
     const tryOnce = vi
       .fn<(signal: AbortSignal) => Promise<void>>()
       .mockImplementationOnce(async (signal) => {

@@ -17,14 +17,14 @@ const lineOf = (text: string, number: number, isEnded = true): OutputLine => {
 const linesOf = (text: string) => text.split('\n').map((line, place) => lineOf(line, place + 1));
 const traceback = linesOf('Traceback\n  File "a"\n    call()\n\n  File "b"\nValueError\ndone');
 
-describe('a log', () => {
+describe('the log of a job in the browser', () => {
   test('is searched without regard to case and colours', () => {
     const lines = linesOf('one\n\u001b[31mO\u001b[0mNE\ntwo');
     expect(searchFor('one')(lines)).toEqual([1, 2]);
     expect(searchFor('')(lines)).toEqual([]);
   });
 
-  test('is searched as it comes: a line is read again only if it grew', () => {
+  test('is searched while it grows, and a line is searched again only if the line grew', () => {
     const read: number[] = [];
     const counted = (text: string, number: number) => {
       const line = lineOf(text, number);
@@ -44,18 +44,18 @@ describe('a log', () => {
     expect([canFold(lines, 0), foldEnd(lines, 0), read.length]).toEqual([false, 0, 5]);
   });
 
-  test('folds indented lines under the line before, including blank lines', () => {
+  test('folds indented and blank lines under the line before them', () => {
     expect([canFold(traceback, 0), canFold(traceback, 5), canFold(traceback, 6)]).toEqual([true, false, false]);
     expect([foldEnd(traceback, 0), foldEnd(traceback, 1), foldEnd(traceback, 5)]).toEqual([4, 2, 5]);
     expect(rowsOf(traceback, new Set([1]))).toEqual([0, 5, 6]);
     expect(rowsOf(traceback, new Set())).toBeNull();
   });
 
-  test('folds at first only lines below one that is not indented', () => {
+  test('at first folds only under lines that are not indented', () => {
     expect([...outermostFolds(traceback)]).toEqual([1]);
   });
 
-  test('cuts no character where a row ends, and shows each in one row', () => {
+  test('splits a long line into rows between characters, never inside one', () => {
     const text = `${'x'.repeat(16_383)}\u{1f600}end`;
     expect([rowIn(text, 0), rowIn(text, 1)]).toEqual([
       ['', `${'x'.repeat(16_383)}\u{1f600}`],
@@ -67,11 +67,11 @@ describe('a log', () => {
     [16_384, null],
     [16_385, [0, 0, 1]],
     [40_000, [0, 0, 0, 1]],
-  ])('has a line of %s characters in rows of 16,384', (characters, rows) => {
+  ])('shows a line of %s characters in rows of 16,384 characters', (characters, rows) => {
     expect(rowsOf([lineOf('x'.repeat(characters), 1), lineOf('', 2)], new Set())).toEqual(rows);
   });
 
-  test('is copied and saved as it was written, with or without a last newline', () => {
+  test('is copied and saved exactly as the program wrote it, with or without a final newline', () => {
     const lines = linesOf('one\n\ntwo');
     expect(logText([])).toBe('');
     expect(logText(lines)).toBe('one\n\ntwo\n');

@@ -11,23 +11,20 @@ test.each([
   ['succeeded', true, 'not signed yet'],
   ['running', false, 'not signed'],
   ['succeeded', false, 'not signed'],
-] as const)(
-  'of a job without a signature that is %s, where a service signs: %s, it says “%s”',
-  (status, signs, word) => {
-    expect(signingWords(job(status), { ...unchecked, signs }).word).toBe(word);
-  },
-);
+] as const)('an unsigned job with status %s, at a service that signs: %s, is shown as “%s”', (status, signs, word) => {
+  expect(signingWords(job(status), { ...unchecked, signs }).word).toBe(word);
+});
 
-test('a signature stays one when its service has stopped signing', () => {
+test('a signature is still checked if its service has stopped signing', () => {
   expect(signingWords(job('succeeded', true), { ...unchecked, signs: false }).word).toBe('checking…');
 });
 
-test('a signature that is late is asked for ever more slowly, and for ever', () => {
+test('a late signature is requested again and again, after pauses that grow up to one minute', () => {
   const pauses = [1, 2, 3, 7, 8, 5000].map((asked) => recheckMilliseconds(job('failed'), { signs: true, asked }));
   expect(pauses).toEqual([700, 1400, 2800, 44_800, 60_000, 60_000]);
 });
 
-test('no signature is asked for while a job runs, once there is one, and where a service does not sign', () => {
+test('a signature is not requested while the job runs, if it has arrived, or if the service does not sign', () => {
   const asked = 1;
   expect(recheckMilliseconds(undefined, { signs: true, asked })).toBe(false);
   expect(recheckMilliseconds(job('running'), { signs: true, asked })).toBe(false);

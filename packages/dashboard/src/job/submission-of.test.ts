@@ -16,7 +16,7 @@ const PLAIN = {
   runtime: null,
 } as unknown as JobDetail['requested_spec'];
 
-test('a job that starts a product is submitted again with the id of the build, not with the product file', () => {
+test('a repeated job that starts a product names the build, and not the product file', () => {
   const product = { path: 'input/product', from: { job_id: 'job_b', path: 'output/product' }, blob: 'sha256:b' };
   const files = [...(PLAIN.files ?? []), product] as Files;
   const again = submissionOf({
@@ -25,20 +25,20 @@ test('a job that starts a product is submitted again with the id of the build, n
   expect(again).toEqual({ ...PLAIN, product: { job_id: 'job_b' } });
 });
 
-test('a job with libraries is submitted again with their digest, not with the file that the service added', () => {
+test('a repeated job with libraries names their digest, and not the file that the service added', () => {
   const files = [...(PLAIN.files ?? []), { path: LIBRARIES_FILE, blob: 'sha256:b' }] as Files;
   const again = submissionOf({ requested_spec: { ...PLAIN, files } });
   expect(again).toEqual({ ...PLAIN, libraries: { blob: 'sha256:b' } });
 });
 
-test('a build is submitted again without the members of a run', () => {
+test('a repeated build has no members that only a run may have', () => {
   const large_outputs = { paths: ['output/product'], stdout: null, max_bytes: 1 };
   const again = submissionOf({ requested_spec: { ...PLAIN, large_outputs, build: { options: ['-O2'] } } });
   const { language, code, files, runtime } = PLAIN;
   expect(again).toEqual({ language, code, files, runtime, build: { options: ['-O2'] } });
 });
 
-test('a job whose program or input is missing or withheld is not submitted again', () => {
+test('a job cannot be repeated if its program or an input file is missing or withheld', () => {
   const { code: _, ...without } = PLAIN;
   expect(submissionOf({ requested_spec: without })).toBeNull();
   const files = [{ path: 'input/a', blob: 'sha256:b', held: true }] as unknown as Files;

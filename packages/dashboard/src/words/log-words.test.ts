@@ -6,11 +6,11 @@ const headOf = (...names: string[]) => ({
   note: { text: '', signatures: names.map((name) => ({ name, hint: new Uint8Array(4), bytes: new Uint8Array(64) })) },
 });
 
-test('a head that only the log signed is called unwitnessed', () => {
+test('the head of a log that only the log signed is called unwitnessed', () => {
   expect(logWord(headOf('log.example/log/1'))).toMatch(/^UNWITNESSED: /);
 });
 
-test('signatures of others are named, and are called witnesses only after a check', () => {
+test('the names of other signers are shown, and they are not called witnesses before a check', () => {
   const word = logWord(headOf('log.example/log/1', 'one.example', 'two.example', 'one.example'));
   expect(word).toBe('lines of one.example, two.example, which nobody checked here');
 });

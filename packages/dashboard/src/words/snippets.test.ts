@@ -7,7 +7,7 @@ function textOf(name: string): string {
   return SNIPPETS.find((snippet) => snippet.name === name)?.textOf(submission, 'https://box.example') ?? '';
 }
 
-test('the program in Python takes the client, which waits for the end of the job', () => {
+test('the snippet in Python runs the submission with the client library, which waits for the result', () => {
   expect(textOf('Python').split('\n')).toEqual([
     'import json',
     'import os',
@@ -22,7 +22,7 @@ test('the program in Python takes the client, which waits for the end of the job
   ]);
 });
 
-test('the command says what an answer without a result means, and shows its errors', () => {
+test('the snippet for curl explains an answer without a result, and prints errors', () => {
   const text = textOf('curl');
   expect(text).toContain('# https://box.example/v1/jobs/JOB_ID/result?wait_seconds=30\n');
   expect(text).toContain("curl -sS 'https://box.example/v1/jobs?wait_seconds=30' \\\n");

@@ -23,7 +23,7 @@ function read(text: string): LogProof {
 
 const proof = (index: number, cosignatures: readonly string[] = []) => read(log.proof(index, { cosignatures }));
 
-test('a proof shows the place of a statement, and which witnesses saw the head', async () => {
+test('a proof shows the position of a statement in the log, and which witnesses signed the head', async () => {
   for (let index = 1; index < log.size; index++) {
     expect(await verifyLogProof(proof(index), leafHash(body(index)), keys)).toMatchObject({
       kind: 'logged',
@@ -37,7 +37,7 @@ test('a proof shows the place of a statement, and which witnesses saw the head',
   expect(await verifyLogProof(proof(5, [stranger]), leafHash(body(5)), keys)).toMatchObject({ witnessed: [] });
 });
 
-test('a key that is pinned twice counts as one witness, and the key of the log counts as none', async () => {
+test('a witness whose key is pinned twice counts once, and the log’s own key never counts as a witness', async () => {
   const renamed = noteKey('other.example', 'cosignature', witness.noteKey.key.raw);
   const own = noteKey('own.example', 'cosignature', log.key.noteKey.key.raw);
   if (renamed.kind === 'refused' || own.kind === 'refused') throw new Error('a key is refused');
@@ -52,12 +52,12 @@ test('a key that is pinned twice counts as one witness, and the key of the log c
   expect(verdict).toMatchObject({ kind: 'logged', witnessed });
 });
 
-test('a proof without the head in Rekor’s form is enough', async () => {
+test('a proof is accepted without the copy of the head in Rekor’s form', async () => {
   const bare = { ...proof(3), rekorHead: null };
   expect(await verifyLogProof(bare, leafHash(body(3)), keys)).toMatchObject({ kind: 'logged' });
 });
 
-describe('a proof fails', () => {
+describe('the check of a proof fails', () => {
   const other = new TestLog();
   for (let at = 1; at < 12; at++) other.append(body(at));
   const [first = new Uint8Array(32), ...rest] = proof(3).hashes;
@@ -90,7 +90,7 @@ describe('a proof fails', () => {
     expect(await verifyLogProof(spoilt, leafHash(body(at)), keys)).toMatchObject({ kind: 'failed', check });
   });
 
-  test('at log_head if its head is of another tree of the same host', async () => {
+  test('at log_head if the head belongs to another tree of the same host', async () => {
     const second = new TestLog({ host: 'log.example', tree: 2 });
     expect(await verifyLogProof(read(second.proof(0)), leafHash(utf8('the opening statement')), keys)).toMatchObject({
       check: 'log_head',
@@ -124,7 +124,7 @@ describe('a file is not a proof if it', () => {
   });
 });
 
-test('a proof that was written is read again, word for word', () => {
+test('a proof that is written and read again is unchanged', () => {
   const text = log.proof(7, { cosignatures: [cosignature] });
   const { index, hashes, rekorHead } = read(text);
   expect(
@@ -141,6 +141,6 @@ test.each([
   ['log.example/log/01', null],
   ['log example/log/1', null],
   ['log.example', null],
-])('an origin such as %s is read as %o', (origin, name) => {
+])('the origin %s is read as %o', (origin, name) => {
   expect(logNameOf(origin)).toEqual(name);
 });

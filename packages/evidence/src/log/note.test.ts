@@ -28,7 +28,7 @@ function keyOf(text: string) {
   return result.key;
 }
 
-test('a note that Go’s package publishes verifies with the key that it publishes', async () => {
+test('the example note of the Go package verifies with the key published beside it', async () => {
   const key = keyOf(PUBLISHED.key);
   expect(noteKeyText(key)).toBe(PUBLISHED.key);
   const note = read(PUBLISHED.note);
@@ -69,7 +69,7 @@ describe('a note is refused if it', () => {
   });
 });
 
-test('a line with an unknown key proves nothing, and a wrong line with a known key invalidates the note', async () => {
+test('a signature by an unknown key is ignored, and a wrong signature by a known key invalidates the note', async () => {
   const stranger = testSignature(testNoteKey('log.example/log/1', 'note'), TEXT);
   expect(await noteSignedBy(read(`${good}${stranger}`), log.noteKey)).toBe('signed');
   expect(await noteSignedBy(read(`${TEXT}\n${stranger}`), log.noteKey)).toBe('unsigned');
@@ -77,7 +77,7 @@ test('a line with an unknown key proves nothing, and a wrong line with a known k
   expect(await noteSignedBy(read(`${good}${wrong}`), log.noteKey)).toBe('wrong');
 });
 
-test('a cosignature states when its witness saw the checkpoint, and covers that time', async () => {
+test('a cosignature states the time at which its witness saw the checkpoint, and signs that time', async () => {
   const line = testCosignature(witness, TEXT, 1_800_000_000);
   expect(await cosignedAt(read(`${good}${line}`), witness.noteKey)).toBe(1_800_000_000);
   expect(await cosignedAt(read(good), witness.noteKey)).toBe('unsigned');

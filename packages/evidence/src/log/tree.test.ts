@@ -51,7 +51,7 @@ const proofOf = (ranges: readonly { start: number; end: number }[]) => ranges.ma
 const root = (size: number) => roots[size] as Hash;
 
 test.each(ROOTS.map((wanted, size) => ({ size, wanted })))(
-  'the root of $size vectors equals the root in RFC 6962',
+  'the root of a tree of the first $size vectors equals the root in RFC 6962',
   (row) => {
     const hashes = treeOf(VECTORS.map((text) => leafHash(Buffer.from(text, 'hex'))));
     expect(hex(rangeHash({ start: 0, end: row.size }, hashes))).toBe(row.wanted);
@@ -71,7 +71,7 @@ describe(`in every tree up to ${LARGEST} leaves`, () => {
     expect(wrong).toEqual([]);
   });
 
-  test('the proof that the tree continues each earlier tree holds', () => {
+  test('the proof that the tree extends each smaller tree holds', () => {
     const wrong: string[] = [];
     for (let size = 1; size <= LARGEST; size++) {
       for (let old = 0; old <= size; old++) {
@@ -84,12 +84,12 @@ describe(`in every tree up to ${LARGEST} leaves`, () => {
   });
 });
 
-describe('a changed proof is refused', () => {
+describe('a changed proof', () => {
   const size = 11;
   const cases = Array.from({ length: size }, (_, index) => ({ index, proof: proofOf(inclusionRanges(index, size)) }));
   const flipped = (hash: Hash) => Uint8Array.from(hash, (byte, at) => (at === 7 ? byte ^ 1 : byte));
 
-  test.each(cases)('for leaf $index', ({ index, proof }) => {
+  test.each(cases)('that the tree has leaf $index is refused', ({ index, proof }) => {
     const leaf = leaves[index] as Hash;
     const leadsTo = (changed: Partial<{ index: number; size: number; proof: Hash[] }>, from = leaf) =>
       hex(rootOfInclusion(from, { index, size, proof, ...changed }));
@@ -106,7 +106,7 @@ describe('a changed proof is refused', () => {
     expect(others).not.toContain(hex(root(size)));
   });
 
-  test.each([1, 2, 3, 4, 7, 8, 10])('for the earlier tree with %i leaves', (old) => {
+  test.each([1, 2, 3, 4, 7, 8, 10])('that the tree extends its first %i leaves is refused', (old) => {
     const [older, newer] = [
       { size: old, root: root(old) },
       { size, root: root(size) },
@@ -129,12 +129,12 @@ describe('a changed proof is refused', () => {
     expect(isConsistent(newer, older, proof)).toBe(false);
   });
 
-  test('for an empty earlier tree, which needs no proof', () => {
+  test('that the tree extends the empty tree is refused, because that proof must be empty', () => {
     expect(isConsistent({ size: 0, root: root(0) }, { size, root: root(size) }, [root(1)])).toBe(false);
   });
 });
 
-test('positions above 2^32 have the same nodes as with big integers', () => {
+test('positions above 2^32 are computed exactly', () => {
   const start = 2 ** 40;
   expect(nodesOf({ start, end: start + 5 })).toEqual([
     { level: 2, index: 2 ** 38 },

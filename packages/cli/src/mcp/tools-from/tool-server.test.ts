@@ -16,7 +16,7 @@ afterAll(() => opened.disposeAsync());
 const serverOf = (source: string, millisecondsMax = 30_000) =>
   opened.use(new ToolServer(source, { version: '1.0.0', millisecondsMax }));
 
-test('a tool answers with structured content, or else with text, or else with its other content', async () => {
+test('a tool answers with its structured content; without any, with its text; without text, with its other content', async () => {
   const server = serverOf(program);
   expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
   expect(await server.call('notes.read', {}, never)).toBe('one\ntwo');
@@ -28,16 +28,16 @@ test.each([
   ['fail_silently', 'the tool failed without a reason'],
   ['absent', /absent/],
   ['huge', /^the server of this tool gave no answer: /],
-])('a call of the tool %s fails with an error that says why', async (name, why) => {
+])('a call of the tool %s fails, and the error says why', async (name, why) => {
   await expect(serverOf(program).call(name, {}, never)).rejects.toThrow(why);
 });
 
-test('arguments without names are refused before the server is asked', async () => {
+test('tool arguments that are not an object are refused before the server is asked', async () => {
   for (const given of ['cells', ['cells'], null, 7])
     await expect(serverOf('false').call('search', given, never)).rejects.toThrow('must have names');
 });
 
-test('if a tool server exits, open calls get an error, and the next call starts the server again', async () => {
+test('if a tool server exits, open calls fail, and the next call starts the server again', async () => {
   const server = serverOf(program);
   const ended = await Promise.allSettled([server.call('hang', {}, never), server.call('die', {}, never)]);
   const reason = new Error('the server of this tool gave no answer: Connection closed');
@@ -45,14 +45,14 @@ test('if a tool server exits, open calls get an error, and the next call starts 
   expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
 });
 
-test('a call of a tool ends when nobody waits for its answer any more', async () => {
+test('an aborted call of a tool ends at once with the reason of the abort', async () => {
   const over = new AbortController();
   const open = serverOf(program).call('hang', {}, over.signal);
   over.abort(new Error('the run is over'));
   await expect(open).rejects.toThrow('the run is over');
 });
 
-test('a tool server gets the environment of the user who started it, without any key of a service', async () => {
+test('a tool server gets the environment of the user who started it, except the key of the service', async () => {
   process.env['SERVICE_KEY'] = 'secret-key';
   process.env['PAGES_TOKEN'] = 'of the tool';
   try {
@@ -66,7 +66,7 @@ test('a tool server gets the environment of the user who started it, without any
 });
 
 test.each(['sleep 1000', 'setsid sleep 1000'])(
-  'a server may be any shell command, and every process that it started ends with it: %s',
+  'a tool server may be any shell command, and all its processes end when it is closed: %s',
   async (command) => {
     const server = serverOf(`${command} & BACKGROUND=$! ${program}`);
     const { BACKGROUND: pid } = JSON.parse(
@@ -91,11 +91,11 @@ test.each([
   ['false', 'Connection closed'],
   ["sh -c 'echo no protocol; exec cat >/dev/null'", 'Request timed out'],
   ['http://127.0.0.1:9/mcp', 'fetch failed'],
-])('the source %s fails to list its tools', async (source, why) => {
+])('the tools of the source %s cannot be listed', async (source, why) => {
   await expect(serverOf(source, 1000).tools(never)).rejects.toThrow(why);
 });
 
-test('a tool server that is reached over HTTP also answers, is bounded in time and size, and may restart', async () => {
+test('a tool server over HTTP answers, has bounds on time and size, and may restart', async () => {
   const serve = toNodeHandler(createMcpHandler(() => toolServer()));
   const http = createServer((request, response) => void serve(request as Parameters<typeof serve>[0], response));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));

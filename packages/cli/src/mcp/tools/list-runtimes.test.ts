@@ -16,7 +16,7 @@ const pack = (...libraries: readonly (readonly [name: string, version: string | 
     })),
   });
 
-test('a library is listed by its own name, and with its import names only if none of them equals it', () => {
+test('a library is listed by its own name; its import name is added if the two differ', () => {
   expect(
     pack(
       ['numpy', '1.24.2', ['numpy']],
@@ -27,7 +27,7 @@ test('a library is listed by its own name, and with its import names only if non
   ).toEqual(['libraries of data: numpy 1.24.2, matplotlib 3.6.3, Pillow 9.4.0 (import PIL), six']);
 });
 
-test('a long pack is shown in part, with the number of libraries left out', () => {
+test('the list of a long pack is cut, and states the number of libraries left out', () => {
   const many = Array.from({ length: 130 }, (_, index) => [`m${index}`, null, [`m${index}`]] as const);
   expect(pack(...many)[0]).toMatch(/, m119, and 10 more$/);
 });

@@ -15,13 +15,13 @@ const pack = (name: string, libraryNames: readonly string[]) => ({
   })),
 });
 
-test('the description of run_code lists the libraries of each pack, and adds nothing without packs', () => {
+test('the description of run_code lists the libraries of each pack after its fixed text', () => {
   const plain = runCodeDescription([]);
   const described = runCodeDescription([pack('data', ['numpy']), pack('web', ['flask'])]);
   expect(described).toBe(`${plain}\nlibraries of data: numpy 1\nlibraries of web: flask 1`);
 });
 
-test('packs of any size and number take a bounded part of the description of run_code, without terminal sequences', () => {
+test('the description of run_code stays bounded and without terminal sequences, whatever the packs contain', () => {
   const many = Array.from({ length: 50 }, (_, index) => pack(`p${index}`, Array(120).fill('\u001b[2J'.repeat(50))));
   const described = runCodeDescription(many);
   expect(described.length - runCodeDescription([]).length).toBeLessThan(4096 + 100);

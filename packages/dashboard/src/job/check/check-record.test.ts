@@ -9,7 +9,7 @@ const events = Array.from(
 const record = { job_id: 'job_1', tenant: 'alpha', signed: null };
 
 describe('the check of a record', () => {
-  test('names the first bad event, and returns only the rings around it and at both ends', async () => {
+  test('names the first bad event, and returns only the events around it and at both ends', async () => {
     const receipt = { job_id: 'job_1' };
     const { exitCode, eventCount, firstBadSeq, rings } = await checkWhole(events, { ...record, receipt });
     expect([exitCode, eventCount, firstBadSeq]).toEqual([expect.any(Number), 100_000, 1]);
