@@ -35,7 +35,7 @@ test.each([
   expect(await access.authenticate(header)).toMatchObject({ code: 'unauthorized', status: 401 });
 });
 
-test('a refusal does not say why a token is invalid', async () => {
+test('every refused token gets the same message, so a refusal does not say why the token is invalid', async () => {
   const messages = await Promise.all(
     ['Bearer wrong', 'Bearer a b', `Bearer ${'a'.repeat(9000)}`].map(async (header) => {
       return (await access.authenticate(header)) as Error;
@@ -71,7 +71,7 @@ test('one key cannot belong to two tenants', () => {
 });
 
 test.each(['bearer sesame=', 'BEARER sesame=', 'Bearer   sesame='])(
-  'the Authorization header %j has its token, whatever the case of the scheme and the number of spaces',
+  'the Authorization header %j is read whatever the case of its scheme and the number of its spaces',
   async (header) => {
     expect(await access.authenticate(header)).toMatchObject({ tenant: 'acme' });
   },

@@ -48,13 +48,13 @@ function storedRows() {
 const REVOKED = { ...ROW, revoked_at: '2026-06-02T00:00:00.000Z' };
 const revocation = { credential_id: 'one', at: REVOKED.revoked_at };
 
-test('a credential is read from the store once, and an id without a credential is looked up every time', async () => {
+test('a credential is read from the store once, but an unknown id is looked up each time', async () => {
   const { rows, asked } = storedRows();
   for (const id of ['one', 'one', 'two', 'two']) await rows.credential(id);
   expect(asked).toEqual(['one', 'two', 'two']);
 });
 
-test('a credential reads as revoked as soon as it is revoked, and whoever listens for its end is called', async () => {
+test('a revoked credential reads as revoked at once, and the listeners for its end are called', async () => {
   const { rows } = storedRows();
   const heard: (CredentialRow | null)[] = [];
   rows.whenEnded(() => void Promise.resolve(rows.credential('one')).then((row) => heard.push(row)));
@@ -64,7 +64,7 @@ test('a credential reads as revoked as soon as it is revoked, and whoever listen
   expect(heard).toEqual([REVOKED]);
 });
 
-test('a row that changed while it was read is not cached', async () => {
+test('the row of a credential that changes while it is read is not cached', async () => {
   const { rows, hold } = storedRows();
   const release = hold();
   const before = rows.credential('one');

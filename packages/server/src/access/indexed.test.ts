@@ -43,7 +43,7 @@ test('a key gives the caller of its row', { tags: ['Authentication-2'] }, async 
   });
 });
 
-test('a key has 256 bits of secret, of which the row holds only the digest', { tags: ['Authentication-2c'] }, () => {
+test('a new key has 256 secret bits, and its row stores only their digest', { tags: ['Authentication-2c'] }, () => {
   const { key, secret_sha256 } = newKey();
   expect(key).toMatch(/^svc_[0-9a-f]{18}_[A-Za-z0-9_-]{43}$/);
   expect(secret_sha256).toMatch(/^[0-9a-f]{64}$/);
@@ -59,7 +59,7 @@ test.each([
 });
 
 test.each([{ revoked_at: '2026-05-01T00:00:00.000Z' }, { expires_at: '2026-06-01T00:00:00.000Z' }])(
-  'a key that is %j is refused, and everything that it opened ends',
+  'a key whose row is %j is refused, and everything that the key opened ends',
   async (changes) => {
     const { key, row, keys } = issued(changes);
     expect(await keys.resolve(key)).toMatchObject({ code: 'unauthorized' });
@@ -68,7 +68,7 @@ test.each([{ revoked_at: '2026-05-01T00:00:00.000Z' }, { expires_at: '2026-06-01
 );
 
 test.each(['', 'svc_', 'svc_a_b', 'svc_../../x_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'a.b.c'])(
-  'a token that does not look like a key is left to other kinds of credentials, and the store is not asked: %j',
+  'a token that does not look like a key is passed on to other kinds of credentials without a query: %j',
   async (token) => {
     const { keys, asked } = issued();
     expect(await keys.resolve(token)).toBeNull();

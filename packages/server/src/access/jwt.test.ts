@@ -32,7 +32,7 @@ async function keySetOf(name: string, jwks: unknown, now?: () => number) {
   return { source, keys: createKeySet(now === undefined ? { source } : { source, now }) };
 }
 
-describe('the test vectors of RFC 9068 access tokens', {
+describe('the test vectors for RFC 9068 access tokens', {
   tags: ['Authentication-2a', 'Authentication-2d', 'AUTH-03'],
 }, () => {
   test.each(vectors.cases.map(({ name, ...rest }) => [name, rest] as const))(
@@ -52,12 +52,12 @@ describe('the test vectors of RFC 9068 access tokens', {
     },
   );
 
-  test('were read', () => {
+  test('are complete: there are 68', () => {
     expect(vectors.cases).toHaveLength(68);
   });
 });
 
-describe('a token that is signed with a key of the set', () => {
+describe('an access token of an issuer', () => {
   const issuer = 'https://issuer.example';
   const audience = 'svc';
   const now = () => 1_800_000_000_000;
@@ -77,28 +77,33 @@ describe('a token that is signed with a key of the set', () => {
     return { jwk, sign };
   }
 
-  test.each(['ES256', 'RS256', 'EdDSA'])('%s: the token is accepted, and its claims name the caller', async (alg) => {
-    const { jwk, sign } = await signer('k', alg);
-    const { keys } = await keySetOf(`${alg}.json`, { keys: [jwk] });
-    const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });
-    expect(await jwt.resolve(await sign())).toEqual({
-      tenant: 'acme',
-      principal: 'user-1',
-      auth_method: 'jwt',
-      credential_id: 'j',
-      scopes: ['jobs:read', 'jobs:cancel'],
-      expires_at: '2027-01-15T08:10:00.000Z',
-    });
-  });
+  test.each(['ES256', 'RS256', 'EdDSA'])(
+    'that is signed with %s is accepted, and its claims name the caller',
+    async (alg) => {
+      const { jwk, sign } = await signer('k', alg);
+      const { keys } = await keySetOf(`${alg}.json`, { keys: [jwk] });
+      const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });
+      expect(await jwt.resolve(await sign())).toEqual({
+        tenant: 'acme',
+        principal: 'user-1',
+        auth_method: 'jwt',
+        credential_id: 'j',
+        scopes: ['jobs:read', 'jobs:cancel'],
+        expires_at: '2027-01-15T08:10:00.000Z',
+      });
+    },
+  );
 
-  test('an algorithm that is not allowed is refused, even if its key is in the set', async () => {
+  test('with an algorithm that is not allowed is refused, even if its key is in the key set', async () => {
     const { jwk, sign } = await signer('k', 'ES384');
     const { keys } = await keySetOf('es384.json', { keys: [jwk] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });
     expect(await jwt.resolve(await sign())).toMatchObject({ code: 'unauthorized' });
   });
 
-  test('is valid until it expires, and no longer', { tags: ['Authentication-2e'] }, async () => {
+  test('keeps its caller authorized until the token expires, and no longer', {
+    tags: ['Authentication-2e'],
+  }, async () => {
     let time = now();
     const { jwk, sign } = await signer('k');
     const { keys } = await keySetOf('stands.json', { keys: [jwk] });
@@ -111,7 +116,7 @@ describe('a token that is signed with a key of the set', () => {
     expect(await access.stands(caller)).toBe(false);
   });
 
-  test('is accepted until it expires and no longer, whether it was seen before or not', async () => {
+  test('is accepted until it expires, whether the service saw it before or not', async () => {
     let time = now();
     const { jwk, sign } = await signer('k');
     const { keys } = await keySetOf('believed.json', { keys: [jwk] });
@@ -126,7 +131,7 @@ describe('a token that is signed with a key of the set', () => {
     expect(await jwt.resolve(early)).toMatchObject({ tenant: 'acme' });
   });
 
-  test('a new key is found by one forced read, and unknown key ids force at most one read in 30 seconds', async () => {
+  test('with an unknown key id makes the service read the keys again, at most once in 30 seconds', async () => {
     let time = 0;
     const [first, second] = await Promise.all([signer('first'), signer('second')]);
     const { source, keys } = await keySetOf('rotated.json', { keys: [first.jwk] }, () => time);
@@ -143,7 +148,7 @@ describe('a token that is signed with a key of the set', () => {
     expect(await jwt.resolve(await second.sign({ jti: 'kept' }))).toMatchObject({ tenant: 'acme' });
   });
 
-  test('unreadable keys are an error of the service', async () => {
+  test('cannot be checked if the keys are unreadable, which is an error of the service', async () => {
     const { sign } = await signer('k');
     const told: unknown[] = [];
     const source = join(directory, 'nowhere.json');
@@ -163,7 +168,7 @@ describe('a token that is signed with a key of the set', () => {
     expect(told).toHaveLength(2);
   });
 
-  test('secrets and encryption keys in a set verify no token', async () => {
+  test('is refused if its key in the set is a secret or a key for encryption', async () => {
     const { jwk, sign } = await signer('k');
     const { keys } = await keySetOf('enc.json', { keys: [{ ...jwk, use: 'enc' }] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });
@@ -176,7 +181,7 @@ describe('a token that is signed with a key of the set', () => {
     { client_id: 7 },
     { tenant_id: 'a/b' },
     { tenant_id: 'constructor' },
-  ])('a token with the claim %j is refused', async (claims) => {
+  ])('with the claim %j is refused', async (claims) => {
     const { jwk, sign } = await signer('k');
     const { keys } = await keySetOf('claims.json', { keys: [jwk] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });

@@ -58,7 +58,7 @@ async function made(links: Links, caller: Caller, job_id: string, wish = HOUR) {
   return { link, id, secret, open: () => links.open(id, secret) };
 }
 
-test('a link opens its job with the rights of the credential that made it, and the store has no secret', {
+test('a link opens its job with the rights of the credential that made the link, and the store keeps no secret', {
   tags: ['Links-2'],
 }, async () => {
   const { links, alice } = await process();
@@ -77,7 +77,7 @@ test('a link opens its job with the rights of the credential that made it, and t
   expect(stored).not.toContain(secret);
 });
 
-test('a link opens only with its own secret: the secret of another link, a digest or any other text is refused', {
+test("a link opens only with its own secret, and not with another link's secret, a digest or other text", {
   tags: ['Links-6'],
 }, async () => {
   const { links, alice } = await process();
@@ -91,7 +91,7 @@ test('a link opens only with its own secret: the secret of another link, a diges
   expect(await one.open()).not.toBeNull();
 });
 
-test('a link ends at its time', { tags: ['Links-7'] }, async () => {
+test('a link ends at its expiry', { tags: ['Links-7'] }, async () => {
   const { links, alice, pass } = await process();
   const job_id = await jobOf('alice');
   const { open } = await made(links, alice, job_id);
@@ -101,7 +101,9 @@ test('a link ends at its time', { tags: ['Links-7'] }, async () => {
   expect([await open(), (await links.list(alice, job_id))?.items]).toEqual([null, []]);
 });
 
-test('a link ends when it is revoked, which only its tenant can do', { tags: ['Links-3', 'Links-7'] }, async () => {
+test('a link ends when its tenant revokes it, and no other tenant can revoke it', {
+  tags: ['Links-3', 'Links-7'],
+}, async () => {
   const { links, alice } = await process();
   const job_id = await jobOf('alice');
   const { id, open } = await made(links, alice, job_id);
@@ -112,7 +114,7 @@ test('a link ends when it is revoked, which only its tenant can do', { tags: ['L
   expect([await open(), await links.revoke(alice, job_id, id)]).toEqual([null, false]);
 });
 
-test('a link ends with the key that made the link, when that key is revoked, rotated or expired', {
+test('a link ends when the key that made the link is revoked, rotated or expired', {
   tags: ['Links-7'],
 }, async () => {
   const { links, alice, rows, row, at, pass } = await process();
@@ -130,7 +132,7 @@ test('a link ends with the key that made the link, when that key is revoked, rot
   expect([await second.open(), (await links.list(alice, job_id))?.items]).toEqual([null, []]);
 });
 
-test('a link ends with a key that was revoked at a node of an earlier version, which knows no links', {
+test('a link ends when its key is revoked at a node of an older version that does not know links', {
   tags: ['Links-7'],
 }, async () => {
   const { links, alice, at } = await process();
@@ -141,7 +143,7 @@ test('a link ends with a key that was revoked at a node of an earlier version, w
   expect([await open(), expiring.link.expires_at]).toEqual([null, at(1000)]);
 });
 
-test('a link that a key of the operator made survives a restart, and ends when the operator removes that key', {
+test('a link made with a legacy key survives a restart, and ends when the operator removes the key', {
   tags: ['Links-7'],
 }, async () => {
   const { links, callerOf } = await process();
@@ -152,7 +154,7 @@ test('a link that a key of the operator made survives a restart, and ends when t
   expect(await (await process('another')).links.open(id, secret)).toBeNull();
 });
 
-test('a link is removed with its job', { tags: ['Links-7'] }, async () => {
+test('a link is removed together with its job', { tags: ['Links-7'] }, async () => {
   const { store } = testStore;
   const { links, alice } = await process();
   const key = { tenant: 'acme', job_id: await jobOf('alice') };
@@ -163,7 +165,7 @@ test('a link is removed with its job', { tags: ['Links-7'] }, async () => {
   expect([await open(), await store.link(id), await links.list(alice, key.job_id)]).toEqual([null, null, null]);
 });
 
-test('only the principal that submitted a job makes a link to it, and nobody can if that principal is unknown', {
+test('only the principal that submitted a job can make a link to it, and nobody can if that principal is unknown', {
   tags: ['Links-8'],
 }, async () => {
   const { links, alice } = await process();
@@ -174,7 +176,7 @@ test('only the principal that submitted a job makes a link to it, and nobody can
   expect(await links.list({ ...alice, tenant: 'other' }, job_id)).toBeNull();
 });
 
-test('a job and a tenant have a bounded number of links, and ended links do not count', {
+test('a job and a tenant may have a bounded number of links that have not ended', {
   tags: ['Links-8'],
 }, async () => {
   const { links, alice, pass } = await process();
@@ -191,7 +193,7 @@ test('a job and a tenant have a bounded number of links, and ended links do not 
   expect(await links.make(alice, job_id, HOUR)).toMatchObject({ job_id });
 });
 
-test('the id of a link never looks like an option of a command', async () => {
+test('the id of a link never begins like an option of a command', async () => {
   const access = createAccess([createLegacyKeys([{ tenant: 'acme', key: 'sesame' }])]);
   const caller = (await access.authenticate('Bearer sesame')) as Caller;
   const [nothing, created] = [async () => null, async () => 'created' as const];

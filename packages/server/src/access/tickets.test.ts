@@ -49,7 +49,7 @@ async function minted(process = withKey('sesame'), key = 'sesame') {
   return { ...process, caller, ...ticket };
 }
 
-test('a ticket is 256 random bits that live 30 seconds, and the store has neither it nor the key', async () => {
+test('a ticket has 256 random bits and lasts 30 seconds, and the store contains neither the ticket nor the key', async () => {
   const { ticket, expires_at, expires_in } = await minted();
   expect({ expires_at, expires_in }).toEqual({ expires_at: '2026-06-01T00:00:30.000Z', expires_in: 30 });
   expect(Buffer.from(ticket, 'base64url')).toHaveLength(32);
@@ -59,19 +59,21 @@ test('a ticket is 256 random bits that live 30 seconds, and the store has neithe
   expect(stored).not.toContain('sesame');
 });
 
-test('a ticket gives its caller only once', { tags: ['Authentication-6'] }, async () => {
+test('a ticket identifies its caller only once', { tags: ['Authentication-6'] }, async () => {
   const { tickets, ticket, caller } = await minted();
   expect(await tickets.redeem(ticket, job)).toEqual(caller);
   expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
 });
 
-test('exactly one of fifty concurrent uses of a ticket succeeds', async () => {
+test('one of fifty concurrent uses of a ticket succeeds, and the others are refused', async () => {
   const { tickets, ticket } = await minted();
   const redeemed = await Promise.all(Array.from({ length: 50 }, () => tickets.redeem(ticket, job)));
   expect(redeemed.filter((caller) => 'tenant' in caller)).toHaveLength(1);
 });
 
-test('a ticket for another job is refused, and is spent', { tags: ['Authentication-6'] }, async () => {
+test('a ticket that is used for another job is refused, and cannot be used again', {
+  tags: ['Authentication-6'],
+}, async () => {
   const { tickets, ticket } = await minted();
   expect(await tickets.redeem(ticket, other)).toMatchObject(REFUSED);
   expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
@@ -83,7 +85,7 @@ test('a ticket is not minted for a job of another tenant', async () => {
   expect(await tickets.mint({ ...caller, tenant: 'other' }, job)).toBeNull();
 });
 
-test('a ticket is valid to its last millisecond, and no longer', { tags: ['Ticket-4'] }, async () => {
+test('a ticket is valid until its last millisecond, and not after it', { tags: ['Ticket-4'] }, async () => {
   const { tickets, pass, ticket, caller } = await minted();
   const second = await tickets.mint(caller, job);
   pass(streamTicketSeconds * 1000 - 1);
@@ -153,8 +155,8 @@ describe('a ticket ends with the credential that minted it', () => {
   });
 });
 
-describe('a ticket that a legacy key minted in an earlier process', () => {
-  test('is valid for the same key, even if that key now has another place in the list', async () => {
+describe('a ticket that a legacy key minted before a restart', () => {
+  test('is valid for the same key, even if the key has another place in the list', async () => {
     const [{ ticket }, { ticket: second }] = [await minted(), await minted()];
     expect(await withKey('sesame').tickets.redeem(ticket, job)).toMatchObject({ credential_id: 'legacy_1' });
     const keys = [
@@ -165,12 +167,12 @@ describe('a ticket that a legacy key minted in an earlier process', () => {
     expect(await moved.tickets.redeem(second, job)).toEqual(await moved.callerOf('sesame'));
   });
 
-  test('ends if another key has its place', async () => {
+  test('ends if another key took the place of that key', async () => {
     const { ticket } = await minted();
     expect(await withKey('other').tickets.redeem(ticket, job)).toMatchObject(REFUSED);
   });
 
-  test('ends if the key now belongs to another tenant', async () => {
+  test('ends if that key belongs to another tenant', async () => {
     const { ticket } = await minted();
     const given = processWith(() => [createLegacyKeys([{ tenant: 'other', key: 'sesame' }])]);
     expect(await given.tickets.redeem(ticket, job)).toMatchObject(REFUSED);

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { createFreeSpaceReserve } from './free-space.ts';
 
-test('jobs are admitted while the free-space reserve is free', () => {
+test('a file system with enough free space admits jobs', () => {
   expect(() => createFreeSpaceReserve({ directory: tmpdir(), reserveMb: 0 }).check()).not.toThrow();
 });
 
-test('a free-space reserve larger than the file system refuses jobs with insufficient_storage and Retry-After', () => {
+test('a file system with less free space than the reserve refuses jobs with insufficient_storage and Retry-After', () => {
   const { blocks, bsize } = statfsSync(tmpdir());
   const reserveMb = Math.ceil((blocks * bsize) / 2 ** 20) + 1;
   expect(() => createFreeSpaceReserve({ directory: tmpdir(), reserveMb }).check()).toThrow(
@@ -15,7 +15,7 @@ test('a free-space reserve larger than the file system refuses jobs with insuffi
   );
 });
 
-test('an unreadable file system is an error of the service, not of the caller', () => {
+test('a file system that cannot be read is reported as an internal error, and not as an error of the caller', () => {
   const reserve = createFreeSpaceReserve({ directory: '/nowhere/at/all', reserveMb: 0 });
   expect(() => reserve.check()).toThrow(expect.objectContaining({ code: 'internal' }));
 });

@@ -8,11 +8,11 @@ test.each([
   [219, true],
   [220, true],
   [221, false],
-])('a job of %i MiB fits beside a job of 220 MiB, with the memory of both cells: %s', (mem_mb, fits) => {
+])('a job of %i MiB fits beside a job of 220 MiB, counting the memory of both cells: %s', (mem_mb, fits) => {
   expect(memory.fits(mem_mb, of(220))).toBe(fits);
 });
 
-test('a job whose limit is all the memory fits if no other job runs', () => {
+test('a job that may use all the memory fits only if no other job runs', () => {
   expect(memory.fits(512, [])).toBe(true);
   expect(memory.fits(1, of(512))).toBe(false);
 });
@@ -21,11 +21,11 @@ test.each([
   [511, undefined],
   [512, undefined],
   [513, 'mem_mb 513 is more than all jobs of this service may have together (512)'],
-])('a job of %i MiB exceeds the memory of all jobs together: %s', (mem_mb, message) => {
+])('a job of %i MiB is refused if it exceeds the memory of all jobs together: %s', (mem_mb, message) => {
   expect(memory.excess(mem_mb)?.message).toBe(message);
 });
 
-test('a job that needs more memory than all jobs together may have does not wait, and delays no other job', () => {
+test('a job above the memory of all jobs together neither waits for other jobs nor delays them', () => {
   expect(memory.fits(513, of(512))).toBe(true);
   expect(memory.fits(512, of(513))).toBe(true);
 });

@@ -7,13 +7,13 @@ const bounds = (bound: PermitBound) =>
 
 const stay = () => {};
 
-test('different kinds of permits are counted separately', () => {
+test('permits of different kinds are counted separately', () => {
   const permits = createPermits(bounds({ total: 1, perTenant: 1 }));
   for (const kind of PERMIT_KINDS) permits.take(kind, 'a', stay);
   expect(PERMIT_KINDS.map((kind) => permits.held(kind))).toEqual([1, 1, 1, 1]);
 });
 
-test('a permit is returned once, however often it is disposed', () => {
+test('a permit is returned only once, however often it is disposed', () => {
   const permits = createPermits(bounds({ total: 5, perTenant: 5 }));
   const first = permits.take('body', 'a', stay);
   permits.take('body', 'a', stay);
@@ -22,7 +22,7 @@ test('a permit is returned once, however often it is disposed', () => {
   expect(permits.held('body')).toBe(1);
 });
 
-test('a refused request leaves nothing behind', () => {
+test('a refused request for a permit changes no count', () => {
   const permits = createPermits(bounds({ total: 1, perTenant: 1 }));
   {
     using _held = permits.take('response', 'a', stay);
@@ -33,13 +33,13 @@ test('a refused request leaves nothing behind', () => {
   expect(permits.held('response')).toBe(1);
 });
 
-test('a tenant with the name of an inherited property is like any other', () => {
+test('a tenant named like an inherited property has the same bounds as any other tenant', () => {
   const permits = createPermits(bounds({ total: 5, perTenant: 1 }));
   permits.take('wait', '__proto__', stay);
   expect(() => permits.take('wait', '__proto__', stay)).toThrow('in flight');
 });
 
-describe('while all permits are held', () => {
+describe('if tenants hold all permits', () => {
   /** Permits for bodies, and those that gave way, in order. */
   function crowd(bound: PermitBound) {
     const permits = createPermits(bounds(bound));
@@ -66,7 +66,7 @@ describe('while all permits are held', () => {
     [10, 3],
     [12, 2],
   ])(
-    'held by %i tenants, a tenant without a permit gets one at once',
+    'a tenant without a permit gets one at once from one of %i tenants',
     { tags: ['Errors-18a', 'CROWD-01'] },
     (tenants, each) => {
       const held = crowd({ total: tenants * each, perTenant: each });
@@ -78,7 +78,7 @@ describe('while all permits are held', () => {
     },
   );
 
-  test('the tenant that holds most gives up its oldest permit, until no tenant holds two more than another', {
+  test('the tenant with the most permits gives up its oldest one, until no tenant has two more than another', {
     tags: ['Errors-18a'],
   }, () => {
     const held = crowd({ total: 9, perTenant: 8 });
@@ -91,7 +91,7 @@ describe('while all permits are held', () => {
     for (const tenant of ['few', 'many', 'third']) expect(() => held.take(tenant)).toThrow('The service has 9');
   });
 
-  test('a tenant that has only one permit keeps this permit', () => {
+  test('a tenant with a single permit keeps it', () => {
     const held = crowd({ total: 2, perTenant: 8 });
     hold(held, 'a', 1);
     hold(held, 'b', 1);
@@ -99,7 +99,7 @@ describe('while all permits are held', () => {
     expect(held.gaveWay).toEqual([]);
   });
 
-  test('a revoked permit returns nothing when it is disposed', () => {
+  test('a revoked permit is not counted as returned again when it is disposed', () => {
     const held = crowd({ total: 2, perTenant: 2 });
     const first = held.take('a');
     held.take('a');
@@ -109,7 +109,7 @@ describe('while all permits are held', () => {
   });
 });
 
-test('permits count as crowded once more than half of them are taken', () => {
+test('permits of a kind count as crowded once more than half of them are held', () => {
   const permits = createPermits(bounds({ total: 4, perTenant: 4 }));
   const crowded = [1, 2, 3].map(() => {
     permits.take('body', 'a', stay);

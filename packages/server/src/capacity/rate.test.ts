@@ -9,12 +9,12 @@ function budget(bound = { perSecond: 20, burst: 3 }) {
   return { rate, pass: (milliseconds: number) => (now += milliseconds) };
 }
 
-test('a full bucket holds its burst, and the next request is refused', () => {
+test('a full bucket allows as many requests as its burst, and refuses the next one', () => {
   const { rate } = budget();
   expect([1, 2, 3, 4].map(() => rate.spend('a').allowed)).toEqual([true, true, true, false]);
 });
 
-test('after an empty bucket, the next request is allowed as soon as one token is back, and not before', () => {
+test('an empty bucket allows the next request as soon as one token is refilled', () => {
   const { rate, pass } = budget();
   for (let index = 0; index < 3; index += 1) rate.spend('a');
   pass(49);
@@ -24,7 +24,7 @@ test('after an empty bucket, the next request is allowed as soon as one token is
   expect(rate.spend('a').allowed).toBe(false);
 });
 
-test('Retry-After is whole seconds, at least one, and enough', { tags: ['Errors-24'] }, () => {
+test('Retry-After is a whole number of seconds after which a request is allowed', { tags: ['Errors-24'] }, () => {
   const { rate, pass } = budget({ perSecond: 0.4, burst: 1 });
   rate.spend('a');
   const { retryAfterSeconds } = rate.spend('a');
@@ -33,7 +33,7 @@ test('Retry-After is whole seconds, at least one, and enough', { tags: ['Errors-
   expect(rate.spend('a').allowed).toBe(true);
 });
 
-test('tenants have their own buckets', () => {
+test('each tenant has its own bucket', () => {
   const { rate } = budget({ perSecond: 1, burst: 1 });
   expect([rate.spend('a'), rate.spend('a'), rate.spend('b')].map(({ allowed }) => allowed)).toEqual([
     true,
@@ -42,12 +42,12 @@ test('tenants have their own buckets', () => {
   ]);
 });
 
-test('an answer states how many requests are left and when the bucket is full again', () => {
+test('an answer states how many requests are left, and when the bucket is full again', () => {
   const { rate } = budget({ perSecond: 1, burst: 3 });
   expect(rate.spend('a')).toEqual({ allowed: true, limit: 3, remaining: 2, resetSeconds: 1, retryAfterSeconds: 0 });
 });
 
-test('a tenant whose full bucket was dropped loses and gains nothing', () => {
+test('dropping the full bucket of a tenant changes nothing for that tenant', () => {
   const { rate, pass } = budget();
   for (let index = 0; index < 3; index += 1) rate.spend('kept');
   for (let index = 0; index < 5000; index += 1) rate.spend(`t${index}`);
@@ -57,7 +57,7 @@ test('a tenant whose full bucket was dropped loses and gains nothing', () => {
   expect(rate.spend('kept').remaining).toBe(2);
 });
 
-test('no sequence of requests is ever allowed more than the burst plus the refilled tokens', () => {
+test('any sequence of requests is allowed at most the burst plus the refilled tokens', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(200), { maxLength: 200 }), (gaps) => {
       const { rate, pass } = budget();

@@ -36,7 +36,7 @@ function nodes(count: number) {
 /** Until nodes have nothing more to tell each other. */
 const allTold = () => vi.runAllTimersAsync();
 
-test('what a tenant spends at one node is taken from its budget at the other nodes', async () => {
+test('a request at one node also uses up the tenant’s budget at the other nodes', async () => {
   const [one, other] = nodes(2).budgets();
   for (let spent = 0; spent < 3; spent++) one?.spend('acme');
   await allTold();
@@ -47,7 +47,7 @@ test('what a tenant spends at one node is taken from its budget at the other nod
   expect(other?.spend('beta').remaining).toBe(3);
 });
 
-test('a tenant that spent its burst at two nodes at once waits until it has earned both bursts back', {
+test('a tenant that spent its burst at two nodes at once must earn both bursts back before its next request', {
   tags: ['Limits-27a'],
 }, async () => {
   const { budgets, clock } = nodes(2);
@@ -60,7 +60,7 @@ test('a tenant that spent its burst at two nodes at once waits until it has earn
   expect(both[0]?.spend('acme').allowed).toBe(true);
 });
 
-test('a charge at one node also counts at the other nodes, and against no other budget', {
+test('a charge at one node lowers that budget of the tenant at all nodes, and no other budget', {
   tags: ['Blobs-11'],
 }, async () => {
   const { budgets } = nodes(3);
@@ -73,7 +73,7 @@ test('a charge at one node also counts at the other nodes, and against no other 
   expect(spent.map((budget) => budget.spend('acme').remaining)).toEqual([3, 3, 3]);
 });
 
-test('a tenant that asks all nodes causes few messages at each, however many nodes there are', async () => {
+test('requests of a tenant at 100 nodes cause at most a few messages for each node', async () => {
   const { budgets, told } = nodes(100);
   for (const budget of budgets()) budget.spend('acme');
   await allTold();

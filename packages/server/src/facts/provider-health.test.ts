@@ -17,7 +17,7 @@ function rig() {
   return { provider, health, pass: (milliseconds: number) => (time += milliseconds) };
 }
 
-test('the result of the preflight is reported until the service fails to make a cell', async () => {
+test('the provider counts as ready after the preflight, until the service fails to make a cell', async () => {
   const { provider, health } = rig();
   expect(health.isReady()).toBe(true);
   await (await health.prepare(request))[Symbol.asyncDispose]();
@@ -26,7 +26,7 @@ test('the result of the preflight is reported until the service fails to make a 
   await expect.poll(() => health.isReady()).toBe(false);
 });
 
-test('one failed cell does not mean a broken host: a trial cell is made and removed', async () => {
+test('one failed cell does not make the host count as broken, because a trial cell succeeds', async () => {
   const { provider, health } = rig();
   let calls = 0;
   provider.script = () => (++calls === 1 ? broken() : readyPosture);
@@ -35,7 +35,7 @@ test('one failed cell does not mean a broken host: a trial cell is made and remo
   expect(health.isReady()).toBe(true);
 });
 
-test('a job whose cell was not ready in time gets one more cell', async () => {
+test('a job whose cell was late gets one more cell', async () => {
   const { provider, health } = rig();
   const late = () => new BootstrapError('bootstrap', 'late', unready, { cause: new NotReadyInTime(10_000) });
   provider.failOnce(late());
@@ -47,7 +47,7 @@ test('a job whose cell was not ready in time gets one more cell', async () => {
   expect(health.isReady()).toBe(true);
 });
 
-test('a parked cell that was not ready in time is not made again, and no trial cell follows', async () => {
+test('a parked cell that was late is not retried, and no trial cell is made', async () => {
   const { provider, health } = rig();
   provider.failOnce(new BootstrapError('bootstrap', 'late', unready, { cause: new NotReadyInTime(10_000) }));
   const aheadUntil = new AbortController().signal;
@@ -56,7 +56,7 @@ test('a parked cell that was not ready in time is not made again, and no trial c
   expect(provider.cells).toEqual([]);
 });
 
-test('a failure of the service itself is not a failure of the host', async () => {
+test('an error of the service while making a cell does not make the host count as broken', async () => {
   const { provider, health } = rig();
   provider.script = () => {
     throw new TypeError('a bug');
@@ -67,7 +67,7 @@ test('a failure of the service itself is not a failure of the host', async () =>
   expect([health.isReady(), provider.cells.length]).toEqual([true, 0]);
 });
 
-test('a provider that is not ready tries a cell at most once a second, and is ready when one comes up', async () => {
+test('a provider that is not ready tries a cell at most once a second, and becomes ready with the first success', async () => {
   const { provider, health, pass } = rig();
   let calls = 0;
   provider.script = () => {
@@ -86,7 +86,7 @@ test('a provider that is not ready tries a cell at most once a second, and is re
   expect(provider.cells).toHaveLength(1);
 });
 
-test('if only the cells of one language fail, the language is reported until one of its cells starts', async () => {
+test('if the cells of only one language fail, that language is reported until one of its cells starts', async () => {
   const { provider, health, pass } = rig();
   provider.failing.add('node');
   await expect(health.prepare({ language: 'node', runtime: null })).rejects.toBeInstanceOf(BootstrapError);
@@ -99,7 +99,7 @@ test('if only the cells of one language fail, the language is reported until one
   await expect.poll(() => health.isWhole()).toBe(true);
 });
 
-test('a language whose cells fail stops no other language', async () => {
+test('a language whose cells fail does not stop other languages', async () => {
   const { provider, health } = rig();
   provider.failing.add('python');
   await expect(health.prepare({ language: 'python', runtime: null })).rejects.toBeInstanceOf(BootstrapError);
@@ -107,7 +107,7 @@ test('a language whose cells fail stops no other language', async () => {
   expect(await health.proven()).toBe(true);
 });
 
-test('a trial cell follows a parked cell that got no answer at all', async () => {
+test('a parked cell that never answered is followed by a trial cell', async () => {
   const { provider, health } = rig();
   provider.failOnce(new BootstrapError('bootstrap', 'silent', unready, { cause: new Unanswered(10_000) }));
   const aheadUntil = new AbortController().signal;
@@ -116,7 +116,7 @@ test('a trial cell follows a parked cell that got no answer at all', async () =>
   expect(provider.cells.map(({ language }) => language)).toEqual(['bash']);
 });
 
-test('a cell that a job gets proves that cells can be made', async () => {
+test('a provider that was not ready becomes ready when a job gets a cell', async () => {
   const { provider, health } = rig();
   provider.script = broken;
   await expect(health.prepare(request)).rejects.toBeInstanceOf(BootstrapError);
@@ -139,7 +139,7 @@ test('a cell that was begun before cells failed does not prove that cells can be
   expect(health.isReady()).toBe(false);
 });
 
-test('no more cells are tried once the provider health is disposed', async () => {
+test('a disposed provider health makes no more trial cells', async () => {
   const { provider, health } = rig();
   await health[Symbol.asyncDispose]();
   provider.script = broken;

@@ -27,7 +27,7 @@ test.each([
   [null, late, late],
   [early, late, late],
   [late, early, late],
-])('the later of two errors of signing is shown: %j and %j', (problem, outbox_error, told) => {
+])('the status shows the later of two errors of signing: %j and %j', (problem, outbox_error, told) => {
   expect(signerStatus(signing(problem), { outbox: 7, outbox_error })).toEqual({
     enabled: true,
     outbox_depth: 7,
@@ -36,7 +36,7 @@ test.each([
   });
 });
 
-test('a service that does not sign shows no error, but the number of jobs that wait', () => {
+test('the status of a service without signing shows no error, but how many jobs wait for a signature', () => {
   expect(signerStatus(null, { outbox: 7, outbox_error: late })).toEqual({
     enabled: false,
     outbox_depth: 7,
@@ -45,7 +45,7 @@ test('a service that does not sign shows no error, but the number of jobs that w
   });
 });
 
-test('the status states the progress of the log, and the error that stops it', () => {
+test('the status shows the progress of the log, and the error that stopped the log', () => {
   const counts = { host: 'log.example', tree: 2, size: 9, signed_size: 7, waiting: 3 };
   expect(logStatus(signing(early), 'log.example', counts)).toEqual({
     origin: 'log.example/log/2',
@@ -60,7 +60,9 @@ test('the status states the progress of the log, and the error that stops it', (
   expect(logStatus(signing(null), null, null)).toBeNull();
 });
 
-test('a rotation shows at once in the key and in the capabilities', { tags: ['Bodies-8'] }, () => {
+test('a rotation of the signing key changes the published key and the capabilities at once', {
+  tags: ['Bodies-8'],
+}, () => {
   const before = publicKeyBody(signing(null).keys.published());
   const { current } = rotateSigningKey(dataDir);
   const after = publicKeyBody(signing(null).keys.published());

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { giveBack } from './give-back.ts';
 
-test('large buffers are freed at once when they are given back', () => {
+test('a large buffer that is given back is freed at once', () => {
   const bytes = new Uint8Array(100_000);
   giveBack(bytes);
   expect(bytes.length).toBe(0);
 });
 
-test('small buffers are left alone, because Node keeps others in the same memory', () => {
+test('a small buffer that is given back is kept, because Node keeps other data in the same memory', () => {
   const bytes = Buffer.from('a few');
   const others = Buffer.from('others');
   giveBack(bytes);

@@ -19,12 +19,12 @@ beforeEach(() => {
 
 const options = { firstLookMilliseconds: 50, lookMilliseconds: 50 };
 
-test('an idle thread returns the memory that it does not need', async () => {
+test('an idle thread collects garbage, and so returns memory', async () => {
   using _memory = new IdleMemory(options);
   await expect.poll(() => collections, { interval: 50, timeout: 10_000 }).toBeGreaterThan(0);
 });
 
-test('a thread that is always busy is left alone', async () => {
+test('a busy thread does not collect garbage early', async () => {
   using _memory = new IdleMemory(options);
   for (let turns = 0; turns < 20; turns++) {
     const endsAt = performance.now() + 30;

@@ -7,7 +7,7 @@ const seed = inject('propertySeed');
 const names = fc.stringMatching(/^[a-z_][a-z_0-9]{0,8}$/).filter((name) => name !== '__proto__');
 const objects = fc.dictionary(names, fc.oneof(fc.jsonValue(), fc.constant(undefined)), { noNullPrototype: true });
 
-test('an object is written as JSON.stringify would write it, whichever members are given as finished text', () => {
+test('an object with members given as finished JSON is written as JSON.stringify writes it', () => {
   const property = fc.property(objects, fc.infiniteStream(fc.boolean()), (object, areText) => {
     const members = Object.entries(object).map(([name, value]) => {
       const isText = value !== undefined && areText.next().value === true;
@@ -18,7 +18,7 @@ test('an object is written as JSON.stringify would write it, whichever members a
   fc.assert(property, { seed, numRuns: 1000 });
 });
 
-test('members are added after the members of a given text', () => {
+test('new members are appended to an object given as JSON text', () => {
   const base = jsonText<{ a: number }>({ a: 1 });
   expect(withMembers<{ a: number; b: string }, { a: number }>(base, { b: '"' })).toBe('{"a":1,"b":"\\""}');
 });

@@ -33,13 +33,13 @@ async function load(imports: 'near' | 'usual'): Promise<Loaded> {
   return JSON.parse(stdout) as Loaded;
 }
 
-test('every import of a service finds the file that Node finds', async () => {
+test('the faster resolution of imports finds the same file as Node for every import of the service', async () => {
   const [near, usual] = await Promise.all([load('near'), load('usual')]);
   expect(Object.keys(usual.found).length).toBeGreaterThan(1000);
   expect(near.found).toEqual(usual.found);
 });
 
-test("a start does not load Node's fetch client", async () => {
+test("starting the service does not load Node's fetch client", async () => {
   const { builtins } = await load('near');
   expect(builtins.filter((name) => name.endsWith('/undici'))).toEqual([]);
 });

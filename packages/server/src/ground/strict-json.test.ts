@@ -11,7 +11,7 @@ const refused = (says: string): unknown =>
 
 const seed = inject('propertySeed');
 
-test('the strict parser gives the same value as JSON.parse', async () => {
+test('the strict parser gives the same values as JSON.parse', async () => {
   await fc.assert(
     fc.asyncProperty(fc.json({ maxDepth: 5 }), async (text) => {
       expect(await parse(text)).toEqual(JSON.parse(text));
@@ -20,7 +20,7 @@ test('the strict parser gives the same value as JSON.parse', async () => {
   );
 });
 
-test('text that JSON.parse refuses is refused, wherever a valid text was changed (BODY-13)', {
+test('the strict parser refuses every changed text that JSON.parse refuses (BODY-13)', {
   tags: ['BODY-13'],
 }, async () => {
   const bent = fc.tuple(fc.json({ maxDepth: 3 }), fc.nat(), fc.string({ maxLength: 2 })).map(([text, at, other]) => {
@@ -52,12 +52,12 @@ test.each([
   ['{"a":{"b":[0,{"c":1,"\\u0063":2}]}}', '"/a/b/1/c"'],
   ['{"__proto__":1,"__proto__":2}', '"/__proto__"'],
   ['{"a~/b":1,"a~/b":2}', '"/a~0~1b"'],
-])('a member that is named twice is refused with its pointer: %s', async (text, pointer) => {
+])('the strict parser refuses a member that is named twice, with its pointer: %s', async (text, pointer) => {
   await expect(parse(text)).rejects.toEqual(refused(`names a member twice at ${pointer}`));
 });
 
 test.each(['{"__proto__":{"polluted":1}}', '{"constructor":{"prototype":{"polluted":1}}}'])(
-  '%s is a name like any other',
+  'the strict parser treats %s as an ordinary member name',
   async (text) => {
     const value = (await parse(text)) as object;
     expect(JSON.stringify(value)).toBe(text);
@@ -72,7 +72,7 @@ test.each([
   [Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'not UTF-8 at byte 1'],
   [Buffer.concat([Buffer.from(`"${'é'.repeat(5000)}`), Buffer.from([0xc3])]), 'not UTF-8 at byte 10001'],
   [Buffer.from('{}', 'utf16le'), 'is not JSON at byte 1'],
-])('bytes %# that are not plain UTF-8 are refused', async (bytes, says) => {
+])('the strict parser refuses bytes that are not plain UTF-8: case %#', async (bytes, says) => {
   await expect(parse(bytes)).rejects.toEqual(refused(says));
 });
 
@@ -82,23 +82,23 @@ test.each([
   '{"a":"\\ud800\\ud800"}',
   '{"a":"\\ud800x"}',
   '{"a":"\\uD800\\n"}',
-])('the lone surrogate in %s is refused with its pointer', async (text) => {
+])('the strict parser refuses the lone surrogate in %s, with its pointer', async (text) => {
   await expect(parse(text)).rejects.toEqual(refused('lone surrogate at "/a"'));
 });
 
-test('a pair of escaped surrogates is one character', async () => {
+test('the strict parser reads a pair of escaped surrogates as one character', async () => {
   expect(await parse('"\\ud83d\\ude00"')).toBe('😀');
 });
 
 test.each(['1e400', '-1e400', '9007199254740993', '-9007199254740993', '1'.repeat(400)])(
-  'the number %s is refused',
+  'the strict parser refuses the number %s',
   async (text) => {
     await expect(parse(`{"n":${text}}`)).rejects.toEqual(refused('number that a double cannot hold at "/n"'));
   },
 );
 
 test.each(['9007199254740991', '-0', '1152921504606846976', '1.0', '0.1', '1E22', '9007199254740993.0'])(
-  'the number %s is accepted',
+  'the strict parser accepts the number %s',
   async (text) => {
     expect(await parse(text)).toBe(Number(text));
   },
@@ -111,7 +111,7 @@ test.each([
   ['18446744073709551615', 2 ** 64],
   ['1'.repeat(400), Number.MAX_VALUE],
   ['0.5', 0.5],
-])('the number %.20s becomes the nearest double in a member that may be approximate', async (text, value) => {
+])('the number %.20s is rounded to the nearest double in a member that may be approximate', async (text, value) => {
   const body = Buffer.from(`{"limits":{"__proto__":1,"n":${text}},"other":[1]}`);
   const parsed = (await parseStrictJson(body, { approximateIn: 'limits' })) as { limits: Record<string, unknown> };
   expect(parsed.limits['n']).toBe(value);
@@ -119,7 +119,7 @@ test.each([
 });
 
 test.each(['{"n":1e400}', '{"other":{"limits":1e400}}', '{"limits":[1e400]}', '{"limits":{"n":[1e400]}}', '1e400'])(
-  'a number outside the approximate members must be exact: %s is refused',
+  'a number in any other member must be exact, so %s is refused',
   async (text) => {
     const parsed = parseStrictJson(Buffer.from(text), { approximateIn: 'limits' });
     await expect(parsed).rejects.toEqual(refused('number that a double cannot hold'));
@@ -140,43 +140,43 @@ test.each([
   ['[NaN]', 'is not JSON at byte 1'],
   ['[1]]', 'is not JSON at byte 3'],
   ['{]', 'is not JSON at byte 1'],
-])('%j is refused with the place of the error: %s', async (text, says) => {
+])('the strict parser refuses %j with the position of the error: %s', async (text, says) => {
   await expect(parse(text)).rejects.toEqual(refused(says));
 });
 
-describe('bounds, checked before anything is built', { tags: ['Submission-11'] }, () => {
+describe('the bounds of the strict parser, which apply before any value is built', { tags: ['Submission-11'] }, () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
   const tokens = (count: number) =>
     `[${Array(count - 1)
       .fill('0')
       .join(',')}]`;
 
-  test('values may nest to the bound, and no deeper', async () => {
+  test('allow nesting up to the bound, and no deeper', async () => {
     await expect(parse(nested(jsonDepthMax - 1))).resolves.toBeDefined();
     await expect(parse(nested(jsonDepthMax))).resolves.toBeDefined();
     await expect(parse(nested(jsonDepthMax + 1))).rejects.toEqual(refused('nests deeper'));
   });
 
-  test('a text may have as many tokens as the bound, and not one more', async () => {
+  test('allow as many tokens as the bound, and not one more', async () => {
     await expect(parse(tokens(jsonTokensMax - 1))).resolves.toBeDefined();
     await expect(parse(tokens(jsonTokensMax))).resolves.toBeDefined();
     await expect(parse(tokens(jsonTokensMax + 1))).rejects.toEqual(refused('tokens'));
   });
 
-  test('names count as tokens', async () => {
+  test('count member names as tokens', async () => {
     const members = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;
     await expect(parse(members((jsonTokensMax - 2) / 2))).resolves.toBeDefined();
     await expect(parse(members(jsonTokensMax / 2))).rejects.toEqual(refused('tokens'));
   });
 
-  test('a number may have its bound of characters, and not one more', async () => {
+  test('allow as many characters in a number as the bound, and not one more', async () => {
     const digits = (length: number) => `0.${'1'.repeat(length - 2)}`;
     await expect(parse(digits(numberBytesMax))).resolves.toBeDefined();
     await expect(parse(digits(numberBytesMax + 1))).rejects.toEqual(refused('number that is too long'));
   });
 });
 
-test('a string longer than one step of the scan is read whole, even if a step ends within an escape', async () => {
+test('the strict parser reads a string that is longer than one step of the scan, even across an escape', async () => {
   const seam = 1024 * 1024;
   for (const offset of [-14, -13, -12, -7, -6, -2, -1, 0, 1]) {
     const text = 'a'.repeat(seam + offset);
@@ -225,7 +225,7 @@ describe.skipIf(files.length === 0)('JSONTestSuite (skipped if its files are not
     await expect(parse(bytesOf(name))).rejects.toEqual(refused(''));
   });
 
-  test('a text that the suite leaves open always gets the same answer', async () => {
+  test('always gives the same answer to each text that the suite leaves open', async () => {
     const open = files.filter((name) => name.startsWith('i_'));
     const taken = [];
     for (const name of open) {

@@ -37,20 +37,17 @@ const submit = (body: string, headers: Record<string, string> = {}) =>
     body,
   });
 
-test.each(OPERATION_IDS)(
-  '%s has a route, and refuses requests without a credential unless it is public',
-  async (id) => {
-    const { method, path, access } = operationOf(id);
-    const response = await request(pathOf(path), { method });
-    const isAbsent = id === 'getMetrics';
-    const expected = isAbsent ? 404 : access === 'public' ? 200 : 401;
-    expect(response.status).toBe(expected);
-    expect(response.headers.get('www-authenticate')).toBe(expected === 401 ? 'Bearer realm="svc"' : null);
-  },
-);
+test.each(OPERATION_IDS)('%s has a route, which requires a credential unless it is public', async (id) => {
+  const { method, path, access } = operationOf(id);
+  const response = await request(pathOf(path), { method });
+  const isAbsent = id === 'getMetrics';
+  const expected = isAbsent ? 404 : access === 'public' ? 200 : 401;
+  expect(response.status).toBe(expected);
+  expect(response.headers.get('www-authenticate')).toBe(expected === 401 ? 'Bearer realm="svc"' : null);
+});
 
 test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
-  '%s refuses a credential without its scope, naming the scope',
+  '%s refuses a credential without the required scope, and names the scope',
   async (id) => {
     const { method, path, access } = operationOf(id);
     const response = await request(pathOf(path), { method, headers: bearer('no-scopes') });
@@ -87,22 +84,25 @@ describe.each(PERMIT_KINDS)('while no permit of the kind "%s" is free', (kind) =
   });
   afterAll(() => full[Symbol.asyncDispose]());
 
-  test.each(OPERATION_IDS)('%s is refused exactly if the contract lists this kind for it', async (id) => {
-    const [path, init] = asked(id, kind);
-    const { status } = await fetch(full.url + path, init);
-    // A submission whose result is too long to be sent is answered without it: its job is stored.
-    const isLeftOut = id === 'submitJob' && kind === 'response';
-    expect(status === 429).toBe(operationOf(id).capacity.includes(kind) && !isLeftOut);
-  });
+  test.each(OPERATION_IDS)(
+    '%s is refused exactly if the contract lists this kind of permit for the operation',
+    async (id) => {
+      const [path, init] = asked(id, kind);
+      const { status } = await fetch(full.url + path, init);
+      // A submission whose result is too long to be sent is answered without it: its job is stored.
+      const isLeftOut = id === 'submitJob' && kind === 'response';
+      expect(status === 429).toBe(operationOf(id).capacity.includes(kind) && !isLeftOut);
+    },
+  );
 });
 
-test('a bad token is answered 401 with error="invalid_token" (RFC 6750 § 3.1)', async () => {
+test('an invalid token is answered 401 with error="invalid_token" (RFC 6750 § 3.1)', async () => {
   const response = await request('/v1/whoami', { headers: bearer('wrong') });
   expect((await refusalIn(response)).code).toBe('unauthorized');
   expect(response.headers.get('www-authenticate')).toBe('Bearer realm="svc", error="invalid_token"');
 });
 
-test('a token in the query is ignored', async () => {
+test('a token in the query of an address is ignored', async () => {
   const response = await request('/v1/whoami?access_token=key-of-acme');
   expect((await refusalIn(response)).code).toBe('unauthorized');
   expect(JSON.stringify(server.log)).not.toContain('key-of-acme');
@@ -113,7 +113,7 @@ test('whoami names the principal of the credential', async () => {
   expect(await response.json()).toMatchObject({ tenant: 'acme', auth_method: 'legacy', expires_at: null });
 });
 
-test('a foreign, an unknown and an impossible job give the same 404', async () => {
+test('a job of another tenant, an unknown job and an impossible id get the same 404', async () => {
   const bodies = [];
   for (const [id, key] of [
     [JOB, KEY_OF_OTHER],
@@ -147,7 +147,7 @@ test.each([
   expect((await submit('{}', { 'content-type': type })).status).toBe(status);
 });
 
-test('an encoded body is never inflated: 415', async () => {
+test('a compressed body is refused with 415, and is never decompressed', async () => {
   const response = await submit('{}', { 'content-encoding': 'gzip' });
   expect((await refusalIn(response)).code).toBe('unsupported_media_type');
 });
@@ -234,7 +234,7 @@ test.each([
   expect(response.headers.get('allow')).toBe(allow);
 });
 
-describe('the credential of an unknown path', {
+describe('an unknown path', {
   tags: ['Endpoints-2', 'Authentication-1'],
 }, () => {
   test.each([
@@ -247,7 +247,7 @@ describe('the credential of an unknown path', {
     ['OPTIONS', '/v1/jobs'],
     ['PROPFIND', '/v1/jobs'],
     ['TRACE', '/v1/x'],
-  ])('%s %s is refused without a credential', async (method, path) => {
+  ])('below /v1 needs a credential: %s %s', async (method, path) => {
     const ask = async (key: string) => {
       using raw = await RawSocket.open(server.port);
       return await raw.send(`${method} ${path} HTTP/1.1\r\nHost: a\r\n${key}\r\n`).answer();
@@ -260,7 +260,7 @@ describe('the credential of an unknown path', {
   });
 
   test.each(['/nowhere', '/v2/jobs', '/v1x', '/V1/jobs', '/healthz/x'])(
-    'a path such as %s, which is not under /v1, needs no credential',
+    'outside /v1, such as %s, needs no credential',
     async (path) => {
       expect((await refusalIn(await request(path))).code).toBe('route_not_found');
     },
@@ -280,23 +280,23 @@ describe('an operation without a body', () => {
     [`DELETE /v1/jobs/${JOB}`, 200],
     [`GET /v1/jobs/${JOB}`, 200],
     ['GET /healthz', 200],
-  ])('%s accepts an empty chunked body', async (line, status) => {
+  ])('accepts an empty chunked body: %s', async (line, status) => {
     expect((await ask(chunked(line, '0\r\n\r\n'))).status).toBe(status);
   });
 
   test.each([`DELETE /v1/jobs/${JOB}`, 'GET /v1/jobs', `POST /v1/jobs/${JOB}/stream-ticket`])(
-    '%s refuses a body with a chunk in it',
+    'refuses a chunked body that is not empty: %s',
     async (line) => {
       expect((await ask(chunked(line, '1\r\nx\r\n0\r\n\r\n'))).status).toBeGreaterThanOrEqual(400);
     },
   );
 
-  test('a client that waits for 100 Continue is refused at once', async () => {
+  test('refuses a client that waits for 100 Continue at once', async () => {
     const bytes = chunked(`DELETE /v1/jobs/${JOB}`, '').replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n');
     expect((await ask(bytes)).status).toBe(400);
   });
 
-  test('a chunked body that does not end is refused in time', async () => {
+  test('refuses a chunked body that does not end within its deadline', async () => {
     await using hasty = await openServer({ bounds: { bodyMilliseconds: 50 } });
     using raw = await RawSocket.open(hasty.port);
     const { status, body } = await raw.send(chunked(`DELETE /v1/jobs/${JOB}`, '')).answer();
@@ -304,7 +304,7 @@ describe('an operation without a body', () => {
   });
 });
 
-test("the global metrics refuse a tenant's credential, even if it equals their own token", {
+test("the metrics of the whole service refuse a tenant's credential, even if it equals the metrics token", {
   tags: ['Authentication-9'],
 }, async () => {
   await using careless = await openServer({ metricsToken: 'key-of-acme' });
@@ -329,7 +329,7 @@ describe('the front page', () => {
   });
 });
 
-test('OPTIONS lists the methods of a route and allows no other origin', async () => {
+test('OPTIONS lists the methods of a route, and lets no page of another origin use the route', async () => {
   const headers = { ...bearer(), origin: 'https://evil.example', 'access-control-request-method': 'POST' };
   const response = await request('/v1/jobs', { method: 'OPTIONS', headers });
   expect(response.status).toBe(204);
@@ -337,7 +337,7 @@ test('OPTIONS lists the methods of a route and allows no other origin', async ()
   expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
 });
 
-test('HEAD answers the headers of GET without a body', async () => {
+test('HEAD answers with the headers of GET and without a body', async () => {
   const [head, get] = await Promise.all(
     ['HEAD', 'GET'].map((method) => request(`/v1/jobs/${JOB}`, { method, headers: bearer() })),
   );
@@ -346,13 +346,13 @@ test('HEAD answers the headers of GET without a body', async () => {
 });
 
 test.each(['/v2/jobs', '/v1', '/v1/jobs/', '//v1/jobs', '/V1/jobs', '/v1/jobs/a/b/c'])(
-  '%s is not a route',
+  'the path %s has no route',
   async (path) => {
     expect((await refusalIn(await request(path, { headers: bearer() }))).code).toBe('route_not_found');
   },
 );
 
-test('every answer forbids caching and sniffing', async () => {
+test('every answer forbids caching and guessing of its content type', async () => {
   for (const path of ['/healthz', '/v1/whoami', '/nowhere']) {
     const { headers } = await request(path, { headers: bearer() });
     expect(headers.get('cache-control')).toBe('no-store');
@@ -360,7 +360,7 @@ test('every answer forbids caching and sniffing', async () => {
   }
 });
 
-test('an unexpected error is answered internal, and only the log has its cause', {
+test('an unexpected error is answered as `internal`, and only the log names its cause', {
   tags: ['Errors-22', 'RST-09'],
 }, async () => {
   await using broken = await openServer({
@@ -377,7 +377,7 @@ test('an unexpected error is answered internal, and only the log has its cause',
   expect(broken.log.some((line) => JSON.stringify(line).includes('secret cause'))).toBe(true);
 });
 
-test('a refusal of a layer below keeps its code, its status and its Retry-After', async () => {
+test('a refusal from an inner layer keeps its code, its status and its Retry-After', async () => {
   await using full = await openServer({
     jobs: {
       submit: async () => {
@@ -392,7 +392,7 @@ test('a refusal of a layer below keeps its code, its status and its Retry-After'
   expect(response.headers.get('retry-after')).toBe('3');
 });
 
-test('a message that repeats text of the client is short and harmless', async () => {
+test('a message that repeats text of the client is short and has no control characters', async () => {
   const response = await request(`/v1/whoami?${encodeURIComponent(`\u001b[31m\u202e${'z'.repeat(4000)}`)}=1`, {
     headers: bearer(),
   });
@@ -401,7 +401,7 @@ test('a message that repeats text of the client is short and harmless', async ()
   expect(message).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
 
-test('the request budget is one per tenant, refuses with Retry-After, and states what is left', {
+test('each tenant has its own request budget, a refusal has Retry-After, and an answer states what is left', {
   tags: ['Errors-16'],
 }, async () => {
   await using tight = await openServer({ rate: { perSecond: 0.01, burst: 2 } });
@@ -439,12 +439,12 @@ describe('metrics', () => {
     expect(await ask(metered, '/v1/metrics', 'key-of-acme')).toEqual([200, 'acme text/plain']);
   });
 
-  test('the metrics of the whole service do not exist without a token', async () => {
+  test('the metrics of the whole service have no route if no metrics token is set', async () => {
     await using metered = await openServer({ metrics });
     expect((await ask(metered, '/metrics', 'key-of-acme'))[0]).toBe(404);
   });
 
-  test('the metrics count every answer under labels that clients cannot multiply', async () => {
+  test('the metrics count answers by route and status, never by a path that a client invented', async () => {
     await using metered = await openServer({ observer });
     answers.length = 0;
     for (const path of [`/v1/jobs/${JOB}`, '/nowhere/at/all', '/%ZZ']) await ask(metered, path, 'key-of-acme');

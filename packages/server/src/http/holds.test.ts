@@ -34,7 +34,7 @@ describe.each<[PermitKind, string]>([
   ['body', BODY],
   ['wait', WAIT],
   ['response', RESULT_NOW],
-])('of the kind %s', (kind, bytes) => {
+])('permits of the kind %s', (kind, bytes) => {
   const hold = async (port: number) => {
     const raw = await RawSocket.open(port);
     raw.socket.pause();
@@ -45,7 +45,7 @@ describe.each<[PermitKind, string]>([
     return refusalIn(await raw.send(bytes).answer());
   };
 
-  test('a tenant holds permits up to its bound, the next is refused with 429, and a returned permit makes room', {
+  test('a tenant may hold permits up to its bound, the next one is refused with 429, and a returned one is given again', {
     tags: ['E-14'],
   }, async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 10, perTenant: 2 } } });
@@ -59,7 +59,7 @@ describe.each<[PermitKind, string]>([
     await expect.poll(() => server.permits.held(kind)).toBe(2);
   });
 
-  test('the service grants permits up to its bound, and refuses the next with 503', {
+  test('the service gives permits up to its bound, and refuses the next one with 503', {
     tags: ['Errors-18'],
   }, async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 10 } } });
@@ -68,7 +68,7 @@ describe.each<[PermitKind, string]>([
     expect(await ask(server.port)).toEqual({ status: 503, retryAfter: '1', code: 'capacity_exhausted' });
   });
 
-  test('a newcomer gets the oldest permit of the tenant that holds most', {
+  test('a tenant without permits takes over the oldest permit of the tenant with the most', {
     tags: ['Errors-18a', 'CROWD-01'],
   }, async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 2, perTenant: 2 } } });
@@ -89,7 +89,7 @@ describe.each<[PermitKind, string]>([
     await expect.poll(() => server.permits.held(kind)).toBe(1);
   });
 
-  test('health, status and small reads are answered to another tenant while one tenant holds all permits', async () => {
+  test('small reads of another tenant are answered while one tenant holds all permits', async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 1 } } });
     using _held = await hold(server.port);
     await expect.poll(() => server.permits.held(kind)).toBe(1);
@@ -100,7 +100,7 @@ describe.each<[PermitKind, string]>([
   });
 });
 
-test('a submission whose wait is ended for another tenant is answered without a result, and its job is stored', {
+test('a submission that loses its wait permit to another tenant is answered without a result, and its job is stored', {
   tags: ['Errors-18a'],
 }, async () => {
   await using server = await openServer({ jobs: HOLDING, permits: { wait: { total: 2, perTenant: 2 } } });
@@ -117,7 +117,7 @@ test('a submission whose wait is ended for another tenant is answered without a 
   expect([status, Object.keys(JSON.parse(body) as object)]).toEqual([201, expect.not.arrayContaining(['result'])]);
 });
 
-test('an upload beyond the budget of bytes is refused before its body is requested', {
+test('an upload beyond the tenant’s budget of bytes is refused before the client sends the body', {
   tags: ['Blobs-11'],
 }, async () => {
   const checkBudget = () => {
@@ -130,11 +130,11 @@ test('an upload beyond the budget of bytes is refused before its body is request
   expect(raw.text).not.toContain('100 Continue');
 });
 
-describe('a body that is slower than the minimum rate', () => {
+describe('a request body that arrives slower than the minimum rate', () => {
   const bounds = { bodyUnhurriedMilliseconds: 200, bodyBytesPerSecond: 100 };
   const slow = async (port: number) => (await RawSocket.open(port)).send(BODY);
 
-  test('ends with 408 while more than half of the places are taken, and no sooner', {
+  test('ends with 408 if more than half of the permits are held, and not before', {
     tags: ['Limits-8a', 'CROWD-02'],
   }, async () => {
     await using server = await openServer({ bounds, permits: { body: { total: 3, perTenant: 3 } } });
@@ -149,7 +149,7 @@ describe('a body that is slower than the minimum rate', () => {
     expect([second.isClosed, server.permits.held('body')]).toEqual([false, 1]);
   });
 
-  test('may take as long as any other body if it is fast enough, or if there is room', {
+  test('may take as long as any other body if at most half of the permits are held', {
     tags: ['Limits-8a'],
   }, async () => {
     await using server = await openServer({ bounds, permits: { body: { total: 1, perTenant: 1 } } });
@@ -165,14 +165,14 @@ describe('a body that is slower than the minimum rate', () => {
   });
 });
 
-describe('a result after a wait', () => {
+describe('a result that is sent after a wait', () => {
   const waited = (bytes: number): Partial<Jobs> => ({
     result: async () => resultOf({ ...RESULT, stdout: 'x'.repeat(bytes) }),
   });
   const ask = (url: string) => fetch(`${url}/v1/jobs/${JOB}/result?wait_seconds=1`, { headers: bearer() });
   const none = { response: { total: 0, perTenant: 10 } };
 
-  test('holds a response permit instead of the wait permit while it is sent, if it is large', async () => {
+  test('holds a response permit instead of its wait permit while it is sent, if it is large', async () => {
     await using server = await openServer({ jobs: waited(16 * 1024 * 1024) });
     using raw = await RawSocket.open(server.port);
     raw.socket.pause();
@@ -182,7 +182,7 @@ describe('a result after a wait', () => {
     await expect.poll(() => server.permits.held('response')).toBe(0);
   });
 
-  test('is refused if it is large and no response permit is free, and then holds nothing', async () => {
+  test('is refused without keeping a permit, if it is large and no response permit is free', async () => {
     await using server = await openServer({ jobs: waited(64 * 1024), permits: none });
     const refused = await ask(server.url);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
@@ -207,7 +207,7 @@ test('a large answer arrives whole and exact, and then holds no permit', async (
   await expect.poll(() => server.permits.held('response')).toBe(0);
 });
 
-test('HEAD of a large answer declares the length of the answer, but sends none of it and holds no permit', async () => {
+test('HEAD of a large result declares its length, but sends no body and keeps no permit', async () => {
   await using server = await openServer({ jobs: HOLDING });
   using raw = await RawSocket.open(server.port);
   raw.send(RESULT_NOW.replace('GET', 'HEAD'), 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -217,7 +217,7 @@ test('HEAD of a large answer declares the length of the answer, but sends none o
   await expect.poll(() => server.permits.held('response')).toBe(0);
 });
 
-describe('an answer that is read while it is sent', () => {
+describe('a long answer that is read from the store while it is sent', () => {
   const pieceBytes = 256 * 1024;
   /** A result of one MiB; `read` counts its pieces, of which there are as many as `pieces` says. */
   function longResult({ pieces }: { pieces: number }) {
@@ -233,7 +233,7 @@ describe('an answer that is read while it is sent', () => {
     return { told, jobs };
   }
 
-  test('arrives whole, and then holds nothing', async () => {
+  test('arrives whole, and then returns its permit', async () => {
     const { jobs } = longResult({ pieces: 4 });
     await using server = await openServer({ jobs });
     const response = await fetch(`${server.url}/v1/jobs/${JOB}/result`, { headers: bearer() });
@@ -246,7 +246,7 @@ describe('an answer that is read while it is sent', () => {
     ['fewer', 3],
     ['more', 5],
   ])(
-    'ends its connection if there are %s pieces than declared, and never exceeds the length',
+    'ends its connection if the store has %s pieces than declared, and never sends more than declared',
     async (_what, pieces) => {
       const { jobs } = longResult({ pieces });
       await using server = await openServer({ jobs });
@@ -273,11 +273,11 @@ describe('an answer that is read while it is sent', () => {
   });
 });
 
-describe('when the authority of a credential ends', { tags: ['Authentication-8'] }, () => {
+describe('when a credential ends', { tags: ['Authentication-8'] }, () => {
   test.each([
     ['a wait', 'wait', WAIT],
     ['a transfer', 'response', RESULT_NOW],
-  ] as const)('%s ends with its connection', async (_name, kind, bytes) => {
+  ] as const)('%s ends, and its connection is closed', async (_name, kind, bytes) => {
     let stands = true;
     const credential: CredentialKind = { ...credentialWith('key-of-acme', ['jobs:read']), stands: async () => stands };
     await using server = await openServer({ jobs: HOLDING, credentials: [credential] });
@@ -312,7 +312,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
   const BODY_OF_JOB = '{"language":"bash","code":"true"}';
   const POST = `POST /v1/jobs HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: ${BODY_OF_JOB.length}\r\n\r\n`;
 
-  test('a body is refused with 401 while it is read, and its connection closed', async () => {
+  test('a request whose body is still arriving is refused with 401, and its connection is closed', async () => {
     const { server, end } = await openServerWithEnd();
     await using _server = server;
     using raw = await RawSocket.open(server.port);
@@ -330,7 +330,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect(server.submissions).toEqual([]);
   });
 
-  test('a submission is checked once more before it is stored, and refused with 401', {
+  test('a submission whose body has arrived is checked again before it is stored, and is refused with 401', {
     tags: ['Authentication-8a'],
   }, async () => {
     const submit: Jobs['submit'] = async (_caller, { checkAuthority }) => {
@@ -344,7 +344,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect((await raw.send(POST, BODY_OF_JOB).answer()).status).toBe(401);
   });
 
-  test('an idle connection is closed, and a connection of another credential is not', async () => {
+  test('an idle connection of that credential is closed, and connections of other credentials stay open', async () => {
     const { server, end } = await openServerWithEnd();
     await using _server = server;
     using mine = await RawSocket.open(server.port);
@@ -357,7 +357,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect((await other.send(whoami.replace('key-of-acme', KEY_OF_OTHER)).answers(2))[1]?.status).toBe(200);
   });
 
-  test('a connection belongs to the credential that was used on it last', async () => {
+  test('a connection counts for the last credential that was used on it', async () => {
     const { server, end } = await openServerWithEnd();
     await using _server = server;
     using raw = await RawSocket.open(server.port);
@@ -379,7 +379,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
 
   const watched = { log: pino({ level: 'silent' }), checkMilliseconds: 60_000, isIdle: () => true };
 
-  test('every holding of that credential ends once, and holdings of another credential continue', async () => {
+  test('everything that the ended credential holds is ended once, and what other credentials hold continues', async () => {
     const asked: string[] = [];
     const stands = async ({ credential_id }: Caller) => {
       asked.push(credential_id);
@@ -398,7 +398,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect(asked).toEqual(['c', 'd', 'd']);
   });
 
-  test('a credential stays valid while the service cannot check it', async () => {
+  test('a credential stays valid while the service is unable to check it', async () => {
     let isReachable = false;
     const stands = async () => {
       if (!isReachable) throw new Error('the store is away');

@@ -21,7 +21,7 @@ const LIST = `GET /v1/jobs HTTP/1.1\r\n${HOST}${KEY}\r\n`;
 const HEALTH = `GET /healthz HTTP/1.1\r\n${HOST}\r\n`;
 const CONTRACT = `GET /openapi.json HTTP/1.1\r\n${HOST}\r\n`;
 
-test('eight of twenty requests sent at once are in progress, and all are answered in their order', async () => {
+test('of twenty requests sent at once on a connection eight are in progress, and all are answered in order', async () => {
   const waiting: ((text: JsonText<JobList>) => void)[] = [];
   const list = () => new Promise<JsonText<JobList>>((resolve) => waiting.push(resolve));
   await using server = await openServer({ jobs: { list } });
@@ -43,35 +43,38 @@ test('eight of twenty requests sent at once are in progress, and all are answere
 test.each([
   ['read nothing', true],
   ['read everything', false],
-])('a client is answered after few of the 200,000 requests on other connections, which %s', async (_how, isPaused) => {
-  let begun = 0;
-  const observer = {
-    ...NO_OBSERVER,
-    requestBegan: (_request: unknown, proceed: () => void) => {
-      begun += 1;
-      proceed();
-    },
-  };
-  await using server = await openServer({ observer });
-  using other = await RawSocket.open(server.port);
-  using stack = new DisposableStack();
-  for (let index = 0; index < 20; index += 1) {
-    const raw = stack.use(await RawSocket.open(server.port));
-    // The answers are read and discarded: keeping them would make this test slow.
-    raw.socket.removeAllListeners('data');
-    if (isPaused) raw.socket.pause();
-    else raw.socket.resume();
-    raw.send(CONTRACT.repeat(10_000));
-  }
-  await expect.poll(() => begun).toBeGreaterThan(100);
-  for (let count = 1; count <= 20; count += 1) {
-    const before = begun;
-    await other.send(HEALTH).answers(count);
-    expect(begun - before).toBeLessThan(500);
-  }
-});
+])(
+  'a client is answered after few of 200,000 requests on other connections, whose clients %s',
+  async (_how, isPaused) => {
+    let begun = 0;
+    const observer = {
+      ...NO_OBSERVER,
+      requestBegan: (_request: unknown, proceed: () => void) => {
+        begun += 1;
+        proceed();
+      },
+    };
+    await using server = await openServer({ observer });
+    using other = await RawSocket.open(server.port);
+    using stack = new DisposableStack();
+    for (let index = 0; index < 20; index += 1) {
+      const raw = stack.use(await RawSocket.open(server.port));
+      // The answers are read and discarded: keeping them would make this test slow.
+      raw.socket.removeAllListeners('data');
+      if (isPaused) raw.socket.pause();
+      else raw.socket.resume();
+      raw.send(CONTRACT.repeat(10_000));
+    }
+    await expect.poll(() => begun).toBeGreaterThan(100);
+    for (let count = 1; count <= 20; count += 1) {
+      const before = begun;
+      await other.send(HEALTH).answers(count);
+      expect(begun - before).toBeLessThan(500);
+    }
+  },
+);
 
-test('a client that connects after a crowd is answered before the later requests of that crowd', async () => {
+test('a client that connects after a crowd is answered before the crowd’s later requests', async () => {
   const crowd = 150;
   let begun = 0;
   const { promise: begunBefore, resolve } = Promise.withResolvers<number>();
@@ -99,7 +102,7 @@ function connectNow(stack: DisposableStack, port: number): Socket {
   return socket.resume();
 }
 
-test('a client that reads nothing has few answers waiting, and its further requests are not begun', async () => {
+test('a client that reads nothing has few unsent answers, and its further requests are not begun', async () => {
   let begun = 0;
   const list = async () => {
     begun += 1;
@@ -125,7 +128,7 @@ test('a client that reads nothing has few answers waiting, and its further reque
   expect(begun).toBeLessThan(2000);
 });
 
-test('requests get their own answers, however their bytes are split', async () => {
+test('each request gets its own answer, however the bytes of the requests are split', async () => {
   await using server = await openServer();
   const json = (text: string) => JSON.stringify({ language: 'bash', code: text });
   const post = (framing: string, body: string) =>
@@ -161,7 +164,7 @@ test('requests get their own answers, however their bytes are split', async () =
   );
 });
 
-test('a body behind seven unanswered requests is read, and the request after it waits', async () => {
+test('a body behind seven unanswered requests is read, and the request behind that body waits', async () => {
   const waiting: (() => void)[] = [];
   const list = () => new Promise<JsonText<JobList>>((resolve) => waiting.push(() => resolve(listOf({}))));
   await using server = await openServer({ jobs: { list } });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { StandingLoop } from './standing-loop.ts';
 
-test('a standing loop does its first work once, then round after round until it is stopped', async () => {
+test('a started loop does its first work once, and then repeats its rounds until it is stopped', async () => {
   const done: string[] = [];
   const { promise: thirdRound, resolve } = Promise.withResolvers<void>();
   const loop = new StandingLoop(async () => {
@@ -20,7 +20,7 @@ test('a standing loop does its first work once, then round after round until it 
   expect(done.slice(0, 4)).toEqual(['first', 'round', 'round', 'round']);
 });
 
-test('disposing a standing loop waits for the current round, and aborts its signal', async () => {
+test('a disposed loop aborts the signal of its current round, and waits until that round ends', async () => {
   let hasEnded = false;
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const loop = new StandingLoop(async (signal) => {
@@ -34,7 +34,7 @@ test('disposing a standing loop waits for the current round, and aborts its sign
   expect(hasEnded).toBe(true);
 });
 
-test('a standing loop that was never started can be disposed', async () => {
+test('a loop that was never started can be disposed', async () => {
   const loop = new StandingLoop(() => Promise.reject(new Error('it was not started')));
   await loop[Symbol.asyncDispose]();
   expect(loop.isGoing).toBe(false);

@@ -12,7 +12,7 @@ function stretch() {
   return { work, end: resolve, hasBegun: () => hasBegun };
 }
 
-test('at most the bounded number of tasks runs at a time, and the longest waiter is next', async () => {
+test('a bounded number of tasks runs at a time, and the task that waited longest is next', async () => {
   const turns = new Turns(2);
   const all = Array.from({ length: 4 }, stretch);
   const taken = all.map(({ work }) => turns.take(work));
@@ -26,13 +26,13 @@ test('at most the bounded number of tasks runs at a time, and the longest waiter
   await Promise.all(taken);
 });
 
-test('a task that fails passes its turn on', async () => {
+test('a failed task also passes its turn on', async () => {
   const turns = new Turns(1);
   await expect(turns.take(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   expect(await turns.take(() => Promise.resolve('done'))).toBe('done');
 });
 
-test('a waiter that gives up delays no other task', async () => {
+test('a task that stops waiting delays no other task', async () => {
   const turns = new Turns(1);
   const first = stretch();
   const taken = turns.take(first.work);

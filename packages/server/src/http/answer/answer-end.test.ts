@@ -5,7 +5,7 @@ import { interruptionOf } from './answer-end.ts';
 
 const newResponse = () => new ServerResponse(new IncomingMessage(new Socket()));
 
-describe('the interruption of an answer', () => {
+describe('the abort signal of an answer', () => {
   test('aborts when the answer is closed', () => {
     const response = newResponse();
     using interruption = interruptionOf(response, new AbortController().signal);
@@ -22,19 +22,19 @@ describe('the interruption of an answer', () => {
     expect(interruption.signal.aborted).toBe(true);
   });
 
-  test('is aborted from the start if the service is stopping', () => {
+  test('is already aborted if the service is stopping', () => {
     using interruption = interruptionOf(newResponse(), AbortSignal.abort());
     expect(interruption.signal.aborted).toBe(true);
   });
 
-  test('is aborted from the start if the answer was destroyed', () => {
+  test('is already aborted if the answer was destroyed', () => {
     const response = newResponse();
     response.destroy();
     using interruption = interruptionOf(response, new AbortController().signal);
     expect(interruption.signal.aborted).toBe(true);
   });
 
-  test('does nothing after it was disposed', () => {
+  test('does not abort any more once it is disposed', () => {
     const response = newResponse();
     const stopping = new AbortController();
     const interruption = interruptionOf(response, stopping.signal);

@@ -3,7 +3,7 @@ import { responsePumpBytes } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { pumpOf } from './pump.ts';
 
-test('a body in pieces of any size arrives unchanged, in pieces of at most 64 KiB', {
+test('a body arrives unchanged in pieces of at most 64 KiB, whatever the size of its own pieces', {
   tags: ['Transfer-1'],
 }, async () => {
   const pieces = ['é'.repeat(100_000), Buffer.alloc(3, 'x'), '', Buffer.alloc(responsePumpBytes + 1, 'y')];
@@ -14,7 +14,7 @@ test('a body in pieces of any size arrives unchanged, in pieces of at most 64 Ki
   expect(Math.max(...sizes)).toBe(responsePumpBytes);
 });
 
-test('the body of an answer is not read ahead of a client that takes nothing', {
+test('the body of an answer is not read while the client takes nothing', {
   tags: ['Transfer-1', 'Limits-14'],
 }, async () => {
   let read = 0;
@@ -36,7 +36,7 @@ test.each([
   ['longer', 5],
   ['shorter', 11],
 ])(
-  'a body that is %s than declared fails before its declared length was sent',
+  'a body that is %s than declared fails before all declared bytes were sent',
   { tags: ['Transfer-4'] },
   async (problem, declared) => {
     const pieces: Buffer[] = [];

@@ -36,6 +36,6 @@ const REFUSED = [
   (handlers: Handlers<'getHealth'>): Handlers => handlers,
 ];
 
-test('a handler that exceeds its operation does not compile', () => {
+test('the compiler refuses a handler that does what its operation does not list', () => {
   expect(REFUSED.every((refused) => typeof refused === 'function')).toBe(true);
 });

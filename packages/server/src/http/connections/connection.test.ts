@@ -20,7 +20,7 @@ test.each([
   ['that is open', () => undefined, 'ECONNRESET'],
   ['that has much to send and then ends', (socket: Socket) => socket.end(Buffer.alloc(2 ** 25)), 'ECONNRESET'],
   ['that has just ended', (socket: Socket) => socket.end(), null],
-])('a connection %s is closed at once and without an error', async (_what, prepare, seen) => {
+])('closing a connection %s takes effect at once and causes no error', async (_what, prepare, seen) => {
   const { socket, client, errors } = await connected();
   client.pause();
   const failure = new Promise<NodeJS.ErrnoException | null>((resolve) => {
@@ -45,6 +45,6 @@ test.each([
   ['::1', '0:0:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['', ''],
-])('the address %j belongs to the peer %j', (address, peer) => {
+])('the address %j is counted as the peer %j', (address, peer) => {
   expect(peerOf(address)).toBe(peer);
 });

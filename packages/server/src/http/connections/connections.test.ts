@@ -70,13 +70,13 @@ function watched() {
   };
 }
 
-test('a connection with nothing to send is not stuck, however long that lasts', () => {
+test('a connection without anything to send never counts as stuck', () => {
   const { at, connections } = watched();
   expect(at(writeProgressMilliseconds * 3)).toBe(false);
   connections[Symbol.dispose]();
 });
 
-test('a connection is closed after a whole deadline without an accepted byte, and not before', {
+test('a connection is closed when no byte was accepted for the whole deadline, and not before', {
   tags: ['Limits-15'],
 }, () => {
   const { socket, at } = watched();
@@ -86,7 +86,7 @@ test('a connection is closed after a whole deadline without an accepted byte, an
   expect(at(1000 + writeProgressMilliseconds)).toBe(true);
 });
 
-test('a stuck connection is reset, so that the kernel keeps nothing for its reader, and an idle one is not', () => {
+test('a stuck connection is reset, so that the kernel keeps no bytes for its reader; an idle one is closed normally', () => {
   const stuck = watched();
   stuck.socket.write(100_000);
   stuck.at(0);
@@ -96,7 +96,7 @@ test('a stuck connection is reset, so that the kernel keeps nothing for its read
   expect([stuck.socket.isReset, idle.socket.isReset, idle.socket.isDestroyed]).toEqual([true, false, true]);
 });
 
-test('a connection that closes after its answer is closed a moment after the last byte, or at its deadline if its reader is stuck', () => {
+test('a connection that closes after its answer ends soon after the last byte, or at its deadline if it is stuck', () => {
   const { socket, connections, raw, at } = watched();
   socket.write(100);
   connections.closeWhenSent(raw);
@@ -111,7 +111,7 @@ test('a connection that closes after its answer is closed a moment after the las
   expect([stuck.at(writeProgressMilliseconds - 1), stuck.at(writeProgressMilliseconds)]).toEqual([false, true]);
 });
 
-test('one byte of the piece in flight restarts the deadline', { tags: ['Limits-15'] }, () => {
+test('one accepted byte of the piece that is being sent restarts the deadline', { tags: ['Limits-15'] }, () => {
   const { socket, at } = watched();
   socket.write(100_000);
   at(1000);
@@ -121,7 +121,7 @@ test('one byte of the piece in flight restarts the deadline', { tags: ['Limits-1
   expect(at(writeProgressMilliseconds * 2)).toBe(true);
 });
 
-test('a piece that was accepted whole restarts the deadline, even if the next one is as long', () => {
+test('a piece that is accepted whole restarts the deadline, even if the next piece has the same length', () => {
   const { socket, at } = watched();
   socket.write(65_536);
   at(1000);
@@ -130,7 +130,7 @@ test('a piece that was accepted whole restarts the deadline, even if the next on
   expect(at(writeProgressMilliseconds * 2)).toBe(true);
 });
 
-test('a connection ends when its lifetime is over, whatever is active on it', { tags: ['Limits-18'] }, () => {
+test('a connection ends when its lifetime is over, even if bytes are still sent on it', { tags: ['Limits-18'] }, () => {
   const { socket, at } = watched();
   for (let time = 0; time < connectionMilliseconds; time += 10_000) {
     socket.write(1);
@@ -139,7 +139,7 @@ test('a connection ends when its lifetime is over, whatever is active on it', { 
   expect(at(connectionMilliseconds)).toBe(true);
 });
 
-test('everyone who waits for the end of a connection is called once, with the reason, a moment before the end', () => {
+test('the listeners for the end of a connection are called once, with the reason, shortly before the end', () => {
   const { at, connections, raw } = watched();
   const told: string[] = [];
   connections.onEnding(raw, (why) => told.push(why));
@@ -149,7 +149,7 @@ test('everyone who waits for the end of a connection is called once, with the re
   expect(at(connectionMilliseconds + 5000)).toBe(true);
 });
 
-test('an answer in the second half of a connection’s lifetime closes the connection', () => {
+test('an answer that begins in the second half of a connection’s lifetime is the last on that connection', () => {
   const { connections, raw, socket } = watched();
   const young = answer();
   connections.beginAnswer(requestOn(raw), young);
@@ -161,7 +161,7 @@ test('an answer in the second half of a connection’s lifetime closes the conne
   expect(connections.count).toBe(0);
 });
 
-test('a closing connection takes no further answer', () => {
+test('a connection that is being closed begins no further answer', () => {
   const { connections, raw } = watched();
   connections.closeAfterAnswer(raw);
   expect(connections.isClosing(raw)).toBe(true);

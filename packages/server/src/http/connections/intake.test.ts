@@ -42,7 +42,7 @@ function opened({ turns = new Turns(), answers = [], isClosing = false, onSlice 
 }
 
 describe('the intake of a connection', () => {
-  test('separates the heads of two requests, wherever a read ends within the first', () => {
+  test('separates the heads of two requests, wherever the first read ends within the first head', () => {
     for (let cut = 1; cut <= HEAD.length; cut += 1) {
       const { slices, arrive } = opened();
       const both = HEAD + HEAD;
@@ -53,7 +53,7 @@ describe('the intake of a connection', () => {
     }
   });
 
-  test('passes on a head that comes in three reads, one of them a single byte of its end', () => {
+  test('passes on a head that arrives in three reads, of which one is a single byte of the head’s end', () => {
     const { slices, arrive } = opened();
     const end = HEAD.length - 3;
     const reads = [HEAD.slice(0, end), HEAD.slice(end, end + 1), HEAD.slice(end + 1) + HEAD];
@@ -61,7 +61,7 @@ describe('the intake of a connection', () => {
     expect(slices).toEqual([...reads.slice(0, 2), HEAD.slice(end + 1), HEAD]);
   });
 
-  test('passes on a body of a declared length whole, even if it looks like heads', () => {
+  test('passes on a body with a declared length whole, even if the body looks like heads', () => {
     const { slices, heads, arrive } = opened();
     const body = HEAD.repeat(2);
     heads.push({ 'content-length': String(body.length) });
@@ -69,7 +69,7 @@ describe('the intake of a connection', () => {
     expect(slices).toEqual([HEAD, body, HEAD]);
   });
 
-  test('passes on a declared body that comes in two reads, and the next head after it', () => {
+  test('passes on a body with a declared length that arrives in two reads, and the next head after it', () => {
     const { slices, heads, arrive } = opened();
     heads.push({ 'content-length': '10' });
     arrive(`${HEAD}\r\n\r\n`);
@@ -77,20 +77,20 @@ describe('the intake of a connection', () => {
     expect(slices).toEqual([HEAD, '\r\n\r\n', '\r\n\r\n56', HEAD]);
   });
 
-  test('takes a chunked body whole, whatever its Content-Length', () => {
+  test('passes on a chunked body whole, and ignores its Content-Length', () => {
     const { slices, heads, arrive } = opened();
     heads.push({ 'transfer-encoding': 'chunked', 'content-length': '1000' });
     arrive(`${HEAD}0\r\n\r\n${HEAD}`);
     expect(slices).toEqual([HEAD, '0\r\n\r\n', HEAD]);
   });
 
-  test('discards what arrives on a connection that closes', () => {
+  test('discards the bytes that arrive on a connection that is being closed', () => {
     const { socket, slices, arrive } = opened({ isClosing: true });
     arrive(HEAD);
     expect([slices, socket.isPaused()]).toEqual([[], false]);
   });
 
-  test('returns what arrived after the request that changed the protocol', () => {
+  test('returns the bytes behind the request that changed the protocol', () => {
     const rests: string[] = [];
     const connection = opened({ onSlice: (intake) => rests.push(intake.release().toString('latin1')) });
     connection.arrive(`${HEAD}frame`);
@@ -99,7 +99,7 @@ describe('the intake of a connection', () => {
   });
 });
 
-describe('a request behind an unanswered one', () => {
+describe('a request that arrives before the earlier one is answered', () => {
   test('waits for its turn, and is then passed on', async () => {
     const { socket, slices, arrive } = opened({ answers: [answer()] });
     arrive(HEAD);
@@ -109,7 +109,7 @@ describe('a request behind an unanswered one', () => {
     expect(slices).toEqual([HEAD]);
   });
 
-  test('is passed on at once while the body of the earlier one arrives', () => {
+  test('is passed on at once while the body of the earlier request arrives', () => {
     const { slices, arrive } = opened({ answers: [{ req: { complete: false } } as ServerResponse] });
     arrive('body');
     expect(slices).toEqual(['body']);
@@ -120,7 +120,7 @@ describe('a request behind an unanswered one', () => {
     [unansweredMax, 0, false],
     [1, waitingBytesMax, true],
     [1, waitingBytesMax + 1, false],
-  ])('a request with %i others before it and %i bytes unread has its turn: %s', async (count, bytes, hasTurn) => {
+  ])('with %i unanswered requests before it and %i unread bytes is passed on: %s', async (count, bytes, hasTurn) => {
     const answers = Array.from({ length: count }, () => answer(bytes));
     const { socket, slices, intake, arrive } = opened({ answers });
     arrive(HEAD);
@@ -132,7 +132,7 @@ describe('a request behind an unanswered one', () => {
     expect(slices).toEqual([HEAD]);
   });
 
-  test('asks for one turn at a time, so that other connections have theirs in between', async () => {
+  test('gets one turn at a time, so that other connections have turns in between', async () => {
     const turns = new Turns();
     const passed: string[] = [];
     const waiting = (name: string) => {

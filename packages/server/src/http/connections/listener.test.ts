@@ -12,7 +12,7 @@ test('port 0 picks a free port, and the address is returned', async () => {
 test.each([
   ['the port is in use', (port: number) => ({ host: '127.0.0.1', port })],
   ['this host has no such address', () => ({ host: '203.0.113.7', port: 0 })],
-])('if %s, the start ends with one line that says so and what to do', async (says, address) => {
+])('if %s, the start fails with one line that names the problem and the remedy', async (says, address) => {
   await using first = await openServer();
   const failure = await openServer({ address: address(first.port) }).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(StartError);
@@ -21,7 +21,7 @@ test.each([
   expect((failure as StartError).hint).toContain('SERVICE_');
 });
 
-test('the log states at the start the bounds that hold for every connection', { tags: ['Limits-26'] }, async () => {
+test('the log states at the start the bounds that apply to every connection', { tags: ['Limits-26'] }, async () => {
   await using server = await openServer();
   expect(server.log.find((line) => line['msg'] === 'transport bounds')).toMatchObject({
     bounds: { connections: 256, headMilliseconds: 30_000, connectionMilliseconds: 600_000 },
@@ -57,7 +57,7 @@ const POST_IN_CHUNKS =
   'POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-of-acme\r\n' +
   'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-test('a request whose body turns into something other than HTTP is answered 400', async () => {
+test('a request whose body stops being valid HTTP is answered 400', async () => {
   await using server = await openServer();
   using raw = await RawSocket.open(server.port);
   raw.send(POST_IN_CHUNKS);
@@ -69,7 +69,7 @@ test('a request whose body turns into something other than HTTP is answered 400'
   await expect.poll(() => server.permits.held('body')).toBe(0);
 });
 
-test('a broken request behind an unanswered one closes the connection without an answer', async () => {
+test('a malformed request behind an unanswered one closes the connection, and neither is answered', async () => {
   const asked = Promise.withResolvers<void>();
   const list = () => {
     asked.resolve();

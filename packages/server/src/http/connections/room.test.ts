@@ -20,25 +20,25 @@ function connection(given: Partial<Connection> & { readonly restsFor?: number } 
 const many = (length: number, make: (index: number) => Connection) => Array.from({ length }, (_, at) => make(at));
 const leaver = (open: readonly Connection[]) => whoGivesWay(open, bounds, now);
 
-describe('strangers from one peer', () => {
-  test('a peer keeps strangers up to the bound; one more closes the stranger that was longest without a request', () => {
+describe('strangers (connections without a valid credential) from one peer', () => {
+  test('a peer may have as many strangers as the bound; one more closes the one that sent no request for longest', () => {
     const open = many(bounds.connectionsOfPeer, (at) => connection({ restsFor: at }));
     expect(leaver(open)).toBeNull();
     expect(leaver([...open, connection()])).toBe(open.at(-1));
   });
 
-  test('a connection stops counting as a stranger once it shows a valid credential', () => {
+  test('a connection is no stranger any more once it has sent a valid credential', () => {
     const callers = many(100, () => connection({ tenant: 'acme', restsFor: 60_000 }));
     expect(leaver([...callers, ...many(bounds.connectionsOfPeer, () => connection())])).toBeNull();
   });
 
-  test('make room only for strangers from the same peer', () => {
+  test('are closed only to make room for strangers from the same peer', () => {
     const old = connection({ peer: '198.51.100.7', restsFor: 60_000 });
     const crowd = many(bounds.connectionsOfPeer + 1, (at) => connection({ restsFor: at }));
     expect(leaver([old, ...crowd])).toBe(crowd.at(-1));
   });
 
-  test('are closed in this order: long without a request, stalled, refused, most requests, newest; others never', () => {
+  test('are closed in this order: without a request for long, stalled, refused, with most requests, newest; never others', () => {
     const busy = many(bounds.connectionsOfPeer, () => connection({ answers: underWay, requests: 1 }));
     const fresh = connection({ restsFor: 999 });
     expect(leaver([...busy, fresh, connection()])).toBe(fresh);
@@ -55,28 +55,28 @@ describe('strangers from one peer', () => {
   });
 });
 
-describe('strangers, counted over all peers', () => {
+describe('strangers (connections without a valid credential) from all peers', () => {
   const strangers = (count: number) => many(count, (at) => connection({ peer: `peer ${at}`, restsFor: at }));
 
-  test('do not take the places that are reserved for callers', () => {
+  test('cannot take the places that are reserved for callers', () => {
     const open = strangers(placesOfStrangers(bounds));
     expect(leaver(open)).toBeNull();
     expect(leaver([...open, connection()])).toBe(open.at(-1));
   });
 
-  test('are closed first for the peer that has the most of them', () => {
+  test('are closed first if their peer has the most strangers', () => {
     const crowd = many(30, () => connection());
     const others = strangers(placesOfStrangers(bounds) - crowd.length + 1);
     expect(crowd).toContain(leaver([...others, ...crowd]));
   });
 });
 
-describe('callers', () => {
+describe('connections of callers', () => {
   const full = bounds.connections - 7;
   const callers = (count: number, given: Partial<Connection> & { readonly restsFor?: number }) =>
     many(count, (at) => connection({ tenant: `tenant ${at}`, ...given }));
 
-  test('callers that were idle for five seconds are closed if all places are taken and no stranger can be closed', () => {
+  test('a caller that was idle for five seconds is closed if all places are taken and there is no stranger to close', () => {
     const resting = connection({ tenant: 'acme', restsFor: 5000 });
     const others = callers(full - 1, { restsFor: 4999 });
     expect(leaver([...others, resting])).toBe(resting);
@@ -85,14 +85,14 @@ describe('callers', () => {
     expect(leaver([...others.slice(1), resting])).toBeNull();
   });
 
-  test('are closed for the tenant with the most connections first', () => {
+  test('are closed first if their tenant has the most connections', () => {
     const crowd = many(20, () => connection({ tenant: 'crowd', restsFor: 6000 }));
     const others = callers(full - 20, { restsFor: 60_000 });
     expect(crowd).toContain(leaver([...others, ...crowd]));
   });
 
   test.each([1, 3, 10])(
-    '%i tenants hold all places: an idle caller makes room for a newcomer, however short it was idle',
+    'if %i tenants hold all places, an idle caller is closed for a newcomer, however short it was idle',
     {
       tags: ['CROWD-04'],
     },
@@ -105,7 +105,7 @@ describe('callers', () => {
     },
   );
 
-  test('the tenant with many connections loses the one that was idle longest, or else a stalled one', {
+  test('the tenant with the most connections loses its longest idle connection, or a stalled one if none is idle', {
     tags: ['CROWD-04'],
   }, () => {
     const busy = many(full - 3, () => connection({ tenant: 'crowd', answers: underWay, socket: waiting }));
@@ -117,13 +117,13 @@ describe('callers', () => {
     expect(leaver([...busy, staller, idle, newcomer] as Connection[])).toBe(idle);
   });
 
-  test('do not make room for a crowd of strangers', { tags: ['CROWD-04'] }, () => {
+  test('are not closed to make room for a crowd of strangers', { tags: ['CROWD-04'] }, () => {
     const held = many(full - 9, (at) => connection({ tenant: 'crowd', restsFor: at }));
     const strangers = many(9, () => connection());
     expect(strangers).toContain(leaver([...held, ...strangers]));
   });
 
-  test('are not closed while they are answered, are streams, or are being closed', () => {
+  test('are not closed while they are being answered, carry a stream, or are being closed', () => {
     const held = [{ answers: underWay }, { onEnding: () => {} }, { closesAt: now + 500 }].flatMap((given) =>
       callers(full / 3, { restsFor: 60_000, ...given }),
     );

@@ -41,8 +41,8 @@ async function exchange(bytes: string): Promise<RawAnswer[]> {
   return await raw.send(bytes).untilClosed();
 }
 
-describe('a head', () => {
-  test('of a request may have lines up to the bound, and is answered 431 with one line more', async () => {
+describe('the head of a request', () => {
+  test('may have as many lines as the bound, and is answered 431 with one line more', async () => {
     using raw = await RawSocket.open(server.port);
     raw.send(get('/healthz', HOST + 'a: b\r\n'.repeat(headerLinesMax - 1)));
     expect((await raw.answer()).status).toBe(200);
@@ -51,7 +51,7 @@ describe('a head', () => {
   });
 });
 
-describe('a target that is not a path', () => {
+describe('a request target that is not a path', () => {
   const expectStatus = async (bytes: string, status: number) => {
     using raw = await RawSocket.open(server.port);
     const answer = await raw.send(bytes).answer();
@@ -59,7 +59,7 @@ describe('a target that is not a path', () => {
     return answer;
   };
 
-  test('may be a whole address, whatever its host', async () => {
+  test('may be an absolute URL with any host', async () => {
     // An address without a path is that of the page at the root.
     for (const target of [
       'http://svc.example/healthz',
@@ -73,7 +73,7 @@ describe('a target that is not a path', () => {
     await expectStatus(get(`http://svc.example/v1/jobs/${JOB}`, HOST + KEY), 200);
   });
 
-  test('may be the asterisk of OPTIONS, which lists every method and needs no credential', {
+  test('may be `*` in an OPTIONS request, which lists every method and needs no credential', {
     tags: ['Endpoints-1a'],
   }, async () => {
     const answer = await expectStatus(`OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, 204);
@@ -82,7 +82,7 @@ describe('a target that is not a path', () => {
 });
 
 describe('a body', () => {
-  test('a body of exactly the bound is read, declared or not; one byte more is answered 413', {
+  test('a body as large as the bound is read, and a body one byte larger is answered 413', {
     tags: ['Limits-7', 'BODY-08'],
   }, async () => {
     const fill = (bytes: number) => `{"a":"${'b'.repeat(bytes - 8)}"}`;
@@ -100,7 +100,7 @@ describe('a body', () => {
     expect(server.permits.held('body')).toBe(0);
   });
 
-  test('a client that is still sending gets the whole refusal of its body', async () => {
+  test('a client that is still sending its body receives the whole refusal', async () => {
     const response = await fetch(`${server.url}/v1/jobs`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -117,14 +117,16 @@ describe('deadlines', () => {
   test.each([
     ['says nothing', ''],
     ['never ends its head', 'GET /healthz HTTP/1.1\r\nHo'],
-  ])('a connection that %s is closed without an answer', async (_name, bytes) => {
+  ])('a connection %s is closed without an answer', async (_name, bytes) => {
     await using slow = await openServer({ bounds: { ...SHORT, headMilliseconds: 100 } });
     using raw = await RawSocket.open(slow.port);
     if (bytes !== '') raw.send(bytes);
     expect(await raw.untilClosed()).toEqual([]);
   });
 
-  test('the head of a later request has its own deadline', { tags: ['Limits-17', 'Limits-24'] }, async () => {
+  test('each request on a connection has its own deadline for its head', {
+    tags: ['Limits-17', 'Limits-24'],
+  }, async () => {
     // This is long enough for the first connection on a busy machine.
     await using slow = await openServer({ bounds: { ...SHORT, headMilliseconds: 2000 } });
     using raw = await RawSocket.open(slow.port);
@@ -133,7 +135,7 @@ describe('deadlines', () => {
     expect(await raw.untilClosed()).toHaveLength(1);
   });
 
-  test('a body that does not arrive is answered 408 body_timeout, and its permit is free again', async () => {
+  test('a body that does not arrive is answered 408 body_timeout, and its permit is returned', async () => {
     await using slow = await openServer({ bounds: { ...SHORT, bodyMilliseconds: 100 } });
     using raw = await RawSocket.open(slow.port);
     expectRefusal(await raw.send(`${POST}Content-Length: 9\r\n\r\n{`).answer(), 408, 'body_timeout');
@@ -141,7 +143,7 @@ describe('deadlines', () => {
     expect((await raw.untilClosed())[0]?.headers['connection']).toBe('close');
   });
 
-  test('a connection whose reader takes nothing is reset, and its permit is free again', {
+  test('a connection whose reader takes nothing is reset, and its permit is returned', {
     tags: ['Transfer-3', 'Transfer-4', 'E-18'],
   }, async () => {
     const stdout = 'x'.repeat(32 * 1024 * 1024);
@@ -168,7 +170,7 @@ describe('deadlines', () => {
     expect(raw.text).toContain('content-length: 335');
   });
 
-  test('a connection ends when its lifetime is over, whatever is active on it', async () => {
+  test('a connection ends when its lifetime is over, even while a request waits on it', async () => {
     await using old = await openServer({
       bounds: { ...SHORT, connectionMilliseconds: 150 },
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
@@ -181,7 +183,7 @@ describe('deadlines', () => {
   });
 });
 
-describe('random bytes', () => {
+describe('random bytes from a client', () => {
   const requests = [sized('2'), chunked('chunked'), get('/v1/jobs?limit=5&status=queued', HOST + KEY), NEXT];
   const bent = fc
     .tuple(fc.constantFrom(...requests), fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 }))
@@ -191,7 +193,7 @@ describe('random bytes', () => {
       return bytes;
     });
 
-  test('are answered with a success or a refusal, in the envelope, with an id', async () => {
+  test('never cause an error of the service, and every answer has a request id', async () => {
     await fc.assert(
       fc.asyncProperty(bent, async (bytes) => {
         using raw = await RawSocket.open(server.port);
@@ -211,7 +213,7 @@ describe('random bytes', () => {
 });
 
 describe('connections', () => {
-  test('callers are accepted up to the bound; the next is refused at once, and a freed place is given again', async () => {
+  test('callers are accepted up to the bound, the next one is refused at once, and a free place is used again', async () => {
     await using small = await openServer({ bounds: { connections: 3 } });
     const open = await Promise.all([1, 2, 3].map(() => RawSocket.open(small.port)));
     for (const raw of open) expect((await raw.send(get('/v1/whoami', HOST + KEY)).answer()).status).toBe(200);
@@ -232,7 +234,7 @@ describe('connections', () => {
       .toBe(200);
   });
 
-  test('a connection that sends garbage after an unanswered request is closed, and the garbage gets no answer', async () => {
+  test('garbage behind an unanswered request closes the connection, and gets no answer', async () => {
     await using waiting = await openServer({
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });
@@ -244,7 +246,7 @@ describe('connections', () => {
     await expect.poll(() => waiting.permits.held('wait')).toBe(0);
   });
 
-  test('a client that closes its sending side still gets its answers', async () => {
+  test('a client that closes only its sending side still gets its answers', async () => {
     using raw = await RawSocket.open(server.port);
     raw.send(get('/healthz'));
     raw.socket.end();
@@ -281,8 +283,8 @@ describe('connections', () => {
   });
 });
 
-describe('when the service stops', () => {
-  test('a wait ends with 503 shutting_down and no part of a result', { tags: ['GetResult-5'] }, async () => {
+describe('a stopping service', () => {
+  test('ends a wait with 503 shutting_down, and sends no part of a result', { tags: ['GetResult-5'] }, async () => {
     await using stopping = await openServer({
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });
@@ -295,7 +297,7 @@ describe('when the service stops', () => {
     expect(answer.headers['retry-after']).toMatch(/^\d+$/);
   });
 
-  test('new work is refused, reads are answered, and every answer ends its connection', {
+  test('refuses new work, answers reads, and closes each connection after its answer', {
     tags: ['Errors-19'],
   }, async () => {
     await using stopping = await openServer();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Turns } from './turns.ts';
 
 test.each([1, 3])(
-  'one turn of the event loop lets %i waiters through, in the order in which they asked',
+  'one turn of the event loop admits %i waiting connections, in the order in which they asked',
   {
     tags: ['CROWD-03'],
   },
@@ -18,7 +18,7 @@ test.each([1, 3])(
   },
 );
 
-test('a turn of the event loop that accepted a connection lets only one waiter through', async () => {
+test('a turn of the event loop that accepted a connection admits only one waiting connection', async () => {
   const turns = new Turns(3);
   const given: number[] = [];
   for (let number = 0; number < 3; number++) turns.ask(() => void given.push(number));

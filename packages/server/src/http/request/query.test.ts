@@ -23,7 +23,7 @@ describe('a number of seconds in the query', () => {
   const read = (query: unknown) => readQuery(ResultQuery, query);
   const seconds = fc.double({ min: 0, max: waitSecondsMax, noNaN: true });
 
-  test('is accepted in every spelling of every double from 0 to 300, as that double', { tags: ['GetResult-2'] }, () => {
+  test('is accepted from 0 to 300 in every spelling, and read as the same double', { tags: ['GetResult-2'] }, () => {
     const spelled = seconds.chain((value) => spellings(value).map((text) => ({ value, text })));
     fc.assert(
       fc.property(spelled, ({ value, text }) => {
@@ -34,7 +34,7 @@ describe('a number of seconds in the query', () => {
     );
   });
 
-  test('is refused outside of 0 to 300, by however little', { tags: ['GetResult-2', 'Limits-13'] }, () => {
+  test('is refused below 0 and above 300, however small the difference', { tags: ['GetResult-2', 'Limits-13'] }, () => {
     const outside = fc.oneof(
       fc.double({ min: waitSecondsMax, minExcluded: true, noNaN: true }),
       fc.double({ max: -Number.MIN_VALUE, noNaN: true }),
@@ -47,7 +47,7 @@ describe('a number of seconds in the query', () => {
     );
   });
 
-  test('is refused if the text is not a number', { tags: ['GetResult-2'] }, () => {
+  test('is refused if it is not a number', { tags: ['GetResult-2'] }, () => {
     const isNumber = (text: string) => /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
     const texts = fc.oneof(fc.string(), fc.stringMatching(/^[-+0-9.eE_xn ]{1,6}$/)).filter((text) => !isNumber(text));
     fc.assert(
@@ -59,13 +59,13 @@ describe('a number of seconds in the query', () => {
   });
 });
 
-test('a parameter that was not sent has the default of the contract, or is left out', () => {
+test('a parameter that is not sent has the default of the contract, or is absent', () => {
   expect(readQuery(ListQuery, {})).toEqual({ limit: 50 });
   expect(readQuery(ReplayQuery, {})).toEqual({ after: 0, limit: 500, wait_seconds: 0, include: [] });
   expect(readQuery(ResultQuery, {})).toEqual({ wait_seconds: 0 });
 });
 
-test('a list accepts a label if a job can have it: characters are counted, and there is at least one', () => {
+test('a list accepts a label of 1 to 64 characters, as a job does', () => {
   const label = '🎓'.repeat(64);
   expect(readQuery(ListQuery, { label })).toMatchObject({ label });
   for (const other of ['', `${label}🎓`]) expect(() => readQuery(ListQuery, { label: other })).toThrow('is malformed');

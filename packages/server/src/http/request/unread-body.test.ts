@@ -20,8 +20,8 @@ async function answering() {
   return { request, sent: value?.toString(), isOver: () => isOver };
 }
 
-describe('the answer to a request whose body is not read', () => {
-  test('stays open until the rest of the body arrived', async () => {
+describe('the answer to a request whose body is still arriving and is not read', () => {
+  test('stays open until the rest of the body has arrived', async () => {
     const { request, sent, isOver } = await answering();
     expect([sent, isOver()]).toEqual(['refused', false]);
     request.end('rest');
@@ -30,7 +30,7 @@ describe('the answer to a request whose body is not read', () => {
     expect(isOver()).toBe(true);
   });
 
-  test('ends once nothing arrived for half a second', async () => {
+  test('ends when no byte arrived for half a second', async () => {
     const { isOver } = await answering();
     await vi.advanceTimersByTimeAsync(499);
     expect(isOver()).toBe(false);
@@ -38,7 +38,7 @@ describe('the answer to a request whose body is not read', () => {
     expect(isOver()).toBe(true);
   });
 
-  test('ends after two seconds, whatever still arrives', async () => {
+  test('ends after two seconds, even if bytes still arrive', async () => {
     const { request, isOver } = await answering();
     for (let passed = 0; passed < 1900; passed += 100) {
       request.write('x');
@@ -50,7 +50,7 @@ describe('the answer to a request whose body is not read', () => {
     expect(isOver()).toBe(true);
   });
 
-  test('ends when its client leaves', async () => {
+  test('ends when the client leaves', async () => {
     const { request, isOver } = await answering();
     request.destroy(new Error('reset'));
     await setImmediate();

@@ -14,30 +14,33 @@ const PARTS = [
 ] as const;
 
 describe.each(PARTS)('GET %s', (path, part, mediaType) => {
-  test.each([0, 1, 65_535, 65_536, 65_537, 16 * 1024 * 1024])('answers %i bytes exactly', async (length) => {
-    // Bytes that are not UTF-8, as a view into a larger buffer: nothing may decode them or measure them otherwise.
-    const bytes = new Uint8Array(length + 2).fill(0xfe).subarray(1, length + 1);
-    const asked: string[] = [];
-    await using server = await openServer({
-      jobs: {
-        attestation: async (_caller, _id, wanted) => {
-          asked.push(wanted);
-          return exactBytes(bytes);
+  test.each([0, 1, 65_535, 65_536, 65_537, 16 * 1024 * 1024])(
+    'answers a document of %i bytes unchanged',
+    async (length) => {
+      // Bytes that are not UTF-8, as a view into a larger buffer: nothing may decode them or measure them otherwise.
+      const bytes = new Uint8Array(length + 2).fill(0xfe).subarray(1, length + 1);
+      const asked: string[] = [];
+      await using server = await openServer({
+        jobs: {
+          attestation: async (_caller, _id, wanted) => {
+            asked.push(wanted);
+            return exactBytes(bytes);
+          },
         },
-      },
-    });
-    const response = await fetch(`${server.url}/v1/jobs/${JOB}/${path}`, { headers: bearer() });
-    const received = Buffer.from(await response.arrayBuffer());
-    expect(response.status).toBe(200);
-    expect(asked).toEqual([part]);
-    expect(response.headers.get('content-type')).toBe(mediaType);
-    expect(response.headers.get('content-length')).toBe(String(length));
-    expect(response.headers.get('x-content-sha256')).toBe(exactBytes(received).sha256);
-    expect(received.equals(bytes)).toBe(true);
-    await expect.poll(() => server.permits.held('response')).toBe(0);
-  });
+      });
+      const response = await fetch(`${server.url}/v1/jobs/${JOB}/${path}`, { headers: bearer() });
+      const received = Buffer.from(await response.arrayBuffer());
+      expect(response.status).toBe(200);
+      expect(asked).toEqual([part]);
+      expect(response.headers.get('content-type')).toBe(mediaType);
+      expect(response.headers.get('content-length')).toBe(String(length));
+      expect(response.headers.get('x-content-sha256')).toBe(exactBytes(received).sha256);
+      expect(received.equals(bytes)).toBe(true);
+      await expect.poll(() => server.permits.held('response')).toBe(0);
+    },
+  );
 
-  test('holds a response permit until its reader has everything', { tags: ['Evidence-4'] }, async () => {
+  test('holds a response permit until the reader has received everything', { tags: ['Evidence-4'] }, async () => {
     const attestation = async () => exactBytes(new Uint8Array(16 * 1024 * 1024));
     await using server = await openServer({ jobs: { attestation }, permits: { response: { total: 9, perTenant: 1 } } });
     using slow = await RawSocket.open(server.port);

@@ -5,7 +5,9 @@ import type { Caller } from '../../ground/caller.ts';
 import { LINK, SECRET_OF_LINK } from '../links.fixture.ts';
 import { bearer, credentialWith, JOB, openServer } from '../server.fixture.ts';
 
-test('no line of the log and no answer except the first has the secret of a link', { tags: ['Links-2'] }, async () => {
+test('the secret of a link appears in the answer that creates the link, and nowhere in the log or another answer', {
+  tags: ['Links-2'],
+}, async () => {
   await using server = await openServer();
   const made = await fetch(`${server.url}/v1/jobs/${JOB}/links`, {
     method: 'POST',
@@ -26,7 +28,7 @@ test('no line of the log and no answer except the first has the secret of a link
   for (const secret of [SECRET_OF_LINK, told]) expect(seen).not.toContain(secret);
 });
 
-test('readers of links have their own budget, and a request without the secret spends none of it', {
+test('readers of links have their own request budget, which a request without the secret does not use', {
   tags: ['Links-10'],
 }, async () => {
   await using server = await openServer({ rate: { perSecond: 0.001, burst: 2 } });
@@ -37,7 +39,7 @@ test('readers of links have their own budget, and a request without the secret s
   expect((await fetch(`${server.url}/v1/whoami`, { headers: bearer() })).status).toBe(200);
 });
 
-test('readers of links take no place of their tenant for large responses', { tags: ['Links-10'] }, async () => {
+test('readers of links do not use the tenant’s permits for large responses', { tags: ['Links-10'] }, async () => {
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;

@@ -29,7 +29,7 @@ async function headOf(store: Store, tree = 1): Promise<void> {
   await store.storeLogHead({ tree, size: size ?? 0, checkpoint: 'a head', rekor_head: 'a head' });
 }
 
-test('a full tile is named by its hashes, so that no cache shows a tile of an earlier tree', async () => {
+test('the ETag of a full tile depends on its hashes, so that no cache shows a tile of an earlier tree', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   await using server = await openServer({ publicLog: publicLog({ store }) });
@@ -49,7 +49,7 @@ test('a full tile is named by its hashes, so that no cache shows a tile of an ea
   expect(Buffer.from(await next.arrayBuffer()).equals(Buffer.from(await first.arrayBuffer()))).toBe(false);
 });
 
-test('no cache keeps an answer of the log that can still grow', async () => {
+test('an answer of the log that may still grow forbids caching', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   await using server = await openServer({ publicLog: publicLog({ store }) });

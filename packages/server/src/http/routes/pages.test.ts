@@ -44,8 +44,8 @@ function get(path: string, headers: Record<string, string> = {}): Promise<Respon
   return fetch(server.url + path, { headers });
 }
 
-describe('the HTML of a page', () => {
-  test('is answered to anyone, under a policy that allows nothing by default and no frame', {
+describe('the HTML of a built page', () => {
+  test('is public, and its policy forbids everything by default, including frames', {
     tags: ['Pages-2', 'Pages-3'],
   }, async () => {
     const response = await get('/dashboard');
@@ -62,20 +62,20 @@ describe('the HTML of a page', () => {
     });
   });
 
-  test('has the policy that the page itself states, if any, and may then not be framed either', async () => {
+  test('has the page’s own policy if the page states one, which still forbids frames', async () => {
     const response = await get('/verify');
     expect(response.headers.get('content-security-policy')).toBe(`${OWN_POLICY}; frame-ancestors 'none'`);
     expect(await response.text()).toBe(VERIFY);
   });
 
-  test('is not sent again to a client that has it', { tags: ['Pages-2'] }, async () => {
+  test('is answered 304 to a client that already has it', { tags: ['Pages-2'] }, async () => {
     const etag = (await get('/verify')).headers.get('etag') ?? '';
     const again = await get('/verify', { 'if-none-match': `"other", W/${etag}` });
     expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);
     expect((await get('/verify', { 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  test('is answered at the address of each view, if the page has views', async () => {
+  test('is answered at the address of each view of the page, if the page has views', async () => {
     expect(await (await get('/dashboard/jobs/job_1?x=1')).text()).toContain('<title>Dashboard</title>');
     expect((await get('/verify/jobs')).status).toBe(404);
   });
@@ -101,7 +101,7 @@ describe('a file that a page loads', () => {
     ['br', false],
     ['gzip;q=0', false],
     ['gzip;q=0.0, br', false],
-  ])('Accept-Encoding %s: the file is compressed: %s', async (coding, isCompressed) => {
+  ])('is compressed for a client with Accept-Encoding %s: %s', async (coding, isCompressed) => {
     const head = `GET /dashboard/assets/main-1a2b.js HTTP/1.1\r\nHost: a\r\nAccept-Encoding: ${coding}\r\nConnection: close\r\n\r\n`;
     const bytes = await rawExchange(server.port, head);
     const body = bytes.subarray(bytes.indexOf('\r\n\r\n') + 4);
@@ -110,7 +110,7 @@ describe('a file that a page loads', () => {
   });
 });
 
-test('each compressed form of a file has its own ETag, so a client with one form is still sent another', {
+test('each form of a file has its own ETag, so a client with one form still gets the other', {
   tags: ['Pages-2'],
 }, async () => {
   const ask = async (coding: string, tag = '"none"') => {
@@ -130,7 +130,7 @@ test('each compressed form of a file has its own ETag, so a client with one form
 });
 
 describe('the documents', () => {
-  test('have a page at their own address, and below it a page for each document, all under the policy of pages', {
+  test('have an overview at their own address, and below it a page for each document, all with the policy of pages', {
     tags: ['Pages-2'],
   }, async () => {
     expect(await (await get('/docs')).text()).toContain('All documents');
@@ -151,7 +151,7 @@ describe('the documents', () => {
     ]);
   });
 
-  test('lead from their address with a slash at its end to the address without one', {
+  test('redirect from their address with a final slash to the address without one', {
     tags: ['Pages-2a'],
   }, async () => {
     for (const page of ['/docs', '/verify']) {
@@ -161,12 +161,12 @@ describe('the documents', () => {
     }
   });
 
-  test('have no page at an unknown address', async () => {
+  test('answer 404 at an unknown address below theirs', async () => {
     const paths = ['/docs/front.html', '/docs/operating', '/docs/operating/start.html.gz', '/docs/none.html'];
     expect(await Promise.all(paths.map(async (path) => (await get(path)).status))).toEqual(paths.map(() => 404));
   });
 
-  test('are sent uncompressed to a client that accepts no compression', async () => {
+  test('are sent uncompressed to a client that does not accept compression', async () => {
     const head = 'GET /docs/operating/start.html HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
     const [answer] = rawAnswers(await rawExchange(server.port, head));
     expect(answer?.body).toBe(DOCUMENT);
@@ -181,7 +181,7 @@ describe('no path of a request reaches the file system', () => {
     '/dashboard/assets/%2e%2e/secret.txt',
     '/dashboard/assets/..%2fsecret.txt',
     '/verify/../dashboard/secret.txt',
-  ])('the path %s does not name a file', async (path) => {
+  ])('the path %s names no file', async (path) => {
     const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
     const [answer] = rawAnswers(await rawExchange(server.port, head));
     expect([answer?.status, answer?.body]).toEqual([404, expect.stringContaining('route_not_found')]);
@@ -203,7 +203,7 @@ test('a service whose pages were not built has no route for a page', { tags: ['P
   expect(readBuiltPages(join(built, 'none'))).toEqual([]);
 });
 
-describe('the address of the service', () => {
+describe('the front page of the service', () => {
   const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
 
   test('shows a browser links to the existing pages, under a policy that allows its one style', {
@@ -227,7 +227,7 @@ describe('the address of the service', () => {
     expect(response.headers.get('content-security-policy')).toContain(`style-src 'sha256-${digest}'`);
   });
 
-  test('looks like the built pages: it has the same mark, and the same values of the design tokens', async () => {
+  test('has the same mark and the same design values as the built pages', async () => {
     const html = await (await get('/', { accept: BROWSER })).text();
     const tokens = readFileSync(join(import.meta.dirname, '../../../../../tools/pages/tokens.css'), 'utf8');
     const [own = [], used = []] = [/--[\w-]+: [^;]+;/g, /(?<=var\()--[\w-]+/g].map((form) => html.match(form) ?? []);
@@ -245,7 +245,7 @@ describe('the address of the service', () => {
     },
   );
 
-  test('leads only to pages that were built', async () => {
+  test('has links only to pages that were built', async () => {
     await using bare = await openServer();
     const html = await (await fetch(bare.url, { headers: { accept: BROWSER } })).text();
     expect([...html.matchAll(/<a href="([^"]*)"/g)].map(([, href]) => href)).toEqual(['/openapi.json']);

@@ -67,7 +67,7 @@ describe('a stream', () => {
     expect(done).toEqual(['ping', 'ping', 'ping', 'ping']);
   });
 
-  test('ends when a ping is due and its client did not answer the ping before', () => {
+  test('ends at the next ping if its client did not answer the previous ping', () => {
     const { done, socket } = opened();
     passIntervals(1);
     socket.emit('pong');
@@ -80,7 +80,7 @@ describe('a stream', () => {
   test.each([
     [64 * 1024 - 1, ['pong a']],
     [64 * 1024, []],
-  ])('answers a ping while %i bytes wait for its reader: %j', (bufferedAmount, answers) => {
+  ])('answers a ping unless too many bytes wait for its reader: %i bytes, %j', (bufferedAmount, answers) => {
     const { done, socket } = opened();
     socket.bufferedAmount = bufferedAmount;
     socket.emit('ping', Buffer.from('a'));
@@ -94,7 +94,7 @@ describe('a stream', () => {
     ['its connection is old', (stream: Opened) => stream.end('old'), STREAM_CLOSE_CODES.lifetimeReached],
     ['its reader takes nothing', (stream: Opened) => stream.end('stuck'), STREAM_CLOSE_CODES.lagged],
     ['its client sends a message', (stream: Opened) => stream.socket.emit('message'), STREAM_CLOSE_CODES.messageSent],
-  ])('closes once when %s', { tags: ['Stream-3c'] }, (_why, act, code) => {
+  ])('closes only once when %s', { tags: ['Stream-3c'] }, (_why, act, code) => {
     const stream = opened();
     act(stream);
     act(stream);
@@ -109,13 +109,13 @@ describe('a stream', () => {
     expect(done).toEqual([`close ${STREAM_CLOSE_CODES.restarting}`, 'closed']);
   });
 
-  test('closes at once if another tenant needed its place before the stream was open', () => {
+  test('closes at once if another tenant needed its place before it was open', () => {
     const gaveWay = new AbortController();
     gaveWay.abort();
     expect(opened({ gaveWay }).done).toEqual([`close ${STREAM_CLOSE_CODES.gaveWay}`, 'closed']);
   });
 
-  test('a stream that its client closed is over, and is not closed again', () => {
+  test('a stream that its client closed ends, and sends no close frame again', () => {
     const { done, socket, life, stopping } = opened();
     socket.emit('close');
     expect(life.signal.aborted).toBe(true);
@@ -123,7 +123,7 @@ describe('a stream', () => {
     expect(done).toEqual([]);
   });
 
-  test('a disposed stream is neither watched nor pinged nor closed', () => {
+  test('a disposed stream is no longer watched, pinged or closed', () => {
     const { done, life, stopping, gaveWay } = opened();
     life[Symbol.dispose]();
     passIntervals(3);

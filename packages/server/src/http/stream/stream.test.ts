@@ -115,13 +115,13 @@ describe('a stream', () => {
     expect(frames.at(-1)?.kind).toBe('finished');
   });
 
-  test('resumes after the last sequence number that a client accepted', { tags: ['Stream-4'] }, async () => {
+  test('resumes after the last sequence number that its client states', { tags: ['Stream-4'] }, async () => {
     const { socket, frames } = await open(server, { after: 2 });
     await expect.poll(() => frames.map(({ seq }) => seq)).toEqual([3]);
     socket.close();
   });
 
-  test('a finished stream returns its permit soon, even if its client never answers the close frame', async () => {
+  test('a finished stream returns its permit within seconds, even if its client never answers the close frame', async () => {
     const own = livingJob(3);
     await using served = await openServer({ jobs: { tail: own.tail } });
     using raw = await RawSocket.open(served.port);
@@ -135,7 +135,7 @@ describe('a stream', () => {
     expect(raw.text.endsWith('\x88\x02\x03\xe8')).toBe(true);
   });
 
-  test('a stream whose cursor is past the end of the job closes with 1000 at once', async () => {
+  test('a stream that starts after the last event of an ended job closes with 1000 at once', async () => {
     const ended = livingJob(0);
     ended.finish();
     await using served = await openServer({ jobs: { tail: async function* () {} } });
@@ -148,7 +148,7 @@ describe('a stream', () => {
     expect(await attempt(server, handshake(STREAM, KEY))).toMatchObject({ status: 101 });
   });
 
-  test('a broken stream is closed with 1011, and only the log has the cause', { tags: ['Stream-3c'] }, async () => {
+  test('a stream that fails closes with 1011, and only the log names the cause', { tags: ['Stream-3c'] }, async () => {
     await using broken = await openServer({
       jobs: {
         tail: () => ({
@@ -174,8 +174,8 @@ describe('a stream', () => {
   });
 });
 
-describe('a ticket', () => {
-  test('opens one stream, and never a second', { tags: ['Endpoints-2'] }, async () => {
+describe('a ticket for a stream', () => {
+  test('opens one stream, and never a second one', { tags: ['Endpoints-2'] }, async () => {
     const { ticket, stream_url, expires_in } = await mint(server);
     expect({ stream_url, expires_in }).toEqual({ stream_url: `${STREAM}?ticket=${ticket}`, expires_in: 30 });
     expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 101 });
@@ -183,7 +183,7 @@ describe('a ticket', () => {
     expect(JSON.stringify(server.log)).not.toContain(ticket);
   });
 
-  test('is spent before the stream is admitted: after a refusal for lack of capacity a new ticket is needed', {
+  test('is used up even if the service then refuses the stream for lack of capacity', {
     tags: ['Stream-2', 'AUTH-11'],
   }, async () => {
     await using full = await openServer({ permits: { stream: { total: 0, perTenant: 9 } } });
@@ -202,7 +202,7 @@ describe('a ticket', () => {
     expect(detail.status).toBe(401);
   });
 
-  test('is not spent by a request that is not a handshake', { tags: ['Stream-2a'] }, async () => {
+  test('is not used up by a request that is not a handshake', { tags: ['Stream-2a'] }, async () => {
     const { stream_url } = await mint(server);
     expect((await fetch(`${server.url}${stream_url}`)).status).toBe(401);
     expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 101 });
@@ -214,19 +214,23 @@ describe('a ticket', () => {
     ['{"a":1}', 400],
     ['[]', 400],
     [`{}${' '.repeat(2000)}`, 413],
-  ])('is minted with the body %j: %i', { tags: ['Ticket-2'] }, async (body, status) => {
-    const headers = { ...bearer(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
-    const init = { method: 'POST', headers, ...(body === undefined ? {} : { body }) };
-    expect((await fetch(`${server.url}/v1/jobs/${JOB}/stream-ticket`, init)).status).toBe(status);
-  });
+  ])(
+    'is minted only if the body is empty or {}: the body %j is answered %i',
+    { tags: ['Ticket-2'] },
+    async (body, status) => {
+      const headers = { ...bearer(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
+      const init = { method: 'POST', headers, ...(body === undefined ? {} : { body }) };
+      expect((await fetch(`${server.url}/v1/jobs/${JOB}/stream-ticket`, init)).status).toBe(status);
+    },
+  );
 
-  test('is minted only for the owner', { tags: ['Ticket-1'] }, async () => {
+  test('is minted only for the tenant of the job', { tags: ['Ticket-1'] }, async () => {
     const init = { method: 'POST', headers: bearer(KEY_OF_OTHER) };
     expect((await fetch(`${server.url}/v1/jobs/${JOB}/stream-ticket`, init)).status).toBe(404);
   });
 });
 
-describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
+describe('a handshake is refused with a plain HTTP answer', { tags: ['Errors-3'] }, () => {
   test.each([
     ['without a credential', handshake(STREAM), 401, 'unauthorized'],
     ['for a foreign job', handshake(STREAM, `Authorization: Bearer ${KEY_OF_OTHER}\r\n`), 404, 'job_not_found'],
@@ -260,7 +264,7 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
     ['it is HTTP/1.0', '', ' HTTP/1.1'],
     ['it announces a body', 'Content-Length: 2\r\n', ''],
     ['it announces a body in chunks', 'Transfer-Encoding: chunked\r\n', ''],
-  ])('the ticket is not spent because %s', { tags: ['Stream-2a'] }, async (_name, more, without) => {
+  ])('the ticket is not used up because %s', { tags: ['Stream-2a'] }, async (_name, more, without) => {
     const { stream_url } = await mint(server);
     const faulty = handshake(stream_url, more).replace(without, without === ' HTTP/1.1' ? ' HTTP/1.0' : '');
     // A request that is not a handshake is answered as a plain request, and its connection kept.
@@ -296,7 +300,7 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
   });
 });
 
-test('an opened stream states the budget, like every answer', async () => {
+test('the answer that opens a stream states the request budget', async () => {
   using raw = await RawSocket.open(server.port);
   raw.send(handshake(STREAM, `${KEY}Sec-WebSocket-Protocol: svc, other\r\n`));
   await raw.until(() => raw.text.includes('\r\n\r\n'));
@@ -310,7 +314,7 @@ test('an opened stream states the budget, like every answer', async () => {
 });
 
 describe('a stream ends before its job', () => {
-  test('a stopping service closes streams with 1012, and opens no new one', { tags: ['Stream-3c'] }, async () => {
+  test('a stopping service closes streams with 1012, and opens no more streams', { tags: ['Stream-3c'] }, async () => {
     await using stopping = await openServer({ jobs: { tail: livingJob(1).tail } });
     const { stream_url } = await mint(stopping);
     const { closed } = await open(stopping);
@@ -320,7 +324,7 @@ describe('a stream ends before its job', () => {
     expect(stopping.permits.held('stream')).toBe(0);
   });
 
-  test('a stream closes with 1013 when its tenant has most streams and another tenant needs a place', {
+  test('a stream closes with 1013 if its tenant has the most streams and another tenant needs a place', {
     tags: ['Stream-3c', 'Errors-18a', 'CROWD-01'],
   }, async () => {
     const own = livingJob(1);
@@ -361,7 +365,7 @@ describe('a stream ends before its job', () => {
     expect(await attempt(revoking, handshake(stream_url))).toMatchObject({ status: 401 });
   });
 
-  test('a stream ends when its reader takes nothing, and then no longer follows the job', {
+  test('a stream ends when its reader takes nothing, and then the service stops following the job', {
     tags: ['Stream-3c'],
   }, async () => {
     const flood = livingJob(0);
@@ -402,7 +406,7 @@ async function takenOrRefused(socket: Socket): Promise<void> {
   await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
 }
 
-describe('a client that breaks the protocol is closed with the code for its fault', {
+describe('a client that breaks the protocol gets the close code for its fault', {
   tags: ['E-21', 'E-22', 'Stream-3d'],
 }, () => {
   /** A frame as a client sends it, masked with zeros. */
@@ -446,7 +450,7 @@ describe('a client that breaks the protocol is closed with the code for its faul
     ['closes without a code', frame(0x88, ''), '\x88\x00'],
     ['closes with 1000', closing(1000), '\x88\x02\x03\xe8'],
     ['closes with a code of its own', closing(4999), '\x88\x02\x13\x87'],
-  ])('a client that %s gets the same close frame back', async (_name, bytes, answer) => {
+  ])('the service answers a client that %s with the same close frame', async (_name, bytes, answer) => {
     using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));
@@ -456,7 +460,7 @@ describe('a client that breaks the protocol is closed with the code for its faul
     await expect.poll(() => [job.state.following, server.permits.held('stream')]).toEqual([0, 0]);
   });
 
-  test('a client that ends its half of the connection is no longer followed', async () => {
+  test('the service stops following the job for a client that ended its side of the connection', async () => {
     using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));
@@ -465,7 +469,7 @@ describe('a client that breaks the protocol is closed with the code for its faul
     await expect.poll(() => [job.state.following, server.permits.held('stream')]).toEqual([0, 0]);
   });
 
-  test('no extension is negotiated, so nothing is ever inflated', async () => {
+  test('no extension is negotiated, so the service never decompresses a frame', async () => {
     using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, `${KEY}Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n`));
     await raw.until(() => raw.text.includes('"seq":3'));
@@ -475,7 +479,7 @@ describe('a client that breaks the protocol is closed with the code for its faul
   test.each([
     ['fragments of one byte', Buffer.concat([frame(0x01, 'a'), Buffer.alloc(700_000, frame(0x00, 'a'))]), 3],
     ['a frame of 64 MiB', Buffer.concat([hugeHeader, Buffer.alloc(1024 * 1024)]), 4],
-  ])('endless %s from many clients at once hold no memory', async (_name, bytes, times) => {
+  ])('endless %s from many clients at once use up no memory', async (_name, bytes, times) => {
     const before = bytesInUse();
     let isOver = false;
     const clients = Array.from({ length: 16 }, async () => {
@@ -501,7 +505,7 @@ describe('a client that breaks the protocol is closed with the code for its faul
     await expect.poll(() => [job.state.following, server.permits.held('stream')]).toEqual([0, 0]);
   });
 
-  test('a flood of pings is answered within bounds and holds no memory', { tags: ['E-22'] }, async () => {
+  test('a flood of pings gets a bounded number of answers and uses up no memory', { tags: ['E-22'] }, async () => {
     using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));
@@ -515,7 +519,7 @@ describe('a client that breaks the protocol is closed with the code for its faul
   });
 });
 
-test('frames that arrive in one packet with the handshake are read', async () => {
+test('frames in the same packet as the handshake are read', async () => {
   const living = livingJob(1);
   await using server = await openServer({ jobs: { tail: living.tail } });
   const maskedPing = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);

@@ -17,7 +17,7 @@ async function count(rig: JobRig, caller = acme): Promise<number> {
 }
 
 describe('an admitted job', () => {
-  test('is stored queued and clamped, under a new id, with relative URLs', async () => {
+  test('is stored as queued with limits cut to the ceilings, under a new id, and its answer has relative URLs', async () => {
     await using rig = await JobRig.open();
     const body = { ...hello, limits: { wall_seconds: 1e308, mem_mb: 64 } };
     const { answer, replayed } = await rig.jobs.submit(acme, { body, idempotencyKey: null });
@@ -48,14 +48,14 @@ describe('an admitted job', () => {
     [{ ...hello, limits: { allow_network: true } }, 'network_not_allowed'],
     [{ ...hello, runtime: 'none-such' }, 'runtime_unavailable'],
     [{ ...hello, requirements: { minimum_isolation: 'hardware-vm' } }, 'minimum_isolation_unsatisfied'],
-  ])('is not made by a refused submission, and the key of that submission stays unused: %j', async (body, code) => {
+  ])('is not made if the submission is refused, and the idempotency key stays unused: %j', async (body, code) => {
     await using rig = await JobRig.open();
     await expect(rig.jobs.submit(acme, { body, idempotencyKey: 'key' })).rejects.toMatchObject({ code });
     expect(await count(rig)).toBe(0);
     expect((await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' })).replayed).toBe(false);
   });
 
-  test('is not made below the free-space reserve', async () => {
+  test('is not made while less space is free than the reserve', async () => {
     const checkFreeSpace = () => {
       throw new ServiceError('insufficient_storage', 'full', { retryAfterSeconds: 9 });
     };
@@ -64,7 +64,7 @@ describe('an admitted job', () => {
     expect(await count(rig)).toBe(0);
   });
 
-  test('is not made any more once the service is stopping', async () => {
+  test('is not made once the service is stopping', async () => {
     await using rig = await JobRig.open();
     rig.shutdown.abort();
     await expect(rig.submit()).rejects.toMatchObject({ code: 'shutting_down', retryable: true, retryAfterSeconds: 5 });
@@ -78,7 +78,7 @@ describe('an admitted job', () => {
     ['io', 'store_unavailable'],
     ['read_only', 'store_unavailable'],
     ['corrupt', 'internal'],
-  ] as const)('is not made in a store that is %s, and the answer is %s', async (storeCode, code) => {
+  ] as const)('is not made if the store is %s, and the answer is %s', async (storeCode, code) => {
     const admit = () => Promise.reject(new StoreError(storeCode, 'the store at /secret/path failed'));
     await using rig = await JobRig.open({ faults: () => ({ admit }) });
     await expect(rig.submit()).rejects.toMatchObject({
@@ -88,8 +88,8 @@ describe('an admitted job', () => {
   });
 });
 
-describe('the queue', () => {
-  test('accepts jobs up to the bound, then answers queue_full with a time to try again', async () => {
+describe('the queue of jobs', () => {
+  test('accepts jobs up to its bound, and then refuses with queue_full and Retry-After', async () => {
     await using rig = await JobRig.open({ concurrency: 1, queue: { total: 2, perTenant: 2 } });
     await rig.submit();
     await rig.provider.running(0);
@@ -101,7 +101,7 @@ describe('the queue', () => {
     });
   });
 
-  test('accepts jobs of one tenant up to its bound, and still accepts jobs of others', async () => {
+  test('accepts jobs of one tenant up to the tenant’s bound, and still accepts jobs of other tenants', async () => {
     await using rig = await JobRig.open({ concurrency: 1, queue: { total: 9, perTenant: 1 } });
     await rig.submit();
     await rig.provider.running(0);
@@ -127,7 +127,7 @@ describe('an idempotency key', () => {
     limits: { wall_seconds: 2 },
   };
 
-  test('the same key and specification return the first job with its first status', {
+  test('with the same specification returns the first job with the status of the first answer', {
     tags: ['Submit-8'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -139,7 +139,7 @@ describe('an idempotency key', () => {
     expect(await count(rig)).toBe(1);
   });
 
-  test('ignores another order of members, other spellings of a number and explicit defaults', async () => {
+  test('returns the first job if only member order, spellings of numbers or explicit defaults differ', async () => {
     await using rig = await JobRig.open();
     const { answer } = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' });
     const spelled: unknown = JSON.parse(
@@ -162,7 +162,7 @@ describe('an idempotency key', () => {
     ['a limit', { ...full, limits: { wall_seconds: 2.5 } }],
     ['a limit over its ceiling', { ...full, limits: { wall_seconds: 301 } }],
     ['runtime', { ...full, runtime: 'system' }],
-  ])('a key that was used for another specification is refused, and makes no job: %s', async (_member, body) => {
+  ])('that was used for another specification is refused, and makes no job: %s', async (_member, body) => {
     await using rig = await JobRig.open();
     await rig.jobs.submit(acme, { body: full, idempotencyKey: 'key' });
     await expect(rig.jobs.submit(acme, { body, idempotencyKey: 'key' })).rejects.toMatchObject({
@@ -171,7 +171,7 @@ describe('an idempotency key', () => {
     expect(await count(rig)).toBe(1);
   });
 
-  test('belongs to one tenant: another tenant may use the same key', async () => {
+  test('belongs to one tenant, so another tenant may use the same key', async () => {
     await using rig = await JobRig.open();
     const mine = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' });
     const theirs = await rig.jobs.submit(umbrella, { body: full, idempotencyKey: 'key' });
@@ -179,7 +179,7 @@ describe('an idempotency key', () => {
     expect(theirs.answer.job_id).not.toBe(mine.answer.job_id);
   });
 
-  test('still returns the first job after ceilings, runtimes and the queue have changed', async () => {
+  test('still returns the first job after ceilings, runtimes and queue have changed', async () => {
     const ceilings = { ...LIMIT_CEILINGS };
     await using rig = await JobRig.open({ ceilings, concurrency: 1, queue: { total: 1, perTenant: 1 } });
     await rig.submit();
@@ -194,7 +194,7 @@ describe('an idempotency key', () => {
     });
   });
 
-  test('many concurrent uses of a key make one job', async () => {
+  test('that many requests use at once makes one job', async () => {
     await using rig = await JobRig.open();
     const submissions = Array.from({ length: 20 }, () => rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' }));
     const answers = await Promise.all(submissions);
@@ -204,7 +204,7 @@ describe('an idempotency key', () => {
   });
 
   test.each(["'; DROP TABLE jobs; --", '../../etc/passwd', '%00', '{"$gt":""}'])(
-    'is only compared, whatever text it is: %s',
+    'may be any text, because keys are only compared: %s',
     async (idempotencyKey) => {
       await using rig = await JobRig.open();
       const { answer } = await rig.jobs.submit(acme, { body: hello, idempotencyKey });
@@ -214,7 +214,7 @@ describe('an idempotency key', () => {
   );
 });
 
-describe('a submission that names an output', { tags: ['Inputs-2', 'Inputs-5'] }, () => {
+describe('a submission that uses an output of another job as input', { tags: ['Inputs-2', 'Inputs-5'] }, () => {
   const content = new TextEncoder().encode('made');
   const artifacts = [{ path: 'output/a', size_bytes: 4, sha256: sha256Hex(content), content }];
 
@@ -224,7 +224,7 @@ describe('a submission that names an output', { tags: ['Inputs-2', 'Inputs-5'] }
     return { ...hello, files: [{ path: 'input/a', from: { job_id, path: 'output/a' } }] };
   }
 
-  test('is refused if the output is removed while it is copied, and leaves nothing', async () => {
+  test('is refused if that output is removed while it is copied, and leaves no copy', async () => {
     await using rig = await JobRig.open({ faults: () => ({ artifactPiece: async () => null }) });
     const body = await naming(rig);
     const before = await count(rig);
@@ -233,13 +233,13 @@ describe('a submission that names an output', { tags: ['Inputs-2', 'Inputs-5'] }
     expect(await rig.store.blob({ tenant: 'acme', sha256: copyNameOf(sha256Hex(content)) })).toBeNull();
   });
 
-  test('is refused if the stored bytes differ from those in the receipt', async () => {
+  test('is refused if the stored bytes of the output differ from the receipt', async () => {
     const other = new TextEncoder().encode('fake');
     await using rig = await JobRig.open({ faults: () => ({ artifactPiece: async () => other }) });
     await expect(rig.submit(await naming(rig))).rejects.toThrow('is damaged in the store');
   });
 
-  test('an output that many submissions name at once is copied once', async () => {
+  test('an output that many submissions use at once is copied once', async () => {
     let begun = 0;
     const faults = (real: Store) => ({
       beginUpload: (input: Parameters<Store['beginUpload']>[0]) => {
