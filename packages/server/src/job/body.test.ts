@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { bodyOf, LongJson, longArray, longObject } from './body.ts';
 
-test('a long object is written in the order of its members, and read piece by piece', async () => {
+test('an object with long members is written in the order of its members, and the long ones are read in pieces', async () => {
   const read = {
     bytes: 4,
     pieces: async function* () {
@@ -17,7 +17,7 @@ test('a long object is written in the order of its members, and read piece by pi
   expect(body.text).toBeNull();
 });
 
-test('an object without long members is one text', () => {
+test('an object without long members is written as one text', () => {
   const body = bodyOf(longObject<{ a: string; b: string[] }>({ a: new LongJson('"', 'x', '"'), b: longArray([]) }));
   expect(body.text).toBe('{"a":"x","b":[]}');
 });

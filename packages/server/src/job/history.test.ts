@@ -19,8 +19,8 @@ async function followed(rig: JobRig, job_id: string, from: { after: number; sign
   return seen;
 }
 
-describe('a follower', () => {
-  test('gets history, then live events, each once and in order, and ends after the terminal one', async () => {
+describe('following the history of a job', () => {
+  test('gives the stored events, then each new event once and in order, and ends after the terminal event', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -37,7 +37,7 @@ describe('a follower', () => {
     for (const seen of await Promise.all(followers)) expect(seen).toEqual(whole);
   });
 
-  test('starts after its cursor, and ends at once after the terminal event', async () => {
+  test('starts after the given cursor, and ends at once after the terminal event', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
@@ -47,7 +47,7 @@ describe('a follower', () => {
     expect(await followed(rig, key.job_id, { after: 99, signal: never })).toEqual([]);
   });
 
-  test('ends when its signal aborts, while the job goes on', async () => {
+  test('ends when its signal aborts, and the job continues', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     await rig.provider.running(0);
@@ -90,7 +90,7 @@ describe('a follower', () => {
   });
 });
 
-test('a follower of a job that another node runs reads once for each change', async () => {
+test('following a job that runs at another node reads the store once for each change', async () => {
   let [stored, reads] = [1, 0];
   const store = {
     fleet: { follow: () => ({ [Symbol.dispose]: () => {} }) },
@@ -114,7 +114,7 @@ test('a follower of a job that another node runs reads once for each change', as
   expect(reads).toBe(3);
 });
 
-test('a request to cancel a running job reaches its followers at once, but ends no wait for the job’s end', async () => {
+test('a request to cancel a running job is shown to its followers at once, and does not end waits for the result', async () => {
   await using rig = await JobRig.open();
   const key = await rig.submit();
   const cell = await rig.provider.running(0);
@@ -129,7 +129,7 @@ test('a request to cancel a running job reaches its followers at once, but ends 
   expect((await afterTheWait).finished_at).not.toBeNull();
 });
 
-test('the mover of artifacts is told of the end of a job with a movable artifact, and of no other end', async () => {
+test('only the end of a job with a large enough artifact wakes the loop that moves artifacts', async () => {
   for (const [bytes, expected] of [
     [movedBytesMin, true],
     [movedBytesMin - 1, false],
@@ -149,7 +149,7 @@ test('the mover of artifacts is told of the end of a job with a movable artifact
   }
 });
 
-test('an end that the store refuses is announced to nobody', async () => {
+test('an end that the store refuses wakes no waiter', async () => {
   const nudges = createNudges();
   const { finish } = createHistory({ finish: async () => false } as unknown as Store, nudges);
   using end = nudges.next('end job_a');
@@ -162,8 +162,8 @@ test('an end that the store refuses is announced to nobody', async () => {
   expect(isTold).toBe(false);
 });
 
-describe('replay', () => {
-  test('pages through stored events by an exclusive cursor that is null after the terminal event', async () => {
+describe('a page of the history', () => {
+  test('begins after its cursor, and has null as its next cursor after the terminal event', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);

@@ -12,7 +12,7 @@ test('a nudge wakes every waiter of its topic, and no other', async () => {
   expect(await Promise.race([other.arrived, Promise.resolve(late)])).toBe(late);
 });
 
-test('a waiter gets no nudge that was sent before its registration; a later nudge is kept until the waiter asks', async () => {
+test('a waiter gets only nudges sent after it registered, and a nudge is kept until the waiter asks', async () => {
   const nudges = createNudges();
   nudges.send('queue');
   using nudge = nudges.next('queue');
@@ -22,7 +22,7 @@ test('a waiter gets no nudge that was sent before its registration; a later nudg
   await expect(nudge.arrived).resolves.toBeUndefined();
 });
 
-test('an abort wakes a waiter too, before and after its registration', async () => {
+test('an aborted waiter wakes too, whether it is aborted before or after it registers', async () => {
   const nudges = createNudges();
   await expect(nudges.next('queue', AbortSignal.abort()).arrived).resolves.toBeUndefined();
   const controller = new AbortController();

@@ -36,7 +36,7 @@ function rig(answers: Partial<Record<keyof History, unknown>>, summary: () => Pr
 const asEnded = async () => ended;
 const COMMITTED = ['committed', true];
 
-test('an admitted job is reported with its commit; a replay or a refusal is reported only as a commit', async () => {
+test('an accepted job is reported together with its commit; a repeated or refused submission is only a commit', async () => {
   const job = { ...ended, status: 'queued' };
   const created = rig({ admit: { kind: 'created', job } }, asEnded);
   expect(await created.history.admit({} as never)).toEqual({ kind: 'created', job });
@@ -48,13 +48,13 @@ test('an admitted job is reported with its commit; a replay or a refusal is repo
   }
 });
 
-test('starts and appended events are reported as commits, and what the history answers is returned', async () => {
+test('the observer sees starts and appended events as commits, and results of the calls pass through unchanged', async () => {
   const { history, told } = rig({ start: false, append: true }, asEnded);
   expect([await history.start({} as never), await history.append(key, [])]).toEqual([false, true]);
   expect(told).toEqual([COMMITTED, COMMITTED]);
 });
 
-test('an end is reported once, as stored, whoever ended the job', async () => {
+test('the end of a job is reported once with the stored outcome, whoever ended the job', async () => {
   const finished = rig({ finish: true }, asEnded);
   expect(await finished.history.finish(key as never)).toBe(true);
   await expect.poll(() => finished.told).toEqual([COMMITTED, ['ended', ended]]);
@@ -78,7 +78,7 @@ test.each<[string, Partial<Record<keyof History, unknown>>]>([
   expect([told, asked]).toEqual([[COMMITTED], 0]);
 });
 
-test('an end is not counted, and delays nothing, if the store does not return it or returns a running job', async () => {
+test('the end of a job is not counted if the store does not return an ended job, and this delays nothing', async () => {
   const notEnded = { ...ended, status: 'running', finished_at: null } as unknown as JobSummary;
   for (const summary of [
     () => Promise.reject(new Error('the store is away')),
@@ -96,7 +96,7 @@ test('an end is not counted, and delays nothing, if the store does not return it
   }
 });
 
-test('a change that could not be stored is not reported as a commit, and its error goes to the caller', async () => {
+test('a change that failed is not reported as a commit, and the caller gets its error', async () => {
   const { observer, told } = rig({}, asEnded);
   const failing = { finish: () => Promise.reject(new Error('disk full')) } as unknown as History;
   const history = observedHistory(failing, { store: { jobSummary: asEnded }, observer, log: createLog('silent') });
@@ -104,7 +104,7 @@ test('a change that could not be stored is not reported as a commit, and its err
   expect(told).toEqual([]);
 });
 
-test('every preparation of a cell is reported with its outcome, and the cell or the error is passed on', async () => {
+test('each preparation of a cell is reported with its outcome, and the caller gets the cell or the error', async () => {
   const { observer, told } = rig({}, asEnded);
   const provider = new ScriptedProvider();
   const observed = observedCells(cellsOf(new ProviderHealth({ provider, log: createLog('silent') }), null), observer);

@@ -34,13 +34,13 @@ function refusal(ask: () => unknown): unknown {
   }
 }
 
-test('a job that at least one node can run is accepted, with the memory bound of that node, and may have to wait', () => {
+test('a job that at least one node can run is accepted, even if that node is not ready, with its memory bound', () => {
   expect(fitOf(demanding('none'), [SMALL, STRONG])).toEqual({ isReady: true, memMbMax: 4096 });
   expect(fitOf(demanding('gvisor-application-kernel'), [SMALL, STRONG])).toEqual({ isReady: false, memMbMax: 4096 });
   expect(fitOf({ ...SPEC, language: 'bash' }, [STRONG, SMALL])).toEqual({ isReady: true, memMbMax: 256 });
 });
 
-test('a job is refused if each node lacks one of its demands, with the same refusal as from a single node', () => {
+test('a job is refused if no single node meets all its demands, with the same error as on a single node', () => {
   const both = { ...demanding('gvisor-application-kernel'), language: 'bash' } as const;
   const error = refusal(() => fitOf(both, [SMALL, STRONG]));
   expect(error).toBeInstanceOf(ServiceError);
@@ -51,7 +51,7 @@ test('a job is refused if each node lacks one of its demands, with the same refu
   });
 });
 
-test('the nodes together offer everything that any of them has, and the strongest class', () => {
+test('nodes offer together every language and pack that one of them has, and the strongest isolation class', () => {
   expect(togetherOf([SMALL, STRONG])).toEqual({
     languages: ['python', 'bash'],
     runtime_packs: [],

@@ -41,7 +41,7 @@ describe('policy', () => {
     expect(() => checkPolicy(demanded, { ...provider, isolation_class: 'none' })).toThrow(/cpu_seconds, mem_mb must/);
   });
 
-  test('limits are clamped to the ceilings and never raised', () => {
+  test('limits above a ceiling are lowered to it, and no limit is raised', () => {
     const asked = { wall_seconds: 1e308, cpu_seconds: 0.001, mem_mb: 1025, max_pids: 256, max_file_mb: 63 };
     expect(clampLimits(asked, LIMIT_CEILINGS)).toEqual({
       wall_seconds: 300,
@@ -56,7 +56,7 @@ describe('policy', () => {
     expect(clampLimits(LIMIT_DEFAULTS, { ...LIMIT_CEILINGS, mem_mb: 128 }).mem_mb).toBe(128);
   });
 
-  test('a known language that did not pass the preflight is unavailable', { tags: ['Submission-12'] }, () => {
+  test('a known language that failed the preflight is refused as unavailable', { tags: ['Submission-12'] }, () => {
     expect(() => checkPolicy(spec({ language: 'bash' }), provider)).not.toThrow();
     expect(() => checkPolicy(spec({ language: 'node' }), provider)).toThrow(
       expect.objectContaining({
@@ -66,7 +66,7 @@ describe('policy', () => {
     );
   });
 
-  test('a pack may be requested for its own languages, and for no other', { tags: ['Submission-12'] }, () => {
+  test('a pack is accepted only with its own languages', { tags: ['Submission-12'] }, () => {
     expect(() => checkPolicy(spec({ runtime: 'data' }), provider)).not.toThrow();
     for (const members of [{ runtime: 'data', language: 'bash' }, { runtime: 'none-such' }] as const) {
       expect(() => checkPolicy(spec(members), provider)).toThrow(

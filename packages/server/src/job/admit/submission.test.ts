@@ -42,7 +42,7 @@ describe('a submission', () => {
     });
   });
 
-  test('keeps every given member, and NUL in code and stdin', () => {
+  test('keeps every given member, and keeps NUL characters in code and stdin', () => {
     const body = {
       language: 'node',
       code: 'a\0b',
@@ -58,7 +58,7 @@ describe('a submission', () => {
     expect(parseSubmission({ ...body, limits: { ...body.limits, allow_network: false } })).toEqual(body);
   });
 
-  test('can be made from a stored specification, and gives that specification again', () => {
+  test('is read from a stored specification and gives the same specification', () => {
     const spec = parseSubmission(python({}));
     expect([spec.stdin, spec.runtime]).toEqual([null, null]);
     expect(parseSubmission(JSON.parse(JSON.stringify(spec)))).toEqual(spec);
@@ -114,7 +114,7 @@ describe('a submission', () => {
     expect(refused({ language: 'Python', code: 'x' })).toContain('unsupported_language: ');
   });
 
-  test('a request for the network is refused with its own code', () => {
+  test('a submission that requests the network is refused with network_not_allowed', () => {
     expect(refused(python({ limits: { allow_network: true } }))).toBe(
       'network_not_allowed: /limits/allow_network must not be true: egress is never granted',
     );

@@ -49,8 +49,8 @@ const budgetOf = (blobs: Blobs, caller = acme) => {
   }
 };
 
-describe('the budget of bytes', { tags: ['Blobs-11', 'CROWD-03'] }, () => {
-  test('bytes spend the budget alike, whether they are stored, known already or refused', async () => {
+describe('the tenant’s budget of uploaded bytes', { tags: ['Blobs-11', 'CROWD-03'] }, () => {
+  test('is spent by all received bytes, whether they are stored, already known or refused', async () => {
     const { blobs, clock } = uploads({ burst: 1000 });
     const content = new Uint8Array(300).fill(1);
     expect((await blobs.receive(acme, uploadOf(content))).isKnown).toBe(false);
@@ -66,7 +66,7 @@ describe('the budget of bytes', { tags: ['Blobs-11', 'CROWD-03'] }, () => {
     expect(budgetOf(blobs)).toBe('left');
   });
 
-  test('an upload that broke off spends the bytes that arrived', async () => {
+  test('is spent by the bytes of an upload that broke off', async () => {
     const { blobs } = uploads({ burst: 100 });
     async function* broken() {
       yield new Uint8Array(200);
@@ -77,7 +77,7 @@ describe('the budget of bytes', { tags: ['Blobs-11', 'CROWD-03'] }, () => {
   });
 });
 
-test('one piece at a time waits for the store, however many uploads there are, and each upload has its turn', {
+test('only one piece of all uploads waits for the store at a time, and uploads take turns', {
   tags: ['CROWD-03'],
 }, async () => {
   const waiting: string[] = [];
@@ -101,7 +101,9 @@ test('one piece at a time waits for the store, however many uploads there are, a
   expect(told).toHaveLength(9);
 });
 
-test('uploads leave the store to others for as much time as they take it', { tags: ['CROWD-03'] }, async () => {
+test('after each piece, uploads leave the store free for as long as the piece took', {
+  tags: ['CROWD-03'],
+}, async () => {
   const [began, ended]: [number[], number[]] = [[], []];
   const over: Store = {
     ...store,

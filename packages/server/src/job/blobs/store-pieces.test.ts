@@ -7,7 +7,7 @@ async function* chunks(content: Uint8Array, length: number): AsyncGenerator<Uint
 }
 
 test.each([0, 1, pieceBytes - 1, pieceBytes, pieceBytes + 1, 3 * pieceBytes + 7])(
-  '%i bytes are stored in order, whatever the chunks',
+  '%i bytes are stored in order, whatever the size of the chunks',
   async (length) => {
     const content = Uint8Array.from({ length }, (_, at) => at % 251);
     for (const chunkLength of [pieceBytes + 3, 65_536, 2 * pieceBytes]) {
@@ -25,7 +25,7 @@ test.each([0, 1, pieceBytes - 1, pieceBytes, pieceBytes + 1, 3 * pieceBytes + 7]
   },
 );
 
-test('at most one piece waits to be stored, so the sender must wait', async () => {
+test('at most one piece waits to be stored, and until then no more chunks are read', async () => {
   const held = Promise.withResolvers<void>();
   let taken = 0;
   async function* counted() {

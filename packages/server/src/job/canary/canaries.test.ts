@@ -85,7 +85,7 @@ class Sent {
   }
 }
 
-test('a canary runs at the first use of a class and pack, and none runs before', async () => {
+test('a canary runs when a class and a pack are first used, and not before', async () => {
   const sent = new Sent();
   await using _ = sent.canaries;
   await setImmediate();
@@ -118,7 +118,7 @@ test('a canary runs repeatedly while its pack is in use, and stops when the use 
   );
 });
 
-test('a canary that was not allowed to start is requested again, and counts as missing', async () => {
+test('a canary that may not start yet is requested again, and until then none counts as run', async () => {
   const sent = new Sent();
   await using _ = sent.canaries;
   sent.mayBegin = false;
@@ -129,7 +129,7 @@ test('a canary that was not allowed to start is requested again, and counts as m
   await vi.waitFor(() => expect(sent.inputs).toHaveLength(1), { timeout: 5000 });
 });
 
-test('a hole is reported until a later canary finds none, and results name the canary that found the hole', async () => {
+test('a protection that a canary finds broken is reported until a later canary finds it intact', async () => {
   const sent = new Sent({ everyMilliseconds: 5 });
   await using _ = sent.canaries;
   sent.lines = HOLE;
@@ -141,7 +141,7 @@ test('a hole is reported until a later canary finds none, and results name the c
   await vi.waitFor(() => expect(sent.canaries.facts()).toMatchObject([{ problem: null }]));
 });
 
-test('a canary that the service itself ended does not replace an earlier canary', async () => {
+test('a canary that the service ended itself does not count', async () => {
   const sent = new Sent({ everyMilliseconds: 5 });
   await using _ = sent.canaries;
   sent.reason = 'server_shutdown';
@@ -150,7 +150,7 @@ test('a canary that the service itself ended does not replace an earlier canary'
   expect(sent.canaries.facts()).toEqual([]);
 });
 
-test('cells of another pack or class have separate canaries, and cells without isolation have none', async () => {
+test('each pack and each class has its own canary, and cells without isolation have none', async () => {
   const sent = new Sent();
   await using _ = sent.canaries;
   sent.canaries.used(EXECUTION);

@@ -63,27 +63,27 @@ describe.each(CLASSES)('the program of a canary in a cell of the class of %s', (
     return canaryFindings({ tenant: CANARY_TENANT, also: { tried }, receipt } as unknown as ExecutionPredicate);
   }
 
-  test.each(LANGUAGES)('is refused everything that it tries, if %s starts it', async (language) => {
+  test.each(LANGUAGES)('is refused every forbidden operation if %s starts it', async (language) => {
     const { tries, problem } = await findingsIn(language);
     expect(problem).toBeNull();
     expect(tries.length).toBeGreaterThanOrEqual(13);
   });
 
-  test('finds a cell that allows more processes than it should', async () => {
+  test('detects a cell that allows more processes than it should', async () => {
     expect((await findingsIn('bash', { max_pids: 200 })).problem).toBe('it was not refused: processes (allowed)');
   });
 
-  test('finds a cell that allows more memory than it should', async () => {
+  test('detects a cell that allows more memory than it should', async () => {
     expect((await findingsIn('bash', { mem_mb: 512 })).problem).toBe('it was not refused: memory (allowed)');
   });
 });
 
-test('a pack without a known language has no canary', () => {
+test('a pack without any known language gets no canary', () => {
   const asked = { ceilings: LIMIT_CEILINGS, minimum_isolation: 'none' } as const;
   expect(canarySpec({ name: 'empty', languages: [] }, asked)).toBeNull();
 });
 
-test('a canary requests no more than the operator allows anyone', () => {
+test('a canary requests no more than the operator’s ceilings', () => {
   const ceilings = { ...LIMIT_CEILINGS, mem_mb: 64, max_pids: 16, wall_seconds: 2 };
   const spec = canarySpec({ name: 'system', languages: ['bash'] }, { ceilings, minimum_isolation: 'none' });
   expect(spec?.limits).toMatchObject({ mem_mb: 64, max_pids: 16, wall_seconds: 2 });

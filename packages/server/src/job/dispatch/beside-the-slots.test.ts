@@ -16,7 +16,7 @@ describe('a job of the service itself', () => {
   });
   const prepare = (rig: JobRig) => () => rig.provider.prepare({ language: 'python' });
 
-  test('runs outside the slots: jobs of tenants still start', async () => {
+  test('takes no slot, so that tenants’ jobs still start', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     await rig.queueSeen();
     const own = rig.dispatcher.runBeside(input('job_own'), prepare(rig));
@@ -31,7 +31,7 @@ describe('a job of the service itself', () => {
     expect((await rig.row({ tenant: '.canary', job_id: 'job_own' })).status).toBe('succeeded');
   });
 
-  test('does not begin while a job waits', async () => {
+  test('does not begin while a job of a tenant waits', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     await rig.submit();
     const running = await rig.provider.running(0);

@@ -86,7 +86,7 @@ describe('a job that runs', () => {
     });
   });
 
-  test('frees its slot only after its cell was removed', async () => {
+  test('frees its slot only once its cell is removed', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     const keys = [await rig.submit(), await rig.submit()];
     const first = await rig.provider.running(0);
@@ -98,7 +98,9 @@ describe('a job that runs', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('ends as an error of the runtime if its cell cannot say how it ended', { tags: ['States-1f'] }, async () => {
+  test('ends as runtime_failed if the service cannot learn how its program ended', {
+    tags: ['States-1f'],
+  }, async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -108,7 +110,7 @@ describe('a job that runs', () => {
 });
 
 describe('a job that cannot run', () => {
-  test('ends as bootstrap_failed, and its record states no protection, if only its own cell cannot be built', {
+  test('ends as bootstrap_failed without any stated protection, if the cell of this job alone cannot be built', {
     tags: ['Detail-12'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -131,7 +133,7 @@ describe('a job that cannot run', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'finished']);
   });
 
-  test('ends as isolation_unsatisfied if its cell has less isolation than it demands, and does not run', {
+  test('ends as isolation_unsatisfied without running, if its cell has less isolation than it demands', {
     tags: ['Submit-3a'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -147,7 +149,7 @@ describe('a job that cannot run', () => {
     expect(execution).toMatchObject({ bootstrap_ready: false, isolation_class: null, private_rootfs: false });
   });
 
-  test('ends as internal_error because of a bug in the service, and is not tried forever', {
+  test('ends as internal_error after an error of the service, and is not retried forever', {
     tags: ['RST-09'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -159,7 +161,7 @@ describe('a job that cannot run', () => {
   });
 });
 
-test('a queued job above a lowered memory bound ends as an error, and does not run (RES-21)', {
+test('a queued job that exceeds a lowered memory bound ends as an error without running (RES-21)', {
   tags: ['RES-21'],
 }, async () => {
   await using rig = await JobRig.open({ concurrentMemMbMax: 255 });
@@ -193,7 +195,7 @@ describe('while no cell can be made', () => {
     throw new BootstrapError('start', 'the runtime is gone', unready);
   };
 
-  test('queued jobs wait, new jobs are refused, and all continue when cells can be made again', async () => {
+  test('queued jobs wait, new jobs are refused, and the queued jobs run once cells can be made again', async () => {
     await using rig = await JobRig.open({ concurrency: 2 });
     rig.provider.script = broken;
     const keys = await Promise.all([rig.submit(), rig.submit(), rig.submit()]);
@@ -208,7 +210,7 @@ describe('while no cell can be made', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('a submission that repeats an idempotency key is still answered', async () => {
+  test('a repeated submission with the same idempotency key still gets its answer', async () => {
     await using rig = await JobRig.open();
     rig.provider.script = broken;
     const { answer } = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'once' });
@@ -228,7 +230,7 @@ describe('while no cell can be made', () => {
 });
 
 describe('while the disk has no room', () => {
-  test('no queued job starts, and jobs start again when there is room', async () => {
+  test('no queued job starts until there is room', async () => {
     let room = 0;
     await using rig = await JobRig.open({ roomForJobs: () => room });
     const keys = [await rig.submit(), await rig.submit()];
@@ -242,7 +244,7 @@ describe('while the disk has no room', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('a running job keeps its outcome once there is room', async () => {
+  test('a running job whose end cannot be stored keeps its outcome until there is room', async () => {
     let isFull = false;
     let refused = 0;
     const refuse = () => Promise.reject(new StoreError('full', `no space is left ${++refused}`));
@@ -265,7 +267,7 @@ describe('while the disk has no room', () => {
   });
 });
 
-describe('slots', () => {
+describe('the slots of a node', () => {
   test('are never more than the concurrency', async () => {
     await using rig = await JobRig.open({ concurrency: 2 });
     const keys = await Promise.all([rig.submit(), rig.submit(), rig.submit()]);
@@ -277,7 +279,7 @@ describe('slots', () => {
     for (const key of keys) await rig.ended(key);
   });
 
-  test('stay empty while the memory of all running jobs together would exceed its bound', async () => {
+  test('stay empty while another job would exceed the memory bound of all jobs', async () => {
     await using rig = await JobRig.open({ concurrentMemMbMax: 512 });
     const large = { ...hello, limits: { mem_mb: 384 } };
     const keys = [await rig.submit(large), await rig.submit(large)];
@@ -288,7 +290,7 @@ describe('slots', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('stay empty if the cells’ own memory would exceed the bound, unless only one job runs', async () => {
+  test('stay empty if the cells’ own memory would exceed the bound, except for a single job', async () => {
     await using rig = await JobRig.open({ concurrentMemMbMax: 512, cellMemMb: 36 });
     const half = { ...hello, limits: { mem_mb: 256 } };
     const keys = [
@@ -304,7 +306,7 @@ describe('slots', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('are never all held by one tenant once another has submitted a job', { tags: ['RES-32'] }, async () => {
+  test('are not all given to one tenant while another tenant has a job', { tags: ['RES-32'] }, async () => {
     await using rig = await JobRig.open({ concurrency: 2 });
     const alone = [await rig.submit(), await rig.submit()];
     const cells = [await rig.provider.running(0), await rig.provider.running(1)];
@@ -333,7 +335,7 @@ describe('slots', () => {
     for (const key of keys) await rig.ended(key);
   });
 
-  test('go to another tenant before one tenant gets its second', async () => {
+  test('go to a waiting tenant before another tenant gets its second slot', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     const keys = [await rig.submit(), await rig.submit(), await rig.submit(hello, callerOf('umbrella'))];
     for (const ordinal of [0, 1, 2]) (await rig.provider.running(ordinal)).end({ kind: 'exited', exit_code: 0 });
@@ -355,7 +357,7 @@ describe('a cancelled job', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'cancel_requested', 'finished']);
   });
 
-  test('a running job is killed when it is cancelled, and keeps what it wrote', async () => {
+  test('a running job is killed when it is cancelled, and its output so far is kept', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -369,7 +371,7 @@ describe('a cancelled job', () => {
     );
   });
 
-  test('a job that is cancelled while its cell is prepared never runs, and the cell is dropped', async () => {
+  test('a job that is cancelled while its cell is prepared does not run, and the cell is removed', async () => {
     await using rig = await JobRig.open();
     const { promise, resolve } = Promise.withResolvers<typeof readyPosture>();
     const asked = Promise.withResolvers<void>();
@@ -389,7 +391,7 @@ describe('a cancelled job', () => {
     expect(rig.provider.cells[0]).toMatchObject({ program: null, disposed: true });
   });
 
-  test('a job that already ended stays as it ended', async () => {
+  test('cancelling an ended job changes nothing', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
@@ -399,7 +401,7 @@ describe('a cancelled job', () => {
     expect(await rig.detail(key.job_id)).toEqual(before);
   });
 
-  test('a job of another tenant is not found, and continues', async () => {
+  test('cancelling a job of another tenant fails as not found, and the job continues', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -411,7 +413,7 @@ describe('a cancelled job', () => {
 });
 
 describe('a stopping dispatcher', () => {
-  test('lets a running job end by itself within the grace period', async () => {
+  test('lets a running job finish within the grace period', async () => {
     const rig = await JobRig.open({ drainSeconds: 3600 });
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -434,7 +436,7 @@ describe('a stopping dispatcher', () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  test('leaves a job queued whose cell was still being prepared, even if the preparation fails', async () => {
+  test('leaves a job queued if its cell was still being prepared, even if the preparation fails', async () => {
     for (const outcome of [readyPosture, new BootstrapError('kill', 'the provider is closing', unready)]) {
       const rig = await JobRig.open();
       const { promise, resolve, reject } = Promise.withResolvers<typeof readyPosture>();
@@ -455,7 +457,7 @@ describe('a stopping dispatcher', () => {
 });
 
 describe('a store that fails', () => {
-  test('a store that fails while output is recorded ends the program, and the job as internal_error', async () => {
+  test('if the store fails while output is recorded, the program is ended and the job ends as internal_error', async () => {
     await using rig = await JobRig.open({ faults: () => ({ append: () => Promise.reject(new Error('disk full')) }) });
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -465,7 +467,7 @@ describe('a store that fails', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'started', 'finished']);
   });
 
-  test('a store that fails when a job starts or ends is asked again until it stores the change', async () => {
+  test('if the store fails when a job starts or ends, the service tries again until the change is stored', async () => {
     let failures = 0;
     const busy = () => Promise.reject(new Error(`busy ${++failures}`));
     await using rig = await JobRig.open({
@@ -480,7 +482,7 @@ describe('a store that fails', () => {
     expect(failures).toBe(3);
   });
 
-  test('a store that refuses the end of a job still records that the job ended', async () => {
+  test('if the store refuses the outcome of a job, the service still records that the job ended', async () => {
     await using rig = await JobRig.open({
       faults: (real) => ({
         finish: (input) => (input.usage === null ? real.finish(input) : Promise.reject(new Error('too large'))),
@@ -492,7 +494,7 @@ describe('a store that fails', () => {
   });
 });
 
-test('every stage of a job wakes the next one', async () => {
+test('a follower of a job sees each stage of the job: queued, started, output and finished', async () => {
   await using rig = await JobRig.open();
   const key = await rig.submit();
   const seen: string[] = [];

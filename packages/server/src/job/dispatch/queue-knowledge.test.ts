@@ -4,7 +4,7 @@ import { QueueKnowledge } from './queue-knowledge.ts';
 const shares = { slots: 4, tenantSlots: null };
 const empty = { isEmpty: true, tenants: [] };
 
-test('the queue is known to be empty after a read finds no job, until a job enters it', async () => {
+test('the queue counts as empty after a read without any job, until a job enters the queue', async () => {
   const queue = new QueueKnowledge();
   expect(queue.isSurelyEmpty).toBe(false);
   queue.look()(empty);
@@ -13,7 +13,7 @@ test('the queue is known to be empty after a read finds no job, until a job ente
   expect(queue.isSurelyEmpty).toBe(false);
 });
 
-test('a read that found no job proves nothing if a job, or a doubt, arrived while it read', async () => {
+test('a read of the queue proves nothing if a job entered or the knowledge was doubted meanwhile', async () => {
   const queue = new QueueKnowledge();
   const entered = queue.look();
   await queue.enter(async () => {});
@@ -32,7 +32,7 @@ test('a tenant may use every slot only if a read of the queue found no other ten
   expect(queue.shareOf('acme', shares)).toBe(4);
 });
 
-test('a tenant whose jobs never queued still counts as a second tenant', () => {
+test('a tenant that submits its first job counts as a second tenant, although its jobs were never queued', () => {
   const queue = new QueueKnowledge();
   queue.look()({ isEmpty: true, tenants: ['acme'] });
   expect(queue.shareOf('umbrella', shares)).toBe(3);

@@ -42,8 +42,8 @@ function rigThatIsSlowToSay(stored: ReturnType<typeof gate>): Promise<JobRig> {
   });
 }
 
-describe('a submission for which a slot and a parked cell are free', () => {
-  test('starts in the transaction that accepts it, and the second transaction ends it', async () => {
+describe('a submission that finds a free slot and a parked cell', () => {
+  test('starts in the transaction that accepts the job, and needs one more transaction for its end', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park();
     const before = rig.commits();
@@ -65,7 +65,7 @@ describe('a submission for which a slot and a parked cell are free', () => {
     await expect.poll(() => cell.disposed && rig.dispatcher.inFlight).toBe(0);
   });
 
-  test('leaves the same record as one that was queued', async () => {
+  test('leaves the same record as a job that was queued', async () => {
     await using rig = await idleRig();
     rig.provider.park();
     const atOnce = await rig.submit();
@@ -80,7 +80,7 @@ describe('a submission for which a slot and a parked cell are free', () => {
     expect(members(one.receipt_json)).toEqual(members(other.receipt_json));
   });
 
-  test('is not released before the store has recorded that it runs', async () => {
+  test('does not run before the store has recorded that the job is running', async () => {
     const stored = gate();
     await using rig = await rigThatIsSlowToSay(stored);
     const cell = rig.provider.park();
@@ -95,7 +95,7 @@ describe('a submission for which a slot and a parked cell are free', () => {
   });
 });
 
-describe('a slot and a cell that were taken in vain', () => {
+describe('a slot and a parked cell whose submission makes no job', () => {
   test.each([
     ['a key that stands for another job', hello, 'replayed'],
     ['a key that was used for another specification', { ...hello, code: 'print(2)' }, 'idempotency_key_reused'],
@@ -133,7 +133,7 @@ describe('a slot and a cell that were taken in vain', () => {
     expect(cell).toMatchObject({ isReleased: false, disposed: true });
   });
 
-  test('a submission starts at once in the slot of a job that has ended, as soon as its cell is gone', async () => {
+  test('a submission starts in the slot of an ended job as soon as the cell of that job is removed', async () => {
     await using rig = await idleRig({ concurrency: 1 });
     const gone = gate();
     const first = Object.assign(rig.provider.park(), { [Symbol.asyncDispose]: () => gone.pass() });
@@ -157,8 +157,8 @@ describe('a slot and a cell that were taken in vain', () => {
   });
 });
 
-describe('a submission is queued', () => {
-  test('a submission is queued if its parked cell cannot take it, and runs in another', async () => {
+describe('a submission that is queued instead of started', () => {
+  test('a submission is queued if the program cannot be handed to its parked cell, and runs in another cell', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park();
     cell.ready = Promise.reject(new Error('the cell is gone'));
@@ -168,7 +168,7 @@ describe('a submission is queued', () => {
     expect(cell).toMatchObject({ isReleased: false, disposed: true });
   });
 
-  test('a submission is queued if its parked cell does not take it in time, and runs once that cell is gone', async () => {
+  test('a submission is queued if its parked cell does not accept the program in time, and runs in another cell', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park();
     cell.ready = new Promise(() => {});
@@ -178,7 +178,7 @@ describe('a submission is queued', () => {
     expect(cell).toMatchObject({ isReleased: false, disposed: true });
   });
 
-  test('a submission is queued if the parked cell has less isolation than it demands', async () => {
+  test('a submission is queued if the parked cell has less isolation than the submission demands', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park({ posture: { ...readyPosture, isolation_class: 'none' } });
     const key = await rig.submit({ ...hello, requirements: { minimum_isolation: 'linux-shared-kernel' } });
@@ -187,7 +187,7 @@ describe('a submission is queued', () => {
     expect(cell).toMatchObject({ program: null, disposed: true });
   });
 
-  test('a submission is queued, and gets no parked cell, if it needs more memory than all jobs together may have', async () => {
+  test('a submission that needs more memory than all jobs together may have is queued without taking a parked cell', async () => {
     await using rig = await idleRig({ concurrentMemMbMax: 128 });
     rig.provider.park();
     const key = await rig.submit();
@@ -195,7 +195,7 @@ describe('a submission is queued', () => {
     expect(rig.provider.parked).toBe(1);
   });
 
-  test('a submission is queued while another job waits, and never overtakes it', async () => {
+  test('a submission is queued behind any waiting job, and never overtakes it', async () => {
     await using rig = await idleRig({ concurrentMemMbMax: 512 });
     const large = { ...hello, limits: { mem_mb: 384 } };
     const keys = [await rig.submit(large), await rig.submit(large)];
@@ -232,7 +232,7 @@ describe('a submission is queued', () => {
     for (const key of [held, waits]) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('before the dispatcher has read the queue: an earlier process may have left jobs in it', async () => {
+  test('a submission is queued before the dispatcher has read the queue, because older jobs may wait there', async () => {
     await using rig = await JobRig.open();
     rig.provider.park();
     const key = await rig.submit();
@@ -242,8 +242,8 @@ describe('a submission is queued', () => {
   });
 });
 
-describe('between the hand-over and the release', () => {
-  test('a cancelled job ends without having run', async () => {
+describe('a job whose program was handed to a cell and not yet released', () => {
+  test('ends without running if it is cancelled', async () => {
     const stored = gate();
     await using rig = await rigThatIsSlowToSay(stored);
     const cell = rig.provider.park();
@@ -259,7 +259,7 @@ describe('between the hand-over and the release', () => {
     expect(cell).toMatchObject({ isReleased: false, disposed: true });
   });
 
-  test('a service that stops before the job is stored leaves it queued', async () => {
+  test('stays queued if the service stops before the job is stored', async () => {
     const rig = await idleRig();
     const cell = rig.provider.park();
     const given = Promise.withResolvers<void>();
@@ -275,7 +275,7 @@ describe('between the hand-over and the release', () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  test('a service that stops while the job is stored ends it, and the job does not run', async () => {
+  test('ends without running if the service stops while the job is stored', async () => {
     const stored = gate();
     const rig = await idleRig({
       faults: (real) => ({

@@ -49,8 +49,8 @@ async function storeAll(recorder: Recorder, batches: Batches) {
   return flushed;
 }
 
-describe('the recorder', () => {
-  test('has one append in progress, and the next append takes everything that came meanwhile, in order', async () => {
+describe('the recorder of a program’s output', () => {
+  test('makes one append at a time, and the next append has all events that came meanwhile, in order', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);
@@ -69,7 +69,7 @@ describe('the recorder', () => {
     expect(recorder.unstored()).toEqual([]);
   });
 
-  test('stores all output of a short program with its end, in order', async () => {
+  test('keeps the output of a short program, in order, to store it together with the program’s end', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     recorder.sink('stderr', [{ text: 'b' }], cutAt(9));
@@ -84,14 +84,14 @@ describe('the recorder', () => {
     ]);
   });
 
-  test('a job without output leaves the recorder nothing to wait for', async () => {
+  test('has nothing to wait for if the program wrote no output', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', []);
     expect(await recorder.flush()).toEqual({ kind: 'whole' });
     expect(batches).toEqual([]);
   });
 
-  test('bounds the events of one append', async () => {
+  test('limits the number of events in one append', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink(
       'stdout',
@@ -102,7 +102,7 @@ describe('the recorder', () => {
     expect(recorder.unstored()).toHaveLength(500);
   });
 
-  test("stores a truncation in the append that stores the stream's last record", { tags: ['Events-6a'] }, async () => {
+  test('stores the truncation of a stream in the same append as its last record', { tags: ['Events-6a'] }, async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stderr', [{ text: 'first' }]);
     await appended(batches);
@@ -123,14 +123,14 @@ describe('the recorder', () => {
     expect(recorder.unstored().map(({ data }) => data)).toEqual([{ text: 'second' }]);
   });
 
-  test('stores a truncation by itself if no record is left', async () => {
+  test('stores a truncation in its own append if no record is left', async () => {
     const { recorder } = recorderOverSlowStore();
     recorder.sink('stdout', [], cutAt(7));
     await recorder.flush();
     expect(recorder.unstored().map(({ kind }) => kind)).toEqual(['truncated']);
   });
 
-  test('hands over a truncation that could not be stored, for the record of the job’s end', async () => {
+  test('keeps a truncation that could not be stored for the record of the job’s end', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }], cutAt(2));
     await appended(batches);
@@ -143,7 +143,7 @@ describe('the recorder', () => {
     ]);
   });
 
-  test('stores nothing after a failed append, and reports the failure once', async () => {
+  test('stores nothing after a failed append, and reports the gap once', async () => {
     const { recorder, batches, gaps } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);
@@ -156,7 +156,7 @@ describe('the recorder', () => {
     expect([batches.length, gaps()]).toEqual([1, 1]);
   });
 
-  test('waits while the disk is full, and stores everything once there is room', async () => {
+  test('waits while the disk is full, and stores everything when there is room', async () => {
     const { recorder, batches, gaps } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);
@@ -169,7 +169,7 @@ describe('the recorder', () => {
     expect(gaps()).toBe(0);
   });
 
-  test('stops waiting for room when the process gives up', async () => {
+  test('stops waiting for room when the service gives up', async () => {
     const { recorder, batches, giveUp } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);
@@ -179,7 +179,7 @@ describe('the recorder', () => {
     expect(await recorder.flush()).toEqual({ kind: 'failed', error });
   });
 
-  test('learns that the job no longer runs when the store does not take an append', async () => {
+  test('reports that the job no longer runs if the store refuses an append', async () => {
     const { recorder, batches, gaps } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);

@@ -74,7 +74,7 @@ const answer = (key: JobKey, seq: number, outcome: ToolOutcome) =>
   rig.history.answerToolCall({ ...key, seq, outcome, principal: 'alice', at: new Date().toISOString() });
 
 describe('a program that calls tools', () => {
-  test('gets each answer once, under the number that it gave the call, and the history has all calls and answers', async () => {
+  test('gets each answer once, under its own number of the call, and the history has all calls and answers', async () => {
     const { key, program } = await started();
     for (const call of [5, 6, 5]) program.call(call);
     const calls = await openCalls(key, 3);
@@ -98,7 +98,7 @@ describe('a program that calls tools', () => {
     ]);
   });
 
-  test('gets the reason if a tool is not in the submission, and nobody can answer that call', async () => {
+  test('gets an error at once for a tool that the submission does not name, and nobody can answer that call', async () => {
     const { key, program } = await started();
     program.call(1, '__proto__');
     await program.hears(1);
@@ -139,7 +139,7 @@ describe('a program that calls tools', () => {
     }
   });
 
-  test('shares commits among calls that it makes at once', async () => {
+  test('makes 200 calls at once in few commits', async () => {
     const { key, program } = await started();
     const before = rig.commits();
     for (let call = 0; call < 200; call++) program.call(call);
@@ -149,7 +149,7 @@ describe('a program that calls tools', () => {
     await rig.ended(key);
   });
 
-  test('has open calls in its history if it ends before their answers', async () => {
+  test('leaves its unanswered calls in the history when it ends', async () => {
     const { key, program } = await started();
     program.call(1);
     program.end();

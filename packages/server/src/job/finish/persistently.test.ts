@@ -19,14 +19,14 @@ test('a write that never succeeds throws the error of its last attempt', async (
   await expect(persistently(attempt, { signal: never, attemptsMax: 2, failed: () => {} })).rejects.toThrow('2');
 });
 
-test('a write waits for room on a full disk without using up an attempt', async () => {
+test('a write waits for room on a full disk, and the wait does not count as a failed attempt', async () => {
   let attempts = 0;
   const attempt = () =>
     ++attempts < 3 ? Promise.reject(new StoreError('full', 'no space is left')) : Promise.resolve('stored');
   expect(await persistently(attempt, { signal: never, attemptsMax: 1, failed: () => {} })).toBe('stored');
 });
 
-test('the pauses between the tries of a write double, up to five seconds', async () => {
+test('the pauses between the attempts of a write double, up to five seconds', async () => {
   vi.useFakeTimers();
   try {
     const start = Date.now();
@@ -41,7 +41,7 @@ test('the pauses between the tries of a write double, up to five seconds', async
   }
 });
 
-test('an abort ends the tries of a write', async () => {
+test('a write that is aborted makes no more attempts', async () => {
   const controller = new AbortController();
   let attempts = 0;
   const attempt = () => Promise.reject(new Error(`${++attempts}`));

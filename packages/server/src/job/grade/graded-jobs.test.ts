@@ -15,7 +15,9 @@ const END: JobEnd = {
   isFailure: false,
 };
 
-test('if there are more outputs than can be judged, not all are read', { tags: ['Gradings-2c'] }, async () => {
+test('reading the ends of jobs stops once there are more outputs than the judge accepts', {
+  tags: ['Gradings-2c'],
+}, async () => {
   const run = new ProgramRun(0, { tests: TESTS, isChecked: false });
   let planned = run.next();
   while (planned?.purpose === 'test') {

@@ -88,7 +88,7 @@ function failingOnce(real: Store, ...names: (keyof Store)[]): Partial<Store> {
   return Object.fromEntries(faults) as Partial<Store>;
 }
 
-test('a grading loses nothing if the store fails briefly at each step', { tags: ['Gradings-13'] }, async () => {
+test('a grading completes even if every call to the store fails once', { tags: ['Gradings-13'] }, async () => {
   await using rig = await JobRig.open({
     faults: (real) =>
       failingOnce(
@@ -123,7 +123,7 @@ test('a grading loses nothing if the store fails briefly at each step', { tags: 
   ]);
 });
 
-test('a judge that leaves no verdict runs again, and then the program fails with the reason', async () => {
+test('a judge without a verdict runs again, and after that the program of the grading fails with the reason', async () => {
   await using rig = await JobRig.open();
   const { stage, gradings } = stageOf(rig, { verdicts: false });
   await using _stage = stage;

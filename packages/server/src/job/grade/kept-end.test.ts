@@ -43,7 +43,7 @@ const MANY: Partial<JobEnd> = {
 };
 const FAILED = { terminal_reason: 'compile_failed', exit_code: 1 };
 
-describe('the kept end is small and judged like the whole end, with', () => {
+describe('the shortened end of a job is judged like the whole end, for', () => {
   test.each<[string, Partial<JobEnd>]>([
     ['short texts', { stdout: 'out', stderr: 'points 3' }],
     ['a long output', { stdout: long }],
@@ -73,7 +73,7 @@ describe('the kept end is small and judged like the whole end, with', () => {
   });
 });
 
-test('a long output is passed by its path to the job that checks it, which reads the output again', () => {
+test('a checking job gets a long output by its path in the job that made it', () => {
   const { job_id } = END;
   const program = { language: 'python', code: 'program' };
   const tests = Array.from({ length: TESTS }, (_, at) => ({ name: `${at}`, expected: { text: 'x' } }));

@@ -38,14 +38,14 @@ const names = (run: PlanRun): string[] => {
   return all;
 };
 
-test('once a test has failed that stops its group, no later test starts', () => {
+test('if a failed test stops its group, no later test starts', () => {
   const run = begin({ tests: three, stop: true });
   const first = next(run);
   run.ended(first, endOf({ exit_code: 1 }));
   expect(names(run)).toEqual(['judge']);
 });
 
-test('checkers and repeated tests come after the tests that are already due', () => {
+test('checkers and repeated tests run after the tests that were already planned', () => {
   const run = begin({ tests: three, checker: { language: 'python', code: 'checker' } });
   const [well, starved] = [next(run), next(run)];
   run.ended(well, endOf());
@@ -53,7 +53,7 @@ test('checkers and repeated tests come after the tests that are already due', ()
   expect(names(run)).toEqual(['test 3', 'check 1', 'test 2 again']);
 });
 
-test('a job that the service failed to run is made again, together with the jobs that are due next', () => {
+test('a job that failed because of the service is made again, after the jobs that were already planned', () => {
   const run = begin({ tests: three });
   const first = next(run);
   expect(run.ended(first, { ...endOf({ terminal_reason: 'server_restarted' }), isFailure: true })).toBe(false);

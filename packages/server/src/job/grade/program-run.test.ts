@@ -30,7 +30,7 @@ test('the judge runs once every test has ended', () => {
   expect(names(run)).toEqual(['judge/1']);
 });
 
-test('a checker runs for each test that ended well, before the judge', () => {
+test('a checker runs, before the judge, for each test that ended without an error', () => {
   const run = begin(3, true);
   const [well, badly, cut] = [next(run), next(run), next(run)];
   run.ended(well, WELL);
@@ -43,7 +43,7 @@ test('a checker runs for each test that ended well, before the judge', () => {
   expect(run.ends().map(({ check: of }) => of?.job_id ?? null)).toEqual(['job_2', null, null]);
 });
 
-test('a job that the service failed to run is made again, at most twice, and then counts as failed', () => {
+test('a job that failed because of the service is made at most three times, and then counts as failed', () => {
   const run = begin(1);
   for (const attempt of [1, 2, 3]) {
     const job = next(run);
@@ -53,7 +53,7 @@ test('a job that the service failed to run is made again, at most twice, and the
   expect(names(run)).toEqual(['judge/1']);
 });
 
-test('a grading continues from the jobs that were made before', () => {
+test('a restarted grading continues after the jobs that it already made', () => {
   const run = begin(3, true);
   const again = [run.again('test 0', 2), run.again('check 0', 1), run.again('test 1', 1)];
   expect(again.map((job) => job && `${job.name}/${job.attempt}`)).toEqual(['test 0/2', 'check 0/1', 'test 1/1']);

@@ -73,7 +73,7 @@ async function headNow() {
   return { checkpoint: checkpoint.checkpoint, rekor: rekor.checkpoint, key: key.key as NoteKey };
 }
 
-test('a head is signed in both forms, and covers all waiting statements', async () => {
+test('a head covers all waiting statements, and is signed in both forms', async () => {
   await attested();
   await attested();
   await keeper().logWhatWaits();
@@ -84,7 +84,7 @@ test('a head is signed in both forms, and covers all waiting statements', async 
   expect(await noteSignedBy(rekor.note, rekorKeyOf(key, { host: HOST, tree: 1 }))).toBe('signed');
 });
 
-test('a later head extends the earlier one, also after a restart', async () => {
+test('a later head extends the earlier one, even after a restart', async () => {
   await attested();
   await keeper().logWhatWaits();
   const { checkpoint: before } = await headNow();
@@ -105,7 +105,7 @@ test('no head is signed while no new statement arrived', async () => {
 });
 
 test.each(['sequenceLog', 'logRanges', 'storeLogHead'] as const)(
-  'a crash after %s leaves one tree, whose next head has the missing leaves',
+  'after a crash behind %s there is one tree, and its next head has the missing leaves',
   async (last) => {
     await attested();
     const { store } = testStore;
@@ -130,7 +130,7 @@ test.each(['sequenceLog', 'logRanges', 'storeLogHead'] as const)(
   },
 );
 
-test('with two keepers of a log at once, each statement gets one position', { tags: ['Log-2'] }, async () => {
+test('each statement gets one position, even if two keepers work on the log at once', { tags: ['Log-2'] }, async () => {
   for (let each = 0; each < 6; each++) await attested();
   await keeper().logWhatWaits();
   for (let each = 0; each < 6; each++) await attested();
@@ -139,7 +139,7 @@ test('with two keepers of a log at once, each statement gets one position', { ta
   expect((await headNow()).checkpoint.size).toBe(13);
 });
 
-test('a log of another host, or without its key, signs nothing', async () => {
+test('the keeper signs nothing for a log of another host or a log whose key is missing', async () => {
   await keeper().logWhatWaits();
   await attested();
   await expect(keeper({ host: 'else.example' }).logWhatWaits()).rejects.toThrow('the log belongs to log.example');
@@ -147,7 +147,7 @@ test('a log of another host, or without its key, signs nothing', async () => {
   await expect(keeper().logWhatWaits()).rejects.toThrow('the key of the log is gone');
 });
 
-test('a store that is older than the log logs nothing, and the next tree names the last head and its cosignature', async () => {
+test('a store restored from an old copy logs nothing, and its next tree names the last head and cosignature', async () => {
   for (let each = 0; each < 3; each++) await attested();
   await keeper().logWhatWaits();
   const { checkpoint } = await headNow();
@@ -171,7 +171,7 @@ test('a store that is older than the log logs nothing, and the next tree names t
   expect(await older.reopen()).toMatchObject({ lost: 4, previous: noteText(checkpoint.note) + line });
 });
 
-describe('a log whose witness is away at the start', { tags: ['Log-8a'] }, () => {
+describe('a log whose witness does not answer at the start', { tags: ['Log-8a'] }, () => {
   const witness = testNoteKey('witness.example', 'cosignature');
   let answer: RequestListener;
   let server: Server;
@@ -193,7 +193,7 @@ describe('a log whose witness is away at the start', { tags: ['Log-8a'] }, () =>
     return [state?.size, state?.head?.size];
   };
 
-  test('assigns no place before the first answer of the witness, and then needs no further answer', async () => {
+  test('adds no statement before the witness has answered once', async () => {
     const first = keeper({ witnesses });
     await attested();
     await expect(first.logWhatWaits()).rejects.toThrow('no witness has answered');
@@ -215,7 +215,7 @@ describe('a log whose witness is away at the start', { tags: ['Log-8a'] }, () =>
     expect(await sizes()).toEqual([4, 4]);
   });
 
-  test('signs no head if its store is older than the head that the witness shows', async () => {
+  test('signs no head if the witness shows a larger head than the store has', async () => {
     for (let each = 0; each < 3; each++) await attested();
     await keeper().logWhatWaits();
     const { checkpoint } = await headNow();
@@ -234,7 +234,7 @@ describe('a log whose witness is away at the start', { tags: ['Log-8a'] }, () =>
   });
 });
 
-test('the keeper of a log says why it logs nothing, until it logs again', { tags: ['Bodies-10c'] }, async () => {
+test('the keeper reports why it logs nothing until it logs again', { tags: ['Bodies-10c'] }, async () => {
   await keeper().logWhatWaits();
   await attested();
   const [file, elsewhere] = [join(dataDir, 'attestation-keys/log-key.pem'), join(dataDir, 'log-key.pem')];
@@ -257,7 +257,7 @@ test('the keeper of a log says why it logs nothing, until it logs again', { tags
   expect([changes, (await headNow()).checkpoint.size]).toEqual([2, 2]);
 });
 
-test('a statement that comes after the keeper’s pause gets a head at once, and statements that come in a pause share one', async () => {
+test('a statement after the keeper’s pause gets a head at once, and statements during a pause share one head', async () => {
   const nudges = createNudges();
   const rests: (() => void)[] = [];
   const rest = (signal: AbortSignal) =>

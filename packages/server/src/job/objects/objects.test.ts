@@ -33,7 +33,7 @@ function there<T>(found: T | null | undefined): T {
   return found;
 }
 
-describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
+describe.skipIf(!hasObjectServer())('artifacts moved to a real object store', () => {
   let server: ObjectServer;
   let objects: ObjectStore;
   let testStore: TestStore;
@@ -69,7 +69,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     return await readObject(objects, there(object));
   }
 
-  test('a content is read back to the byte once it is moved, and its object is removed with its job', async () => {
+  test('an artifact that was moved is read back unchanged, and its object is removed with its job', async () => {
     const content = newContent();
     const key = await endedWith(content);
     expect(await move()).toBe(1);
@@ -81,7 +81,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     expect(await store.objectCounts({ bytesMin: movedBytesMin })).toEqual({ to_move: 0, to_remove: 0 });
   });
 
-  test('two jobs of a tenant share one object, and two tenants never do', async () => {
+  test('two jobs of one tenant share an object, and two tenants never share one', async () => {
     const content = newContent();
     const keys = [await endedWith(content), await endedWith(content), await endedWith(content, 'umbrella')];
     expect(await move()).toBe(3);
@@ -89,7 +89,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     for (const key of keys) expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
   });
 
-  test('a service that dies after a put leaves no stray object: the next service finds it', async () => {
+  test('an object whose service died after the put is found and used by the next service', async () => {
     const content = newContent();
     const key = await endedWith(content);
     // The move reads the object back first after the put.
@@ -101,7 +101,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
   });
 
-  test('an object is removed if its job was removed before the object was first used', async () => {
+  test('an object is removed even if its job was removed before the object was used', async () => {
     const content = newContent();
     await endedWith(content);
     await expect(move({ get: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
@@ -111,7 +111,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     expect(filesOf(content)).toHaveLength(0);
   });
 
-  test('a server that is killed during a put loses nothing, and has the content when it is back', async () => {
+  test('an object server that is killed during a put loses nothing, and has the artifact when it is back', async () => {
     const earlier = newContent();
     const stored = await endedWith(earlier);
     await move();
@@ -130,7 +130,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     expect(Buffer.from(earlier).equals(await contentOf(stored))).toBe(true);
   });
 
-  test('a content is not moved if the object store returns different bytes', async () => {
+  test('an artifact stays in the store if the object store returns different bytes', async () => {
     const content = newContent();
     const key = await endedWith(content);
     const put: ObjectStore['put'] = async (name, bytes) => {
@@ -143,7 +143,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
   });
 
-  test('an object that was damaged or lost is put again when another job brings its bytes', async () => {
+  test('a damaged or lost object is put again when another job has the same bytes', async () => {
     for (const damage of [changeFile, rmSync]) {
       const content = newContent();
       const first = await endedWith(content);
@@ -168,7 +168,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     expect((await store.objectCounts({ bytesMin: movedBytesMin })).to_remove).toBe(0);
   });
 
-  test('the loop moves a new content when it is nudged, and all contents once the object store answers again', async () => {
+  test('the loop moves new artifacts when it is woken, and all waiting ones when the object store answers again', async () => {
     const nudges = createNudges();
     const kept = noticeReturn(objects, () => nudges.send('objects'));
     let failures = 0;
@@ -203,7 +203,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     await expect.poll(rest).toBe(0);
   });
 
-  test('a missing or damaged object is counted, and no object is read while no object store is set', async () => {
+  test('a missing or damaged object is counted, and without an object store no object is read', async () => {
     const content = newContent();
     const key = await endedWith(content);
     await move();

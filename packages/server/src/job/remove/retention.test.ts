@@ -25,7 +25,7 @@ async function endedJob(days: number): Promise<JobKey> {
 
 const isThere = async (key: JobKey) => (await store.jobSummary(key)) !== null;
 
-test('jobs whose retention is over are removed, however many, and the others are kept', async () => {
+test('all jobs whose retention is over are removed, and the others are kept', async () => {
   const old: JobKey[] = [];
   for (let ordinal = 0; ordinal < 11; ordinal++) old.push(await endedJob(7.01));
   const [recent, queued] = [await endedJob(6.99), await admitJob(store)];
@@ -35,7 +35,7 @@ test('jobs whose retention is over are removed, however many, and the others are
   expect(await isThere(queued)).toBe(true);
 });
 
-test('a job that is not attested yet is kept, unless nothing is signed', async () => {
+test('a job without an attestation is kept while jobs are signed, and removed if they are not', async () => {
   const waiting = await endedJob(9);
   expect(await removeOld({ store, log, days: 8, unattested: 'kept' }, signal)).toBe(0);
   expect(await isThere(waiting)).toBe(true);
@@ -59,7 +59,7 @@ test('the retention loop removes old jobs at the start, and stops when it is dis
   expect(await isThere(old)).toBe(false);
 });
 
-test('a store that fails does not end the loop, which can still be stopped', async () => {
+test('the retention loop continues after an error of the store, and can still be stopped', async () => {
   const asked = Promise.withResolvers<void>();
   const deleteEnded = () => {
     asked.resolve();

@@ -80,14 +80,14 @@ class Watched implements AsyncDisposable {
 
 const isAttested = async (key: JobKey) => (await store.jobSummary(key))?.attestation_available;
 
-test("an earlier process's backlog of unsigned jobs is signed at the start", { tags: ['RST-06'] }, async () => {
+test('unsigned jobs of an earlier process are signed at the start', { tags: ['RST-06'] }, async () => {
   const key = await endedJob(store);
   await using attestor = new Watched();
   await attestor.settled(key);
   expect(await audited(store, key, keys.current().public_key_pem)).toMatchObject({ kind: 'verified' });
 });
 
-test('a job that ends is signed when the nudge comes', { tags: ['What-4a'] }, async () => {
+test('a job is signed when the attestor is told of its end', { tags: ['What-4a'] }, async () => {
   await using attestor = new Watched();
   for (let ordinal = 0; ordinal < 3; ordinal++) {
     const key = await endedJob(store);
@@ -98,7 +98,7 @@ test('a job that ends is signed when the nudge comes', { tags: ['What-4a'] }, as
   expect(attestor.problem).toBeNull();
 });
 
-test('attestations that an earlier process gave up are tried again at the start', async () => {
+test('attestations that an earlier process postponed forever are tried again at the start', async () => {
   const key = await endedJob(store);
   await store.postponeAttestation({ ...key, due_at: null, error: 'e', at: '2026-01-01T00:00:00.000Z' });
   await using attestor = new Watched();
@@ -106,8 +106,8 @@ test('attestations that an earlier process gave up are tried again at the start'
   expect(await isAttested(key)).toBe(true);
 });
 
-describe('without a usable key (ATT-07)', () => {
-  test('jobs end unsigned, the status says why, and the backlog is signed in order once the key is back', async () => {
+describe('without a usable signing key (ATT-07)', () => {
+  test('jobs stay unsigned, the status says why, and the jobs are signed in order once the key is back', async () => {
     const { privateKey } = keyPaths(keysDirectory);
     renameSync(privateKey, `${privateKey}.away`);
     const looked = Promise.withResolvers<void>();
@@ -133,7 +133,7 @@ describe('without a usable key (ATT-07)', () => {
   });
 });
 
-test('a store that fails is asked again, and nothing is lost', async () => {
+test('the attestor reports an error of the store, tries again and signs every job', async () => {
   const key = await endedJob(store);
   let failures = 0;
   await using attestor = new Watched({
@@ -145,7 +145,7 @@ test('a store that fails is asked again, and nothing is lost', async () => {
   expect(await isAttested(key)).toBe(true);
 });
 
-test('a stop waits until a signature in progress is stored, and leaves no thread', async () => {
+test('a stopping attestor waits until the signature in progress is stored, and ends its thread', async () => {
   const jobs: JobKey[] = [];
   for (let ordinal = 0; ordinal < 200; ordinal++) jobs.push(await endedJob(store));
   const attestor = new Watched();
@@ -158,7 +158,7 @@ test('a stop waits until a signature in progress is stored, and leaves no thread
   expect(await store.counts()).toMatchObject({ outbox: 0, outbox_error: null });
 });
 
-test('a thread that signs nothing at all is reported as a problem of the node, and postpones no job', async () => {
+test('a signing thread that signs nothing at all is reported as a problem of the node, and no job is postponed', async () => {
   const key = await endedJob(store);
   const postponed: string[] = [];
   const told = Promise.withResolvers<void>();

@@ -53,8 +53,8 @@ async function envelopeOf(key: JobKey): Promise<Uint8Array | undefined> {
   return (await store.attestation({ key, part: 'envelope' }))?.envelope;
 }
 
-describe('a drained outbox', () => {
-  test('has made an attestation for every job, however it ended, with a salt and the job’s number', {
+describe('draining the outbox of unsigned jobs', () => {
+  test('makes an attestation for every ended job, with a salt and the job’s number', {
     tags: ['Artifact-12', 'Artifact-13'],
   }, async () => {
     const ran = await endedJob(store, { lines: ['hé', '', 'x'.repeat(16_384)] });
@@ -94,7 +94,7 @@ describe('a drained outbox', () => {
     expect(new Set(predicates.map(({ salt }) => salt)).size).toBe(4);
   });
 
-  test('was emptied in the order in which its jobs ended', { tags: ['RST-06'] }, async () => {
+  test('signs the jobs in the order in which they ended', { tags: ['RST-06'] }, async () => {
     const keysInOrder: JobKey[] = [];
     for (let ordinal = 0; ordinal < 150; ordinal++) {
       keysInOrder.push(await endedJob(store, { finished_at: at(1000 + ordinal) }));
@@ -109,7 +109,7 @@ describe('a drained outbox', () => {
     expect(await store.counts()).toMatchObject({ outbox: 0 });
   });
 
-  test('stores the attestation that the row of the job states', async () => {
+  test('stores the attestation that the job states', async () => {
     const key = await endedJob(store);
     await drain();
     const job = await store.job(key);
@@ -121,7 +121,7 @@ describe('a drained outbox', () => {
   });
 });
 
-test('a signature is pure Ed25519 over the pre-authentication encoding, and hints at its key', {
+test('an attestation has an Ed25519 signature of the pre-authentication encoding, and hints at its key', {
   tags: ['What-4b'],
 }, async () => {
   const key = await endedJob(store);
@@ -186,7 +186,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     expect((await store.counts()).outbox_error?.message).toMatch(reason);
   });
 
-  test('nothing wrong is ever signed: 200 runs of output with a bit flipped anywhere', async () => {
+  test('if one bit flips in the stored output of 200 jobs, no wrong statement is signed', async () => {
     const truths = new Map<JobKey, Buffer>();
     for (let ordinal = 0; ordinal < 200; ordinal++) {
       const key = await endedJob(store, { lines: [`job ${ordinal}`, ...LINES] });
@@ -206,7 +206,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     expect(refused).toBeGreaterThan(190);
   });
 
-  test('other jobs are signed without delay', async () => {
+  test('a damaged record does not delay the signing of other jobs', async () => {
     const [rotten, sound] = [await endedJob(store), await endedJob(store)];
     tamper(`update events set data = '{}' where kind = 'stdout' and job_id = ?`, rotten.job_id);
     await drain();
@@ -214,7 +214,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     expect(await audited(store, sound, pem())).toMatchObject({ kind: 'verified' });
   });
 
-  test('the record is signed once it was repaired and the service started again', async () => {
+  test('a damaged record is signed after it was repaired and the service started again', async () => {
     const key = await endedJob(store);
     tamper('update jobs set exit_code = 1');
     await drain();
@@ -225,7 +225,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     expect(await store.counts()).toMatchObject({ outbox: 0, outbox_error: null });
   });
 
-  test('nothing wrong is ever signed: 300 records with a bit flipped anywhere', async () => {
+  test('if one bit flips anywhere in 300 records, no wrong statement is signed', async () => {
     const truths = new Map<string, Buffer>();
     const flipped: JobKey[] = [];
     for (let ordinal = 0; ordinal < 300; ordinal++) {
@@ -306,7 +306,7 @@ function seeded(seed: number): (below: number) => number {
   };
 }
 
-test('a result over 16 MiB is postponed until the next start, and its size is stated (ATT-09)', {
+test('a result over 16 MiB is postponed until the next start, and the error states its size (ATT-09)', {
   tags: ['Limits-19', 'ATT-09'],
 }, async () => {
   const small = await endedJob(store);
@@ -320,7 +320,7 @@ test('a result over 16 MiB is postponed until the next start, and its size is st
   expect(await audited(store, small, pem())).toMatchObject({ kind: 'verified' });
 });
 
-test('killed between signing and storing 100 times, a job has one envelope, with the same bytes (ATT-08)', {
+test('a signer killed 100 times between signing and storing leaves one envelope with the same bytes (ATT-08)', {
   tags: ['ATT-08'],
 }, async () => {
   const key = await endedJob(store);
@@ -351,7 +351,7 @@ test('two processes that drain at once store one attestation for each job', asyn
   for (const key of jobs) expect(await audited(store, key, pem())).toMatchObject({ kind: 'verified' });
 });
 
-test('a record that crashes the signer is postponed, and the others are signed', async () => {
+test('a record that crashes the signer is postponed, and the other jobs are signed', async () => {
   const [poison, sound, other] = [await endedJob(store), await endedJob(store), await endedJob(store)];
   const attest: Signer['attest'] = (records, key) =>
     records.some(({ job_id }) => job_id === poison.job_id)
@@ -366,7 +366,7 @@ test('a record that crashes the signer is postponed, and the others are signed',
   ]);
 });
 
-test('an attestation that cannot be stored is postponed for longer each time', async () => {
+test('an attestation that cannot be stored is postponed, each time for longer', async () => {
   const key = await endedJob(store);
   const full = withFaults(store, { storeAttestation: () => Promise.reject(new Error('no space')) });
   const waits: number[] = [];
@@ -396,7 +396,7 @@ function once(): AbortSignal {
   } as AbortSignal;
 }
 
-test('a store that cannot be read ends the draining, and nothing is lost', async () => {
+test('draining ends with an error if the store cannot be read, and the next draining signs the job', async () => {
   await endedJob(store);
   const blind = withFaults(store, { terminalRecords: () => Promise.reject(new Error('unreadable')) });
   await expect(drain({ store: blind })).rejects.toThrow('unreadable');
@@ -405,7 +405,7 @@ test('a store that cannot be read ends the draining, and nothing is lost', async
   expect(await store.counts()).toMatchObject({ outbox: 0 });
 });
 
-test('after a rotation the new key signs, and earlier signatures stay unchanged', async () => {
+test('after a rotation the new key signs, and older signatures stay unchanged', async () => {
   const first = await endedJob(store);
   const old = openSigningKeys(mkdtempSync(join(keysDirectory, 'old-')));
   await drain({ currentKey: () => old.current() });

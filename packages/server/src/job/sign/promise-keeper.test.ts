@@ -66,7 +66,7 @@ async function statementIn(envelope: Uint8Array) {
   return statement.statement;
 }
 
-test('a promise states which job was accepted, its submission, and the time by which the log answers', {
+test('a promise states the accepted job, its submission, and the time by which the log answers', {
   tags: ['Promise-2'],
 }, async () => {
   await logKeeper().logWhatWaits();
@@ -87,7 +87,7 @@ test('a promise states which job was accepted, its submission, and the time by w
   });
 });
 
-test('nothing is promised before the log is open', async () => {
+test('no promise is signed before the log is open', async () => {
   const key = await promised();
   await keeper().keep(now(10));
   expect((await testStore.store.jobPromise(key))?.envelope).toBeNull();
@@ -96,7 +96,7 @@ test('nothing is promised before the log is open', async () => {
   expect((await testStore.store.jobPromise(key))?.envelope).not.toBeNull();
 });
 
-test('a service that dies before it signs a promise signs the same promise later', {
+test('a promise that was not signed because the service died is signed unchanged later', {
   tags: ['Promise-2'],
 }, async () => {
   await logKeeper().logWhatWaits();
@@ -136,7 +136,7 @@ test('two nodes that sign the same statements at once make the same bytes', asyn
   expect(new Set(made)).toEqual(new Set(pending.map(({ envelope }) => encodeBase64(envelope))));
 });
 
-test('the log states repeatedly, each time before the promised time, that a job still waits; the job is not ended', {
+test('the log states before each promised time that a job still waits, and the job continues', {
   tags: ['Promise-4'],
 }, async () => {
   await logKeeper().logWhatWaits();

@@ -52,13 +52,13 @@ const DOUBLING = {
   ),
 };
 
-test('a check that takes too long, or uses up the stack, is given up, and the next check is made', async () => {
+test('a check of a schema that takes too long or exhausts the stack is given up, and the next check is made', async () => {
   expect(await asked({ $ref: '#' }, '1')).toBe(UNCHECKED);
   expect(await asked(DOUBLING, '1')).toBe(UNCHECKED);
   expect(await asked({ type: 'string' }, '"x"')).toBeNull();
 });
 
-test('tenants take turns: a check waits for one slow check of another tenant, and not for all', async () => {
+test('a check of one tenant waits for at most one slow check of another tenant', async () => {
   const order: string[] = [];
   const noted = (name: string, check: Promise<unknown>) => check.then(() => order.push(name));
   await Promise.all([
@@ -68,7 +68,7 @@ test('tenants take turns: a check waits for one slow check of another tenant, an
   expect(order).toEqual(['slow 1', 'quick', 'slow 2', 'slow 3']);
 });
 
-test('checks that still wait when the service stops are answered as not made', async () => {
+test('a stopping service answers the waiting checks as not made', async () => {
   const waiting = [asked(DOUBLING, '1'), asked({}, '1')];
   await checks[Symbol.asyncDispose]();
   expect(await Promise.all(waiting)).toEqual([UNCHECKED, UNCHECKED]);

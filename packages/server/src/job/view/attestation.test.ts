@@ -58,7 +58,7 @@ function tamper(statement: string, ...values: (string | number | Uint8Array)[]):
   expect(database.prepare(statement).run(...values).changes).toBeGreaterThan(0);
 }
 
-test('the stored bytes of an attestation are returned with their digest, also after a restart (ATT-05)', {
+test('an attestation is returned as its stored bytes with their digest, also after a restart (ATT-05)', {
   tags: ['Evidence-1', 'ATT-05'],
 }, async () => {
   const key = await attestedJob();
@@ -78,33 +78,33 @@ test('an attestation signed with an old key is returned unchanged after a rotati
   expect(await read(key)).toEqual(before);
 });
 
-describe('nothing is returned', { tags: ['Attestation-3'] }, () => {
+describe('a job without an attestation', { tags: ['Attestation-3'] }, () => {
   test.each([
     ['is queued', () => admitJob(store), 'job_not_terminal'],
     ['runs', () => runJob(store), 'job_not_terminal'],
     ['has ended and is not signed', () => endedJob(store), 'attestation_unavailable'],
     ['is unknown', async () => ({ tenant: 'acme', job_id: 'job_unknown' }), 'job_not_found'],
     ['is of another tenant', async () => ({ ...(await attestedJob()), tenant: 'other' }), 'job_not_found'],
-  ])('a job that %s has no attestation to return', async (_how, make, code) => {
+  ])('a request for the attestation of a job that %s is refused', async (_how, make, code) => {
     const key = await make();
     await expect(read(key)).rejects.toMatchObject({ code });
     await expect(read(key, 'result_artifact')).rejects.toMatchObject({ code });
   });
 
-  test('an unsigned job has no attestation while signing is off', async () => {
+  test('a request for the attestation of an unsigned job is refused as disabled while signing is off', async () => {
     const off = attestationBytes(await endedJob(store), 'envelope', { ...optionsOf(), isSigning: false });
     await expect(off).rejects.toMatchObject({ code: 'attestation_disabled', retryable: false });
   });
 });
 
-describe('with signing off', { tags: ['Evidence-8'] }, () => {
-  test('earlier signatures are returned unchanged', async () => {
+describe('the attestations of a service with signing off', { tags: ['Evidence-8'] }, () => {
+  test('are returned unchanged if they were signed before', async () => {
     const key = await attestedJob();
     const before = await read(key);
     expect(await attestationBytes(key, 'envelope', { ...optionsOf(), isSigning: false })).toEqual(before);
   });
 
-  test('signatures that cannot be checked are kept, but not returned', async () => {
+  test('are kept, but not returned, if their signature cannot be checked', async () => {
     const key = await attestedJob();
     const off = { ...optionsOf(), isSigning: false, keys: { publicKey: () => null } };
     await expect(attestationBytes(key, 'envelope', off)).rejects.toMatchObject({ code: 'signing_key_unknown' });
@@ -112,7 +112,7 @@ describe('with signing off', { tags: ['Evidence-8'] }, () => {
   });
 });
 
-describe('in a fleet', () => {
+describe('the attestations of several nodes with one store', () => {
   const knowing = (publicKey: SigningKeys['publicKey']) => ({
     ...optionsOf(),
     keys: { publicKey, learn: async () => {} },
@@ -143,7 +143,7 @@ describe('in a fleet', () => {
   });
 });
 
-describe('tampered bytes are never returned, but withdrawn and signed again (ATT-10)', {
+describe('a tampered attestation is never returned, but withdrawn and signed again (ATT-10)', {
   tags: ['ATT-10'],
 }, () => {
   /** Expects both parts to be refused, and a new attestation to verify and to equal the first. */
@@ -170,7 +170,7 @@ describe('tampered bytes are never returned, but withdrawn and signed again (ATT
     ['the size of the result artifact', 'update attestations set result_size_bytes = 1'],
     ['the digest of the receipt', `update attestations set receipt_sha256 = 'f'`],
     ['the key', `update attestations set key_id = 'sha256:f'`],
-  ])('%s', async (_what, statement) => {
+  ])('a change of %s is found', async (_what, statement) => {
     const key = await attestedJob();
     const before = (await read(key)).bytes;
     tamper(statement);
@@ -182,14 +182,14 @@ describe('tampered bytes are never returned, but withdrawn and signed again (ATT
     envelope_sha256, envelope_size_bytes, attestations.receipt_sha256 from attestations as other where other.job_id = ?)
     where job_id = ?`;
 
-  test('the attestation of another job is withdrawn', async () => {
+  test('an attestation moved from another job is withdrawn', async () => {
     const [key, other] = [await attestedJob(), await attestedJob()];
     const before = (await read(key)).bytes;
     tamper(SWAP, other.job_id, key.job_id);
     await expectWithdrawn(key, before);
   });
 
-  test('the attestation of another tenant is withdrawn', async () => {
+  test('an attestation moved from another tenant is withdrawn', async () => {
     const key = await attestedJob();
     const before = (await read(key)).bytes;
     const other = await runJob(store, { tenant: 'other', job_id: `${key.job_id.slice(0, -1)}x` });
@@ -199,7 +199,7 @@ describe('tampered bytes are never returned, but withdrawn and signed again (ATT
     await expectWithdrawn(key, before);
   });
 
-  test('the envelope of another job with matching digests is withdrawn', async () => {
+  test('an envelope moved from another job together with its digests is withdrawn', async () => {
     const [key, other] = [await attestedJob(), await attestedJob()];
     const before = (await read(key)).bytes;
     tamper(
@@ -212,7 +212,7 @@ describe('tampered bytes are never returned, but withdrawn and signed again (ATT
     await expectWithdrawn(key, before);
   });
 
-  test('a payload that was changed under the old signature, with matching digests', async () => {
+  test('a payload that was changed under the old signature, together with its digests, is withdrawn', async () => {
     const key = await attestedJob();
     const before = (await read(key)).bytes;
     const decoded = decodeEnvelope(before);
@@ -223,7 +223,7 @@ describe('tampered bytes are never returned, but withdrawn and signed again (ATT
     await expectWithdrawn(key, before);
   });
 
-  test('a result that was changed together with its digest', async () => {
+  test('a result artifact that was changed together with its digest is withdrawn', async () => {
     const key = await attestedJob();
     const before = (await read(key)).bytes;
     const result = Buffer.from((await read(key, 'result_artifact')).bytes);
@@ -232,7 +232,7 @@ describe('tampered bytes are never returned, but withdrawn and signed again (ATT
     await expectWithdrawn(key, before);
   });
 
-  test('a signature by a key of another service', async () => {
+  test('an envelope signed with a key of another service is withdrawn', async () => {
     const key = await endedJob(store);
     const foreign = openSigningKeys(mkdtempSync(join(keysDirectory, 'foreign-')));
     await sign(() => foreign.current());
@@ -243,7 +243,7 @@ describe('tampered bytes are never returned, but withdrawn and signed again (ATT
 describe('the detail of a job', () => {
   const detailOf = async (key: JobKey) => JSON.parse((await store.jobDetail(key)) ?? 'null') as JobDetail;
 
-  test('says where the attestation is and what it contains, once the job is attested', async () => {
+  test('says where the attestation is and describes it, once the job has one', async () => {
     const key = await endedJob(store);
     const detail = () => detailOf(key);
     const nothing = Object.fromEntries(Object.keys((await detail()).attestation).map((name) => [name, null]));
@@ -266,7 +266,7 @@ describe('the detail of a job', () => {
     });
   });
 
-  test('does not mention an attestation of another receipt', async () => {
+  test('says that an attestation of another receipt is not available', async () => {
     const key = await attestedJob();
     tamper(`update attestations set receipt_sha256 = 'f'`);
     expect((await detailOf(key)).attestation.available).toBe(false);

@@ -4,7 +4,7 @@ import { decodeCursor, encodeCursor } from './cursor.ts';
 const job = { created_at: '2026-01-01T00:00:00.000Z', job_id: 'job_01a1fce9-3897-715b-9921-7a9913871a76' };
 
 describe('a list cursor', () => {
-  test('names the same job again for its tenant, in every process', () => {
+  test('stays the same for the same job and tenant, in every process', () => {
     const cursor = encodeCursor('acme', job);
     expect(cursor).toMatch(/^[A-Za-z0-9_-]+$/);
     expect(encodeCursor('acme', job)).toBe(cursor);
@@ -32,7 +32,7 @@ describe('a list cursor', () => {
   });
 
   test.each(['', 'x', '!!!!', `${encodeCursor('acme', job)}=`, ` ${encodeCursor('acme', job)}`, 'A'.repeat(10_000)])(
-    'a cursor that was never issued is refused: %.60j',
+    'a text that was never issued as a cursor is refused: %.60j',
     (cursor) => {
       expect(() => decodeCursor('acme', cursor)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
     },

@@ -22,7 +22,7 @@ const noExecution = {
 };
 
 describe('job detail', () => {
-  test('the detail of a queued job claims nothing about its execution', async () => {
+  test('the detail of a queued job states nothing about an execution', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     await rig.submit();
     await rig.provider.running(0);
@@ -42,7 +42,7 @@ describe('job detail', () => {
     expect(detail.attestation).toMatchObject({ available: false, tenant: null, key_id: null, envelope_url: null });
   });
 
-  test('the detail of a running or ended job says what was observed of its cell', async () => {
+  test('the detail of a running or ended job states what was observed of its cell', async () => {
     await using rig = await JobRig.open();
     rig.provider.script = () => ({ ...readyPosture, seccomp: null, isolation_class: 'gvisor-application-kernel' });
     const key = await rig.submit();
@@ -64,7 +64,7 @@ describe('job detail', () => {
     expect(JSON.stringify(detail.receipt)).toBe(row.receipt_json);
   });
 
-  test('the detail of a job whose cell never became ready holds nulls and false, and no limits', {
+  test('the detail of a job whose cell never became ready has null, false and no limits', {
     tags: ['Detail-13'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -84,7 +84,7 @@ describe('job detail', () => {
     });
   });
 
-  test('an unknown job and a foreign one are refused alike', async () => {
+  test('an unknown job and a job of another tenant are refused with the same error', async () => {
     await using rig = await JobRig.open();
     const { job_id } = await rig.submit();
     const refusals = await Promise.all(
@@ -97,8 +97,8 @@ describe('job detail', () => {
   });
 });
 
-describe('the folded result', () => {
-  test('is the exact text, the violations and the artifacts of an ended job', async () => {
+describe('the result of a job', () => {
+  test('has the exact output, the violations and the artifacts of an ended job', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit({ ...hello, outputs: ['output/b'] });
     const cell = await rig.provider.running(0);
@@ -123,7 +123,7 @@ describe('the folded result', () => {
     expect(Number.isInteger(result.duration_ms)).toBe(true);
   });
 
-  test('a wait for a job that this process runs does not read the store', async () => {
+  test('is waited for without reading the store, if this process runs the job', async () => {
     const reads: string[] = [];
     await using rig = await JobRig.open({
       faults: (real) => ({
@@ -147,7 +147,7 @@ describe('the folded result', () => {
   test.each([
     ['a short program', {}],
     ['a program that was to leave large outputs', { large_outputs: { paths: ['output/large'], max_bytes: 1 } }],
-  ])('the result of %s is the same from memory and from the store', async (_what, asked) => {
+  ])('is the same from memory as from the store for %s', async (_what, asked) => {
     let isKept = true;
     await using rig = await JobRig.open({
       faults: (real) => ({ shortResult: (key) => (isKept ? real.shortResult(key) : null) }),
@@ -165,7 +165,7 @@ describe('the folded result', () => {
     expect(await textOf()).toBe(kept);
   });
 
-  test('the result of a running job is its present status and what is stored so far, at once and after an expired wait', async () => {
+  test('of a running job has its status and the stored output so far, at once or after an expired wait', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -188,7 +188,7 @@ describe('the folded result', () => {
     }
   });
 
-  test('resolves every wait when the job ends', async () => {
+  test('is sent to every waiting request when the job ends', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -197,7 +197,7 @@ describe('the folded result', () => {
     for (const result of await Promise.all(waits)) expect(result).toMatchObject({ status: 'failed', exit_code: null });
   });
 
-  test('is refused, whole, if the service stops during the wait', async () => {
+  test('is refused if the service stops during the wait', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     await rig.provider.running(0);
@@ -206,7 +206,7 @@ describe('the folded result', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'shutting_down', retryable: true });
   });
 
-  test('is not made for a client that has left', async () => {
+  test('is not built for a client that has left', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     await rig.provider.running(0);
@@ -216,7 +216,7 @@ describe('the folded result', () => {
     await expect(waiting).rejects.toThrow('gone');
   });
 
-  test('the result of a foreign job is not found, with and without a wait', async () => {
+  test('of another tenant’s job is not found, with and without a wait', async () => {
     await using rig = await JobRig.open();
     const { job_id } = await rig.submit();
     for (const wait of [0, 300]) {
@@ -234,7 +234,7 @@ async function list(rig: JobRig, caller: Caller, query: FilledQueryOf<'listJobs'
 describe('the job list', () => {
   const query = { limit: 50 };
 
-  test('is newest first, in pages that do not shift while jobs arrive', async () => {
+  test('shows the newest jobs first, in pages that do not shift when new jobs arrive', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     const keys = [];
     for (let index = 0; index < 5; index++) keys.push((await rig.submit()).job_id);
@@ -263,7 +263,7 @@ describe('the job list', () => {
     );
   });
 
-  test('has no next page if the last one is exactly full', async () => {
+  test('has no next page after a page that holds the last jobs exactly', async () => {
     await using rig = await JobRig.open();
     await rig.submit();
     await rig.submit();
@@ -296,7 +296,7 @@ describe('the job list', () => {
   });
 });
 
-test('output that was truncated before the process died is still reported as truncated', {
+test('an output that was truncated before the service died is still reported as truncated', {
   tags: ['Result-6'],
 }, async () => {
   await using rig = await JobRig.open();
@@ -311,7 +311,7 @@ test('output that was truncated before the process died is still reported as tru
   expect((await rig.detail(key.job_id)).receipt).not.toHaveProperty('truncated');
 });
 
-test('a job left running by an earlier process ends as server_restarted, and its receipt states nothing of its run', {
+test('a job that ran when the service died ends as server_restarted, and its receipt states nothing about its run', {
   tags: ['Detail-4', 'Receipt-19'],
 }, async () => {
   await using rig = await JobRig.open();

@@ -38,7 +38,7 @@ function refusalOf(work: () => unknown): SigningKeyError {
   throw new Error('nothing was refused');
 }
 
-describe('the first start', () => {
+describe('the first start of a service that signs', () => {
   test('makes an Ed25519 key that only its owner may read', () => {
     const { key_id, privateKey, public_key_pem } = openSigningKeys(dataDir).current();
     const paths = keyPaths(dataDir);
@@ -62,7 +62,7 @@ test('a later start opens the same signing key', () => {
   expect(openSigningKeys(dataDir).current().key_id).toBe(first.key_id);
 });
 
-describe('a key that must not be used stops the start, in one line with the fix (ATT-07)', () => {
+describe('the start fails, in one line with the remedy, if the signing key is unsafe (ATT-07)', () => {
   const refusals: readonly [what: string, spoil: () => void, problem: SigningKeyProblem, hint: RegExp][] = [
     ['a group may read it', () => chmodSync(keyPaths(dataDir).privateKey, 0o640), 'exposed', /^chmod 600 \//],
     ['everybody may read it', () => chmodSync(keyPaths(dataDir).privateKey, 0o644), 'exposed', /^chmod 600 \//],
@@ -82,7 +82,7 @@ describe('a key that must not be used stops the start, in one line with the fix 
     expect(refusal.publicReason).not.toContain('/');
   });
 
-  test('a symbolic link instead of the key stops the start', () => {
+  test('the start fails if a symbolic link takes the place of the signing key', () => {
     openSigningKeys(dataDir);
     const { privateKey } = keyPaths(dataDir);
     renameSync(privateKey, join(dataDir, 'elsewhere'));
@@ -90,7 +90,7 @@ describe('a key that must not be used stops the start, in one line with the fix 
     expect(refusalOf(() => openSigningKeys(dataDir)).problem).toBe('unusable');
   });
 
-  test('a kept public key that does not match its file name stops the start', () => {
+  test('the start fails if a kept public key does not match its file name', () => {
     const { current } = rotateSigningKey(dataDir);
     const { publicKeys } = keyPaths(dataDir);
     rotateSigningKey(dataDir);
@@ -101,7 +101,7 @@ describe('a key that must not be used stops the start, in one line with the fix 
   });
 });
 
-describe('a rotation', () => {
+describe('a rotation of the signing key', () => {
   test('keeps the old public key and removes the old private one', { tags: ['Authentication-10a'] }, () => {
     const old = openSigningKeys(dataDir).current();
     const { retired, current } = rotateSigningKey(dataDir);
@@ -114,7 +114,7 @@ describe('a rotation', () => {
     expect(readdirSync(keyPaths(dataDir).directory).sort()).toEqual(['public-keys', 'signing-key.pem']);
   });
 
-  test('lists the current key last, even if both keys are from the same moment', () => {
+  test('lists the current key last, even if all key files have the same time', () => {
     const old = openSigningKeys(dataDir).current().key_id;
     for (let at = 0; at < 8; at++) {
       rotateSigningKey(dataDir);
@@ -148,19 +148,19 @@ describe('a rotation', () => {
     expect(knownKeys(dataDir).map(({ key_id }) => key_id)).toEqual([old.key_id, current]);
   });
 
-  test('a rotation that died after it replaced the key is completed at the next start', () => {
+  test('that died after replacing the key is completed at the next start', () => {
     const { current } = rotateSigningKey(dataDir);
     rmSync(join(keyPaths(dataDir).publicKeys, `${current.replace('sha256:', '')}.pem`));
     expect(openSigningKeys(dataDir).publicKey(current)).not.toBeNull();
   });
 
-  test('before a first start makes the first key', () => {
+  test('before the first start makes the first key', () => {
     expect(rotateSigningKey(dataDir).retired).toBeNull();
     expect(knownKeys(dataDir)).toHaveLength(1);
   });
 });
 
-test('a running service stops signing when its key is removed, and continues when the key is back (ATT-07)', () => {
+test('a running service stops signing without its key, and continues when the key is back (ATT-07)', () => {
   const keys = openSigningKeys(dataDir);
   const { key_id } = keys.current();
   const { privateKey } = keyPaths(dataDir);
@@ -173,19 +173,19 @@ test('a running service stops signing when its key is removed, and continues whe
   expect(refusalOf(() => keys.current()).problem).toBe('exposed');
 });
 
-test('the list of keys names the files that remain of a key if the key itself is missing from its data directory', () => {
+test('the list of keys names a key whose private half is missing, but not as the current key', () => {
   const { key_id } = openSigningKeys(dataDir).current();
   rmSync(keyPaths(dataDir).privateKey);
   expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, false]]);
 });
 
-test('the list of keys has the current key, even if the file with its public half was lost', () => {
+test('the list of keys has the current key, even if the file of its public half is missing', () => {
   const { key_id } = openSigningKeys(dataDir).current();
   rmSync(join(keyPaths(dataDir).publicKeys, `${key_id.replace('sha256:', '')}.pem`));
   expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, true]]);
 });
 
-test('the list of keys is empty for a data directory without keys, and listing makes none', () => {
+test('the list of keys is empty for a data directory without keys, and makes none', () => {
   expect(knownKeys(dataDir)).toEqual([]);
   expect(readdirSync(dataDir)).toEqual([]);
 });
