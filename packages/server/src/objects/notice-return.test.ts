@@ -17,7 +17,7 @@ function openScripted(state: { code: ObjectErrorCode | null }): ObjectStore {
   };
 }
 
-test('the first success of an object store after failures is announced once, whatever the request', async () => {
+test('after failures, the first success of an object store is announced once, whichever request succeeds', async () => {
   for (const code of ['unreachable', 'refused'] as const) {
     const state: { code: ObjectErrorCode | null } = { code: null };
     let returns = 0;
@@ -34,7 +34,7 @@ test('the first success of an object store after failures is announced once, wha
   }
 });
 
-test('an object that is missing or damaged does not show whether the object store answers', async () => {
+test('a missing or damaged object says nothing about whether the object store answers', async () => {
   for (const code of ['missing', 'damaged'] as const) {
     const state: { code: ObjectErrorCode | null } = { code };
     let returns = 0;

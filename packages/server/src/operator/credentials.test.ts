@@ -71,7 +71,7 @@ describe('a key that is created', () => {
     expect(await who(key)).toHaveProperty('code', 'unauthorized');
   });
 
-  test('is nowhere in the store, and no view has its digest', async () => {
+  test('has a secret that the store does not contain, and no list shows its digest', async () => {
     const { credentials } = issuer();
     const { key, credential_id } = await credentials.create(plain);
     const secret = key.slice(`svc_${credential_id}_`.length);
@@ -126,7 +126,7 @@ describe('a key that is revoked', () => {
     expect((await credentials.revoke({ credential_id })).revoked_at).toBe('2026-06-01T00:00:00.000Z');
   });
 
-  test('must exist', async () => {
+  test('must be a known key', async () => {
     const { credentials } = issuer();
     await expect(credentials.revoke({ credential_id: '0'.repeat(18) })).rejects.toThrow('there is no credential');
     await expect(credentials.revoke({ credential_id: "'; drop table" })).rejects.toThrow(/^there is no credential$/);
@@ -136,7 +136,7 @@ describe('a key that is revoked', () => {
 describe('a key that is rotated', () => {
   const rotation = { expires_at: null, overlap_seconds: 0 };
 
-  test('ends at once, and its successor has the same caller and the same expiry', async () => {
+  test('ends at once, and the new key has the same caller and the same expiry', async () => {
     const { credentials, who } = issuer();
     const wanted = { ...plain, principal: 'ci', scopes: ['jobs:read'], expires_at: '2026-07-01T00:00:00.000Z' };
     const old = await credentials.create(wanted);
@@ -147,7 +147,7 @@ describe('a key that is rotated', () => {
     expect(await who(next.key)).toMatchObject({ principal: 'ci', scopes: ['jobs:read'] });
   });
 
-  test('is valid beside its successor for the overlap, and states its end', async () => {
+  test('stays valid beside the new key for the overlap, and states when it ends', async () => {
     const { credentials, pass, who } = issuer();
     const old = await credentials.create(plain);
     const next = await credentials.rotate({ credential_id: old.credential_id, ...rotation, overlap_seconds: 60 });
@@ -165,7 +165,7 @@ describe('a key that is rotated', () => {
     expect(await who(key)).toHaveProperty('tenant');
   });
 
-  test('must be valid: a revoked, rotated or expired one has no successor', async () => {
+  test('must still be valid, so no revoked, rotated or expired key can be rotated', async () => {
     const { credentials, pass } = issuer();
     const revoked = await credentials.create(plain);
     await credentials.revoke(revoked);

@@ -99,7 +99,7 @@ describe('a slot and a parked cell whose submission makes no job', () => {
   test.each([
     ['a key that stands for another job', hello, 'replayed'],
     ['a key that was used for another specification', { ...hello, code: 'print(2)' }, 'idempotency_key_reused'],
-  ])('are free again: %s', async (_, body, came) => {
+  ])('are free again if the submission has %s', async (_, body, came) => {
     await using rig = await idleRig();
     const cells = [rig.provider.park(), rig.provider.park()];
     const submit = (given: object) => rig.jobs.submit(acme, { body: given, idempotencyKey: 'key' });
@@ -125,7 +125,7 @@ describe('a slot and a parked cell whose submission makes no job', () => {
       { faults: () => ({ admit: () => Promise.reject(new StoreError('full', 'no space')) }) },
       'insufficient_storage',
     ],
-  ])('are free again: %s', async (_, options, code) => {
+  ])('are free again if the submission meets %s', async (_, options, code) => {
     await using rig = await idleRig(options);
     const cell = rig.provider.park();
     await expect(rig.submit()).rejects.toMatchObject({ code });

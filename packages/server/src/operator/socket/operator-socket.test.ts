@@ -69,7 +69,7 @@ test('a running service creates, rotates, revokes and lists credentials for its 
   ]);
 });
 
-test('a refusal by a running service has the same text as a refusal of a command without a service', async () => {
+test('a running service refuses with the same text as a command without a service', async () => {
   await using _service = await serving();
   const credentials = await served();
   await expect(credentials.create({ ...plain, tenant: '__proto__' })).rejects.toMatchObject({
@@ -95,14 +95,14 @@ test('only the owner may use the socket, and the socket is gone when the service
   expect(await servedCredentials(dataDir)).toBeNull();
 });
 
-test('a data directory has a socket even if the path of the directory is too long for a socket', async () => {
+test('the socket of a data directory works even if the path of the directory is too long for a socket', async () => {
   const long = join(dataDir, 'd'.repeat(120));
   await mkdir(long);
   await using _service = await serving(long);
   expect(await (await served(long)).list({ tenant: null })).toEqual([]);
 });
 
-test('a socket that a killed service left is taken over, and one that answers is not', async () => {
+test('a socket left by a killed service is replaced, and the socket of a running service is not', async () => {
   // A socket that is bound elsewhere and moved here is unbound once its process closes it.
   const dead = createServer().listen(join(dataDir, 'dead.sock'));
   await new Promise((resolve) => dead.once('listening', resolve));
@@ -117,7 +117,7 @@ test('a socket that a killed service left is taken over, and one that answers is
   });
 });
 
-test('a connection that sends nothing is not logged, and one that sends half a line is', async () => {
+test('a connection without a request is not logged, and a connection with half a line is', async () => {
   const lines: string[] = [];
   const credentials = createCredentials({} as never);
   const visited = createLog('debug', { write: (line: string) => lines.push(line) });

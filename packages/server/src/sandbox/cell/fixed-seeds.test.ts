@@ -44,14 +44,14 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
 
   const reproducible = (language: Language, code: string) => output({ language, reproducible: true }, code);
 
-  it('sees a set of Python in a fixed order, while other programs see another order', async () => {
+  it('sees a Python set in the same order every time, and other programs see another order', async () => {
     const first = await reproducible('python', ORDER);
     expect(await reproducible('python', ORDER)).toBe(first);
     // A hash that is drawn is another one, but for one time in 2 to the power of 64.
     expect(await output({ language: 'python' }, ORDER)).not.toBe(first);
   });
 
-  it('passes the fixed seeds to processes that it starts, too', async () => {
+  it('passes the fixed seeds on to the processes that it starts', async () => {
     const asked = `python3 -c 'import sys; print(sys.flags.hash_randomization)'; echo $PERL_HASH_SEED`;
     expect(await reproducible('bash', asked)).toBe('0\n0\n');
   });
@@ -61,7 +61,7 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
     expect(await reproducible('python', code)).toBe(await output({ language: 'python' }, code));
   });
 
-  it('has its own kind of cells, so no parked cell with another seed is given to it', () => {
+  it('has its own kind of cell, and never gets a parked cell with another seed', () => {
     const kinds = [undefined, true as const].map(
       (asked) => provider.originOf({ language: 'python', runtime: null, reproducible: asked })?.kind,
     );
@@ -69,7 +69,7 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
   });
 
   it.runIf(name === 'the launcher')(
-    'is started anew, while other programs of its owner are copies of a template',
+    'is started anew, although other programs of its owner are copies of a template',
     async () => {
       const copied = await copiedPython(provider, 'asks-often');
       const [one, other] = [await output(copied, ORDER), await output(copied, ORDER)];

@@ -48,7 +48,7 @@ const SHOWN_BY_PYTHON = [
 ].join('\n');
 
 describe.each(ALL)('in %s', (way) => {
-  it.each(['gnu', 'posix', 'ustar'])('a Python program has the libraries first on its path: %s', async (format) => {
+  it.each(['gnu', 'posix', 'ustar'])('a Python program finds the libraries first on its path: %s', async (format) => {
     const libraries = packed(PYTHON, [`--format=${format}`]);
     const { stdout, stderr } = await runWith(way, 'python', SHOWN_BY_PYTHON, libraries);
     expect([stdout, stderr]).toEqual(['tiny first True\ntiny\n', '']);
@@ -63,7 +63,7 @@ describe.each(ALL)('in %s', (way) => {
     expect(await runWith(way, 'node', required, libraries)).toMatchObject({ stdout: 'part part 2\n', stderr: '' });
   });
 
-  it('no program begins if its libraries are a damaged archive or an empty file', async () => {
+  it('no program starts if its libraries are a damaged archive or an empty file', async () => {
     for (const given of [changed(archiveOf([{ name: 'a' }]), -8), Buffer.alloc(0)])
       for (const language of ['python', 'node'] as const) {
         const { stdout, stderr } = await runWith(way, language, '1', given);
@@ -157,7 +157,7 @@ const DAMAGED: Readonly<Record<string, Uint8Array>> = {
 describe.each(['python', 'node'] as const)('a program in %s', (language) => {
   const code = language === 'python' ? 'print("ran")' : 'console.log("ran")';
 
-  it.each(Object.entries(UNFIT))('does not begin with %s', { timeout: 60_000 }, async (_, [libraries, problem]) => {
+  it.each(Object.entries(UNFIT))('does not start with %s', { timeout: 60_000 }, async (_, [libraries, problem]) => {
     const { stdout, stderr, ending } = await runWith('a forked cell', language, code, libraries);
     expect(stderr).toMatch(/^The libraries cannot be unpacked: /);
     expect(stderr).toMatch(problem);
@@ -165,7 +165,7 @@ describe.each(['python', 'node'] as const)('a program in %s', (language) => {
   });
 
   it.each(Object.entries(DAMAGED))(
-    'does not begin with libraries that have %s',
+    'does not start with libraries that have %s',
     { timeout: 60_000 },
     async (_, given) => {
       const { stdout, stderr, ending } = await runWith('a forked cell', language, code, given);
@@ -174,7 +174,7 @@ describe.each(['python', 'node'] as const)('a program in %s', (language) => {
     },
   );
 
-  it('begins with libraries that packers wrote in several parts and padded with zeros', async () => {
+  it('starts with an archive of libraries that was written in several parts and padded with zeros', async () => {
     const given = Buffer.concat([zipped(FIRST), zipped(SECOND, END, END), END]);
     expect(await runWith('a forked cell', language, code, given)).toMatchObject({ stdout: 'ran\n', stderr: '' });
   });
@@ -190,7 +190,7 @@ describe.each(['python', 'node'] as const)('a program in %s', (language) => {
     expect([stdout, stderr]).toEqual(['', expect.stringMatching(/more than 50000 entries or 536870912 bytes/)]);
   });
 
-  it('does not start if the limits leave too little time, or too small files, for its libraries', async () => {
+  it('does not start if the limits leave too little time for its libraries, or allow only smaller files', async () => {
     const { stdout, ending } = await runWith('a forked cell', language, code, archiveOf(zeros(20)), {
       ...{ cpu_seconds: 0.02, mem_mb: 512 },
     });
@@ -199,7 +199,7 @@ describe.each(['python', 'node'] as const)('a program in %s', (language) => {
     expect(small).toMatchObject({ stdout: '', stderr: expect.stringMatching(/cannot be unpacked: .*file too large/i) });
   });
 
-  it.each(CELLS)('runs with the smallest number of processes: %s', async (way) => {
+  it.each(CELLS)('runs with its libraries within a limit of one process: %s', async (way) => {
     const { stdout, stderr } = await runWith(way, language, code, archiveOf([{ name: 'a' }]), { max_pids: 1 });
     expect([stdout, stderr]).toEqual(['ran\n', '']);
   });
@@ -211,7 +211,7 @@ it('an archive of the maximum size is unpacked', { timeout: 120_000 }, async () 
   expect(await runWith('a forked cell', 'python', code, libraries)).toMatchObject({ stdout: '50000\n', stderr: '' });
 });
 
-it('code of libraries that an interpreter would run at its start does not run before the program', async () => {
+it('code of libraries that an interpreter runs when it starts is not run before the program', async () => {
   const ran = 'import sys; sys.stdout.write("ran first\\n")\n';
   const libraries = packed({
     'sitecustomize.py': ran,
@@ -225,7 +225,7 @@ it('code of libraries that an interpreter would run at its start does not run be
   }
 });
 
-it('a program among the libraries may be executed, but gives no further right, whatever mode its archive states', {
+it('a program among the libraries may be executed, but gets no more rights, whatever mode the archive states', {
   tags: ['Libraries-5'],
 }, async () => {
   const libraries = archiveOf([
@@ -239,7 +239,7 @@ it('a program among the libraries may be executed, but gives no further right, w
   expect([stdout, stderr]).toEqual(["1000\n['0o755', '0o644']\n", '']);
 });
 
-it('a cell of a job without libraries has no place where it could write libraries', async () => {
+it('a cell of a job without libraries has an empty /libraries that cannot be written', async () => {
   const code = 'import os; print(os.listdir("/libraries"), os.access("/libraries", os.W_OK))';
   for (const way of CELLS) {
     const { stdout } = await run(way, 'python', code, { hasTools: false });

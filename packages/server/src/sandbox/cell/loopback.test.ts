@@ -60,7 +60,7 @@ async function expectLoopback(cells: CellsFixture, choice: IsolatedClass): Promi
   );
 }
 
-describe('by default', () => {
+describe('with the default network settings', () => {
   let cells: CellsFixture;
   beforeAll(async () => {
     cells = await CellsFixture.open();
@@ -70,7 +70,7 @@ describe('by default', () => {
   it('a program in gVisor reaches itself over 127.0.0.1 and ::1, and nothing else', () =>
     expectLoopback(cells, 'gvisor'));
 
-  it('a program in the namespace class makes no Internet socket', async () => {
+  it('a program in the namespace class cannot make an Internet socket', async () => {
     expect((await cells.run('namespace', 'python', INTERNET)).stdout).toBe('1\n1\n');
   });
 });
@@ -82,9 +82,10 @@ describe('with the loopback on', () => {
   });
   afterAll(() => cells[Symbol.asyncDispose]());
 
-  it('a program in the namespace class reaches itself too, and nothing else', () => expectLoopback(cells, 'namespace'));
+  it('a program in the namespace class reaches itself over the loopback, and nothing else', () =>
+    expectLoopback(cells, 'namespace'));
 
-  it('a socket option that is not on the list fails as unknown, and so does one that loads code for a protocol', async () => {
+  it('a socket option that is not on the list fails as unknown, even one that loads code for a protocol', async () => {
     const code = [
       'import errno, socket',
       'one = socket.socket()',
@@ -96,7 +97,7 @@ describe('with the loopback on', () => {
     expect((await cells.run('namespace', 'python', code)).stdout).toBe('ENOSYS ENOSYS ENOSYS ENOSYS ok\n');
   });
 
-  it("the data that waits in a job's sockets is bounded, however many processes it has", async () => {
+  it("the data that waits in a job's sockets is bounded, whatever the number of its processes", async () => {
     const code = [
       'import os, socket, time',
       'server = socket.socket(); server.setsockopt(1, 8, 1 << 22); server.bind(("127.0.0.1", 0)); server.listen(200); held = []',
@@ -116,7 +117,7 @@ describe('with the loopback on', () => {
 });
 
 describe('with the loopback off', () => {
-  it('both classes refuse an Internet socket as not permitted', async () => {
+  it('both classes refuse to make an Internet socket', async () => {
     await using cells = await CellsFixture.open('off');
     for (const choice of CLASSES) expect((await cells.run(choice, 'python', INTERNET)).stdout).toBe('1\n1\n');
   });

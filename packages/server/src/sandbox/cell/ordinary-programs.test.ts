@@ -35,7 +35,7 @@ describe.each(CLASSES)('an ordinary program in the %s class', (choice) => {
     expect(stdout.split('\n').filter((line) => line.startsWith('/'))).toEqual(['/work', '/work/output', '/tmp']);
   });
 
-  it('has terminals, files without a name, and files that the kernel copies', async () => {
+  it('can use terminals, files without a name, and copies made by the kernel', async () => {
     const code = [
       'import os, pty, shutil',
       'pid, terminal = pty.fork()',
@@ -96,7 +96,7 @@ describe.each(CLASSES)('an ordinary program in the %s class', (choice) => {
   });
 });
 
-it('a POSIX message queue works in the namespace class, whose kernel has a namespace for it', async () => {
+it('a POSIX message queue works in the namespace class', async () => {
   const code = [
     'import ctypes; rt = ctypes.CDLL("librt.so.1")',
     'queue = rt.mq_open(b"/queue", 0o102, 0o600, None); text = ctypes.create_string_buffer(8192)',

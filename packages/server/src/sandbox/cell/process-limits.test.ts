@@ -4,7 +4,7 @@ import { limitRows, PROCESS_LIMITS, parseLimitRows } from './process-limits.ts';
 
 const LIMITS = { fileBytes: 4096, cpuSeconds: 3, processes: 20 };
 
-test('the limits of a job have the same names as in the table in C', () => {
+test('the limits of a process have the same names in TypeScript as in the table in C', () => {
   const header = readFileSync(new URL('../native/limits.h', import.meta.url), 'utf8');
   const names = [...header.matchAll(/^ {4}ROW\((\w+), \d+\)/gm)].map(([, name]) => name);
   expect(names).toEqual(Object.values(PROCESS_LIMITS));

@@ -70,7 +70,7 @@ describe.each([
       return held.effective_limits.max_pids as number;
     }
 
-    it('Node gets as many processes as it has threads, if the limit that was requested allows fewer', async () => {
+    it('Node gets as many processes as it has threads, even if the submission asked for fewer', async () => {
       const least = await leastPids('node');
       expect(least).toBeGreaterThan(1);
       for (const max_pids of [1, least - 1, least, least + 1]) {
@@ -91,7 +91,7 @@ describe.each([
     });
 
     it.each(['python', 'node', 'bash'] as const)(
-      '%s gets at least the memory of its waiting interpreter, and no peak exceeds the limit in force',
+      '%s gets at least the memory of its waiting interpreter, and never uses more than its limit in force',
       async (language) => {
         const { held } = await run(language, '', { mem_mb: 1 });
         const least = held.effective_limits.mem_mb as number;

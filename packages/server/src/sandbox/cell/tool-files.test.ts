@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { toolFiles } from './tool-files.ts';
 
-test('docs/AGENTS.md lists each file that a cell with tools has, with the digest, and no other file', () => {
+test('docs/AGENTS.md lists exactly the files that a cell with tools has, each with its digest', () => {
   const text = readFileSync(join(import.meta.dirname, '../../../../../docs/AGENTS.md'), 'utf8');
   const rows = [...text.matchAll(/^\| `\/(\S+)` \| `([0-9a-f]{64})` \|$/gm)].map(
     ([, file, digest]) => `${file} ${digest}`,

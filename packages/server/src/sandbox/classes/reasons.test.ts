@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { sayReasons } from './reasons.ts';
 
-it('a reason that several ways share is stated once for them all', () => {
+it('a reason that several platforms share is stated once', () => {
   const reasons = sayReasons([
     ['systrap', 'run it as root'],
     ['kvm', 'there is no /dev/kvm'],

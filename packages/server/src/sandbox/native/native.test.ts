@@ -38,7 +38,7 @@ async function serverWith(name: string, { architecture = process.arch as string,
   return { natives, directory };
 }
 
-test('the programs of a package can be used as long as each matches its digest in the list', async () => {
+test('a program of an installed package is used only if its digest is the listed one', async () => {
   const { natives, directory } = await serverWith('package');
   expect(natives.unusableNatives()).toEqual([]);
   expect(natives.nativePath('svc-init')).toBe(join(directory, 'svc-init'));
@@ -52,20 +52,20 @@ test('the programs of a package can be used as long as each matches its digest i
   expect(() => natives.requireNatives('svc-stage')).toThrow(problem);
 });
 
-test('a program that is not in the list is not used', async () => {
+test('a program that is not in the list of digests is not used', async () => {
   const { natives, directory } = await serverWith('unlisted');
   writeFileSync(join(dirname(directory), 'digests.json'), '{ "programs": {} }');
   expect(natives.unusableNatives(['svc-enter'])).toEqual(['svc-enter']);
 });
 
-test('a package without programs for this architecture names the architectures that it has programs for', async () => {
+test('a package without programs for this architecture names the architectures that it supports', async () => {
   const { natives } = await serverWith('foreign', { architecture: 'other' });
   const problem = `this package starts cells on other, and has no programs for ${process.arch}`;
   expect(natives.nativeProblem()).toBe(problem);
   expect(() => natives.requireNatives('svc-stage')).toThrow(problem);
 });
 
-test('a checkout uses whatever was compiled, and asks only for the programs that it needs', async () => {
+test('a checkout uses the programs that were compiled, and demands only those that it needs', async () => {
   const { natives, directory } = await serverWith('checkout', { isPackage: false });
   appendFileSync(join(directory, 'svc-init'), '!');
   rmSync(join(directory, 'svc-launcher'));
@@ -92,7 +92,7 @@ async function checkoutWithSources() {
   return { setUp, sources, directory: join(root, 'native', process.arch) };
 }
 
-test('a program compiled from other sources is compiled again, or counts as missing', async () => {
+test('a program whose sources changed is compiled again, or counts as missing', async () => {
   const { setUp, sources, directory } = await checkoutWithSources();
   expect(setUp.buildNatives()).toBe(true);
   utimesSync(join(sources, 'stage.c'), new Date(), new Date(Date.now() + 60_000));

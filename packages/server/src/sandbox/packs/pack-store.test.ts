@@ -20,7 +20,7 @@ describe('the packs directory', () => {
     expect(requirePack(packs, 'tiny', '1.9').directory).toBe(join(packs, 'tiny', '1.9'));
   });
 
-  it('lists no pack if it does not exist, and only entries that are named like packs', () => {
+  it('lists no pack if the directory does not exist, and ignores entries that are not named like packs', () => {
     expect(listPacks('/nonexistent')).toEqual([]);
     const packs = packsWith('1');
     mkdirSync(join(packs, '.build-1-x-1'));
@@ -41,7 +41,7 @@ describe('the packs directory', () => {
     expect(() => packPlaces('/packs', 'tiny', `${name}/`)).toThrow('is not a version of a pack');
   });
 
-  it('keeps nothing of a removed version, nor the name of a pack whose last version is removed', () => {
+  it('keeps nothing of a removed version, and drops the name of a pack with its last version', () => {
     const packs = packsWith('1', '2');
     removePack(packs, 'tiny', null);
     expect(listPacks(packs).map(({ version }) => version)).toEqual(['1']);
@@ -50,7 +50,7 @@ describe('the packs directory', () => {
     expect(() => removePack(packs, 'tiny', null)).toThrow('there is no runtime pack tiny');
   });
 
-  it('gives a service the newest version of each pack, and names the others', () => {
+  it('gives a service the newest version of each pack, and reports the packs that are left out', () => {
     const packs = packsWith('1', '2');
     plantPack(packs, { ...RECIPE, name: 'other', environment: { A: 'b' } });
     mkdirSync(join(packs, 'linked'));

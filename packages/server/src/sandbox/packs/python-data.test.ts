@@ -80,7 +80,7 @@ describe.runIf(hasEveryPack).each(['namespace', 'gvisor'] as const)('python-data
     return collection;
   }
 
-  it('is offered beside the host’s own pack, with every language that ran in it', () => {
+  it('is offered beside the host’s own pack, with every language whose canary succeeded in it', () => {
     const { name, version, digest, libraries } = facts;
     expect(packsLeftOut).toEqual([]);
     expect(provider.runtime_packs.map((pack) => pack.name)).toEqual(['system', 'python-data']);
@@ -129,13 +129,13 @@ print(plt.get_fignums())`;
     expect(starts).toEqual([Buffer.from('own').toString('hex'), ...Array(4).fill(PNG_SIGNATURE)]);
   });
 
-  it('has memory for large arrays up to the job’s limit, and not past it', async () => {
+  it('allows large arrays up to the job’s memory limit, and no further', async () => {
     const code = 'import numpy\na = numpy.ones(600 * 2 ** 17)\nprint(int(a.sum() / 2 ** 17))';
     expect((await run('python', code, { mem_mb: 1024 })).stdout).toBe('600\n');
     expect((await run('python', code, { mem_mb: 512 })).ending).toEqual({ kind: 'memory_limit' });
   });
 
-  it('multiplies matrices in the number of threads that its environment states', async () => {
+  it('multiplies matrices with as many threads as its environment states', async () => {
     const code = `import numpy, os
 a = numpy.random.default_rng(1).random((400, 400))
 print(numpy.allclose(a @ numpy.linalg.inv(a), numpy.eye(400)), os.environ['OPENBLAS_NUM_THREADS'])`;
@@ -143,7 +143,7 @@ print(numpy.allclose(a @ numpy.linalg.inv(a), numpy.eye(400)), os.environ['OPENB
     expect({ stdout, stderr }).toEqual({ stdout: 'True 4\n', stderr: '' });
   });
 
-  it('is the system that a program sees and cannot change', async () => {
+  it('is the file system of the program, which cannot change it', async () => {
     const code = `[ ! -e /usr/include ] && echo no headers
 cat /etc/passwd | wc -l
 ( echo x > /usr/bin/new ) 2>/dev/null || echo /usr is read-only

@@ -49,12 +49,12 @@ function relink(path: string, target: string): void {
 }
 
 describe.each(['every', 'changed'] as const)('checking the content of %s file', (content) => {
-  it('finds a pack as it was built', () => {
+  it('accepts a pack that was not changed', () => {
     const places = plantPack(freshDirectory());
     expect(verifyPack(places, content)).toMatchObject({ facts: { name: 'tiny', packages: ['perl-base=5.36'] } });
   });
 
-  it.each(CHANGES)('notices %s', (_, change, named) => {
+  it.each(CHANGES)('finds %s', (_, change, named) => {
     const places = plantPack(freshDirectory());
     verifyPack(places, content);
     change(places);
@@ -63,7 +63,7 @@ describe.each(['every', 'changed'] as const)('checking the content of %s file', 
 });
 
 describe('a pack', () => {
-  it('is read once, and later only if it has changed', () => {
+  it('is read once, and later only those files that changed', () => {
     const places = plantPack(freshDirectory());
     const first = verifyPack(places, 'changed');
     expect(first.read).toBeGreaterThan(3);
@@ -73,13 +73,13 @@ describe('a pack', () => {
     expect(verifyPack(places, 'every').read).toBe(first.read);
   });
 
-  it('has the SHA-256 of its manifest as its digest, which sha256sum computes as well', () => {
+  it('has as its digest the SHA-256 of its manifest, as sha256sum computes it', () => {
     const places = plantPack(freshDirectory());
     const { facts } = verifyPack(places, 'every');
     expect(facts.digest).toBe(createHash('sha256').update(readFileSync(places.manifest)).digest('hex'));
   });
 
-  it('has the same digest wherever and whenever the same tree is built', () => {
+  it('has the same digest if the same tree is built elsewhere or later', () => {
     const digests = [plantPack(freshDirectory()), plantPack(freshDirectory())].map(
       (places) => verifyPack(places, 'every').facts.digest,
     );

@@ -33,7 +33,7 @@ function reportOf(firstId: number, changed: Readonly<Record<string, string>> = {
   return { hasCompiler: false, section: (name) => sections[name] ?? `${name.slice('ns/'.length)}:[1]` };
 }
 
-test('a protection that earlier cells had is reported missing in each cell that lacks it, and in no other', () => {
+test('a protection that earlier cells had is reported missing in exactly those cells that lack it', () => {
   expect(observeNamespaceCell(reportOf(100))).toMatchObject({ private_rootfs: true });
   expect(observeNamespaceCell(reportOf(200))).toMatchObject({ private_rootfs: true });
   for (const id of [300, 400])

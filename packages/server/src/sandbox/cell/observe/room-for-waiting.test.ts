@@ -52,14 +52,14 @@ it.each([
   ],
   ['v2: the wanted limit, if it is higher', V2, { inUse: 90, unreclaimable: 9.5, wanted: 64, least: 0 }, [64]],
 ] as const)(
-  'the memory limit that a waiting cell gets under cgroup %s',
+  'a waiting cell gets this memory limit under cgroup %s',
   async (_title, location, { wanted, unreclaimable, inUse, least }, limits) => {
     const bytes = { wanted: wanted * MIB, unreclaimable: unreclaimable * MIB, inUse: inUse * MIB, least: least * MIB };
     expect(await tried(location, bytes)).toEqual(limits.map((mib) => mib * MIB));
   },
 );
 
-it('a memory limit that is refused for another reason fails with that reason', async () => {
+it('a memory limit that the kernel refuses for another reason fails with that reason', async () => {
   const group = { location: V1, unreclaimableBytes: () => 0 };
   const refused = Object.assign(new Error('gone'), { code: 'ENODEV' });
   await expect(holdMemory(group, { wanted: MIB, inUse: () => 0 }, () => Promise.reject(refused))).rejects.toBe(refused);

@@ -220,7 +220,7 @@ describe.each(Object.keys(WAYS) as Way[])('in %s', (way) => {
     expect({ name, stdout: told, stderr, ending }).toEqual({ name, stdout: wanted, stderr: '', ending: exited });
   });
 
-  it('a different heap size loses nothing', async () => {
+  it('a Node program with another heap size still calls tools', async () => {
     const code =
       'import own from "tools"; console.log(own === tools, process.argv.length, await tools.echo({ n: 1 }));';
     const { stdout, ending } = await run(way, 'node', code, { more: { mem_mb: 512 } });
@@ -252,7 +252,7 @@ console.log(found.every((each, n) => each.n === n));`,
   });
 });
 
-describe('a call for which the service would end a program is an error in the program', () => {
+describe('a call that would make the service end a program fails in the program instead', () => {
   it.each([
     ['a number that a double cannot hold', 'n=2**64 + 1', '{ n: 2n ** 64n + 1n }', ['ValueError', 'TypeError']],
     ['no number', 'n=float("nan")', '() => 1', ['ValueError', 'TypeError']],
@@ -283,7 +283,7 @@ try {
     expect((await run('a forked cell', 'node', ofJavaScript)).stdout).toBe(`${names[1]} { n: 1 }\n`);
   });
 
-  it('the deepest nesting and the largest number that the service accepts are accepted', async () => {
+  it('a call may nest as deeply and have as many values as the service accepts', async () => {
     const ofPython = 'print(len(tools.echo(n=eval("["*30 + "]"*30))), len(tools.echo(n=[0] * 19_991)["n"]))';
     const ofJavaScript = `
 const deep = await tools.echo({ n: JSON.parse('['.repeat(30) + ']'.repeat(30)) });
@@ -294,7 +294,7 @@ console.log(deep.n.length, (await tools.echo({ n: Array(19_991).fill(0) })).n.le
 });
 
 describe('a program', () => {
-  it('without tools finds no module, no name and no command', async () => {
+  it('without tools finds no tools module, no global name and no tool command', async () => {
     const finds = { python: 'import tools', node: 'require("tools")', bash: 'tool echo' } as const;
     for (const [language, code] of Object.entries(finds)) {
       const { stderr, ending } = await run('a forked cell', language as keyof typeof finds, code, { hasTools: false });
@@ -305,7 +305,7 @@ describe('a program', () => {
     expect(named.stdout).toBe('undefined\n');
   });
 
-  it('may define names that the module also has', async () => {
+  it('may define variables with the names of tools and of the module', async () => {
     const ofPython =
       'tools = {"a": 1}\nprint(tools)\nimport tools\nprint(tools.echo(n=1), tools.json(n=2), tools.os(n=3))';
     expect((await run('a forked cell', 'python', ofPython)).stdout).toBe("{'a': 1}\n{'n': 1} {'n': 2} {'n': 3}\n");
@@ -320,7 +320,7 @@ describe('a program', () => {
     expect((await run('a forked cell', 'python', code)).stdout).toBe("True {'n': 1152921504606846976}\n");
   });
 
-  it('that prints, awaits or inspects a tool calls nothing', async () => {
+  it('that prints, awaits or inspects a tool makes no call', async () => {
     const ofPython =
       'import copy, inspect\nprint(tools.__name__, inspect.unwrap(tools).__name__, hasattr(tools, "__wrapped__"))';
     const ofNode = 'console.log(tools, Object.keys(tools), JSON.stringify({ tools }), (await tools) === tools);';
@@ -330,14 +330,14 @@ describe('a program', () => {
     expect({ ending: node.ending, calls: node.calls }).toEqual({ ending: exited, calls: [] });
   });
 
-  it('is warned if nobody awaits a coroutine, and the call is still made', async () => {
+  it('in Python is warned about a coroutine that nobody awaits, and the call is still made', async () => {
     const code = 'import asyncio\nasync def main():\n    tools.log(n=1)\nasyncio.run(main())';
     const { stderr, calls } = await run('a forked cell', 'python', code);
     expect(stderr).toContain("coroutine 'tools.log' was never awaited");
     expect(calls.length).toBe(1);
   });
 
-  it('continues if it stops waiting, and later answers are dropped', async () => {
+  it('continues after it gave up waiting for an answer, and the late answer is dropped', async () => {
     const ofPython = `
 import asyncio
 async def main():
@@ -358,7 +358,7 @@ process.exit();`;
     expect((await run('a forked cell', 'node', ofNode, { tool: never })).stdout).toBe('late { n: 1 }\n');
   });
 
-  it('that forks or has workers can call tools only from where it began', async () => {
+  it('can call tools only from its first process and main thread', async () => {
     const ofPython = `
 import os, sys
 if os.fork() == 0:
@@ -381,7 +381,7 @@ new Worker(source, { eval: true }).on('exit', async () => console.log(await tool
     expect(node.stdout).toBe('undefined tools are called from the main thread\n{ n: 2 }\n');
   });
 
-  it('that calls tools both by the command and in Node mixes up no answers', async () => {
+  it('can call tools by the command and in Node at once, and each call gets its own answer', async () => {
     const code = `
 import { execSync, exec } from 'node:child_process';
 console.log(await tools.echo({ n: 1 }), execSync("tool echo '[2]'").toString().trim(), await tools.echo({ n: 3 }));
@@ -389,7 +389,7 @@ console.log(await new Promise((resolve) => exec("tool echo '[4]'", (_, out) => r
     expect((await run('a forked cell', 'node', code)).stdout).toBe('{ n: 1 } [2] { n: 3 }\n[4] 5\n');
   });
 
-  it('whose shell kills a waiting command still gets the answers of other commands', async () => {
+  it('whose shell kills a waiting command still gets the answers of its other commands', async () => {
     const code = `
 tool never & first=$!
 tool echo '[1]'

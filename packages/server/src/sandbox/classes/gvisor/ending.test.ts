@@ -54,7 +54,7 @@ for name in range(256):
   expect(stdout).toBe('0\n1\n2\n');
 });
 
-test('a program of a gVisor cell cannot report its own end as if it were process 1', async () => {
+test('a program of a gVisor cell cannot report an end in place of process 1', async () => {
   const { stdout, ending } = await run(`
 import os
 for path in ['/svc/report/ending', *('/proc/1/fd/%d' % number for number in range(3, 256))]:
@@ -68,7 +68,7 @@ os._exit(9)
   expect([stdout, ending]).toEqual(['', { kind: 'exited', exit_code: 9 }]);
 });
 
-test('output that a program of a gVisor cell wrote just before its end is there, in a pipe and in mapped memory', async () => {
+test('the last output of a program of a gVisor cell is not lost, in a pipe or in mapped memory', async () => {
   const { stdout, artifacts } = await run(`
 import mmap, os, signal
 with open('output/kept', 'w+b') as file:

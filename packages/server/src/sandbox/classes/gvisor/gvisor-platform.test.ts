@@ -18,21 +18,21 @@ async function timesOf(platform: 'systrap' | 'kvm', failures: Error[]): Promise<
   return times;
 }
 
-describe('a way to start gVisor cells', () => {
-  it('a way that works is tried once', async () => {
+describe('the trial of a platform of gVisor', () => {
+  it('is made once if it succeeds', async () => {
     expect(await timesOf('systrap', [])).toEqual([1]);
   });
 
-  it('a way that was late is tried again with more time', async () => {
+  it('is repeated with more time if it was late', async () => {
     expect(await timesOf('systrap', [late])).toEqual([1, 2]);
     expect(await timesOf('systrap', [late, late])).toEqual([1, 2, 'late']);
   });
 
-  it('a way that failed is not tried again', async () => {
+  it('is not repeated if it failed', async () => {
     expect(await timesOf('systrap', [broken])).toEqual([1, 'no such file']);
   });
 
-  it('a way over kvm that was late is not tried again, because it hangs', async () => {
+  it('is not repeated for kvm if it was late, because kvm hangs', async () => {
     expect(await timesOf('kvm', [late])).toEqual([1, 'late']);
   });
 });

@@ -52,7 +52,7 @@ describe.for(ROLES)('the %s of a gVisor cell that svc-sentry started', (role) =>
     expect(direct().own).toContain('user');
   });
 
-  test('has only capabilities that runsc leaves it', () => {
+  test('has no capabilities that it would not have under runsc alone', () => {
     for (const set of CAPABILITIES) expect(direct().capabilities[set] & ~run().capabilities[set]).toBe(0n);
     expect(direct().capabilities.CapBnd).toBe(direct().capabilities.CapEff);
     expect([direct().capabilities.CapInh, direct().capabilities.CapAmb]).toEqual([0n, 0n]);
@@ -63,14 +63,14 @@ describe.for(ROLES)('the %s of a gVisor cell that svc-sentry started', (role) =>
     expect(run().seccomp).toBe('2');
   });
 
-  test('sees only files of the host that runsc shows it', () => {
+  test('sees no files of the host that it would not see under runsc alone', () => {
     expect(direct().root.filter((name) => !run().root.includes(name))).toEqual([]);
     expect(direct().mounts).toBeLessThanOrEqual(run().mounts);
     const others = direct().open.filter((name) => !run().open.includes(name));
     expect(others.filter((name) => !OF_THE_CELL.includes(name))).toEqual([]);
   });
 
-  test("has nothing of the service's environment, and is killed first if memory is short", () => {
+  test('has an empty environment, and is the first to be killed if the host runs out of memory', () => {
     expect(direct().environment).toEqual([]);
     expect(direct().score).toBe('1000');
   });

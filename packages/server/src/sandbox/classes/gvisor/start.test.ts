@@ -29,14 +29,14 @@ test('if runsc cannot be executed, svc-sentry ends at once and says why', async 
   });
 });
 
-test('if runsc ends before it got its configuration, svc-sentry ends at once', async () => {
+test('if runsc ends before it reads its configuration, svc-sentry ends at once', async () => {
   expect(await start([], [installed('runsc'), '--no-such-flag'])).toEqual({
     code: 125,
     said: expect.stringMatching(/svc-sentry: .* failed: runsc ended/),
   });
 });
 
-test('if a mount of the file server cannot be made, svc-sentry ends at once and names it', async () => {
+test('if svc-sentry cannot make a mount for the file server, it ends at once and names the mount', async () => {
   const missing = [join(directory, 'missing'), '/usr', '0'];
   expect(await start(missing, [installed('runsc'), '--platform=ptrace', '--network=none'])).toEqual({
     code: 125,

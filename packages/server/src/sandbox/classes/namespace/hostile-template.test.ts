@@ -67,7 +67,7 @@ if os.fork() == 0:
             os.kill(pid, signal.SIGCONT)
 `;
 
-it('a hostile template sees no process without a system call filter, even while cells are made from it', async () => {
+it('a hostile template never sees a process without a system call filter, even while cells are made from it', async () => {
   const { launcher, template } = await hostile(STALK);
   await using _ = launcher;
   for (let at = 0; at < 24; at++) {
@@ -97,7 +97,7 @@ while True:
     launcher.send(b'd')
 `;
 
-it('a hostile template that makes none of the promised copies is ended, and its launcher with it', async () => {
+it('a hostile template that makes no copies is ended together with its launcher', async () => {
   const { launcher, template } = await hostile(LIE);
   const cell = { reserve: reserveCell, readyMilliseconds: 500 };
   await expect(tried(launcher, cell)).rejects.toThrow(NotReadyInTime);

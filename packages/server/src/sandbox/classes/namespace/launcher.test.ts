@@ -44,7 +44,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it('reports what the kernel says of the cell, and not of the launcher', async () => {
+  it('reports what the kernel says about the cell instead of the launcher', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const { pid, report } = await launcher.make(requestOf(options));
@@ -57,7 +57,7 @@ describe('a launcher', () => {
     }
   });
 
-  it('keeps the process and the groups of an ended cell until it is forgotten', async () => {
+  it('keeps the process and the control groups of an ended cell until the service forgets the cell', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const { pid, over, gone, forget } = await launcher.make(requestOf(options));
@@ -97,14 +97,14 @@ describe('a launcher', () => {
     ['the kernel refuses', ({ readings }: KernelPlan) => `${readingWord(readings.processesLimit)}=-7`, 'EINVAL'],
     ['is not a file name', () => '0/../tasks', 'EINVAL'],
     ['the group does not have', () => '0/no-such-file', 'ENOENT'],
-  ])('names its error at a file that %s', async (_title, access, code) => {
+  ])('reports the error of a limit file that %s', async (_title, access, code) => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const made = await launcher.make(requestOf(options));
     await expect(made.hold(`${LIMITS} ${access(options.group.plan as KernelPlan)}`)).rejects.toMatchObject({ code });
   });
 
-  it('ends a cell whose interpreter was killed, and sets no limits on a process that replaced it', async () => {
+  it('ends a cell whose interpreter was killed, and refuses to set limits on that cell', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const { pid, over, hold } = await launcher.make(requestOf(options));
@@ -145,7 +145,7 @@ describe('a launcher', () => {
     expect(groupNames()).not.toContain(options.id);
   });
 
-  it('ends with its cells when it is killed, and starts again for the next cell', async () => {
+  it('ends with its cells when it is killed, and is started again for the next cell', async () => {
     const first = await cellOptions();
     await using launcher = launcherFor(first);
     const { pid, over, gone } = await launcher.make(requestOf(first));
@@ -170,7 +170,7 @@ describe('a launcher', () => {
       },
     ],
   ])(
-    'a launcher that hangs when it %s is killed with its cells, and the next cell gets another launcher',
+    'a launcher that hangs when it %s is killed with its cells, and the next cell uses a new launcher',
     async (_title, ask) => {
       const options = await cellOptions();
       await using launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 200 });
@@ -187,7 +187,7 @@ describe('a launcher', () => {
     },
   );
 
-  it('a launcher whose template hangs is killed together with the template, and another launcher makes the next cell', async () => {
+  it('a launcher whose template hangs is killed with the template, and the next cell uses a new launcher', async () => {
     const options = await cellOptions({ language: 'python' });
     const reserved = [options.reserve(), options.reserve()];
     const [first] = reserved;
@@ -212,7 +212,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it('ends, together with all of its cells, when its template ends', async () => {
+  it('ends with all its cells when its template ends', async () => {
     const options = await cellOptions({ language: 'python' });
     const reserved = options.reserve();
     const more = { template: PYTHON_TEMPLATE, reserve: () => reserved };
@@ -224,7 +224,7 @@ describe('a launcher', () => {
     await expect.poll(() => groupNames()).not.toContain(reserved.id);
   });
 
-  it('may be silent while nothing is expected of it, and for as long as a program runs', async () => {
+  it('may stay silent while the service expects no answer, even as long as a program runs', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 100 });
     const cell = await launcher.make(requestOf(options));
@@ -269,7 +269,7 @@ describe('a launcher', () => {
     await expect.poll(() => processExists(old)).toBe(false);
   });
 
-  it('a launcher that cannot be configured refuses with its reason', async () => {
+  it('a launcher that cannot read its configuration refuses with the reason', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => [...lines, 'nonsense 1']);
     await expect(launcher.make(requestOf(options))).rejects.toThrow(/unknown keyword: nonsense/);

@@ -68,13 +68,16 @@ random = ctypes.string_at(libc.getauxval(25), 16).hex()
 print(hash('x'), where('libc'), where('[stack]'), where('[vdso]'), random)
 `;
 
-test.each(Object.keys(KINDS))('an interpreter that %s has a layout and seeds that no other owner has', async (kind) => {
-  const requestOf = KINDS[kind] as (typeof KINDS)[string];
-  const [one, other] = [await run(await requestOf('one'), LIKENESS), await run(await requestOf('other'), LIKENESS)];
-  const [ours, theirs] = [one.trim().split(' '), other.trim().split(' ')];
-  expect(ours).toHaveLength(5);
-  for (const [at, fact] of ours.entries()) expect(fact).not.toBe(theirs[at]);
-});
+test.each(Object.keys(KINDS))(
+  'an interpreter that %s shares its memory layout and seeds with no other owner',
+  async (kind) => {
+    const requestOf = KINDS[kind] as (typeof KINDS)[string];
+    const [one, other] = [await run(await requestOf('one'), LIKENESS), await run(await requestOf('other'), LIKENESS)];
+    const [ours, theirs] = [one.trim().split(' '), other.trim().split(' ')];
+    expect(ours).toHaveLength(5);
+    for (const [at, fact] of ours.entries()) expect(fact).not.toBe(theirs[at]);
+  },
+);
 
 /**
  * Marks of other cells, of the service and of the host, in all memory that the program can read. No pattern is found in its
@@ -103,7 +106,7 @@ print(sorted(found))
 `;
 
 describe.each(Object.keys(KINDS))('the memory of a program whose interpreter %s', (kind) => {
-  test('has no mark of another cell, of the launcher or of the host', async () => {
+  test('contains nothing of another cell, of the launcher or of the host', async () => {
     const request = await (KINDS[kind] as (typeof KINDS)[string])(`searching ${kind}`);
     await using neighbour = await provider.prepare(request);
     for (let at = 0; at < 3; at++)
@@ -112,7 +115,7 @@ describe.each(Object.keys(KINDS))('the memory of a program whose interpreter %s'
     expect(neighbour.isWhole()).toBe(true);
   });
 
-  test('has no page that an interpreter of another owner has', async () => {
+  test('shares no page with an interpreter of another owner', async () => {
     const requestOf = KINDS[kind] as (typeof KINDS)[string];
     const own = await requestOf('sharing');
     const others = await requestOf('sharing with none');
@@ -128,7 +131,7 @@ describe.each(Object.keys(KINDS))('the memory of a program whose interpreter %s'
   });
 });
 
-test('a template is behind walls like those of a cell', async () => {
+test('a template has the same protections as a cell', async () => {
   const before = interpreters();
   await copiedPython(provider, 'walled');
   const [template = 0, ...others] = interpreters().difference(before);

@@ -58,7 +58,7 @@ it("an owner's template is given to no other owner", async () => {
   expect(await has('other')).toBe(false);
 });
 
-it('sixteen templates are kept; a seventeenth ends the one that was requested least recently', async () => {
+it('at most sixteen templates are kept; one more ends the least recently used one', async () => {
   const { ask, has, later, launchers } = scripted();
   for (let at = 0; at < 16; at++) {
     ask(`owner ${at}`, 4);
@@ -79,7 +79,7 @@ it('every template that was requested within ten seconds is kept', async () => {
   expect(await has('owner 16')).toBe(false);
 });
 
-it('an owner whose template failed gets no other template for a minute', async () => {
+it('an owner whose template failed gets no new template for a minute', async () => {
   let tries = 0;
   const { ask, has, later } = scripted(async () => {
     tries++;

@@ -29,7 +29,7 @@ it.each([
   expect(() => requireVersion(name, version)).toThrow(/does not say which version/);
 });
 
-it('runsc of Debian 12 is reported to fail at statx(2)', () => {
+it('runsc of Debian 12 is known to fail at statx(2)', () => {
   expect(knownDefects({ name: 'runsc', version: '0.0~20221219.0', platform: 'ptrace' })).toMatch(/statx/);
 });
 
@@ -37,6 +37,6 @@ it.each([
   ['runsc', '0.0~20240729.0'],
   ['crun', '1.8.1'],
   ['runsc', null],
-] as const)('no failure is known in %s %s', (name, version) => {
+] as const)('%s %s has no known failure', (name, version) => {
   expect(knownDefects({ name, version, platform: null })).toBeNull();
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { makeDirectories } from './control-files.ts';
 
-it('all directories of a group are made, or none of them', () => {
+it('if one directory of a control group cannot be made, none is left', () => {
   const root = mkdtempSync(join(tmpdir(), 'svc-control-files-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const [first, second, third] = ['a', 'b', 'c'].map((name) => join(root, name)) as [string, string, string];

@@ -44,7 +44,7 @@ describe('a control group', () => {
     await group.remove();
   });
 
-  it('first gets a small share of the processors, and later its whole share', async () => {
+  it('first gets a small share of the processors, and its whole share later', async () => {
     const group = groups.create('share');
     const read = () => {
       const { location } = group;
@@ -59,7 +59,7 @@ describe('a control group', () => {
     await group.remove();
   });
 
-  it('counts how often the kernel refused it a process', async () => {
+  it('counts how often the kernel refused to make a process in the group', async () => {
     const group = groups.create('pids');
     group.limit({ memoryBytes: 64 * MIB, processes: 2 });
     await once(startIn(group, 'sleep 0 & sleep 0 & sleep 0 & wait'), 'exit');
@@ -79,7 +79,7 @@ describe('a control group', () => {
     expect(group.members()).toEqual([]);
   });
 
-  it('can be removed twice, and by only its name', async () => {
+  it('can be removed twice, and by its name alone', async () => {
     await groups.create('twice').remove();
     await groups.open('twice').remove();
     groups.create('forgotten');
@@ -120,14 +120,14 @@ describe('the plan of a group of cgroup v2', () => {
     return new GroupV2(join(parent, 'cell')).plan;
   }
 
-  it('ends all of a cell together, and limits its swap, if the kernel can', () => {
+  it('lets the kernel kill all processes of a cell together, and limits swap, if the kernel can', () => {
     const plan = planWith(['memory.oom.group', 'memory.swap.max', 'cpu.weight']);
     const files = plan.toLimit(limits, UNLIMITED).map(({ file, value }) => `${file}=${value}`);
     expect(files).toEqual([`memory.max=${MIB}`, 'memory.swap.max=0', 'memory.oom.group=1', 'pids.max=3']);
     expect(plan.toShare(1 / 2)).toEqual([{ directory: 0, file: 'cpu.weight', value: 50 }]);
   });
 
-  it('writes no file that the kernel or the delegation lacks', () => {
+  it('writes no file that is missing in the kernel or the delegated group', () => {
     const plan = planWith([]);
     expect(plan.toLimit(limits, UNLIMITED).map(({ file }) => file)).toEqual(['memory.max', 'pids.max']);
     expect(plan.toShare(1 / 2)).toEqual([]);

@@ -28,12 +28,12 @@ function delegated(controllers: string, name = 'system.slice/vouchbox.service') 
 }
 
 describe('the layout of control groups', () => {
-  it('is this process’s own group if the mount cannot be written', () => {
+  it('uses the group of this process if the root of the mount is not writable', () => {
     const { own, layout } = delegated('memory pids');
     expect(layout('0::/system.slice/vouchbox.service\n')).toMatchObject({ usable: { v2: own }, problem: null });
   });
 
-  it('is the delegated group even after this process moved into a leaf of it', () => {
+  it('uses the delegated group even after this process moved to a leaf of that group', () => {
     const { own, layout } = delegated('memory pids');
     const moved = '0::/system.slice/vouchbox.service/svc-supervisor\n';
     expect(layout(moved)).toMatchObject({ usable: { v2: own }, problem: null });
@@ -87,7 +87,7 @@ describe('the layout of control groups', () => {
     expect(layout.problem).toMatch(problem);
   });
 
-  it('is usable on this host, if the suite runs as root', () => {
+  it('is usable on the host that runs this test as root', () => {
     expect(readCgroupLayout().problem).toBeNull();
   });
 });

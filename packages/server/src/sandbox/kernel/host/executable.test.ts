@@ -29,7 +29,7 @@ describe('the digest of an executable', () => {
     expect(digestOf(path, remembered)).toBe(sha256('two'));
   });
 
-  test('is computed again if the remembered one is unreadable', () => {
+  test('is computed again if the file of remembered digests is damaged', () => {
     const path = join(directory, 'again');
     writeFileSync(path, 'one');
     digestOf(path, remembered);
@@ -37,7 +37,7 @@ describe('the digest of an executable', () => {
     expect(digestOf(path, remembered)).toBe(sha256('one'));
   });
 
-  test('works without remembered facts', () => {
+  test('is computed even if no digest can be remembered', () => {
     const path = join(directory, 'forgotten');
     writeFileSync(path, 'one');
     expect(digestOf(path, join(path, 'below-a-file'))).toBe(sha256('one'));
@@ -62,7 +62,7 @@ describe('the version of an executable', () => {
     expect(await versionOf(path, /version (\S+)/, remembered)).toBe('3');
   });
 
-  test('is not read again by the next process of the same boot', async () => {
+  test('is remembered for the next process of the same boot', async () => {
     write(`echo x >> ${directory}/asked; echo version 5`);
     expect(await versionOf(path, /version (\S+)/, remembered)).toBe('5');
     vi.resetModules();
@@ -71,7 +71,7 @@ describe('the version of an executable', () => {
     expect(readFileSync(join(directory, 'asked'), 'utf8')).toBe('x\n');
   });
 
-  test('is null if the program prints no version, and a failure is not remembered', async () => {
+  test('is null if the program prints none, and a failed call is not remembered', async () => {
     write('echo nothing');
     expect(await versionOf(path, /version (\S+)/, remembered)).toBeNull();
     write(`[ -e ${directory}/ready ] && echo version 4`);

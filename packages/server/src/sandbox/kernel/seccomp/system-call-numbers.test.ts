@@ -35,13 +35,13 @@ function resolved(architecture: KnownArchitecture, names: readonly string[]): Re
   return new Map(numbers.filter(([, number]) => number !== UNKNOWN_NAME));
 }
 
-describe('the calls of the filter', () => {
+describe('the system calls of the filter', () => {
   it('are each in exactly one list', () => {
     const all = [...ALLOWED_CALLS, ...REFUSED_CALLS, ...UNKNOWN_CALLS];
     expect(all.filter((name, at) => all.indexOf(name) !== at)).toEqual([]);
   });
 
-  it('exist on x86-64, and on arm64 unless they never existed there', () => {
+  it('exist on x86-64, and on arm64 unless arm64 never had them', () => {
     expect([...SYSTEM_CALL_NUMBERS.x64.keys()]).toEqual(ALLOWED_CALLS);
     const onArm64 = ALLOWED_CALLS.filter((name) => !ONLY_ON_X86_64.includes(name));
     expect([...SYSTEM_CALL_NUMBERS.arm64.keys()]).toEqual(onArm64);
@@ -53,7 +53,7 @@ describe('the calls of the filter', () => {
   });
 
   it.each(['x64', 'arm64'] as const)(
-    'have the numbers of the kernel on %s, if libseccomp knows them',
+    'have the kernel’s numbers on %s, if libseccomp knows the calls',
     (architecture) => {
       const wrong = [...resolved(architecture, ALLOWED_CALLS)].filter(
         ([name, number]) => (SYSTEM_CALL_NUMBERS[architecture].get(name) ?? -1) !== Math.max(number, -1),
@@ -63,7 +63,7 @@ describe('the calls of the filter', () => {
   );
 });
 
-describe.each(['classes/subprocess/pipes.pl', 'prove/doctor/probe.pl'])('the numbers in %s', (file) => {
+describe.each(['classes/subprocess/pipes.pl', 'prove/doctor/probe.pl'])('the numbers of system calls in %s', (file) => {
   const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
   const tableOf = (machine: string): ReadonlyMap<string, number> => {
     const [, table = ''] = new RegExp(`\\b${machine} => \\{([^}]*)\\}`).exec(text) ?? [];
@@ -77,7 +77,7 @@ describe.each(['classes/subprocess/pipes.pl', 'prove/doctor/probe.pl'])('the num
   it.each([
     ['x86_64', 'x64'],
     ['aarch64', 'arm64'],
-  ] as const)('equal the numbers of the kernel on %s', (machine, architecture) => {
+  ] as const)('equal the kernel’s numbers on %s', (machine, architecture) => {
     const table = tableOf(machine);
     expect(table.size).toBeGreaterThan(0);
     expect(table).toEqual(resolved(architecture, [...table.keys()]));

@@ -18,7 +18,7 @@ function hostWith(parser: string | null): string {
   return root;
 }
 
-it('the AppArmor profile allows user namespaces to one program, a copy that belongs to root', () => {
+it('the AppArmor profile allows user namespaces only to a copy of the launcher that belongs to root', () => {
   const root = hostWith('test "$1" = --replace && cp "$2" "$2.read"');
   expect(installProfile(root)).toHaveLength(3);
   const copy = statSync(join(root, SHARED));
@@ -42,6 +42,6 @@ it('if the parser refuses the AppArmor profile, the error has the parser’s rea
   expect(() => installProfile(root)).toThrow(/refuses \/etc\/apparmor\.d\/vouchbox: syntax error, line 5/);
 });
 
-it('without AppArmor’s parser the profile and the copy are installed, and the command says that the parser is missing', () => {
+it('without AppArmor’s parser the profile is installed, and the command says that the parser is missing', () => {
   expect(installProfile(hostWith(null)).at(-1)).toMatch(/apparmor_parser is not installed/);
 });

@@ -67,7 +67,9 @@ print(count, flush=True)
 time.sleep(2)
 `;
 
-it('of a cell with one user, a receipt states the enforced limits: all except memory', { timeout: 60_000 }, () => {
+it('the receipt of a job in a cell with one user states that all limits except memory are enforced', {
+  timeout: 60_000,
+}, () => {
   const [ended] = run({ code: 'print(open("/proc/self/uid_map").read().split())' });
   expect(ended?.output).toBe("['1000', '0', '1']\n");
   expect(ended?.held.limit_enforcement).toEqual({
@@ -120,26 +122,28 @@ while taken < 80 << 20:
   },
 } as const;
 
-it('a limit is enforced if and only if the receipt says so', { timeout: 60_000 }, () => {
+it('a limit of a cell with one user is enforced exactly if the receipt says so', { timeout: 60_000 }, () => {
   const tries = Object.entries(BEYOND);
   const ended = run(...tries.map(([name, { code, value }]) => ({ code, limits: { [name]: value } })));
   const found = Object.fromEntries(tries.map(([name, { isHeld }], at) => [name, isHeld(ended[at] as Ended)]));
   for (const { held } of ended) expect(held.limit_enforcement).toEqual(found);
 });
 
-it('cells are made even where nothing may be executed, as below /tmp on many hosts and in Docker', {
+it('a cell with one user is made even if its directory allows no execution, as /tmp on many hosts', {
   timeout: 60_000,
 }, () => {
   const [ended] = runOn('noexec,nosuid,nodev,noatime', { code: 'print(6 * 7)' });
   expect(ended).toMatchObject({ ending: { kind: 'exited', exit_code: 0 }, output: '42\n' });
 });
 
-it('each of two cells gets its own number of processes, at the same time', { timeout: 60_000 }, () => {
+it('two cells with one user have separate limits of processes at the same time', { timeout: 60_000 }, () => {
   const ended = run({ code: FILLING, limits: { max_pids: 8 } }, { code: FILLING, limits: { max_pids: 5 } });
   expect(ended.map(({ output }) => output)).toEqual(['8\n', '5\n']);
 });
 
-it('processor time is limited for all processes together, and exact at the end', { timeout: 60_000 }, () => {
+it('processor time is limited for all processes of a cell with one user together, and is exact at the end', {
+  timeout: 60_000,
+}, () => {
   const [forking, counted] = run(
     {
       code: 'import os\nfor _ in range(3):\n    if os.fork() == 0:\n        while True: pass\nos.wait()',
@@ -155,7 +159,7 @@ it('processor time is limited for all processes together, and exact at the end',
   expect(counted?.usage.cpu_ms).toBeLessThan(1000);
 });
 
-it('the time of children that nobody waits for is not lost', { timeout: 60_000 }, () => {
+it('processor time of children that nobody waits for is counted', { timeout: 60_000 }, () => {
   const [ended] = run({
     code: `
 import os, signal, time
@@ -171,7 +175,9 @@ while True:
   expect(ended?.ending).toEqual({ kind: 'cpu_limit' });
 });
 
-it('in a cell with one user, memory is watched, not enforced, and the violation says so', { timeout: 60_000 }, () => {
+it('the memory of a cell with one user is watched instead of enforced, and the violation says so', {
+  timeout: 60_000,
+}, () => {
   const [ended] = run({
     code: 'import os, time\nfor _ in range(3): os.fork()\nheld = bytearray(b"x" * (20 << 20))\ntime.sleep(20)',
     limits: { mem_mb: 64, wall_seconds: 30 },
@@ -181,7 +187,7 @@ it('in a cell with one user, memory is watched, not enforced, and the violation 
   expect(ended?.usage.memory_peak_bytes).toBeNull();
 });
 
-it('memory that processes share is counted once', { timeout: 60_000 }, () => {
+it('memory that several processes share is counted once', { timeout: 60_000 }, () => {
   const [ended] = run({
     code: 'import os, time\nheld = bytearray(b"x" * (40 << 20))\nfor _ in range(3): os.fork()\ntime.sleep(1)',
     limits: { mem_mb: 128 },
@@ -189,7 +195,7 @@ it('memory that processes share is counted once', { timeout: 60_000 }, () => {
   expect(ended?.ending).toEqual({ kind: 'exited', exit_code: 0 });
 });
 
-it('memory that is mapped as shared is counted, and calls that make memory without a mapping do not exist', {
+it('memory mapped as shared is counted, and calls that make memory without a mapping fail as unknown', {
   timeout: 60_000,
 }, () => {
   const [mapped, unseen] = run(
@@ -211,7 +217,7 @@ print(libc.shmget(0, 1 << 20, 0o1600), os.strerror(ctypes.get_errno()))
   expect(unseen?.output).toBe('Function not implemented\n-1 Function not implemented\n');
 });
 
-it('files that a program writes count as its memory, once', { timeout: 60_000 }, () => {
+it('files that a program writes count once as its memory', { timeout: 60_000 }, () => {
   const filling = (after: string) => `
 import mmap, time
 for place in ('/tmp', '/dev/shm'):
@@ -265,7 +271,7 @@ tried('own', lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
   expect(ended?.ending).toEqual({ kind: 'exited', exit_code: 0 });
 });
 
-it('a cell that uses up a kernel count of its user leaves other cells their share', {
+it('a cell that exhausts a count that the kernel keeps for its user leaves other cells their share', {
   timeout: 60_000,
 }, () => {
   const taking = `
@@ -282,7 +288,7 @@ time.sleep(2)
   expect(outputs).toEqual(['16\n', '16\n', '16\n']);
 });
 
-it('libraries are unpacked, and count towards the watched memory', { timeout: 60_000 }, () => {
+it('libraries in a cell with one user are unpacked, and count as watched memory', { timeout: 60_000 }, () => {
   const small = archiveOf([{ name: 'tiny.py', content: 'NAME = "tiny"' }]).toString('base64');
   const large = archiveOf(
     Array.from({ length: 8 }, (_, n) => ({ name: `f${n}`, content: Buffer.alloc(10 * 2 ** 20) })),

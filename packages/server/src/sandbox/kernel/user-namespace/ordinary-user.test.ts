@@ -14,11 +14,11 @@ const ALLOWED: OrdinaryUserFacts = {
 };
 
 describe('an ordinary user', () => {
-  it('lacks nothing on a host with user namespaces and subordinate users', () => {
+  it('lacks nothing if the host has user namespaces and subordinate ids', () => {
     expect([missingRights(ALLOWED), missingUsers(ALLOWED)]).toEqual([[], []]);
   });
 
-  it('makes cells with one user on a host with only user namespaces', () => {
+  it('can make cells with one user if the host has only user namespaces', () => {
     const bare = {
       ...ALLOWED,
       hasName: false,
@@ -40,7 +40,7 @@ describe('an ordinary user', () => {
     expect(missingUsers({ ...ALLOWED, ...facts }).map((right) => right.fix)).toEqual([expect.stringMatching(fix)]);
   });
 
-  it('is told at once of every package and setting that its cells need for their own users', () => {
+  it('is told of all missing packages and settings for cells with their own users', () => {
     const bare = { ...ALLOWED, hasMappers: false, users: null, groups: null };
     expect(missingUsers(bare).map(({ fix }) => fix)).toEqual([
       expect.stringContaining('apt-get install uidmap'),
@@ -51,13 +51,13 @@ describe('an ordinary user', () => {
   it.each([
     ['make a user namespace: No space left on device', /^as root: sysctl -w user.max_user_namespaces=15000$/],
     ['make a user namespace: Operation not permitted', /^in a container, start it with what docs.operating.containers/],
-  ])('learns what to do where the kernel says %j', (saidOnTrial, fix) => {
+  ])('is told what to do if the kernel answers %j', (saidOnTrial, fix) => {
     const [right] = missingRights({ ...ALLOWED, saidOnTrial });
     expect(right?.missing).toContain(saidOnTrial);
     expect(right?.fix).toMatch(fix);
   });
 
-  it('is told at once of everything that cells need and the host lacks', () => {
+  it('is told of everything that cells need and the host lacks', () => {
     const refusals = ['user.max_user_namespaces=15000', 'kernel.apparmor_restrict_unprivileged_userns=0'];
     expect(missingRights({ ...ALLOWED, refusals, isBuilt: false }).map(({ fix }) => fix)).toEqual([
       'as root: sysctl -w user.max_user_namespaces=15000',
@@ -67,7 +67,7 @@ describe('an ordinary user', () => {
   });
 });
 
-test('the subordinate ids are the largest range that the host gives the user, by name or number', () => {
+test('the subordinate ids of a user are the largest range that is listed under the user’s name or number', () => {
   const text = 'bob:100000:65536\nada:200000:1000\n1001:300000:65536\nada:broken\n';
   expect(subordinatesIn(text, ['ada', '1001'])).toEqual({ first: 300_000, count: 65_536 });
   expect(subordinatesIn(text, ['ada'])).toEqual({ first: 200_000, count: 1000 });

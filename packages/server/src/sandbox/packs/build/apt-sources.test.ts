@@ -13,7 +13,7 @@ function hostWith(files: Readonly<Record<string, string>>): string {
   return directory;
 }
 
-it('a build uses the source lines that serve the release, narrowed to the wanted parts', () => {
+it('a build uses those lines of the host’s package sources that serve its release, cut to the needed parts', () => {
   const directory = hostWith({
     'sources.list': [
       '# deb http://a.example bookworm main',
@@ -32,7 +32,7 @@ it('a build uses the source lines that serve the release, narrowed to the wanted
   });
 });
 
-it('a build uses the source paragraphs that serve the release, with their keys', () => {
+it('a build uses those deb822 paragraphs that serve its release, with their keys', () => {
   const directory = hostWith({
     'sources.list.d/debian.sources': [
       'Types: deb deb-src',
@@ -69,6 +69,6 @@ it('a build uses the source paragraphs that serve the release, with their keys',
   ]);
 });
 
-it('a host without package sources gives a build none', () => {
+it('a build gets no package sources if the host has none', () => {
   expect(readAptSources(WANTED, join(freshDirectory(), 'nowhere'))).toEqual({ oneLine: '', deb822: '' });
 });

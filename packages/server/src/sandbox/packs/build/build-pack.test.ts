@@ -7,13 +7,13 @@ function build(packs: string, changes: object = {}) {
   return buildPack({ recipe: { ...RECIPE, ...changes }, packs, proxies: {}, onLine: (line) => lines.push(line) });
 }
 
-it('a recipe that was already built is not built again', async () => {
+it('an unchanged recipe is not built a second time', async () => {
   const packs = freshDirectory();
   plantPack(packs);
   await expect(build(packs)).resolves.toMatchObject({ isNew: false, facts: { name: 'tiny', version: '1' } });
 });
 
-it('a different recipe with the name and version of an earlier build is refused', async () => {
+it('a changed recipe is refused if a pack with its name and version exists', async () => {
   const packs = freshDirectory();
   plantPack(packs);
   await expect(build(packs, { languages: ['bash', 'python'] })).rejects.toThrow('was built from another recipe');

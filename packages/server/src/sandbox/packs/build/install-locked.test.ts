@@ -49,7 +49,7 @@ describe('locked packages', () => {
     expect(read('node_modules/is-number/index.js')).toContain('module.exports');
   });
 
-  it("are fetched with settings of the user's home, not of the build's directory, if HOME is relative", async () => {
+  it("are fetched with the settings in the user's home, even if HOME is relative", async () => {
     vi.stubEnv('HOME', '.');
     const library = await install({ requirements: requirements(INICONFIG) }).finally(() => vi.unstubAllEnvs());
     expect(readdirSync(library)).toEqual(['python3.11']);
@@ -65,7 +65,7 @@ describe('locked packages', () => {
     await expect(install({ npm_lockfile: lockfile(other) })).rejects.toThrow(/npm failed.*EINTEGRITY/);
   });
 
-  it('are refused if a link of the tree would lead outside of it', async () => {
+  it('are refused if a link of the tree leads outside the tree', async () => {
     const led = install({ npm_lockfile: lockfile(IS_NUMBER) }, { 'usr/local': '→/tmp' });
     await expect(led).rejects.toThrow('leads through something that is not a directory');
   });
@@ -75,7 +75,7 @@ describe('locked packages', () => {
   });
 }, 60_000);
 
-describe('a wheel that was built for', () => {
+describe('the platform of a wheel', () => {
   const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
   afterEach(() => vi.unstubAllEnvs());
 
@@ -91,7 +91,7 @@ describe('a wheel that was built for', () => {
   }
 
   it.each(hasEveryPack ? ['manylinux_2_28', 'manylinux2014', 'manylinux2010', 'manylinux1'] : ['manylinux2014'])(
-    '%s is installed',
+    'a wheel built for %s is installed',
     async (name) => {
       const library = await installWheelFor(`${name}_${machine}`);
       expect(readFileSync(join(library, 'python3.11/dist-packages/tiny.py'), 'utf8')).toBe('size = 1\n');
@@ -99,7 +99,7 @@ describe('a wheel that was built for', () => {
   );
 
   it.each(hasEveryPack ? ['musllinux_1_2', 'manylinux_2_99'] : ['musllinux_1_2'])(
-    '%s is refused, and the hint lists the accepted ones',
+    'a wheel built for %s is refused, and the hint lists the accepted platforms',
     async (name) => {
       const refused: unknown = await installWheelFor(`${name}_${machine}`).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(PackError);

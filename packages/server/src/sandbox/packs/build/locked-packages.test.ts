@@ -31,7 +31,7 @@ describe('a requirements file', () => {
     expect(() => checkRequirements(text)).toThrow(expect.objectContaining({ name: 'PackError' }));
   });
 
-  it('with a hash that was cut is refused with the length of that hash', () => {
+  it('whose hash is too short is refused with the length of that hash', () => {
     expect(() => checkRequirements(`six==1.17.0 ${HASH.slice(0, -1)}\n`)).toThrow('one here has 63 characters');
   });
 
@@ -51,7 +51,7 @@ describe('a requirements file', () => {
     );
   });
 
-  it('may have lines that end in CRLF, and a comment with a backslash or about coding', () => {
+  it('may have CRLF line ends, and comments with a backslash or the word coding', () => {
     const text = `# of C:\\a, for coding\r\n\tsix==1.17.0 \\\r\n    ${HASH} # é\r\n# coding: here pip looks for none\r\n`;
     expect(checkRequirements(text)).toBe(text);
   });
@@ -65,7 +65,7 @@ describe('an npm lockfile', () => {
     expect(Object.keys(checkLockfile(lock({ [place]: ENTRY })).packages)).toContain(place);
   });
 
-  it('may have a package with another name than its path, from any registry', () => {
+  it('may have a package whose name differs from its path, from any registry', () => {
     const resolved = 'https://npm.example.org:8443/@b/c/-/c-1.0.0-rc.1.tgz';
     const text = lock({
       'node_modules/a': { ...ENTRY, name: '@b/c', version: '1.0.0-rc.1+d', resolved, inBundle: false },

@@ -57,7 +57,7 @@ describe('the tree of a pack', () => {
     expect(readdirSync(join(pack, 'usr/lib')).toSorted()).toEqual(['data.txt', 'link']);
   });
 
-  it('keeps the parts of /etc that its recipe requests, and leaves out what the recipe excludes', () => {
+  it('keeps the parts of /etc that its recipe lists, and drops what the recipe excludes', () => {
     const exclude = ['/usr/include', '/usr/lib/nothing/there'];
     const pack = trimmed(asItIs, { etc: ['fonts'], exclude, environment: { A: '1', B: 'two' } });
     expect(readFileSync(join(pack, 'etc/fonts/fonts.conf'), 'utf8')).toBe('fonts');
@@ -86,7 +86,7 @@ describe('the tree of a pack', () => {
     expect(readFileSync('/etc/passwd', 'utf8')).toContain('root:');
   });
 
-  it('is refused if it lacks parts of /etc that its recipe requests', () => {
+  it('is refused if a part of /etc that its recipe lists is missing', () => {
     expect(() => trimmed(asItIs, { etc: ['ghost'] })).toThrow('/etc/ghost was not installed');
   });
 });
