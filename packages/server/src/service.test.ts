@@ -88,7 +88,7 @@ describe('a service', () => {
     });
   });
 
-  test('a stopping service answers waits with shutting_down, ends running jobs, and leaves queued ones for the next start', async () => {
+  test('a stopping service answers waits with shutting_down, ends running jobs, and leaves queued jobs queued', async () => {
     const flags = { 'data-dir': join(directory, 'stopped'), concurrency: '1' };
     const first = await start(flags);
     const running = await submit(first, 'echo begun; sleep 60');

@@ -56,7 +56,7 @@ async function run(choice: ProviderChoice, language: Language, code: string, opt
 }
 
 describe.each(EVERY)('the %s provider', (choice) => {
-  it('offers every language that ran its canary', { tags: ['What-2b', 'What-2c'] }, () => {
+  it('offers every language whose canary succeeded', { tags: ['What-2b', 'What-2c'] }, () => {
     expect(open.get(choice)?.languages).toEqual(['python', 'node', 'bash', 'typescript']);
   });
 
@@ -121,7 +121,7 @@ describe.each(EVERY)('the %s provider', (choice) => {
     ]);
   });
 
-  it('runs node source as CommonJS or as a module, depending on the source', async () => {
+  it('runs Node source as CommonJS or as an ES module, as the source demands', async () => {
     const common =
       'console.log(typeof require, require.main === module, __filename.endsWith("main.cjs"), process.argv.length)';
     expect((await run(choice, 'node', common)).stdout).toBe('function true true 2\n');
@@ -129,14 +129,14 @@ describe.each(EVERY)('the %s provider', (choice) => {
     expect((await run(choice, 'node', module)).stdout).toBe('object true\n');
   });
 
-  it('shows a traceback that starts in the program and names only its file', async () => {
+  it('shows a traceback with only the lines and the file of the program', async () => {
     const { stderr, ending } = await run(choice, 'python', 'def f():\n    raise ValueError("é")\nf()\n');
     expect(stderr.match(/File ".*\/(\S+)", line (\d+)/g)?.length).toBe(2);
     expect(stderr).toMatch(/^Traceback[\s\S]*main\.py", line 3, in <module>[\s\S]*ValueError: é\n$/);
     expect(ending).toEqual({ kind: 'exited', exit_code: 1 });
   });
 
-  it('ends an interrupted program by SIGINT, with a traceback of its own', async () => {
+  it('ends an interrupted program with SIGINT and one traceback', async () => {
     const code = 'import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nprint("not reached")\n';
     const { stdout, stderr, ending } = await run(choice, 'python', code);
     expect(ending).toEqual({ kind: 'signaled', signal: 'SIGINT' });
@@ -153,7 +153,7 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
     expect((await run(choice, 'python', code)).stdout).toBe('__main__ True True\nthread\nhandler\n');
   });
 
-  it('distinguishes a signal from an exit code of 128 and more', async () => {
+  it('distinguishes a program that a signal ended from one with an exit code above 127', async () => {
     expect((await run(choice, 'bash', 'kill -9 $$')).ending).toEqual({ kind: 'signaled', signal: 'SIGKILL' });
     expect((await run(choice, 'bash', 'kill -TERM $$')).ending).toEqual({ kind: 'signaled', signal: 'SIGTERM' });
     expect((await run(choice, 'bash', 'kill -TERM 0; exit 3')).ending).toEqual({ kind: 'signaled', signal: 'SIGTERM' });
@@ -174,12 +174,12 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
     expect(ending).toEqual({ kind: 'stopped', cause });
   });
 
-  it('ends when the program does, even if children are left', async () => {
+  it('ends when its program ends, even if children are left', async () => {
     const { ending, stdout } = await run(choice, 'bash', 'sleep 100 & echo left; exit 5');
     expect({ ending, stdout }).toEqual({ ending: { kind: 'exited', exit_code: 5 }, stdout: 'left\n' });
   });
 
-  it('counts and hashes every byte of a flood', async () => {
+  it('counts and hashes all bytes of a very long output', async () => {
     const { output } = await run(choice, 'bash', 'head -c 5000000 /dev/zero');
     expect(output.stdout).toMatchObject({ bytes_seen: 5_000_000, executor_truncated: true });
     expect(output.stdout.raw_sha256).toBe(createHash('sha256').update(Buffer.alloc(5_000_000)).digest('hex'));
@@ -197,14 +197,16 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
 });
 
 describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
-  it('enforces all five limits, and reports what it read back', { tags: ['Detail-8'] }, async () => {
+  it('enforces all five limits, and reports the values that it read back from the kernel', {
+    tags: ['Detail-8'],
+  }, async () => {
     const limits = { wall_seconds: 3, cpu_seconds: 2, mem_mb: 100, max_pids: 20, max_file_mb: 2 };
     const { held } = await run(choice, 'bash', ':', { limits });
     expect(held.effective_limits).toEqual(limits);
     expect(Object.values(held.limit_enforcement)).toEqual([true, true, true, true, true]);
   });
 
-  it('is observed before any job: no capabilities, no new privileges, a filter, no network', async () => {
+  it('is observed before any job: no capabilities, no new privileges, a system call filter, no network', async () => {
     const { posture } = await run(choice, 'bash', ':');
     expect(posture).toMatchObject({
       bootstrap_ready: true,
@@ -228,7 +230,7 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect((await run(choice, 'bash', child, { limits: { mem_mb: 64 } })).ending).toEqual({ kind: 'memory_limit' });
   });
 
-  it('ends a job as out of memory if its interpreter alone needs more, and states how much', async () => {
+  it('reports a memory limit if the interpreter alone needs more, and states the limit in force', async () => {
     const { ending, held, violations } = await run(choice, 'node', 'Buffer.alloc(1 << 28, 1)', {
       limits: { mem_mb: 1 },
     });
@@ -236,7 +238,7 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect(violations).toMatchObject([{ type: 'memory', limit: held.effective_limits.mem_mb }]);
   });
 
-  it('enforces all five limits even if the interpreter alone exceeds one, and names that one', async () => {
+  it('enforces all five limits even if one is raised to what the interpreter needs, and reports the raised one', async () => {
     const { held } = await run(choice, 'node', 'console.log(1)', { limits: { mem_mb: 1 } });
     expect(held.effective_limits).toEqual({ ...LIMIT_DEFAULTS, mem_mb: expect.any(Number) });
     expect(held.effective_limits.mem_mb).toBeGreaterThan(1);
@@ -250,7 +252,7 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect(violations).toMatchObject([{ type: 'cpu_time', limit: 0.5 }]);
   });
 
-  it('reports the usage of the program with its descendants, and who measured it', {
+  it('reports the usage of the program with all its descendants, and who measured it', {
     tags: ['Receipt-30'],
   }, async () => {
     const code = `import os, time
@@ -274,7 +276,7 @@ os.wait()`;
     expect(programUsage?.memory_peak_bytes).toBeGreaterThan(48 << 20);
   });
 
-  it('reports the usage of a killed program if the host counts, and not if only the guest could', {
+  it('reports the usage of a killed program if the host measures it, and not if only the guest could', {
     tags: ['Receipt-30a'],
   }, async () => {
     const { ending, usage, programUsage } = await run(choice, 'bash', 'while :; do :; done', {
@@ -284,7 +286,7 @@ os.wait()`;
     expect(programUsage).toEqual(choice === 'gvisor' ? undefined : { ...usage, account: 'cell' });
   });
 
-  it('refuses one process too many as an ordinary error', async () => {
+  it('gives a program that makes one process too many an ordinary error', async () => {
     const code = `import os, time
 made = 0
 try:
@@ -300,7 +302,7 @@ except BlockingIOError:
     expect(violations.map(({ type, limit }) => [type, limit])).toEqual(choice === 'namespace' ? [['pids', 8]] : []);
   });
 
-  it('runs a program whose limit is one process', async () => {
+  it('runs a program with a limit of one process', async () => {
     for (const [language, code] of [
       ['python', 'print(1)'],
       ['node', 'console.log(1)'],

@@ -32,7 +32,7 @@ function refusal(changes: Record<string, string>): string {
 }
 
 describe('the settings of an object store', () => {
-  test('turn the object store on together, with a default region and minimum size', () => {
+  test('turn the object store on only together, and have a default region and minimum size', () => {
     expect(loadConfig({}).objectStore).toBeNull();
     expect(opened()).toEqual({
       url: 'https://s3.example.com/bucket',
@@ -48,7 +48,7 @@ describe('the settings of an object store', () => {
     expect(refusal({ [name]: '' })).toMatch(new RegExp(`^${name} is not set`));
   });
 
-  test('other settings of an object store turn nothing on', () => {
+  test('turn nothing on if only the region or the minimum size is given', () => {
     const others = { SERVICE_OBJECT_STORE_REGION: 'eu-west-1', SERVICE_OBJECT_STORE_MIN_KB: '64' };
     expect(loadConfig(others).objectStore).toBeNull();
   });
@@ -58,7 +58,7 @@ describe('the settings of an object store', () => {
     ['http://[::1]:9000/bucket', 'http://[::1]:9000/bucket'],
     ['https://s3.example.com/bucket/some/prefix', 'https://s3.example.com/bucket/some/prefix'],
     ['https://s3.example.com/bucket/prefix//', 'https://s3.example.com/bucket/prefix'],
-  ])('the address %s names a bucket', (given, url) => {
+  ])('accept the address %s', (given, url) => {
     expect(opened({ SERVICE_OBJECT_STORE_URL: given })?.url).toBe(url);
   });
 
@@ -80,12 +80,12 @@ describe('the settings of an object store', () => {
     'https://s3.example.com/b%20ucket',
     'https://s3.example.com/b ucket',
     'https://AKIA:hunter2@s3.example.com/bucket',
-  ])('the address %s is refused', (url) => {
+  ])('refuse the address %s', (url) => {
     expect(refusal({ SERVICE_OBJECT_STORE_URL: url })).toMatch(/^SERVICE_OBJECT_STORE_URL does not take /);
   });
 
   test.each(['SERVICE_OBJECT_STORE_ACCESS_KEY', 'SERVICE_OBJECT_STORE_SECRET_KEY'])(
-    '%s takes 1 to 512 visible characters, and is never shown',
+    'accept 1 to 512 visible characters as %s, and never show the value',
     (name) => {
       for (const value of ['x', 'x'.repeat(512), 'test:tester', '!~/+='])
         expect(opened({ [name]: value })).not.toBeNull();

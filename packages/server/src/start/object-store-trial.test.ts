@@ -25,7 +25,7 @@ describe.skipIf(!hasObjectServer())("the doctor's trial of a real object store",
     return checks.all[0];
   }
 
-  test('passes if an object can be put, read and removed, and leaves none', async () => {
+  test('passes if an object can be put, read and removed, and leaves no object', async () => {
     const url = `${place.url}/some/prefix`;
     expect(await tried({ url })).toMatchObject({
       id: 'service.object_store',
@@ -40,14 +40,17 @@ describe.skipIf(!hasObjectServer())("the doctor's trial of a real object store",
     ['a wrong secret', () => ({ secretKey: 'not the secret' }), 'HTTP 403'],
     ['an unknown access key', () => ({ accessKey: 'test:nobody' }), 'HTTP 403'],
     ['a bucket that nobody made', () => ({ url: `${place.url}-elsewhere` }), 'HTTP 404'],
-  ] as const)('fails with %s, says what was answered, and shows no secret', async (_name, changes, said) => {
-    const check = await tried(changes());
-    expect(check).toMatchObject({ result: 'fail', fix: expect.stringContaining('s3:ListBucket') });
-    expect(check?.observed).toContain(said);
-    const shown = JSON.stringify(check);
-    for (const secret of [place.secretKey, 'not the secret']) expect(shown).not.toContain(secret);
-    expect(server.files()).toEqual([]);
-  });
+  ] as const)(
+    'fails with %s, states the answer of the object store, and shows no secret',
+    async (_name, changes, said) => {
+      const check = await tried(changes());
+      expect(check).toMatchObject({ result: 'fail', fix: expect.stringContaining('s3:ListBucket') });
+      expect(check?.observed).toContain(said);
+      const shown = JSON.stringify(check);
+      for (const secret of [place.secretKey, 'not the secret']) expect(shown).not.toContain(secret);
+      expect(server.files()).toEqual([]);
+    },
+  );
 
   test('fails if nothing answers at the address', async () => {
     await server.refuse();
@@ -55,7 +58,7 @@ describe.skipIf(!hasObjectServer())("the doctor's trial of a real object store",
     await server.accept();
   });
 
-  test('fails if objects can be written but not read, and leaves none', async () => {
+  test('fails if objects can be written but not read, and leaves no object', async () => {
     let puts = 0;
     await using proxy = await openObjectProxy(place.url, (method) => {
       if (method === 'PUT') puts++;

@@ -11,7 +11,7 @@ test('two parts that open are both returned', async () => {
   expect([parts.map(({ name }) => name), disposed]).toEqual([['one', 'other'], []]);
 });
 
-test('a part whose counterpart fails is disposed, even if it opens later', async () => {
+test('if one of two parts fails to open, the other is disposed, even if it opens later', async () => {
   const disposed: string[] = [];
   const late = Promise.withResolvers<ReturnType<typeof part>>();
   const opened = openBoth(Promise.reject(new Error('refused')), late.promise);
@@ -20,7 +20,7 @@ test('a part whose counterpart fails is disposed, even if it opens later', async
   expect(disposed).toEqual(['late']);
 });
 
-test('if both parts fail, the failure of the first is thrown, whichever came first', async () => {
+test('if both parts fail to open, the failure of the first is thrown, whatever the order in time', async () => {
   const late = Promise.withResolvers<ReturnType<typeof part>>();
   const opened = openBoth(late.promise, Promise.reject(new Error('the second')));
   late.reject(new Error('the first'));

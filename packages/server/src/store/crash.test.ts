@@ -98,7 +98,7 @@ async function expectFacts(store: Store, key: JobKey, facts: ReadonlyMap<Fact, n
   expect(job?.status).toBe(['queued', 'running', 'succeeded'][count('started') + count('finished')]);
 }
 
-test('every acknowledged fact survives kill -9, and nothing is half done', {
+test('every acknowledged fact survives kill -9, and no change is half stored', {
   timeout: 60_000,
   tags: ['What-3a'],
 }, async () => {
@@ -116,7 +116,7 @@ test('every acknowledged fact survives kill -9, and nothing is half done', {
   expect(outbox).toBe((await store.outbox({ now: '2999', limit: 100_000 })).length);
 });
 
-test('a store that lost its write-ahead log is refused, until its owner accepts the loss (STORE-05)', {
+test('a store without its write-ahead log is refused until its owner accepts the loss (STORE-05)', {
   tags: ['STORE-05'],
 }, async () => {
   await using testStore = new TestStore();
@@ -150,7 +150,7 @@ function withTurnedBit(log: Buffer, at: number): Buffer {
 }
 
 test(
-  'a store whose log lost acknowledged data is refused, and has whole transactions if its owner accepts it (STORE-03)',
+  'a store whose log lost acknowledged data is refused until its owner accepts it, and is then consistent (STORE-03)',
   patient,
   async () => {
     await using testStore = new TestStore();
@@ -180,7 +180,7 @@ test(
 );
 
 test(
-  'an unfinished write after the last commit, or a lost -shm, loses nothing (STORE-03, STORE-05)',
+  'an unfinished write behind the last commit and a missing -shm file lose nothing (STORE-03, STORE-05)',
   patient,
   async () => {
     await using testStore = new TestStore();
@@ -202,7 +202,7 @@ test('an older copy of a store is refused', async () => {
   await expect(testStore.reopen()).rejects.toMatchObject({ code: 'corrupt' });
 });
 
-test('a process that exits without closing its store leaves a store that opens', async () => {
+test('a store that its process did not close can be opened again', async () => {
   await using testStore = await TestStore.open();
   const key = await admitJob(testStore.store);
   await testStore.close();
@@ -266,7 +266,7 @@ interface Filled {
 const mountsAllowed = spawnSync('unshare', ['--mount', 'true']).status === 0;
 
 test.skipIf(!mountsAllowed)(
-  'a store on a full disk stores nothing that it refused, keeps the rest, and continues when there is room',
+  'a store on a full disk stores nothing of a refused change, and continues when there is room',
   async () => {
     await using testStore = new TestStore();
     const mount = 'mount -t tmpfs -o size=12m tmpfs "$1" && exec "$2" --input-type=module --eval "$3" "$1"';

@@ -96,7 +96,7 @@ function toldElsewhere(testStore: TestStore, { first = '', command = [] as strin
   return child.stdout;
 }
 
-test('a store in use is refused to another process, and free when its process is gone', async () => {
+test('a store in use is refused to another process until its process has ended', async () => {
   await using testStore = await TestStore.open();
   expect(toldElsewhere(testStore)).toMatch(/^locked /);
   await testStore.close();
@@ -107,7 +107,7 @@ test('a store in use is refused to another process, and free when its process is
 const isRoot = process.getuid?.() === 0;
 const mayMount = isRoot && spawnSync('unshare', ['--mount', 'true']).status === 0;
 
-test.skipIf(!isRoot)('a store of another owner is refused', { tags: ['STORE-05'] }, async () => {
+test.skipIf(!isRoot)('a store that another user owns is refused', { tags: ['STORE-05'] }, async () => {
   await using testStore = await TestStore.open();
   await testStore.close();
   const first = 'process.setgid(65534); process.setuid(65534)';
@@ -122,7 +122,7 @@ test.skipIf(!mayMount)('a store on a read-only file system is refused', async ()
   expect(toldElsewhere(testStore, { command })).toMatch(/^read_only /);
 });
 
-test('a path that cannot hold a store is refused', async () => {
+test('a path at which no store can be is refused', async () => {
   await using testStore = new TestStore();
   mkdirSync(testStore.path);
   await expectRefusal(openStore({ dataDir: testStore.directory }), 'unopenable');

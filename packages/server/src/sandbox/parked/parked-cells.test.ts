@@ -101,7 +101,7 @@ test('a parked cell is given at once to one job, and a new one takes its place l
   expect(source.requests).toHaveLength(4);
 });
 
-test('a job whose owner has a template leaves parked cells to other jobs, because replacing a parked cell would cost more', async () => {
+test('a job whose owner has a template takes no parked cell, because a parked cell costs more to replace', async () => {
   await started();
   const owned = { ...python, owner: 'one' } as const;
   expect(parked.take(owned)).toBeNull();
@@ -110,7 +110,7 @@ test('a job whose owner has a template leaves parked cells to other jobs, becaus
   expect(parked.take(python)).not.toBeNull();
 });
 
-test('a cell that replaces a parked one is started only after a short program has ended', async () => {
+test('a parked cell that was taken is replaced only after a short program has ended', async () => {
   await started();
   const loaded = await parked.take(bash)?.handOver(program);
   const running = loaded?.release(() => {});
@@ -123,7 +123,7 @@ test('a cell that replaces a parked one is started only after a short program ha
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
 });
 
-describe('if making a cell takes longer than a short job', () => {
+describe('if a cell takes longer to make than a short job to run', () => {
   const quiet = 100;
   const made = () => source.requests.length - 3;
 
@@ -134,14 +134,14 @@ describe('if making a cell takes longer than a short job', () => {
     await vi.advanceTimersByTimeAsync(1000);
   });
 
-  test('the last cell of a kind is replaced at once', async () => {
+  test('the last parked cell of a kind is replaced at once', async () => {
     await ran(parked.take(bash));
     await settled();
     expect(made()).toBe(1);
     await vi.advanceTimersByTimeAsync(1000);
   });
 
-  test('a kind with several cells gets a new one when no job has asked for a cell for a while', async () => {
+  test('a kind with several parked cells gets a new one after no job has asked for a cell for a while', async () => {
     const cells = [parked.take(bash), parked.prepare(bash)];
     await vi.advanceTimersByTimeAsync(1000);
     for (const cell of cells) await ran(await cell);
@@ -164,7 +164,7 @@ test('a cell that a job takes gets its whole share of the processors', async () 
   expect(aheadUntil?.aborted).toBe(true);
 });
 
-test('a job that gives up before its program is released also makes room for a parked cell', async () => {
+test('a job that gives up its cell before its program runs makes room for a new parked cell', async () => {
   await started();
   await (parked.take(bash) as PreparedCell)[Symbol.asyncDispose]();
   await settled();
@@ -174,7 +174,7 @@ test('a job that gives up before its program is released also makes room for a p
   ]);
 });
 
-test('jobs get new cells if there is no memory for parked ones', async () => {
+test('a job gets a new cell if there is no memory for parked cells', async () => {
   parked = open(0);
   await started();
   expect([source.cells.length, parked.take(bash)]).toEqual([0, null]);
@@ -184,7 +184,7 @@ test('jobs get new cells if there is no memory for parked ones', async () => {
   expect(source.cells).toHaveLength(1);
 });
 
-test('a job without a parked cell gets a new one, and none is made ahead meanwhile', async () => {
+test('a job without a parked cell gets a new one, and meanwhile no cell is made ahead', async () => {
   await started();
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
@@ -198,7 +198,7 @@ test('a job without a parked cell gets a new one, and none is made ahead meanwhi
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1, ruby: 1 });
 });
 
-test('a job takes the cell that is already being made, which then gets its whole share', async () => {
+test('a job takes the cell of its kind that is being made, and the cell gets its whole share', async () => {
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
   await started();
@@ -210,7 +210,7 @@ test('a job takes the cell that is already being made, which then gets its whole
   expect([cell.language, parked.facts().taken]).toEqual([language, { parked: 0, awaited: 1, cold: 0 }]);
 });
 
-test('if the cell that is being made fails, the job gets a new one', async () => {
+test('if the cell that is being made for a job fails, the job gets a new one', async () => {
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
   source.failOnce(new BootstrapError('start', 'no luck', unready));
@@ -221,7 +221,7 @@ test('if the cell that is being made fails, the job gets a new one', async () =>
   expect(parked.facts().taken).toEqual({ parked: 0, awaited: 0, cold: 1 });
 });
 
-test('a job waits ten seconds for the cell that is already being made, and then gets another cell', async () => {
+test('a job waits ten seconds for a cell that is being made, and then gets another one', async () => {
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
   await started();
@@ -251,7 +251,7 @@ test('a parked cell that dies is replaced after a pause, and never given to a jo
   ]);
 });
 
-test('a cell that dies as it becomes ready is ended and replaced', async () => {
+test('a cell that dies when it becomes ready is removed and replaced', async () => {
   const prepare = source.prepare.bind(source);
   source.prepare = async (request) => {
     source.prepare = prepare;
@@ -268,7 +268,7 @@ test('a cell that dies as it becomes ready is ended and replaced', async () => {
   expect([waiting(), parked.facts().lost.died]).toEqual([{ python: 1, node: 1, bash: 1 }, 1]);
 });
 
-test('a parked cell that lost one of its parts is detected when a job takes the cell', async () => {
+test('a parked cell that lost a part is not given to the job that asks for it', async () => {
   await started();
   innermost(source.cells.find(({ language }) => language === 'bash')).isWhole = () => false;
   expect(parked.take(bash)).toBeNull();
@@ -286,7 +286,7 @@ test('a cell of a changed runtime is not given to a job', async () => {
   expect(parked.take(python)).not.toBeNull();
 });
 
-test('a parked cell that fails at the hand-over is removed first, and replaced once', async () => {
+test('a parked cell that fails when it gets its program is removed, and the job gets another cell', async () => {
   await started();
   const [first] = source.cells.filter(({ language }) => language === 'bash');
   innermost(first).handOver = () => Promise.reject(new BootstrapError('limits', 'it died just now', unready));
@@ -296,7 +296,7 @@ test('a parked cell that fails at the hand-over is removed first, and replaced o
   expect(problems.map(({ problem }) => problem)).toEqual(['not_handed_over']);
 });
 
-test('a cell that was taken at once and fails at the hand-over is removed, and its job may ask for another', async () => {
+test('a cell that was taken at once and fails when it gets its program is removed, and the job may ask again', async () => {
   await started();
   const [first] = source.cells.filter(({ language }) => language === 'bash');
   innermost(first).handOver = () => Promise.reject(new BootstrapError('limits', 'it died just now', unready));
@@ -304,7 +304,7 @@ test('a cell that was taken at once and fails at the hand-over is removed, and i
   expect([first?.disposed, source.cells.length, problems.length]).toEqual([true, 3, 1]);
 });
 
-test('the peak of the last minute decides how many cells are parked: the demand within twice the time to make one', async () => {
+test('the largest demand within the last minute decides how many cells of a kind are parked', async () => {
   parked = open(1000, 4);
   source.gate = () => new Promise((resolve) => setTimeout(resolve, 100));
   parked.start();
@@ -332,7 +332,7 @@ test('no cell stays parked for a language without a job in ten minutes, except f
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1, ruby: 0 });
 });
 
-test('parked cells stay within the bound, and the most wanted languages come first', async () => {
+test('the memory of parked cells stays within its bound, and the most requested languages come first', async () => {
   parked = open(20);
   await started();
   expect(Object.values(waiting()).reduce((sum, count) => sum + count, 0)).toBe(2);
@@ -342,7 +342,7 @@ test('parked cells stay within the bound, and the most wanted languages come fir
   expect(parked.facts().bytes).toBe(20 * MIB);
 });
 
-test('a cell larger than the bound is not parked, is reported once and is not made again', async () => {
+test('a cell larger than the bound is reported once, and is neither parked nor made again', async () => {
   source.bytes = 40 * MIB;
   parked = open(20);
   await started();
@@ -354,7 +354,7 @@ test('a cell larger than the bound is not parked, is reported once and is not ma
   expect(source.requests).toHaveLength(6);
 });
 
-test('a cell that cannot be made is tried again after pauses that double, and reported once', async () => {
+test('a parked cell that cannot be made is tried again after doubling pauses, and reported once', async () => {
   source.script = () => {
     throw new BootstrapError('start', 'broken', unready);
   };
@@ -369,7 +369,7 @@ test('a cell that cannot be made is tried again after pauses that double, and re
   expect(problems.filter(({ language }) => language === 'bash').map(({ problem }) => problem)).toEqual(['not_made']);
 });
 
-test('no cell is made ahead while cells cannot be made', async () => {
+test('no parked cell is made while the provider cannot make cells', async () => {
   source.isUp = false;
   await started();
   expect(source.requests).toEqual([]);
@@ -379,7 +379,7 @@ test('no cell is made ahead while cells cannot be made', async () => {
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
 });
 
-test('a disposal removes all parked cells, even those being made, and jobs still get cells', async () => {
+test('disposing removes all parked cells, even those being made, and jobs still get new cells', async () => {
   const gate = Promise.withResolvers<void>();
   await started();
   source.gate = () => gate.promise;
@@ -396,7 +396,7 @@ test('a disposal removes all parked cells, even those being made, and jobs still
   expect(waiting()).toEqual({ python: 0, node: 0, bash: 0 });
 });
 
-test('a job for a missing pack gets no parked cell, and asks for a new one', async () => {
+test('a job whose pack is missing gets no parked cell, and asks for a new one', async () => {
   source.originOf = () => null as never;
   await started();
   expect(parked.take(bash)).toBeNull();

@@ -84,7 +84,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     await provider[Symbol.asyncDispose]();
   });
 
-  test('a parked cell is alive, and gives its job the same as a new cell would', async () => {
+  test('a parked cell gives a program the same results as a new cell', async () => {
     const cold = await run(await provider.prepare(python), programOf('python', 'print(6 * 7)'));
     const warm = await run(parked.take(python) as PreparedCell, programOf('python', 'print(6 * 7)'));
     expect(warm).toEqual(cold);
@@ -105,7 +105,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     expect(memory.filter((bytes) => bytes >= 77 * MIB && bytes < 177 * MIB)).toHaveLength(1);
   });
 
-  test.runIf(isSandboxed)('a cell has a small share of the processors until it has a job', async () => {
+  test.runIf(isSandboxed)('a cell has a small share of the processors until it gets a job', async () => {
     await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
     const shares = () =>
       parkedGroups().flatMap(({ location }) => {
@@ -119,7 +119,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     expect(shares().filter((share) => share === 1)).toHaveLength(1);
   });
 
-  test('a parked cell that is killed is replaced, and no job gets it', async () => {
+  test('a parked cell that is killed is replaced and given to no job', async () => {
     await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
     const count = [...parked.facts().cells.values()].reduce((sum, cells) => sum + cells, 0);
     const died = parked.facts().lost.died;
@@ -141,7 +141,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
   });
 
   test.runIf(isSandboxed && builder !== 'runsc')(
-    'a cell of which only the interpreter was killed is detected, and the job gets another cell',
+    'a cell whose interpreter alone was killed is detected, and the job gets another cell',
     async () => {
       await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
       const groupsBefore = new Set(groups.names());
@@ -153,7 +153,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     },
   );
 
-  test('draining leaves nothing of the parked cells', async () => {
+  test('disposing leaves no process, group or directory of parked cells', async () => {
     await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
     await parked[Symbol.asyncDispose]();
     const cells = join(runDirectoryOf(instanceName(instance)), 'cells');

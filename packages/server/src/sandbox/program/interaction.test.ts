@@ -112,7 +112,7 @@ describe.each(EVERY)('in cells of the class of %s', (choice) => {
     expect([program, interactor].map(({ interaction: { end } = {} }) => end)).toEqual(['first', 'second']);
   });
 
-  it.each(['node', 'bash'] as const)('a program in %s may also talk with another program', async (language) => {
+  it.each(['node', 'bash'] as const)('a program in %s can talk with another program', async (language) => {
     const code = {
       node: 'const lines = require("readline").createInterface({ input: process.stdin });\nlines.on("line", (line) => { console.log(line + "!"); if (line === "2") process.exit(0); });',
       bash: 'while read -r line; do echo "$line!"; [ "$line" = 2 ] && exit 0; done',
@@ -146,7 +146,7 @@ sys.stdout.flush(); reader.join()
     }
   });
 
-  it('a program that floods another, which never reads, is blocked, and ends at its own limit', async () => {
+  it('a program that writes to another that never reads is blocked, and ends at its own limit', async () => {
     const flood = { code: 'while True: print("x" * 1000)', limits: { wall_seconds: 2 } };
     const [program, interactor] = await talk(choice, flood, { code: 'import time; time.sleep(4)' });
     expect(program.ending).toEqual({ kind: 'wall_limit' });
@@ -156,7 +156,7 @@ sys.stdout.flush(); reader.join()
     expect(program.interaction?.end).toBe('first');
   });
 
-  it('if a program ends at once, the other reads end-of-file, and what the other writes afterwards is dropped', async () => {
+  it('if one program ends at once, the other reads end-of-file, and its later output is dropped', async () => {
     const writes = { code: 'import sys\nfor _ in range(5000): print("x" * 1000)\nprint(sys.stdin.read() == "")' };
     const [program, interactor] = await talk(choice, { code: 'raise SystemExit(7)' }, writes);
     expect(program.ending).toEqual({ kind: 'exited', exit_code: 7 });
@@ -165,7 +165,7 @@ sys.stdout.flush(); reader.join()
     expect([program, interactor].map(({ interaction: { end } = {} }) => end)).toEqual(['first', 'second']);
   });
 
-  it('if a program is stopped, the other reads end-of-file', async () => {
+  it('if one program is stopped, the other reads end-of-file', async () => {
     const stopped = {
       code: 'print("here", flush=True)\ninput()',
       atLine: (running: RunningCell) => running.stop('cancelled'),
@@ -180,7 +180,7 @@ sys.stdout.flush(); reader.join()
 
 // In gVisor the pipe stays open until the program ends.
 it.each(['namespace', 'subprocess'] as const)(
-  'if a program closes its output, the other reads end-of-file: %s',
+  'if one program closes its output, the other reads end-of-file: %s',
   async (choice) => {
     const closes = { code: 'import os, sys\nprint("all", flush=True); os.close(1)\nassert input() == "read"' };
     const [program, interactor] = await talk(choice, closes, {
@@ -196,7 +196,7 @@ describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (choice) =
   it.each([
     ['both reach it', 1.5],
     ['the other has more time', 30],
-  ])('a wall limit while both wait for input is a deadlock: %s', async (_, wall_seconds) => {
+  ])('a wall limit that is reached while both programs wait for input is a deadlock: %s', async (_, wall_seconds) => {
     const [program, interactor] = await talk(
       choice,
       { code: waits, limits: { wall_seconds: 1.5 } },
@@ -209,7 +209,7 @@ describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (choice) =
   it.each([
     ['computes', 'input()\nwhile True: pass', 'first'],
     ['leaves its input unread', 'import time; time.sleep(4)', 'first'],
-  ])('a wall limit while the other %s is not a deadlock', async (_, code, end) => {
+  ])('a wall limit that is reached while the other program %s is not a deadlock', async (_, code, end) => {
     const [program, interactor] = await talk(
       choice,
       { code: waits, limits: { wall_seconds: 1.5 } },

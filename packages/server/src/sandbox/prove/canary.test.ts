@@ -37,7 +37,7 @@ function slowAtFirst(lateOnes: number) {
 }
 
 describe('a canary that was late', () => {
-  it('runs once more, and a language that then passes is kept', async () => {
+  it('runs a second time, and its language is kept if it then passes', async () => {
     const host = slowAtFirst(1);
     const first = await runCanaries(['bash', 'python'], host.prepare);
     expect(first).toMatchObject([
@@ -49,14 +49,14 @@ describe('a canary that was late', () => {
     expect([...host.made.values()]).toEqual([2, 2]);
   });
 
-  it('ends the trial if it is late again, because the others would be late too', async () => {
+  it('ends the second trial if it is late again, because the others would be late too', async () => {
     const host = slowAtFirst(2);
     const results = await runLateAgain(await runCanaries(['bash', 'python'], host.prepare), host.prepare);
     expect(results.map((result) => 'posture' in result)).toEqual([false, false]);
     expect(Object.fromEntries(host.made)).toEqual({ bash: 2, python: 1 });
   });
 
-  it('runs again, but a canary that failed in time does not', async () => {
+  it('runs a second time, unlike a canary that failed in time', async () => {
     const host = slowAtFirst(0);
     const first = await runCanaries(['bash'], host.prepare);
     expect(await runLateAgain(first, host.prepare)).toEqual(first);
@@ -64,7 +64,7 @@ describe('a canary that was late', () => {
   });
 });
 
-it('a late canary removes no language from a class that was chosen by name', async () => {
+it('a late canary removes no language if the class was chosen by name', async () => {
   const host = slowAtFirst(1);
   const slow: Candidate = {
     ...cells,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { freshDirectory, plantPack, RECIPE } from '../packs/pack.fixture.ts';
 import { openProvider } from './preflight.ts';
 
-it('a pack whose languages do not run is left out, and each reason is reported', async () => {
+it('a pack without any language that runs is left out, and each reason is reported', async () => {
   const dataDirectory = freshDirectory();
   const packsDirectory = freshDirectory();
   plantPack(packsDirectory, { ...RECIPE, languages: ['python', 'bash'] });

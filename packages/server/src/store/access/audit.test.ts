@@ -26,7 +26,7 @@ async function filled(): Promise<TestStore> {
 const opened = ({ path }: TestStore, check: 'off' | 'quick' | 'full') =>
   openSqliteStore({ path, check, onProblem: () => {}, threads: SAME_THREAD });
 
-test('a whole store passes every check', async () => {
+test('an intact store passes every check', async () => {
   await using testStore = await filled();
   for (const check of ['off', 'quick', 'full'] as const) {
     await using store = await opened(testStore, check);
@@ -34,7 +34,7 @@ test('a whole store passes every check', async () => {
   }
 });
 
-test('an upgraded store passes, with events of v0.1 that prove nothing', async () => {
+test('an upgraded store passes the checks, although its events of v0.1 have no hashes', async () => {
   await using testStore = new TestStore();
   copyFileSync(join(import.meta.dirname, '../sqlite/migrations/fixtures/v0.3.db'), testStore.path);
   await using store = await opened(testStore, 'full');
@@ -76,7 +76,7 @@ test.each([
   expect(readFileSync(testStore.path)).toEqual(before);
 });
 
-test('the quick check of a store finds a damaged page that opening alone does not see', {
+test('the quick check of a store finds a damaged page that opening the store does not find', {
   tags: ['STORE-07'],
 }, async () => {
   await using testStore = await filled();

@@ -35,7 +35,7 @@ test('a credential is found by its identifier, as it was created', async () => {
   expect(await credential(db, "' or 1 = 1 --")).toBeNull();
 });
 
-test('an identifier is used only once', async () => {
+test('the identifier of a credential cannot be used twice', async () => {
   await createCredential(db, row('one'));
   await expect(createCredential(db, row('one', { tenant: 'other' }))).rejects.toThrow(/unique/i);
   expect((await credential(db, 'one'))?.tenant).toBe('acme');
@@ -50,7 +50,7 @@ test('credentials are listed oldest first, of one tenant or of all', async () =>
   expect(await ids(null)).toEqual(['early', 'late', 'foreign']);
 });
 
-test('a revocation cannot be undone, and its time can only move to an earlier one', async () => {
+test('a revocation cannot be undone, and its time can only become earlier', async () => {
   await createCredential(db, row('one'));
   expect(await revokeCredential(db, { credential_id: 'one', at: at(50) })).toBe(true);
   expect(await revokeCredential(db, { credential_id: 'one', at: at(90) })).toBe(true);
@@ -60,7 +60,7 @@ test('a revocation cannot be undone, and its time can only move to an earlier on
   expect(await revokeCredential(db, { credential_id: 'two', at: at(1) })).toBe(false);
 });
 
-test('a rotation creates the successor and ends the predecessor in one step, or does nothing', async () => {
+test('a rotation creates the new credential and ends the old one in one step, or changes nothing', async () => {
   await createCredential(db, row('old'));
   const successor = row('new', { created_at: at(5) });
   expect(await rotateCredential(db, { credential_id: 'old', at: at(60), successor })).toBe(true);

@@ -30,7 +30,7 @@ function ticket(changes: Partial<StreamTicketInput> = {}): StreamTicketInput {
   return { ticket_sha256, job_id, caller: CALLER, created_at: at(0), expires_at: at(30_000), ...changes };
 }
 
-test('a ticket is used once, and gives the authority that minted it', async () => {
+test('a ticket is used once, and returns the caller that minted it', async () => {
   const { store } = testStore;
   const { ticket_sha256, job_id, ...rest } = ticket();
   expect(await store.storeTicket({ ticket_sha256, job_id, ...rest })).toBe(true);
@@ -49,7 +49,7 @@ test('exactly one of many concurrent uses succeeds', async () => {
   expect(uses.filter((use) => use !== null)).toEqual([CALLER]);
 });
 
-test('a ticket ends at its expiry, and not before', { tags: ['Ticket-4'] }, async () => {
+test('a ticket is valid until its expiry, and not after it', { tags: ['Ticket-4'] }, async () => {
   const { store } = testStore;
   const [last, ended] = [ticket(), ticket()];
   await store.storeTicket(last);
@@ -60,7 +60,9 @@ test('a ticket ends at its expiry, and not before', { tags: ['Ticket-4'] }, asyn
   expect(await use(ended, 30_000)).toBeNull();
 });
 
-test('a ticket is for one job, and cannot be minted for a foreign or unknown one', { tags: ['Ticket-5'] }, async () => {
+test('a ticket is for one job of its tenant, and cannot be minted for an unknown job', {
+  tags: ['Ticket-5'],
+}, async () => {
   const { store } = testStore;
   const other = await admitJob(store);
   const minted = ticket();
@@ -72,7 +74,7 @@ test('a ticket is for one job, and cannot be minted for a foreign or unknown one
   expect(await store.storeTicket(ticket({ caller: { ...CALLER, tenant: 'other' } }))).toBe(false);
 });
 
-test('a ticket has only the hash of its token, and survives while the store is closed', async () => {
+test('a ticket stores only the hash of its token, and remains when the store is reopened', async () => {
   const minted = ticket();
   await testStore.store.storeTicket(minted);
   const store = await testStore.reopen();
@@ -80,7 +82,7 @@ test('a ticket has only the hash of its token, and survives while the store is c
   expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(1) })).toEqual(CALLER);
 });
 
-test('minting removes expired tickets in small steps, the oldest first', async () => {
+test('minting a ticket removes a few expired tickets, the oldest first', async () => {
   await using connection = await emptyStore();
   const { db } = connection;
   const { job_id } = admission();

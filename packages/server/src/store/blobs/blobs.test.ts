@@ -50,7 +50,7 @@ const remove = (unused: number, begunBefore = 0) =>
   store.removeUnusedBlobs({ unusedSince: at(unused), begunBefore: at(begunBefore), limit: 100 });
 const naming = (sha256: string) => ({ ...SPEC, files: [{ path: 'input/a', blob: `sha256:${sha256}` }] });
 
-test('an upload is a blob once it is complete, and not before', async () => {
+test('an upload becomes a blob when it is complete, and not before', async () => {
   const content = newContent();
   const key = await begun(content);
   await store.addPiece({ ...key, position: 0, content: content.slice(0, 2) });
@@ -66,7 +66,7 @@ test('an upload is a blob once it is complete, and not before', async () => {
   ]);
 });
 
-test('a piece that fills its buffer is moved to the store, and a piece that is part of a larger buffer is copied', async () => {
+test('a piece that fills its buffer is moved to the store, and a piece of a larger buffer is copied', async () => {
   const [piece, more] = [newContent(), new Uint8Array([...newContent(), 0])];
   const key = await begun(piece);
   await store.addPiece({ ...key, position: 0, content: piece });
@@ -74,7 +74,7 @@ test('a piece that fills its buffer is moved to the store, and a piece that is p
   expect([piece.length, more.length]).toEqual([0, 4]);
 });
 
-test('the second of two uploads of one content is dropped, and the blob counts as used again', async () => {
+test('the second upload of the same content is dropped, and the blob counts as newly used', async () => {
   const content = newContent();
   const [first, second] = [await begun(content), await begun(content)];
   for (const key of [first, second]) await store.addPiece({ ...key, position: 0, content: content.slice() });
@@ -85,7 +85,7 @@ test('the second of two uploads of one content is dropped, and the blob counts a
   expect((await blobOf(sha256Hex(content)))?.blob_id).toBe(first.blob_id);
 });
 
-test('an upload that was dropped takes no more pieces and does not end', async () => {
+test('a dropped upload takes no more pieces and cannot be completed', async () => {
   const key = await begun(newContent());
   await store.dropUpload(key);
   expect(await store.addPiece({ ...key, position: 0, content: newContent() })).toBe(false);
@@ -93,7 +93,7 @@ test('an upload that was dropped takes no more pieces and does not end', async (
   expect(await store.blobPiece({ ...key, position: 0 })).toBeNull();
 });
 
-test('an upload is dropped a few pieces at a time, its last ones first', { tags: ['CROWD-03'] }, async () => {
+test('an upload is dropped a few pieces at a time, from its end', { tags: ['CROWD-03'] }, async () => {
   const key = await begun(newContent());
   for (let position = 0; position < 20; position++) await store.addPiece({ ...key, position, content: newContent() });
   const left = async () => {
@@ -108,7 +108,7 @@ test('an upload is dropped a few pieces at a time, its last ones first', { tags:
   expect(await store.completeUpload({ ...key, size_bytes: 3, at: at(0) })).toBe('gone');
 });
 
-test('a complete blob is not dropped as if it were an unfinished upload', async () => {
+test('a complete blob cannot be dropped like an upload', async () => {
   const sha256 = await stored(newContent());
   await store.dropUpload({ tenant: 'acme', blob_id: (await blobOf(sha256))?.blob_id ?? '' });
   expect(await blobOf(sha256)).not.toBeNull();
@@ -127,7 +127,7 @@ test('a blob belongs only to its tenant', async () => {
   expect(await store.jobSummary(input)).toBeNull();
 });
 
-test('uploads in progress count towards the limit of a tenant', async () => {
+test("uploads in progress count towards the tenant's limit", async () => {
   const tenant = 'bounded';
   const bounds = { blobsMax: 2, bytesMax: 10 };
   const key = await begun(newContent(6), { tenant, ...bounds });
@@ -139,7 +139,7 @@ test('uploads in progress count towards the limit of a tenant', async () => {
   expect(await store.beginUpload({ ...next, blob_id: randomUUID(), size_bytes: 6 })).toBe('begun');
 });
 
-test('a blob that no recent job named is removed, with its pieces', { tags: ['Blobs-9'] }, async () => {
+test('a blob that no recent job used is removed with its pieces', { tags: ['Blobs-9'] }, async () => {
   const [old, used, fresh] = [await stored(newContent()), await stored(newContent()), newContent()];
   await stored(fresh, { time: 1000 });
   await store.useBlob({ tenant: 'acme', sha256: used, at: at(1000) });
@@ -165,7 +165,7 @@ test('a job keeps its blobs until it has ended', { tags: ['Blobs-9'] }, async ()
   expect((await store.job(key))?.receipt_json).toContain(sha256);
 });
 
-test('a submission that names a blob restarts the time for which the blob is kept', { tags: ['Blobs-9'] }, async () => {
+test("a submission that uses a blob restarts the blob's retention", { tags: ['Blobs-9'] }, async () => {
   const sha256 = await stored(newContent());
   const key = await admitJob(store, { requested_spec: naming(sha256), created_at: at(6000) });
   await store.start(startOf(key));
@@ -184,7 +184,9 @@ test('a removed job does not remove a blob that other jobs name', async () => {
   expect(await blobOf(sha256)).not.toBeNull();
 });
 
-test('an unfinished upload is removed if it began before the given time', { tags: ['Blobs-10'] }, async () => {
+test('an upload that was begun before the given time and not completed is removed', {
+  tags: ['Blobs-10'],
+}, async () => {
   const content = newContent();
   const key = await begun(content, { time: 100 });
   await store.addPiece({ ...key, position: 0, content: content.slice() });
@@ -211,7 +213,7 @@ test('a file that could be sent inline has the digest of an inline file, and a l
   expect(await digestOf([uploaded, large])).not.toBe(await digestOf([uploaded, other]));
 });
 
-test('everything acknowledged is there when the store is opened again', async () => {
+test('everything acknowledged is still there when the store is opened again', async () => {
   const [content, half] = [newContent(), newContent()];
   const sha256 = await stored(content, { time: 20_000 });
   const key = await begun(half, { time: 20_000 });

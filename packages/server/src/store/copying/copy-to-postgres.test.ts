@@ -119,7 +119,7 @@ function onSource(sql: string): readonly Record<string, unknown>[] {
 }
 
 describe('a copy to PostgreSQL', () => {
-  test('has every table with its rows, and reports its progress', async () => {
+  test('has every table with all rows, and reports its progress', async () => {
     const told: CopyProgress[] = [];
     const sums = await copy((progress) => told.push(progress));
     const tables = onSource(
@@ -133,7 +133,7 @@ describe('a copy to PostgreSQL', () => {
       expect(told.findLast((progress) => progress.table === table)).toEqual({ table, rows, copied: rows });
   });
 
-  test('keeps receipts, envelopes, files, events and strange texts byte for byte', async () => {
+  test('has the same bytes of receipts, envelopes, files, events and unusual texts', async () => {
     const queries = [
       'select receipt_json, receipt_sha256 from receipts order by job_id',
       'select envelope, result_artifact from attestations order by job_id',
@@ -156,7 +156,7 @@ describe('a copy to PostgreSQL', () => {
       expect((await onTarget<Record<string, unknown>>(sql)).map(comparable)).toEqual(before[index]);
   });
 
-  test('is served like the source: the same detail, and a repeated submission of one key gets the first job', async () => {
+  test('gives the same details of jobs, and the same job for a repeated idempotency key', async () => {
     await using before = await openStore({ dataDir: source.directory });
     const detail = await before.jobDetail(ended);
     const records = await before.terminalRecords({ keys: [ended], bytesMax: 1 });
@@ -180,10 +180,10 @@ function comparable(row: Record<string, unknown>): unknown[] {
   return values.map(([, value]) => (value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value));
 }
 
-describe('nothing is copied', () => {
+describe('a copy to PostgreSQL that fails', () => {
   const rows = async () => await onTarget('select 1 from jobs');
 
-  test('a store that has a job is not overwritten', async () => {
+  test('never overwrites a store that has a job', async () => {
     await using store = await openStore({ dataDir: source.directory, databaseUrl: target });
     await admitJob(store);
     await store[Symbol.asyncDispose]();
@@ -191,7 +191,7 @@ describe('nothing is copied', () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  test('a source that a service holds is not copied', async () => {
+  test('is refused while a service uses the source', async () => {
     await using _store = await openStore({ dataDir: source.directory });
     await expect(copy()).rejects.toMatchObject({ code: 'locked' });
   });
@@ -200,17 +200,17 @@ describe('nothing is copied', () => {
     ['a directory without a store', { dataDir: '/nonexistent' }, 'there is no store'],
     ['a source that is on PostgreSQL', { databaseUrl: 'postgres://h/d' }, 'the source must be a SQLite store'],
     ['a target that is a file', { target: 'sqlite:/tmp/x' }, 'the target must be postgres://'],
-  ])('a copy from or to %s is refused', async (_what, changed, message) => {
+  ])('is refused for %s', async (_what, changed, message) => {
     await expect(copyToPostgres({ dataDir: source.directory, target, ...changed })).rejects.toThrow(message);
   });
 
-  test('a copy stores nothing if the database fails in the middle', async () => {
+  test('stores nothing if the database fails during the copy', async () => {
     await refuseIn('artifacts', `raise exception 'no'`);
     await expect(copy()).rejects.toThrow('the store failed');
     expect(await rows()).toEqual([]);
   });
 
-  test('a copy stores nothing if a byte arrives changed', async () => {
+  test('stores nothing if a byte arrives changed', async () => {
     await refuseIn('receipts', `new.receipt_json = replace(new.receipt_json, 'succeeded', 'succeedeD'); return new`);
     await expect(copy()).rejects.toThrow('the copy of the table receipts differs');
     expect(await rows()).toEqual([]);

@@ -37,18 +37,18 @@ const attestationInput = async (key: JobKey) => attestationOf(key, (await job(db
 const dueIds = async (milliseconds: number, limit = 10) =>
   (await outbox(db, { now: at(milliseconds), limit })).map((entry) => entry.job_id);
 
-test('terminal jobs wait for their attestation in the order of their ends', async () => {
+test('ended jobs wait for their attestations in the order in which they ended', async () => {
   const [late, early, middle] = [await endedJob(90), await endedJob(30), await endedJob(60)];
   expect(await dueIds(100)).toEqual([early.job_id, middle.job_id, late.job_id]);
   expect(await dueIds(100, 2)).toEqual([early.job_id, middle.job_id]);
 });
 
-test('a job that nobody has tried to attest is due, even if the clock was set back after the job ended', async () => {
+test('a job without an attempt is due at once, even if the clock was set back after its end', async () => {
   const key = await endedJob(90);
   expect(await dueIds(0)).toEqual([key.job_id]);
 });
 
-test('a postponed attestation comes back when it is due, with the reason', async () => {
+test('a postponed attestation is due again at the given time, and the reason is kept', async () => {
   const key = await endedJob();
   expect(await postponeAttestation(db, { ...key, due_at: at(1000), error: 'no key', at: at(40) })).toBe(true);
   expect(await dueIds(999)).toEqual([]);
@@ -56,7 +56,7 @@ test('a postponed attestation comes back when it is due, with the reason', async
   expect(await counts(db)).toMatchObject({ outbox: 1, outbox_error: { message: 'no key', at: at(40) } });
 });
 
-test('an attestation postponed without a date stays in the outbox until all are resumed', async () => {
+test('an attestation that was postponed without a date waits until all attestations are resumed', async () => {
   const [lasting, soon, fresh] = [await endedJob(30), await endedJob(31), await endedJob(5000)];
   await postponeAttestation(db, { ...lasting, due_at: null, error: 'too large', at: at(40) });
   await postponeAttestation(db, { ...soon, due_at: at(9000), error: 'busy', at: at(41) });
@@ -66,7 +66,7 @@ test('an attestation postponed without a date stays in the outbox until all are 
   expect(await dueIds(100)).toEqual([lasting.job_id, soon.job_id, fresh.job_id]);
 });
 
-test('a stored attestation is served byte for byte, and its job has left the outbox', async () => {
+test('a stored attestation is returned unchanged, and its job no longer waits', async () => {
   const key = await endedJob();
   const input = await attestationInput(key);
   expect((await jobSummary(db, key))?.attestation_available).toBe(false);
@@ -94,14 +94,14 @@ test.each([
   ['the digest of the result', "result_sha256 = 'f'"],
   ['the size of the envelope', 'envelope_size_bytes = 1'],
   ['the digest of the receipt', "receipt_sha256 = 'f'"],
-])('bytes that differ from the digests in their row are detected: %s', async (_what, change) => {
+])('an attestation that differs from its digests or sizes is detected: %s', async (_what, change) => {
   const key = await endedJob();
   await storeAttestation(db, await attestationInput(key));
   await connection.rows(`update attestations set ${change}`);
   expect((await attestation(db, { key, part: 'result_artifact' }))?.isIntact).toBe(false);
 });
 
-test('a second attestation of a job changes nothing, and for a job that has not ended none is stored', async () => {
+test('a second attestation of a job, and an attestation of a job that has not ended, are not stored', async () => {
   const key = await endedJob();
   const input = await attestationInput(key);
   await storeAttestation(db, input);
@@ -113,7 +113,7 @@ test('a second attestation of a job changes nothing, and for a job that has not 
   expect(await postponeAttestation(db, { ...queued, due_at: at(1), error: 'e', at: at(1) })).toBe(false);
 });
 
-test('storing an attestation of another receipt, or with a wrong size, throws', async () => {
+test('storing an attestation throws if it is of another receipt or has a wrong size', async () => {
   const key = await endedJob();
   const input = await attestationInput(key);
   await expect(storeAttestation(db, { ...input, receipt_sha256: 'b'.repeat(64) })).rejects.toThrow(/receipt/);
@@ -122,7 +122,7 @@ test('storing an attestation of another receipt, or with a wrong size, throws', 
   await expect(storeAttestation(db, wrong)).rejects.toThrow(/envelope/);
 });
 
-test('a withdrawn attestation is not available and its job waits again', async () => {
+test('a withdrawn attestation is no longer available, and its job waits again', async () => {
   const key = await endedJob();
   await storeAttestation(db, await attestationInput(key));
   expect(await withdrawAttestation(db, { ...key, error: 'damaged', at: at(70) })).toBe(true);

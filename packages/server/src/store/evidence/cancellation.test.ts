@@ -15,7 +15,7 @@ async function kinds(store: Store, key: JobKey): Promise<string[] | undefined> {
   return (await store.events({ key, after: 0, limit: 100 }))?.events.map((event) => event.kind);
 }
 
-test('a queued job that is cancelled is terminal at once, with its receipt and outbox row', async () => {
+test('a queued job that is cancelled ends at once, with its receipt and its place in the outbox', async () => {
   const { store } = testStore;
   const key = await admitJob(store);
   const before = (await store.counts()).outbox;
@@ -36,7 +36,7 @@ test('a queued job that is cancelled is terminal at once, with its receipt and o
   expect(await store.start(startOf(key))).toBe(false);
 });
 
-test('a job does not end before its submission, even if the clock was set back', async () => {
+test('the end of a job is never before its submission, even if the clock was set back', async () => {
   const { store } = testStore;
   const key = await admitJob(store);
   const { created_at } = (await store.job(key)) ?? {};
@@ -44,7 +44,7 @@ test('a job does not end before its submission, even if the clock was set back',
   expect(await store.job(key)).toMatchObject({ status: 'cancelled', created_at, finished_at: created_at });
 });
 
-test('cancelling a running job records one request and does not stop it yet', async () => {
+test('cancelling a running job twice records one request, and the job still runs', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   expect(await store.requestCancel(cancelOf(key))).toMatchObject({ kind: 'running' });
@@ -58,7 +58,7 @@ test('cancelling a running job records one request and does not stop it yet', as
   expect(await kinds(store, key)).toEqual(['queued', 'started', 'cancel_requested', 'stdout', 'finished']);
 });
 
-test('an unknown job and a foreign one are answered alike', async () => {
+test('cancelling an unknown job and a job of another tenant gives the same answer', async () => {
   const { store } = testStore;
   const key = await admitJob(store);
   expect(await store.requestCancel(cancelOf({ ...key, tenant: 'other' }))).toEqual({ kind: 'not_found' });
@@ -66,7 +66,7 @@ test('an unknown job and a foreign one are answered alike', async () => {
   expect((await store.job(key))?.status).toBe('queued');
 });
 
-test('exactly one of a concurrent start and cancellation finds the job queued', async () => {
+test('of a concurrent start and cancellation of a job, exactly one finds the job queued', async () => {
   const { store } = testStore;
   for (let round = 0; round < 20; round++) {
     const key = await admitJob(store);
@@ -80,7 +80,7 @@ test('exactly one of a concurrent start and cancellation finds the job queued', 
   }
 });
 
-test('jobs left running are returned with whether their cancellation was requested', async () => {
+test('the list of jobs that an earlier process left running says which were to be cancelled', async () => {
   await using own = await TestStore.open();
   const plain = await runJob(own.store);
   const asked = await runJob(own.store, { tenant: 'other' });

@@ -31,7 +31,7 @@ function artifact(path: string, text: string) {
   return { path, size_bytes: bytes.length, sha256: sha256Hex(bytes), content: bytes };
 }
 
-test('the terminal transaction stores outcome, receipt, last event and outbox row together', {
+test('the outcome, the receipt, the last event and the outbox row of a job are stored in one transaction', {
   tags: ['What-4', 'States-3', 'Versioning-4'],
 }, async () => {
   await using own = await TestStore.open();
@@ -135,7 +135,7 @@ test('a recovery receipt has the job’s identity, outcome, times and chain, and
   expect(await store.job(key)).toMatchObject({ execution: null, terminal_reason: 'server_restarted' });
 });
 
-test('execution members are absent if no executor observed the job (Spec § Receipt)', {
+test('the receipt has no execution members if no executor observed the job (Spec § Receipt)', {
   tags: ['Receipt-11'],
 }, async () => {
   const { store } = testStore;
@@ -150,7 +150,7 @@ test('execution members are absent if no executor observed the job (Spec § Rece
   expect(receipt).toMatchObject({ started_at: null, language: 'python', requested_limits: SPEC.limits });
 });
 
-test('a queued job whose cell never became ready ends with what was observed of that cell', {
+test('a queued job whose cell never became ready ends with what was observed about the cell', {
   tags: ['Receipt-10'],
 }, async () => {
   const { store } = testStore;
@@ -205,7 +205,7 @@ test('artifacts come back byte for byte, in their order, and are named in the re
   expect(kinds).toEqual(['artifact', 'artifact', 'artifact', 'finished']);
 });
 
-test('a job without artifacts has none, and a foreign job is unknown', async () => {
+test('a job may have no artifacts, and a job of another tenant is unknown', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   expect(await store.artifacts(key)).toEqual([]);
@@ -228,7 +228,7 @@ test('a truncation sets truncated in the receipt (Spec § Receipt, truncated)', 
   expect((await store.jobSummary(key))?.truncated).toBe(true);
 });
 
-test('an ended job stays unchanged', async () => {
+test('an ended job cannot be changed', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   await store.finish(finishOf(key));
@@ -249,7 +249,7 @@ test('an unknown job and a foreign one cannot be finished or started', async () 
   expect((await store.job(key))?.status).toBe('queued');
 });
 
-test('a failed terminal transaction stores nothing', async () => {
+test('if the transaction that ends a job fails, nothing is stored', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   const bad = { ...artifact('output/a', 'a'), size_bytes: 0.5 };

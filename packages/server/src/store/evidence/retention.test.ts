@@ -60,7 +60,7 @@ async function rowsOf(connection: TestDatabase, key: JobKey): Promise<number[]> 
   return (await Promise.all(counts)).map(([count]) => Number(count?.['rows']));
 }
 
-test('jobs that ended before the given time are removed whole, the oldest first, in bounded steps', async () => {
+test('jobs that ended before the given time are removed with all rows, the oldest first, a few at a time', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const [oldest, older, kept] = [await endedJob(db, 100), await endedJob(db, 200), await endedJob(db, 300)];
@@ -74,7 +74,7 @@ test('jobs that ended before the given time are removed whole, the oldest first,
   expect(await job(db, kept)).not.toBeNull();
 });
 
-test('a step of the removal ends with its first large job, so that other commands wait for at most one such job', async () => {
+test('one step of the removal ends after its first large job, so that other commands wait briefly', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const large: JobKey[] = [];
@@ -130,7 +130,7 @@ test('a job that waits for its attestation is kept, and removed once it no longe
   expect(await job(db, waiting)).toBeNull();
 });
 
-test('a canary is kept longer than the results that may name it', async () => {
+test('a canary is kept longer than the jobs whose receipts may name it', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const [named, job_of_tenant] = [await endedJob(db, 100, CANARY_TENANT), await endedJob(db, 200)];

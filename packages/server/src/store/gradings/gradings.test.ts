@@ -48,7 +48,7 @@ async function madeJob(grading: GradingKey, name?: string): Promise<JobKey> {
   return job;
 }
 
-test('a job of a grading is made once, and found again', async () => {
+test('a job of a grading is made once, and is found by a second request', async () => {
   const { store } = testStore;
   const grading = gradingOf(freshTenant());
   expect(await store.admitGrading(grading)).toMatchObject({ kind: 'created' });
@@ -64,7 +64,7 @@ test('a job of a grading is made once, and found again', async () => {
   });
 });
 
-test('a grading that is ending or has ended makes no more jobs', async () => {
+test('a grading that is being cancelled or has ended makes no more jobs', async () => {
   const { store } = testStore;
   const grading = gradingOf(freshTenant());
   await store.admitGrading(grading);
@@ -88,7 +88,7 @@ test('a grading that is ending or has ended makes no more jobs', async () => {
   expect(page?.isComplete).toBe(true);
 });
 
-test('the end of a job is reported to its grading once', async () => {
+test('the end of a job is passed to its grading once', async () => {
   const { store } = testStore;
   const grading = gradingOf(freshTenant());
   await store.admitGrading(grading);
@@ -113,7 +113,7 @@ test('the end of a job is reported to its grading once', async () => {
   expect(items.map(({ kind, data }) => data.name ?? kind).slice(0, 3)).toEqual(['test 0', 'judge', 'program']);
 });
 
-test('a grading takes one place in the queue until it has ended, however many of its jobs wait', async () => {
+test('a grading counts as one job of the queue until it has ended, whatever the number of its jobs', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const grading = gradingOf(tenant, { programs: [{ head: '{}', content: '{}' }] });
@@ -127,7 +127,7 @@ test('a grading takes one place in the queue until it has ended, however many of
   expect(await store.admitGrading(gradingOf(tenant, { tenantQueueMax: 2 }))).toMatchObject({ kind: 'created' });
 });
 
-test('a node takes at most its bound of grading jobs, and takes other jobs before them', async () => {
+test('a node runs a bounded number of jobs of gradings, and prefers other jobs', async () => {
   await using own = await TestStore.open();
   const { store } = own;
   const grading = gradingOf('acme');
@@ -150,7 +150,7 @@ test('a node takes at most its bound of grading jobs, and takes other jobs befor
   expect((await chosen(9)).jobs).toHaveLength(4);
 });
 
-test('a grading keeps its uploads and its jobs until it has ended, and its rows are removed when it is old', {
+test('uploads and jobs of a grading are kept until it has ended, and its rows are removed after the retention', {
   tags: ['Gradings-15'],
 }, async () => {
   await using own = await TestStore.open();
@@ -174,7 +174,7 @@ test('a grading keeps its uploads and its jobs until it has ended, and its rows 
   expect(await store.grading(key(grading))).toBeNull();
 });
 
-test('a grading removes the upload of an expected output, unless a job that has not ended names it', async () => {
+test('the end of a grading removes the upload of an expected output, unless a job still needs the upload', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const uploaded = async (blob_id: string, sha256: string) => {
@@ -194,7 +194,7 @@ test('a grading removes the upload of an expected output, unless a job that has 
   expect(await store.blob({ tenant, sha256: named })).not.toBeNull();
 });
 
-test('an idempotency key stands for one grading of its tenant', async () => {
+test('an idempotency key is used by one grading of its tenant', async () => {
   const { store } = testStore;
   const [tenant, other] = [freshTenant(), freshTenant()];
   const idempotency = { key: 'k', spec_sha256: 'a'.repeat(64) };

@@ -11,14 +11,14 @@ test('repetitive bytes are stored compressed, and read unchanged', () => {
   expect(Buffer.from(expanded(stored, bytes.length)).equals(bytes)).toBe(true);
 });
 
-test('compressed bytes are expanded into a buffer no larger than the original needs', () => {
+test('compressed bytes are expanded into a buffer of their stated size', () => {
   const bytes = bytesOf('x'.repeat(100_000));
   expect(expanded(compressed(bytes), bytes.length).buffer.byteLength).toBe(bytes.length + 1);
   const long = bytesOf('x'.repeat(3 * 2 ** 20));
   expect(Buffer.from(expanded(compressed(long), long.length)).equals(long)).toBe(true);
 });
 
-test('few bytes, and bytes that do not shrink, are stored uncompressed', () => {
+test('short texts and texts that do not shrink are stored uncompressed', () => {
   const few = bytesOf('{"a":1}');
   const random = crypto.getRandomValues(new Uint8Array(10_000));
   random[0] = 0x7b;
@@ -28,7 +28,7 @@ test('few bytes, and bytes that do not shrink, are stored uncompressed', () => {
   }
 });
 
-test('a truncated frame, or one with more bytes than stated, is refused', () => {
+test('compressed bytes that are cut off or longer than stated are refused', () => {
   const stored = compressed(bytesOf('x'.repeat(100_000)));
   expect(() => expanded(stored, 99_999)).toThrow(/larger than/);
   expect(() => expanded(stored.subarray(0, -1), 100_000)).toThrow(/unexpected end/i);

@@ -63,7 +63,7 @@ test('text survives exactly: quotes, controls, astral characters, NUL', async ()
   expectChain(await history(store, key));
 });
 
-test('pages follow the exclusive cursor and the last page of a terminal job is complete', async () => {
+test('a page starts after its cursor, and says of an ended job when it is the last page', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   await store.append(key, [stdout('a'), stdout('b')]);
@@ -78,7 +78,7 @@ test('pages follow the exclusive cursor and the last page of a terminal job is c
   expect(await page(900, 1)).toEqual({ events: [], complete: true });
 });
 
-test('only a running job takes events; any other job stores none', async () => {
+test('events are stored only for a running job', async () => {
   const { store } = testStore;
   const queued = await admitJob(store);
   const ended = await runJob(store);
@@ -91,7 +91,7 @@ test('only a running job takes events; any other job stores none', async () => {
   expect((await history(store, ended)).at(-1)?.kind).toBe('finished');
 });
 
-test('a lifecycle event cannot be appended, because its transition writes it', async () => {
+test('a lifecycle event cannot be appended, because only the transition of the job writes it', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   const data = { status: 'failed', exit_code: 1, signal: null, terminal_reason: 'exited', duration_ms: 1 } as const;
@@ -100,7 +100,7 @@ test('a lifecycle event cannot be appended, because its transition writes it', a
   expect((await history(store, key)).map((event) => event.kind)).toEqual(['queued', 'started']);
 });
 
-test('an event without a canonical form is refused whole, and the chain continues after the last stored event', async () => {
+test('if one event has no canonical form, none of its batch is stored, and the chain continues unbroken', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   await expect(store.append(key, [stdout('good'), stdout('lone \ud800')])).rejects.toMatchObject({ code: 'internal' });

@@ -27,8 +27,8 @@ function eventsOf(parts: readonly HistoryPart[]): EventBody[] {
   return parts.flatMap((part) => (isOutputRun(part) ? [...eventsOfRun(part)] : [part]));
 }
 
-describe('recorded output', () => {
-  test('is packed into runs, which give the same events in the same order', () => {
+describe('the recorded output of a program', () => {
+  test('is packed into runs, which unpack to the same events in the same order', () => {
     const violation: EventBody = { kind: 'violation', timestamp: at(22), data: { type: 'memory', message: 'm' } };
     const events = [...MIXED, violation, ...MIXED];
     const parts = partsOf(events);
@@ -36,7 +36,7 @@ describe('recorded output', () => {
     expect(eventsOf(parts)).toEqual(events);
   });
 
-  test('folds from a run to the output of the program', () => {
+  test('is joined from a run to the text that the program wrote', () => {
     const [run] = partsOf(MIXED);
     if (run === undefined || !isOutputRun(run)) throw new Error('the records are in no run');
     for (const stream of ['stdout', 'stderr'] as const) {
@@ -51,7 +51,7 @@ describe('recorded output', () => {
     expect(partsOf([])).toEqual([]);
   });
 
-  test('is one run if one record is long, and several runs if there are many records', () => {
+  test('is split into several runs if its records exceed 64 KiB', () => {
     const long = output(
       'stdout',
       20,
@@ -63,7 +63,7 @@ describe('recorded output', () => {
   });
 });
 
-test('a stored run of output has the same events as a chain of its single records', () => {
+test('a stored run gives the same events and digests as its single records', () => {
   const [run] = partsOf(MIXED);
   if (run === undefined || !isOutputRun(run)) throw new Error('the records are in no run');
   const tail = { tenant: 'acme', job_id: 'job_1', seq: 2, head: 'a'.repeat(64) };

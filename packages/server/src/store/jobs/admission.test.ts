@@ -56,7 +56,7 @@ test('a job that starts at once is running, with the observations of its cell', 
   expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 0, running: 1 });
 });
 
-test('an admission returns the same as a read right after it', async () => {
+test('accepting a job returns the same summary as reading the job afterwards', async () => {
   const { store } = testStore;
   const input = admission({ tenant: freshTenant() });
   const result = await store.admit(input);
@@ -114,14 +114,14 @@ test('an idempotency key that looks like SQL is a key like any other', async () 
   expect(await store.findByIdempotencyKey({ tenant, key })).toMatchObject({ job: { job_id: input.job_id } });
 });
 
-describe('a job has its number among the jobs of its tenant', { tags: ['Artifact-13'] }, () => {
+describe('the number of a job among the jobs of its tenant', { tags: ['Artifact-13'] }, () => {
   async function numbers(keys: readonly JobKey[]): Promise<unknown[]> {
     for (const key of keys) await testStore.store.finish(finishOf(key));
     const records = await testStore.store.terminalRecords({ keys, bytesMax: 1_000_000 });
     return records.map((result) => (result.kind === 'record' ? result.record.tenant_number : result));
   }
 
-  test('whether it starts at once, waits or is one of a pair, and requests that made no job do not count', async () => {
+  test('is given to each job that starts at once, waits or is one of a pair, but not to a refused request', async () => {
     const { store } = testStore;
     const tenant = freshTenant();
     const first = keyed('k', 'a'.repeat(64), { tenant, start: { started_at: at(1), execution: EXECUTION } });
@@ -137,14 +137,14 @@ describe('a job has its number among the jobs of its tenant', { tags: ['Artifact
     expect(await numbers([other])).toEqual([1]);
   });
 
-  test('which is not stored if the operator turned numbers off, although the job is counted', async () => {
+  test('is not stored if the operator turned numbers off, but is still used up', async () => {
     const tenant = freshTenant();
     const keys: JobKey[] = [];
     for (const isNumbered of [true, false, true]) keys.push(await admitJob(testStore.store, { tenant, isNumbered }));
     expect(await numbers(keys)).toEqual([1, null, 3]);
   });
 
-  test('also if many come at once', async () => {
+  test('is different for each of many jobs that come at once', async () => {
     const tenant = freshTenant();
     const keys = await Promise.all(Array.from({ length: 12 }, () => admitJob(testStore.store, { tenant })));
     expect(new Set(await numbers(keys))).toEqual(new Set(Array.from({ length: 12 }, (_, at) => at + 1)));
@@ -175,7 +175,7 @@ test('the queue takes as many jobs as its limit, and a job that starts or ends m
   expect((await bounded()).kind).toBe('created');
 });
 
-test('a refused submission leaves no key behind, and a known key is answered even if the queue is full', async () => {
+test('a refused submission does not use up its key, and a repeated key is answered even if the queue is full', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const refused = keyed('later', 'a'.repeat(64), { tenant, tenantQueueMax: 0 });
@@ -205,7 +205,7 @@ test('many concurrent submissions exceed no limit', async () => {
   expect(results.filter((result) => result.kind === 'full')).toHaveLength(40);
 });
 
-test('a thousand concurrent submissions each get their own answer, and share transactions', async () => {
+test('a thousand concurrent submissions get their own answers, and share transactions', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const inputs = Array.from({ length: 1000 }, () => admission({ tenant }));
@@ -214,7 +214,7 @@ test('a thousand concurrent submissions each get their own answer, and share tra
   expect(results.map(created)).toEqual(inputs.map((input) => input.job_id));
 });
 
-test('only the job that is already stored is refused: the other jobs of the transaction are stored', async () => {
+test('a job that is already stored is refused, and the other jobs of the same transaction are stored', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const [before, twice, after] = [newKey(tenant), newKey(tenant), newKey(tenant)];
@@ -229,7 +229,7 @@ test('only the job that is already stored is refused: the other jobs of the tran
   ).toHaveLength(3);
 });
 
-test('the receipt has the digests of the accepted bytes', async () => {
+test('the receipt states the digests of the submitted program, input and files', async () => {
   const { store } = testStore;
   const content = new TextEncoder().encode('a,b\n1,2\n');
   const requested_spec = {

@@ -4,7 +4,7 @@ import { admitJob, finishOf, runJob, SPEC, TestStore } from '../store.fixture.ts
 
 const BASH = { ...SPEC, language: 'bash' } as const;
 
-test('waiting and running jobs are counted by language, without ended jobs and jobs of other tenants', async () => {
+test('the waiting and running jobs of a tenant are counted by language, without ended jobs', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   for (const requested_spec of [SPEC, BASH, BASH]) await admitJob(store, { requested_spec });

@@ -43,8 +43,8 @@ async function copied(content: Uint8Array, { tenant = 'acme', time = 0 } = {}): 
   return sha256;
 }
 
-describe('an output', { tags: ['Inputs-1', 'Inputs-3'] }, () => {
-  test('is found by its job and its path, and by its digest', async () => {
+describe('an output that a submission uses as input', { tags: ['Inputs-1', 'Inputs-3'] }, () => {
+  test('is found by its job and path, and by its digest', async () => {
     const content = newContent();
     const key = await madeBy(content);
     const input = { blob: blobOf(content), size_bytes: content.length, from: { job_id: key.job_id, path: 'output/a' } };
@@ -52,7 +52,7 @@ describe('an output', { tags: ['Inputs-1', 'Inputs-3'] }, () => {
     expect(await ask([{ ...from(key), blob: blobOf(content) }])).toEqual([input]);
   });
 
-  test('is unknown by another path, to another tenant, with another digest and before its job has ended', async () => {
+  test('is not found with another path, tenant or digest, nor before its job has ended', async () => {
     const content = newContent();
     const key = await madeBy(content);
     const running = await runJob(store);
@@ -63,14 +63,14 @@ describe('an output', { tags: ['Inputs-1', 'Inputs-3'] }, () => {
     expect(await ask([byDigest], { mayReadJobs: false })).toEqual([null]);
   });
 
-  test('an output that several jobs made is found at the latest job', async () => {
+  test('is found in the latest of several jobs that made it', async () => {
     const content = newContent();
     const [, second] = [await madeBy(content), await madeBy(content)];
     const [found] = await ask([{ path: 'input/a', blob: blobOf(content) }]);
     expect(found?.from?.job_id).toBe(second.job_id);
   });
 
-  test('is unknown once its job was removed, except to the idempotency key of a submission that named the output', async () => {
+  test('is not found once its job was removed, but the idempotency key of an earlier submission still works', async () => {
     const content = newContent();
     const key = await madeBy(content, { time: 1 });
     const file = { ...from(key), blob: blobOf(content) };
@@ -90,7 +90,7 @@ describe('an output', { tags: ['Inputs-1', 'Inputs-3'] }, () => {
   });
 });
 
-describe('a copy of an output', { tags: ['Inputs-5'] }, () => {
+describe('the store’s copy of an output', { tags: ['Inputs-5'] }, () => {
   const remove = (begunBefore: number) =>
     store.removeUnusedBlobs({ unusedSince: at(-1_000_000), begunBefore: at(begunBefore), limit: 100 });
 
@@ -102,7 +102,7 @@ describe('a copy of an output', { tags: ['Inputs-5'] }, () => {
     expect(await store.blob({ tenant: 'acme', sha256 })).not.toBeNull();
   });
 
-  test('is kept until the job that names it has ended, and is then removed, although uploads are kept', async () => {
+  test('is kept until the job that uses it has ended, and is then removed, unlike an upload', async () => {
     const content = newContent();
     const producer = await madeBy(content);
     const sha256 = await copied(content, { time: 10 });
@@ -124,7 +124,7 @@ describe('a copy of an output', { tags: ['Inputs-5'] }, () => {
     expect((await store.job(key))?.receipt_json).toContain(sha256Hex(content));
   });
 
-  test('makes no job once it was removed', async () => {
+  test('must exist when the submission is accepted, or no job is made', async () => {
     const content = newContent();
     const file = { ...from(await madeBy(content)), blob: blobOf(content) };
     const input = admission({ requested_spec: { ...SPEC, files: [file] } });
@@ -133,7 +133,9 @@ describe('a copy of an output', { tags: ['Inputs-5'] }, () => {
   });
 });
 
-test('one content has one digest, whether it is sent, uploaded or an output', { tags: ['Inputs-6'] }, async () => {
+test('a content has the same digest whether it is sent, uploaded or taken from an output', {
+  tags: ['Inputs-6'],
+}, async () => {
   const content = newContent();
   const file = { ...from(await madeBy(content)), blob: blobOf(content) };
   const inline = { path: 'input/a', content_base64: Buffer.from(content).toString('base64') };

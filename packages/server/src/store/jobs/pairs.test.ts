@@ -54,7 +54,7 @@ function startBoth(input: ReturnType<typeof pair>): Promise<boolean> {
   return store.start(startOf(input, { interactor: { job_id, execution: EXECUTION } }));
 }
 
-test('both jobs of a pair are queued, and chosen together', { tags: ['Interaction-6'] }, async () => {
+test('the two jobs of a pair are queued and chosen together', { tags: ['Interaction-6'] }, async () => {
   const input = pair();
   expect((await store.admit(input)).kind).toBe('created');
   expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 2, running: 0 });
@@ -74,7 +74,7 @@ test('a pair counts as two jobs of the queue, and a full queue takes neither', {
   expect((await store.admit({ ...input, tenantQueueMax: 2 })).kind).toBe('created');
 });
 
-test('both jobs of a pair start, or neither does', { tags: ['Interaction-5'] }, async () => {
+test('the two jobs of a pair start together, or neither starts', { tags: ['Interaction-5'] }, async () => {
   const input = pair();
   await store.admit(input);
   expect(await startBoth({ ...input, interactor: { ...input.interactor, job_id: newKey().job_id } })).toBe(false);
@@ -87,7 +87,7 @@ test('both jobs of a pair start, or neither does', { tags: ['Interaction-5'] }, 
   expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 0, running: 0 });
 });
 
-test('cancelling either job of a pair ends both if they wait, and marks both if they run', {
+test('cancelling one job of a pair ends both if they wait, and requests the end of both if they run', {
   tags: ['Interaction-5'],
 }, async () => {
   for (const which of [0, 1]) {
@@ -108,7 +108,7 @@ test('cancelling either job of a pair ends both if they wait, and marks both if 
   }
 });
 
-test('if one job of a pair has ended, the other is chosen by itself', { tags: ['Interaction-5'] }, async () => {
+test('if one job of a pair ended in the queue, the other is chosen alone', { tags: ['Interaction-5'] }, async () => {
   const input = pair();
   await store.admit(input);
   await store.finish(finishOf(peerOf(input), { status: 'error', terminal_reason: 'internal_error' }));
@@ -119,7 +119,7 @@ test('if one job of a pair has ended, the other is chosen by itself', { tags: ['
   expect(await chosen(input.tenant)).toEqual([]);
 });
 
-test('a pair waits for two free slots, and nothing overtakes it', { tags: ['Interaction-6'] }, async () => {
+test('a pair waits for two free slots, and no other job overtakes it', { tags: ['Interaction-6'] }, async () => {
   await using own = await TestStore.open();
   const input = pair();
   await own.store.admit(input);
@@ -130,7 +130,7 @@ test('a pair waits for two free slots, and nothing overtakes it', { tags: ['Inte
   expect(await ids({ slots: 2, limit: 2 })).toEqual([input.job_id]);
 });
 
-test('a tenant whose share is one slot may start a pair in its turn while it holds no slot', {
+test('a tenant that may hold one slot may still start a pair when it holds none', {
   tags: ['Interaction-6'],
 }, async () => {
   await using own = await TestStore.open();
@@ -145,7 +145,7 @@ test('a tenant whose share is one slot may start a pair in its turn while it hol
   expect(await count(0, 1)).toBe(1);
 });
 
-test('an idempotency key of a pair gets both jobs again, and stands for the program with its interactor', {
+test('a repeated idempotency key of a pair returns both jobs, and covers the program and its interactor', {
   tags: ['Interaction-7'],
 }, async () => {
   const idempotency = { key: 'pair', spec_sha256: 'a'.repeat(64) };

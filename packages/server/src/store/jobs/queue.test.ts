@@ -24,7 +24,7 @@ async function chosenJobs(db: StoreDatabase, asked: QueueChoice): Promise<readon
   return (await queuedJobs(db, asked)).jobs;
 }
 
-test('within a tenant the oldest job comes first', async () => {
+test('the oldest job of a tenant is chosen first', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const keys = await admitMany(db, 'acme', 3);
@@ -71,7 +71,7 @@ test('a tenant whose jobs hold the slots waits for a tenant that holds none', as
   expect(tenants).toEqual(['newcomer', 'newcomer', 'newcomer', 'holder']);
 });
 
-test('jobs that were already taken are not returned, and count as their tenant’s turn', async () => {
+test('a job that was already taken is not chosen again, and counts as a turn of its tenant', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const one = await admitMany(db, 'one', 3);
@@ -94,7 +94,7 @@ test('a job leaves the queue when it starts, is cancelled or fails to start', as
   expect(await counts(db)).toMatchObject({ queued: 0, running: 1, oldest_queued_at: null, outbox: 2 });
 });
 
-test('the dispatcher gets what it needs: language, runtime and memory', async () => {
+test('the dispatcher gets the language, the pack and the memory of each chosen job', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const [key] = await admitMany(db, 'acme', 1);
@@ -103,7 +103,7 @@ test('the dispatcher gets what it needs: language, runtime and memory', async ()
   expect(job).toEqual({ ...key, ...needs, created_at: at(0), requested_spec: JSON.stringify(SPEC) });
 });
 
-test('the oldest queued job of any tenant sets the age of the queue', async () => {
+test('the age of the queue is the age of its oldest job, whatever its tenant', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   await admit(db, admission({ tenant: 'b', created_at: at(5) }));
@@ -111,7 +111,7 @@ test('the oldest queued job of any tenant sets the age of the queue', async () =
   expect(await counts(db)).toMatchObject({ queued: 2, oldest_queued_at: at(5) });
 });
 
-test('a tenant may hold every slot until another tenant submits a job, and then all but one', async () => {
+test('a tenant may hold all slots until another tenant submits a job, and then all but one', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const slots = { exclude: [], held: new Map(), limit: 4, tests: 4, slots: 4, tenantSlots: null };
@@ -127,7 +127,7 @@ test('a tenant may hold every slot until another tenant submits a job, and then 
   expect(await chosenJobs(db, { ...slots, held, slots: 1, limit: 1 })).toEqual([]);
 });
 
-test('a tenant holds no more slots than the operator allows, including newly assigned ones', async () => {
+test('a tenant holds at most the slots that the operator allows, counting those just given', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const [first] = (await admitMany(db, 'acme', 9)) as [JobKey];
@@ -136,7 +136,7 @@ test('a tenant holds no more slots than the operator allows, including newly ass
   expect(await chosenJobs(db, { ...asked, exclude: [first.job_id], held: new Map([['acme', 1]]) })).toHaveLength(1);
 });
 
-test('the queue is reported empty if only the chosen jobs waited, but not if a limit keeps a job back', async () => {
+test('the queue counts as empty if every waiting job was chosen, and not if a limit holds a job back', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   expect(await queuedJobs(db, choice({ exclude: [], limit: 2 }))).toEqual({ jobs: [], isEmpty: true, tenants: [] });
@@ -153,7 +153,7 @@ test('the queue is reported empty if only the chosen jobs waited, but not if a l
   expect((await queuedJobs(db, choice({ exclude: [], limit: 0 }))).tenants).toHaveLength(2);
 });
 
-test('a submission of up to 64 KiB comes with its job, and a longer one is read by itself', async () => {
+test('a submission of up to 64 KiB is read with its job, and a longer one separately', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const withCode = (code: string) => ({ ...SPEC, code });

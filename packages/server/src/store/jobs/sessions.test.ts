@@ -38,7 +38,7 @@ async function step(db: StoreDatabase, after: string | null, moment: number, sta
 const removed = (db: StoreDatabase, before: number) =>
   deleteEnded(db, { before: at(before), limit: 9, unattested: 'removed' });
 
-test('a session whose last good step is removed begins anew, even if a later failed step exists', {
+test('a session whose last successful step was removed begins anew, even if a later failed step remains', {
   tags: ['Sessions-10'],
 }, async () => {
   await using connection = await emptyStore();
@@ -58,7 +58,7 @@ test('a session whose last good step is removed begins anew, even if a later fai
 });
 
 test.each(['succeeded', 'failed'] as const)(
-  'a step that runs while the step before it is removed decides where the session stands: it %s',
+  'if a step runs while the previous step is removed, its end decides the state of the session: it %s',
   {
     tags: ['Sessions-10'],
   },

@@ -5,7 +5,7 @@ import { wholeSpec } from './whole-spec.ts';
 
 const row = { language: 'bash', runtime: null } as JobRow;
 
-test('a migrated job gets the defaults for values that were not recorded, and keeps the rest', () => {
+test('a migrated job gets default values where none were recorded, and keeps the others', () => {
   expect(wholeSpec({ ...row, requested_spec: { code: 'true', limits: { mem_mb: 128 } } })).toEqual({
     language: 'bash',
     code: 'true',
@@ -20,6 +20,6 @@ test('a migrated job gets the defaults for values that were not recorded, and ke
   });
 });
 
-test('a row without a program is not run', () => {
+test('a row without a program cannot be run', () => {
   expect(() => wholeSpec({ ...row, requested_spec: {} })).toThrow('no program');
 });

@@ -8,7 +8,7 @@ const rows = [{ seq: 7, data: '{}' }] as unknown as readonly StoredEvent[];
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('kept events are a page for a reader whose cursor is just before them', () => {
+test('events kept in memory are returned only to a reader whose cursor is just before them', () => {
   const kept = new KeptEvents(1000);
   kept.keep(key, rows);
   expect(kept.page({ key, after: 6, limit: 1 })).toMatchObject({ events: [{ seq: 7, data: {} }], complete: false });
@@ -16,7 +16,7 @@ test('kept events are a page for a reader whose cursor is just before them', () 
   expect(kept.page({ key: { ...key, tenant: 'other' }, after: 6, limit: 1 })).toBeNull();
 });
 
-test('kept events expire, because another node may have removed the job', () => {
+test('events kept in memory expire, because another node may have removed the job', () => {
   const kept = new KeptEvents(1000);
   kept.keep(key, rows);
   vi.advanceTimersByTime(1001);

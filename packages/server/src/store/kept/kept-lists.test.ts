@@ -22,22 +22,22 @@ function countedLists(charsMax?: number) {
   return { lists, read };
 }
 
-describe('a page of a list', () => {
-  test('is kept while nothing of its tenant changes', async () => {
+describe('a list page that is kept in memory', () => {
+  test('is returned again while no job of its tenant changes', async () => {
     const { lists, read } = countedLists();
     expect(await read(asked('acme'))).toBe('page 1');
     await lists.change('other', async () => {});
     expect(await read(asked('acme'))).toBe('page 1');
   });
 
-  test.each(['acme', null])('is read again after a change of %s', async (tenant) => {
+  test.each(['acme', null])('is read again after a change (tenant: %s)', async (tenant) => {
     const { lists, read } = countedLists();
     await read(asked('acme'));
     await lists.change(tenant, async () => {});
     expect(await read(asked('acme'))).toBe('page 2');
   });
 
-  test('is read again after a change that failed', async () => {
+  test('is read again after a change, even if the change failed', async () => {
     const { lists, read } = countedLists();
     await read(asked('acme'));
     await expect(lists.change('acme', () => Promise.reject(new Error('full')))).rejects.toThrow('full');
@@ -45,7 +45,7 @@ describe('a page of a list', () => {
     expect(await read(asked('acme'))).toBe('page 2');
   });
 
-  test.each(['acme', null])('a page that is read while %s changes is not kept', async (tenant) => {
+  test.each(['acme', null])('is not kept if it was read during a change (tenant: %s)', async (tenant) => {
     const { lists, read } = countedLists();
     const change = Promise.withResolvers<void>();
     const changed = lists.change(tenant, () => change.promise);
@@ -57,7 +57,7 @@ describe('a page of a list', () => {
     expect(await read(asked('acme'))).toBe('page 3');
   });
 
-  test.each(['acme', null])('a page that was requested before a change of %s began is not kept', async (tenant) => {
+  test.each(['acme', null])('is not kept if it was requested before a change began (tenant: %s)', async (tenant) => {
     const { lists, read } = countedLists();
     const answer = Promise.withResolvers<ListPage>();
     const older = lists.read(asked('acme'), () => answer.promise);
@@ -67,7 +67,7 @@ describe('a page of a list', () => {
     expect(await read(asked('acme'))).toBe('page 1');
   });
 
-  test('is distinguished from every other page', async () => {
+  test('is never returned for another request', async () => {
     const { read } = countedLists();
     const before = { created_at: '2026-01-01T00:00:00.000Z', job_id: 'job_1' };
     const inputs: ListInput[] = [
@@ -87,7 +87,7 @@ describe('a page of a list', () => {
     expect(new Set(pages).size).toBe(inputs.length);
   });
 
-  test('is dropped if all pages together exceed the bound', async () => {
+  test('is dropped if all kept pages together exceed the bound', async () => {
     const { read } = countedLists(50);
     for (let limit = 1; limit < 20; limit++) await read(asked('acme', limit));
     expect(await read(asked('acme', 1))).not.toBe('page 1');

@@ -8,7 +8,7 @@ const ended = { job_id: 'job_1', status: 'succeeded', exit_code: 0, duration_ms:
 const contentsOf = ({ stdout = '', stderr = '' }) => ({ folded: { stdout, stderr }, violations: [] });
 const key = (job_id: string) => ({ tenant: 'acme', job_id });
 
-test('a result is short up to 32 Ki characters of output, both streams together', () => {
+test('a result counts as short up to 32 Ki characters of stdout and stderr together', () => {
   const contents = (length: number) => contentsOf({ stdout: 'x'.repeat(length - 1), stderr: 'e' });
   const longest = shortResult(ended, contents(32 * 1024));
   expect(JSON.parse(String(longest))).toMatchObject({ ...ended, stderr: 'e', violations: [], artifacts: [] });
@@ -17,7 +17,7 @@ test('a result is short up to 32 Ki characters of output, both streams together'
   expect(shortResult(ended, contentsOf({ stdout: '\u0001'.repeat(32 * 1024) }))).toBeNull();
 });
 
-test('a result that a caller waits for is kept with all recorded output of a stream', () => {
+test('a result that a caller waits for is kept up to the maximum of a stream', () => {
   const contents = contentsOf({ stdout: 'x'.repeat(2 ** 20) });
   expect(shortResult(ended, contents)).toBeNull();
   expect(JSON.parse(String(shortResult({ ...ended, isAwaited: true }, contents)))).toMatchObject({
@@ -40,7 +40,7 @@ test('results are kept while there is room, and the oldest are dropped first', (
   expect(results.take(key('3'))).toBeNull();
 });
 
-test('a long result is returned once, and a short one any number of times', () => {
+test('a long result is returned from memory once, and a short one any number of times', () => {
   const results = new ShortResults();
   const short = textOf('x'.repeat(64 * 1024));
   const long = textOf('x'.repeat(64 * 1024 + 1));
@@ -50,7 +50,7 @@ test('a long result is returned once, and a short one any number of times', () =
   expect([results.take(key('2')), results.take(key('2'))]).toEqual([long, null]);
 });
 
-test('a long result frees its room once it was returned', () => {
+test('a long result frees its memory when it was returned', () => {
   const results = new ShortResults(100_000);
   results.keep(key('1'), textOf('x'.repeat(70_000)));
   results.take(key('1'));
@@ -59,7 +59,7 @@ test('a long result frees its room once it was returned', () => {
   expect(results.take(key('2'))).toHaveLength(70_000);
 });
 
-test("a removed job's result is dropped", async () => {
+test('the result of a removed job is dropped from memory', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const job = await runJob(store);

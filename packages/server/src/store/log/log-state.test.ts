@@ -40,14 +40,14 @@ async function attested(leaf_hash: Uint8Array | null, milliseconds = 30, to = db
   return key;
 }
 
-test('a log is opened once, with its opening statement as leaf 0', async () => {
+test('a log is opened once, and its opening statement is leaf 0', async () => {
   expect(await logState(db)).toBeNull();
   expect(await openLog(db, OPENING)).toMatchObject({ host: 'log.example', size: 1, head: null });
   expect(await openLog(db, { ...OPENING, host: 'else.example' })).toMatchObject({ host: 'log.example', size: 1 });
   expect(await logRanges(db, [{ start: 0, end: 1 }])).toEqual([leafHash(OPENING.body)]);
 });
 
-test('waiting statements get positions from one of two nodes that try', async () => {
+test('waiting statements get positions once, even if two nodes try at the same time', async () => {
   const [first, second] = [await attested(leaf(1)), await attested(leaf(2))];
   const unlogged = await attested(null);
   expect(await logPlace(db, first)).toMatchObject({ position: null });
@@ -63,7 +63,7 @@ test('waiting statements get positions from one of two nodes that try', async ()
   expect(await logPosition(db, leaf(3))).toBeNull();
 });
 
-test('a head is kept if it is larger than the last one, and never if it is ahead of the tree', async () => {
+test('a head is stored if it is larger than the last one and not larger than the tree', async () => {
   const head = (size: number) => ({ tree: 1, size, checkpoint: `of ${size}`, rekor_head: `Rekor’s of ${size}` });
   expect(await storeLogHead(db, head(2))).toBe(true);
   expect(await storeLogHead(db, head(3))).toBe(true);
@@ -73,7 +73,7 @@ test('a head is kept if it is larger than the last one, and never if it is ahead
   expect((await logState(db))?.head).toEqual(kept);
 });
 
-test('a node that has not seen that the next tree was opened adds nothing to the log, and stores no head', async () => {
+test('a node that still knows the earlier tree adds nothing to the log, and stores no head', async () => {
   await using other = await emptyStore();
   await openLog(other.db, OPENING);
   await reopenLog(other.db, { from: 1, opening: { ...OPENING, tree: 2 } });
@@ -86,7 +86,7 @@ test('a node that has not seen that the next tree was opened adds nothing to the
   expect(await sequenceLog(other.db, { tree: 2, size: 1, most: 10 })).toBe(2);
 });
 
-test('a withdrawn attestation keeps its leaf if it is made again unchanged, and otherwise gets another', async () => {
+test('a withdrawn attestation keeps its leaf if it is made again unchanged, and otherwise gets a new leaf', async () => {
   const key = await attested(leaf(3));
   const receipt = (await job(db, key))?.receipt_sha256 ?? '';
   expect(await sequenceLog(db, { tree: 1, size: 3, most: 10 })).toBe(4);
@@ -100,7 +100,7 @@ test('a withdrawn attestation keeps its leaf if it is made again unchanged, and 
   expect(await logPlace(db, key)).toMatchObject({ position: 4 });
 });
 
-test('a job that waits for its place in the log is kept, and a removed job leaves its leaf in the log', {
+test('a job is kept until it is in the log, and its leaf stays in the log when the job is removed', {
   tags: ['Log-5'],
 }, async () => {
   const early = await attested(leaf(5), 1);
@@ -111,7 +111,7 @@ test('a job that waits for its place in the log is kept, and a removed job leave
   expect([await logPlace(db, early), await logPosition(db, leaf(5))]).toEqual([null, 5]);
 });
 
-test('every proof in a tree of more than one tile leads to its root', { timeout: 300_000 }, async () => {
+test('every proof in a tree of several tiles leads to the root', { timeout: 300_000 }, async () => {
   const size = 700;
   for (let at = 6; at < size; at += 100) {
     for (let each = at; each < Math.min(at + 100, size); each++) await attested(leaf(each));

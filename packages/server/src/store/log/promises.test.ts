@@ -65,7 +65,7 @@ async function sequenced(): Promise<void> {
 const draw = (now: number) =>
   drawPending(db, { now: at(now), due_at: at(now + 100), answer_by: at(now + 110), limit: 9 });
 
-test('only a job that was accepted with a promise has one, which states the submission as the later receipt will', async () => {
+test('only a job that was accepted with a promise has one, with the submission as the later receipt states it', async () => {
   const [plain, asked] = [await accepted(), await accepted({ promise: { due_at: at(1), answer_by: at(2) } })];
   expect(await jobPromise(db, plain)).toBeNull();
   expect(await jobPromise(db, asked)).toEqual({ envelope: null, key_id: null });
@@ -78,7 +78,7 @@ test('only a job that was accepted with a promise has one, which states the subm
   });
 });
 
-test('a signature is kept once, and a foreign tenant has no promise', async () => {
+test('the signature of a promise is stored once, and another tenant cannot read it', async () => {
   const key = await promised(9_000);
   await storePromises(db, { promises: [{ ...key, key_id: 'other', envelope: envelope('other') }] });
   expect(await jobPromise(db, key)).toMatchObject({ key_id: KEY_ID });
@@ -93,7 +93,7 @@ test('both jobs of a pair are promised', async () => {
   expect(await jobPromise(db, { ...key, job_id: other.job_id })).not.toBeNull();
 });
 
-test('a waiting job gets a statement at each time, with a new salt, and a logged job gets none', async () => {
+test('a job that waits gets a new statement at each given time, and a logged job gets none', async () => {
   const [waits, done] = [await promised(100), await promised(100)];
   await logged(done);
   expect(await draw(99)).toBe(0);
@@ -110,7 +110,7 @@ test('a waiting job gets a statement at each time, with a new salt, and a logged
   expect(await draw(300)).toBe(0);
 });
 
-test('a waiting statement is due only once the promise is signed, and also for a job without a place in the log', async () => {
+test('a statement that a job waits is made only after its promise is signed, and even if the job has no leaf', async () => {
   const key = await accepted({ promise: { due_at: at(400), answer_by: at(410) } });
   expect(await draw(400)).toBe(0);
   await storePromises(db, { promises: [{ ...key, key_id: KEY_ID, envelope: envelope('p') }] });
@@ -120,7 +120,9 @@ test('a waiting statement is due only once the promise is signed, and also for a
   expect(await draw(400)).toBe(1);
 });
 
-test('a statement that a job waits is a leaf, and its job is kept until then', { tags: ['Promise-6'] }, async () => {
+test('a statement that a job waits becomes a leaf, and the job is kept until then', {
+  tags: ['Promise-6'],
+}, async () => {
   await sequenced();
   const key = await promised(500);
   await logged(key, 1);
@@ -153,7 +155,7 @@ test('a statement that a job waits is a leaf, and its job is kept until then', {
   expect(await jobPromise(db, other)).toBeNull();
 });
 
-test('the store knows when the next statement about a waiting job is due', async () => {
+test('the store returns the time of the next statement about a waiting job', async () => {
   await promised(60_000);
   await draw(50_000);
   expect(await nextPromiseDue(db)).toBe(at(50_100));

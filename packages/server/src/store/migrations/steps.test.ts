@@ -16,7 +16,7 @@ const THEN = [
 ];
 const namesOf = (steps: readonly { readonly name: string }[]) => steps.map(({ name }) => name);
 
-test('each step keeps its place, by which PostgreSQL numbers it', () => {
+test('the order of migration steps never changes, because PostgreSQL numbers them by it', () => {
   expect(namesOf(SQLITE)).toEqual([
     ...['0001-jobs', '0003-receipts', '0004-schema'],
     ...[...FIRST, '0004-with-whole-statements', ...THEN],

@@ -76,7 +76,7 @@ async function condemned(begunBefore = 0): Promise<string[]> {
   return objects.map(({ object_id }) => object_id);
 }
 
-test('a content that is moved leaves the store, and its object is found by the job and the path of the content', async () => {
+test("a moved artifact leaves the store, and its object is found by the artifact's job and path", async () => {
   const content = largeContent();
   const key = artifactOf(await endedWith(content));
   expect(await isHere(key)).toBe(true);
@@ -89,7 +89,7 @@ test('a content that is moved leaves the store, and its object is found by the j
   expect(piece?.length ?? 0).toBe(0);
 });
 
-test('only contents of the stated size are moved, and none under 64 KiB', async () => {
+test('only artifacts of the given minimum size are moved, and none under 64 KiB', async () => {
   const [small, large] = [await endedWith(largeContent(movedBytesMin - 1)), await endedWith(largeContent())];
   const found = async (bytesMin: number) => {
     const here = await store.contentsHere({ bytesMin, limit: 1000 });
@@ -100,7 +100,7 @@ test('only contents of the stated size are moved, and none under 64 KiB', async 
   expect(await found(movedBytesMin + 1)).toEqual([false, false]);
 });
 
-test('equal contents of a tenant are one object, which is removed after the last job that uses it', async () => {
+test('equal artifacts of a tenant share one object, which is removed after the last job that uses it', async () => {
   const content = largeContent();
   const [first, second] = [await endedWith(content, { time: 1 }), await endedWith(content, { time: 3 })];
   const [one, other] = [await moved(artifactOf(first)), await moved(artifactOf(second))];
@@ -120,14 +120,14 @@ test('two tenants never share an object', async () => {
   expect(await store.objectOf({ ...artifactOf(ours), tenant: 'umbrella' })).toBeNull();
 });
 
-test('an object that somebody began and abandoned is reused by the next that moves the content', async () => {
+test('an object that was begun and abandoned is used again by the next move of the artifact', async () => {
   const key = artifactOf(await endedWith(largeContent()));
   const left = await begun(key, 10);
   expect(await begun(key, 12)).toEqual({ ...left, isStored: false });
   expect(await condemned(11)).not.toContain(left.object_id);
 });
 
-test('an object begun for a removed job is condemned once no put can be in progress', async () => {
+test('an object of a removed job is marked for removal once no put can be in progress', async () => {
   const job = await endedWith(largeContent(), { time: 1 });
   const left = await begun(artifactOf(job), 10);
   await remove(job, 2);
@@ -135,7 +135,7 @@ test('an object begun for a removed job is condemned once no put can be in progr
   expect(await condemned(11)).toContain(left.object_id);
 });
 
-test('a content is never read from a condemned object, but gets another object', async () => {
+test('an artifact is never read from an object marked for removal, and gets another object', async () => {
   const key = artifactOf(await endedWith(largeContent()));
   const { version } = there(await store.contentHere(key));
   const { isStored: _, ...late } = await begun(key, 10);
@@ -145,7 +145,7 @@ test('a content is never read from a condemned object, but gets another object',
   expect((await moved(key)).object_id).not.toBe(late.object_id);
 });
 
-test('a condemned object is listed until it is forgotten, and one that is postponed comes last', async () => {
+test('an object marked for removal is listed until it is forgotten, and a postponed one comes last', async () => {
   const jobs = [await endedWith(largeContent(), { time: 1 }), await endedWith(largeContent(), { time: 1 })];
   const ids: string[] = [];
   for (const job of jobs) ids.push((await moved(artifactOf(job))).object_id);
@@ -157,14 +157,14 @@ test('a condemned object is listed until it is forgotten, and one that is postpo
   expect((await condemned()).filter((id) => ids.includes(id))).toEqual([]);
 });
 
-test('an object in use is not forgotten', async () => {
+test('an object in use cannot be forgotten', async () => {
   const key = artifactOf(await endedWith(largeContent()));
   const { tenant, object_id } = await moved(key);
   await store.forgetObject({ tenant, object_id });
   expect((await store.objectOf(key))?.object_id).toBe(object_id);
 });
 
-test('a result that was replaced meanwhile stays in its row', async () => {
+test('a result that was replaced during its move stays in the store', async () => {
   const key = await endedWith(largeContent(8));
   const receipt_sha256 = there((await store.job(key))?.receipt_sha256);
   const result_artifact = largeContent();
@@ -179,7 +179,7 @@ test('a result that was replaced meanwhile stays in its row', async () => {
   expect(await isHere(result)).toBe(true);
 });
 
-test('a withdrawn result leaves its object to be removed', async () => {
+test('the object of a withdrawn result is marked for removal', async () => {
   const key = await endedWith(largeContent(8));
   const receipt_sha256 = there((await store.job(key))?.receipt_sha256);
   const result_artifact = largeContent();
@@ -192,7 +192,7 @@ test('a withdrawn result leaves its object to be removed', async () => {
   expect(await condemned()).toContain(object.object_id);
 });
 
-test('contents to move and objects to remove are counted', async () => {
+test('artifacts to move and objects to remove are counted', async () => {
   const before = await store.objectCounts({ bytesMin: movedBytesMin });
   const key = artifactOf(await endedWith(largeContent(), { time: 1 }));
   expect((await store.objectCounts({ bytesMin: movedBytesMin })).to_move).toBe(before.to_move + 1);

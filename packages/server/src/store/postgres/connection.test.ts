@@ -22,7 +22,7 @@ const note = (place: number, words: string) =>
 const notes = async () =>
   (await session.execute({ sql: 'select place, words from notes order by place', parameters: [] })).rows;
 
-test('changes that are sent together are one statement, and each has its own parameters', async () => {
+test('changes in one group are sent as one statement, each with its own parameters', async () => {
   await session.execute({ sql: 'delete from notes', parameters: [] });
   note(1, 'old');
   const asked = session.asked;
@@ -39,7 +39,7 @@ test('changes that are sent together are one statement, and each has its own par
   ]);
 });
 
-test('many changes together are sent one by one, in their order', async () => {
+test('many changes in one group are sent one by one, in order', async () => {
   await session.execute({ sql: 'delete from notes', parameters: [] });
   const asked = session.asked;
   session.together(() => {
@@ -61,13 +61,13 @@ test('a server on the same machine is reached by its socket', async () => {
   rmSync(directory, { recursive: true });
 });
 
-test('an empty group of changes sends nothing', () => {
+test('an empty group sends nothing', () => {
   const asked = session.asked;
   session.together(() => {});
   expect(session.asked).toBe(asked);
 });
 
-test('a change that fails together with others fails the commit, and none of them is stored', async () => {
+test('if one change of a group fails, the commit fails and none is stored', async () => {
   await session.execute({ sql: 'delete from notes', parameters: [] });
   session.begin();
   session.together(() => {
@@ -79,7 +79,7 @@ test('a change that fails together with others fails the commit, and none of the
   expect(await notes()).toEqual([]);
 });
 
-test('a change after a group is sent by itself again, even if the group threw an error', async () => {
+test('a change after a group is sent alone, even if the group threw an error', async () => {
   await session.execute({ sql: 'delete from notes', parameters: [] });
   expect(() =>
     session.together(() => {

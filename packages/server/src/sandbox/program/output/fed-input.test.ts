@@ -10,7 +10,7 @@ import { PipeInput } from './pipe-input.ts';
 
 const PIECE = Buffer.alloc(256 * 1024, 'piece ');
 
-describe('standard input in pieces', () => {
+describe('standard input that is read from the store in pieces', () => {
   let directory: string;
   let reader: Socket;
   let input: PipeInput;
@@ -66,7 +66,7 @@ describe('standard input in pieces', () => {
     await feeding.over();
   });
 
-  test('is read to its end even if nobody takes it, so that damage at the end is noticed', async () => {
+  test('is read to its end even if the program reads nothing, so that damage at the end is found', async () => {
     const whole = fed(pieces(5));
     reader.destroy();
     await whole.over();
@@ -74,7 +74,7 @@ describe('standard input in pieces', () => {
     await expect(fed(pieces(5, true)).over()).rejects.toThrow(NotGiven);
   });
 
-  test('does not end if its source cannot be read, and reports the failure at once', async () => {
+  test('does not end if the store cannot be read, and the failure is reported at once', async () => {
     const feeding = fed(pieces(2, true));
     expect((await read(2 * PIECE.length)).length).toBe(2 * PIECE.length);
     await expect.poll(() => failures).toBe(1);

@@ -6,7 +6,7 @@ import { holdsFileOf } from './full-file.ts';
 
 const LIMIT = 4096;
 
-describe('a file as large as a file may become', () => {
+describe('the search for a file as large as its limit', () => {
   let path: string;
   let directory: number;
 
@@ -26,18 +26,18 @@ describe('a file as large as a file may become', () => {
     [LIMIT - 1, false],
     [LIMIT, true],
     [LIMIT + 1, false],
-  ])('has exactly that size: a file of %d bytes is found: %s', (bytes, found) => {
+  ])('finds only a file of exactly its limit: a file of %d bytes is found: %s', (bytes, found) => {
     write('a', bytes);
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(found);
   });
 
-  it('is found in a subdirectory, whatever its name', () => {
+  it('finds a file in a subdirectory, whatever its name', () => {
     mkdirSync(join(path, 'output/deep'), { recursive: true });
     write(Buffer.from('output/deep/\xff', 'latin1'), LIMIT);
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(true);
   });
 
-  it('is not looked for among the files of the service or behind a link', () => {
+  it('ignores the files of the service, and everything behind a link', () => {
     mkdirSync(join(path, 'input'));
     mkdirSync(join(path, 'output'));
     write('input/a', LIMIT);
@@ -47,13 +47,13 @@ describe('a file as large as a file may become', () => {
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(false);
   });
 
-  it('may have the same name as an ignored file higher up', () => {
+  it('finds a file in a subdirectory even if the file has the name of an ignored one', () => {
     mkdirSync(join(path, 'output'));
     write('output/main.py', LIMIT);
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(true);
   });
 
-  it('is searched to a bounded depth', () => {
+  it('has a bounded depth', () => {
     const chain = (length: number) => Array.from({ length }, () => 'd').join('/');
     mkdirSync(join(path, chain(32)), { recursive: true });
     write(`${chain(32)}/a`, LIMIT);

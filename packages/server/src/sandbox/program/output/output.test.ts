@@ -75,20 +75,23 @@ describe('recording a stream', () => {
   it.each([
     ['records', ['x\n'.repeat(streamRecordsMax), 'y\n', 'more\n'], 2 * streamRecordsMax, streamRecordsMax],
     ['bytes', ['x'.repeat(streamBytesMax), 'y\n', 'more\n'], streamBytesMax, streamBytesMax / recordBytesMax],
-  ])('reports once, when it happens, that its cap of %s was exceeded', (_cap, chunks, bytes_stored, records_stored) => {
-    const told: unknown[] = [];
-    const output = new OutputCapture((_records, cut) => cut && told.push(cut));
-    const [whole, over, after] = chunks as [string, string, string];
-    output.write(Buffer.from(whole));
-    expect(told).toEqual([]);
-    output.write(Buffer.from(over));
-    expect(told).toEqual([{ bytes_seen: bytes_stored + 2, bytes_stored, records_stored }]);
-    output.write(Buffer.from(after));
-    output.end();
-    expect(told).toHaveLength(1);
-  });
+  ])(
+    'reports an exceeded bound of %s once, at the moment when the stream exceeds it',
+    (_cap, chunks, bytes_stored, records_stored) => {
+      const told: unknown[] = [];
+      const output = new OutputCapture((_records, cut) => cut && told.push(cut));
+      const [whole, over, after] = chunks as [string, string, string];
+      output.write(Buffer.from(whole));
+      expect(told).toEqual([]);
+      output.write(Buffer.from(over));
+      expect(told).toEqual([{ bytes_seen: bytes_stored + 2, bytes_stored, records_stored }]);
+      output.write(Buffer.from(after));
+      output.end();
+      expect(told).toHaveLength(1);
+    },
+  );
 
-  it('reports an exceeded cap together with the last records', () => {
+  it('reports an exceeded bound together with the last records', () => {
     const offered: [number, unknown][] = [];
     const output = new OutputCapture((records, cut) => offered.push([records.length, cut]));
     output.write(Buffer.from('x\n'.repeat(streamRecordsMax + 7)));
@@ -96,7 +99,7 @@ describe('recording a stream', () => {
     expect(offered).toEqual([[streamRecordsMax, { bytes_seen: 2 * (streamRecordsMax + 7), ...cut }]]);
   });
 
-  it('counts and hashes everything after the cap', () => {
+  it('counts and hashes also the bytes beyond the bound', () => {
     const flood = Buffer.alloc(3 * streamBytesMax, 'A');
     const { telemetry } = capture(flood.subarray(0, 100), flood.subarray(100));
     expect(telemetry.bytes_seen).toBe(flood.byteLength);
@@ -120,7 +123,7 @@ describe('recording a stream', () => {
     );
   });
 
-  it('replaces invalid bytes in the same way as one decoding of the whole', () => {
+  it('replaces invalid bytes as if the whole stream were decoded at once', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 1, max: 7 }), (bytes, step) => {
         const chunks: Uint8Array[] = [];

@@ -32,7 +32,7 @@ test('every regular file below a directory comes back, in the order of the bytes
   expect(violations).toEqual([]);
 });
 
-test('a file that several patterns match comes back once, and files that are named come back first', () => {
+test('a file that matches several patterns is collected once, and files with exact names come first', () => {
   const leave = (output: string) => {
     mkdirSync(join(output, 'b'));
     for (const name of ['a', 'b/c', 'd']) write(output, name);
@@ -45,7 +45,7 @@ test('a file that several patterns match comes back once, and files that are nam
   expect(collect(['output/b/**'], leave).paths).toEqual(['output/b/c']);
 });
 
-test('links are violations and are not followed; a file with two names comes back under both', () => {
+test('links are violations and are not followed, and a file with two names is collected under both', () => {
   const { paths, violations } = collect(['output/**', 'output/b/**'], (output) => {
     symlinkSync('/etc', join(output, 'b'));
     symlinkSync('/etc/passwd', join(output, 'c'));
@@ -62,7 +62,7 @@ test('links are violations and are not followed; a file with two names comes bac
 });
 
 test.each([filesMax, filesMax + 1, filesMax + 20])(
-  'with %i files those that fit come back, and the rest is one violation',
+  'of %i files those within the bound are collected, and the rest is one violation',
   (count) => {
     const { paths, violations } = collect(['output/**'], (output) => {
       for (let number = 0; number < count; number++) write(output, String(number).padStart(3, '0'));
@@ -73,7 +73,7 @@ test.each([filesMax, filesMax + 1, filesMax + 20])(
   },
 );
 
-test('a file that is too large is a violation, and the files after it still come back', () => {
+test('a file that is too large is a violation, and the files after it are still collected', () => {
   const { paths, violations } = collect(['output/**'], (output) => {
     writeFileSync(join(output, 'a'), Buffer.alloc(fileBytesMax + 1, 'x'));
     write(output, 'b');
@@ -82,7 +82,7 @@ test('a file that is too large is a violation, and the files after it still come
   expect(violations).toMatchObject([{ type: 'output_size', path: 'output/a', observed: fileBytesMax + 1 }]);
 });
 
-test('names that no output may have are one violation for each kind, and harmless to print', () => {
+test('forbidden names are one violation for each kind, whose message has no control characters', () => {
   const { paths, violations } = collect(['output/**'], (output) => {
     for (const name of ['a\nb', 'c\nd', 'e\\f', 'good']) write(output, name);
     writeFileSync(Buffer.concat([Buffer.from(`${output}/`), Buffer.from([0xff])]), '');
@@ -96,7 +96,7 @@ test('names that no output may have are one violation for each kind, and harmles
   expect(violations.every(({ message }) => !message.includes('\n'))).toBe(true);
 });
 
-test('a tree that is too deep is followed to the bound, and reported as too deep', () => {
+test('a tree that is too deep is collected down to the bound, and reported as too deep', () => {
   const { paths, violations } = collect(['output/**'], (output) => {
     mkdirSync(join(output, 'd/'.repeat(40)), { recursive: true });
     write(output, 'd/d/shallow');

@@ -33,7 +33,7 @@ describe('the writing end of a pipe', () => {
     return Buffer.concat(chunks);
   }
 
-  test('writes what fits, and the end after it, before it returns', () => {
+  test('writes what fits and the end of the input before it returns', () => {
     input.write('one ');
     input.end('two');
     const bytes = Buffer.alloc(16);
@@ -42,7 +42,7 @@ describe('the writing end of a pipe', () => {
     closeSync(reading);
   });
 
-  test('writes more than the pipe holds in order, as it is read', async () => {
+  test('writes more than the pipe can hold in order, as the program reads', async () => {
     input.write('before ');
     input.write(LONG);
     input.write(' after ');
@@ -50,7 +50,7 @@ describe('the writing end of a pipe', () => {
     expect(await readToEnd()).toEqual(Buffer.concat([Buffer.from('before '), LONG, Buffer.from(' after the end')]));
   });
 
-  test('ends an empty input', async () => {
+  test('ends at once if the input is empty', async () => {
     input.end();
     expect(await readToEnd()).toEqual(Buffer.alloc(0));
   });
@@ -58,12 +58,12 @@ describe('the writing end of a pipe', () => {
   test.each([
     ['short', Buffer.from('nobody')],
     ['long', LONG],
-  ])('drops a %s input that nobody reads any more', (_length, bytes) => {
+  ])('drops a %s input if nobody reads the pipe any more', (_length, bytes) => {
     closeSync(reading);
     expect(() => input.end(bytes)).not.toThrow();
   });
 
-  test('writes nothing once it was destroyed', () => {
+  test('writes nothing after it was destroyed', () => {
     input.destroy();
     input.end('late');
     const bytes = Buffer.alloc(16);

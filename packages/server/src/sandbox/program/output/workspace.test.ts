@@ -30,7 +30,7 @@ test('two input files may be in the same directory', async () => {
   expect(readdirSync(join(scratch, 'input/b'))).toEqual(['c', 'd']);
 });
 
-test('a cell that ends while a file arrives gets no other file, and neither does another cell’s directory', async () => {
+test('a cell that ends while a file is written gets no more files, and no other directory gets them', async () => {
   const other = join(scratch, 'other');
   for (const path of [other, join(scratch, 'cell')]) mkdirSync(path);
   const workspace = new Workspace(join(scratch, 'cell'), 'shared');

@@ -42,7 +42,7 @@ describe.each(Object.keys(WAYS) as Way[])('in %s', (way) => {
     },
   );
 
-  it('a Node program with another heap size keeps the descriptors of the channel', async () => {
+  it('a Node program with another heap size can use the channel', async () => {
     const { stdout, ending } = await run(way, 'node', ONCE.node, { more: { mem_mb: 512 } });
     expect({ stdout, ending }).toEqual({ stdout: '{"call":7,"result":{"text":"é"}}\n', ending: exited });
   });
@@ -65,12 +65,12 @@ print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] 
     expect({ stdout, ending }).toEqual({ stdout: 'True\n', ending: exited });
   });
 
-  it('a call is made even if nobody waits for it', async () => {
+  it('a call is made even if the program does not wait for the answer', async () => {
     const { calls, ending } = await run(way, 'bash', `echo '{"call": 0, "tool": "log"}' >&31`);
     expect({ calls, ending }).toEqual({ calls: [{ call: 0, tool: 'log', arguments: {} }], ending: exited });
   });
 
-  it('a child of the program has the descriptors too, and no end of the pipes is left behind', async () => {
+  it('a child of the program can make calls, and no pipe is left open', async () => {
     const { calls, ending } = await run(
       way,
       'bash',
@@ -97,7 +97,7 @@ print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] 
       'tool_total_size',
     ],
     ['something that is no call', {}, 'echo hello >&31', 0, 'tool_protocol'],
-  ] as const)('a program that writes %s is ended for it', async (_, limits, script, calls, type) => {
+  ] as const)('a program that writes %s is ended', async (_, limits, script, calls, type) => {
     const found = await run(way, 'bash', `${script}; read -r line <&30`, { limits, tool: () => {} });
     expect(found.ending).toEqual({ kind: 'signaled', signal: 'SIGKILL' });
     expect({ calls: found.calls.length, violations: found.violations.map(({ type: each }) => each) }).toEqual({
@@ -112,7 +112,7 @@ print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] 
     expect({ calls: calls.length, ending }).toEqual({ calls: 1, ending: exited });
   });
 
-  it('a cell that is dropped before it got a program closes its pipes', async () => {
+  it('a cell that is removed before it gets a program closes its pipes', async () => {
     const provider = opened(way);
     const kind = { language: 'bash', runtime: null, hasTools: true } as const;
     await using cell = await provider.prepare(kind);
@@ -120,7 +120,7 @@ print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] 
     expect(cell.isWhole()).toBe(true);
   });
 
-  it('a program without tools finds none of their descriptors', async () => {
+  it('a program without tools has no descriptors of the channel', async () => {
     await using cell = await opened(way).prepare({ language: 'bash', runtime: null });
     const code = 'for n in 28 29 30 31; do [ -e /proc/self/fd/$n ] && echo $n; done; echo none';
     const program = { language: 'bash', code, stdin: null, args: [], env: {}, files: [], outputs: [] } as const;
@@ -146,7 +146,7 @@ describe('a line that is not a call', () => {
     ['{"call": 1, "tool": "t", "arguments": 12345678901234567890123}', 'that a double cannot hold'],
     [`{"call": 1, "tool": "t", "arguments": ${'['.repeat(40)}${']'.repeat(40)}}`, 'nests deeper than'],
     ['\xff', 'is not UTF-8'],
-  ])('%s is reported with its fault', async (line, problem) => {
+  ])('%s is reported with the mistake', async (line, problem) => {
     const bytes = [...Buffer.from(line, line === '\xff' ? 'latin1' : 'utf8')]
       .map((byte) => `\\x${byte.toString(16)}`)
       .join('');
@@ -155,7 +155,7 @@ describe('a line that is not a call', () => {
     expect(found.violations[0]?.message).toContain(problem);
   });
 
-  it('may name a member __proto__, which is a member like any other', async () => {
+  it('the arguments of a call may have a member named __proto__ like any other', async () => {
     const line = `{"call": 1, "tool": "t", "arguments": {"__proto__": {"polluted": true}}}`;
     const { stdout } = await run('a forked cell', 'bash', `echo '${line}' >&31; read -r line <&30; echo "$line"`);
     expect(stdout).toBe('{"call":1,"result":{"__proto__":{"polluted":true}}}\n');

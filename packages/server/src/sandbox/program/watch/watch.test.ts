@@ -50,7 +50,7 @@ describe('the thread that watches limits', () => {
     expect(ending).toEqual({ kind: 'cpu_limit' });
   });
 
-  test.each(ALL)('finds no breach of a %s program that ended in time and is collected late', async (choice) => {
+  test.each(ALL)('does not end a %s program that ended in time and is collected late', async (choice) => {
     const { ending } = await runWhileBlocked(choice, 'echo up', { wall_seconds: seconds }, 1000 * seconds + 500);
     expect(ending).toEqual({ kind: 'exited', exit_code: 0 });
   });

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(directory, { recursive: true }));
 
 describe('the doctor', () => {
-  it('tries every control once and reports each at once', () => {
+  it('tries each control once and reports it immediately', () => {
     expect(report.checks).toEqual(told);
     expect(new Set(report.checks.map(({ id }) => id)).size).toBe(report.checks.length);
   });
@@ -49,11 +49,11 @@ describe('the doctor', () => {
     'runtime.crun',
     ...['cells', 'python', 'node', 'bash', 'typescript', 'tools'].map((name) => `namespace.${name}`),
     ...['cells', 'python', 'node', 'bash', 'typescript'].map((name) => `gvisor.${name}`),
-  ])('finds that %s holds where the test suite itself runs', (id) => {
+  ])('finds that %s works on the host of this test', (id) => {
     expect(report.checks.find((check) => check.id === id)).toMatchObject({ result: 'pass', fix: null });
   });
 
-  it('finds a platform for gVisor by trying each', () => {
+  it('tries each platform of gVisor, and finds one that works', () => {
     const platforms = report.checks.filter(({ id }) => id.startsWith('gvisor.platform.'));
     expect(platforms).toHaveLength(3);
     expect(platforms.map(({ result }) => result)).toContain('pass');
@@ -73,7 +73,7 @@ describe('the doctor', () => {
     ]);
   });
 
-  it('gives the posture that a service of this host writes into receipts', async () => {
+  it('shows the same posture that a service on this host writes into receipts', async () => {
     expect(report.host_posture).toEqual(await hostPosture(join(directory, 'another')));
   });
 

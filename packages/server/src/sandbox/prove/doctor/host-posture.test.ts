@@ -14,7 +14,7 @@ const check = (id: string, changes: Partial<Check> = {}): Check => ({
   ...changes,
 });
 
-it('a host has one posture, whichever service asks and however often', async () => {
+it('the posture of a host is the same for every service and at every time', async () => {
   const [one, other] = [await hostPosture('/tmp/one'), await hostPosture('/tmp/other')];
   expect(one).toEqual(other);
   expect(JSON.stringify(one)).not.toContain('/tmp/one');
@@ -43,7 +43,7 @@ it('the digest of a posture is the SHA-256 of its canonical JSON, which any othe
   expect(sha256).toBe(createHash('sha256').update(canonical).digest('hex'));
 });
 
-it('the posture of a host changes with the result of a control, and not from day to day', async () => {
+it('the posture of a host changes with the result of a control, but not with details such as free space', async () => {
   const { sha256 } = await postureOf([check('kernel.seccomp'), check('cgroup.pids')]);
   const digest = async (...checks: Check[]) => (await postureOf(checks)).sha256;
   expect(await digest(check('cgroup.pids'), check('kernel.seccomp', { observed: 'seen differently' }))).toBe(sha256);

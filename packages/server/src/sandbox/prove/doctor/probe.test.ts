@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Probes } from './probe.ts';
 
-test('a probe runs in its own process, so the next probe still has the right that the first gave up', async () => {
+test('each probe runs in its own process, so that it can give up rights that the next probe needs', async () => {
   using probes = new Probes();
   const said = [await probes.probed('no_new_privileges'), await probes.probed('no_new_privileges')];
   expect(said).toEqual(Array.from({ length: 2 }, () => 'held 1, and it cannot be undone'));
@@ -27,7 +27,7 @@ test('a probe that fails rejects with its output', async () => {
   await expect(probes.probed('unheard-of')).rejects.toThrow('no such trial');
 });
 
-test('killing the perl that runs the probes ends them all, and the next probe starts another perl', async () => {
+test('disposing the probes kills them all, and the next probe starts a new process', async () => {
   using probes = new Probes();
   const { spoke, ended } = probes.begin(['network']);
   probes[Symbol.dispose]();
