@@ -65,7 +65,7 @@ async function agree(jobs: readonly (AttestedJob | string)[], ...more: readonly 
 }
 
 describe('service-verify agree says', () => {
-  test('AGREE for one result under two keys, and that only the reader knows whether their owners are independent', async () => {
+  test('AGREE for the same result under two keys, and that only the reader knows whether their owners are independent', async () => {
     const { exitCode, said, facts, notice } = await agree([firstJob(), secondJob()], '--require', 'operators>=2');
     expect({ exitCode, said, operators: facts?.['operators'] }).toEqual({
       exitCode: 0,
@@ -75,7 +75,7 @@ describe('service-verify agree says', () => {
     expect(notice).toContain('which only you can know');
   });
 
-  test('AGREE for equal output that was recorded in different pieces', async () => {
+  test('AGREE for equal output, even if the services recorded it in different pieces', async () => {
     const pieces = (text: string) => ({
       kind: 'stdout' as const,
       timestamp: '2026-01-01T00:00:01.000Z',
@@ -85,12 +85,12 @@ describe('service-verify agree says', () => {
     expect(await agree([firstJob(), cut])).toMatchObject({ exitCode: 0, said: 'AGREE 2 of 2' });
   });
 
-  test('AGREE for inputs with the same bytes, even if only one service took them from the outputs of a job', async () => {
+  test('AGREE for inputs with the same bytes, even if one service took its input from a job', async () => {
     const from = { 'input/a': { job_id: 'job_0197c0de-0000-7000-8000-0000000000aa', path: 'output/x' } };
     expect(await agree([firstJob({ from }), secondJob()])).toMatchObject({ exitCode: 0 });
   });
 
-  test('one operator for two exports with one key', async () => {
+  test('one operator for two exports signed with one key', async () => {
     const jobs = [firstJob(), firstJob({ job_id: 'job_0197c0de-0000-7000-8000-00000000000c' })];
     expect(await agree(jobs)).toMatchObject({ exitCode: 0, facts: { operators: 1 } });
     const { exitCode, last, notice } = await agree(jobs, '--require', 'operators>=2');
@@ -117,7 +117,7 @@ describe('service-verify agree says', () => {
     });
   });
 
-  test('DIFFER even if only the last of three differs', async () => {
+  test('DIFFER even if only the last of three exports differs', async () => {
     const jobs = [firstJob(), secondJob(), secondJob({ bodies: [line('stdout', 'x'), line('stderr', 'careful')] })];
     expect(await agree(jobs)).toMatchObject({ exitCode: 6, said: 'DIFFER: stdout' });
   });
@@ -140,12 +140,12 @@ describe('service-verify agree says', () => {
     });
   });
 
-  test('NOT COMPARABLE for two receipts that name no pack, because missing values do not count as equal', async () => {
+  test('NOT COMPARABLE for receipts that name no pack, because missing values never count as equal', async () => {
     const none = { receipt: { runtime_pack: null } };
     expect(await agree([firstJob(none), secondJob(none)])).toMatchObject({ said: 'NOT COMPARABLE: pack' });
   });
 
-  test('NOT COMPARABLE for programs that talked to other programs', async () => {
+  test('NOT COMPARABLE for programs that talked with other programs', async () => {
     const interaction = { peer: 'job_0197c0de-0000-7000-8000-0000000000bb', role: 'program' } as const;
     const jobs = [firstJob({ receipt: { interaction } }), secondJob({ receipt: { interaction } })];
     expect(await agree(jobs)).toMatchObject({ said: 'NOT COMPARABLE: interaction' });
@@ -158,7 +158,7 @@ describe('service-verify agree refuses', () => {
     expect({ exitCode, agreement, facts }).toEqual({ exitCode: 2, agreement: 'refused', facts: {} });
   });
 
-  test('an export whose files were changed to agree', async () => {
+  test('an export whose files were changed to match another export', async () => {
     const honest = secondJob({ bodies: [line('stdout', 'x')] });
     const files = new Map(honest.files).set('events.ndjson', firstJob().files.get('events.ndjson') as Uint8Array);
     const forged = scratch.writeAll('forged', new Map([...files, [EXPORT_MANIFEST, exportManifest(honest, files)]]));
@@ -173,20 +173,20 @@ describe('service-verify agree refuses', () => {
     expect(await agree([firstJob(), foreign])).toMatchObject({ exitCode: 7, agreement: 'refused' });
   });
 
-  test('a result that does not meet a requirement', async () => {
+  test('a result that does not meet a given requirement', async () => {
     expect(await agree([firstJob(), secondJob()], '--require', 'status=succeeded')).toMatchObject({ exitCode: 0 });
     const jobs = [firstJob(), secondJob({ receipt: { seccomp: null } })];
     expect(await agree(jobs, '--require', 'seccomp=filter')).toMatchObject({ exitCode: 5, agreement: 'refused' });
   });
 
   test.each(['operators>=two', 'operators=2', 'operators', 'operators<=2', 'nothing=1'])(
-    'to require %s',
+    'the requirement %s as wrong usage',
     async (text) => {
       expect(await agree([firstJob(), secondJob()], '--require', text)).toMatchObject({ exitCode: 1 });
     },
   );
 
-  test('to compare a result with nothing', async () => {
+  test('a single export as wrong usage', async () => {
     expect(await agree([firstJob()])).toMatchObject({ exitCode: 1 });
   });
 });

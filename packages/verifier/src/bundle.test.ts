@@ -18,7 +18,7 @@ function bundle(...more: readonly string[]) {
 }
 
 describe('service-verify bundle', () => {
-  test('wraps the signature that verifies, under the id of the key that verified it', async () => {
+  test('writes the signature that verifies, with the id of its key', async () => {
     const original = JSON.parse(new TextDecoder().decode(job.attestation.envelope)) as {
       payload: string;
       payloadType: string;
@@ -71,7 +71,7 @@ describe('service-verify bundle --log-proof', () => {
   const signed = ['--envelope', envelope, '--public-key', key];
   const pinned = [...signed, '--log-key', logKey];
 
-  test('adds the entry of the log as Sigstore’s tools read it', async () => {
+  test('adds the entry of the log in the form that Sigstore’s tools read', async () => {
     const { exitCode, stdout } = await bundle(...pinned, '--log-proof', file(log.proof(index)));
     expect(exitCode).toBe(0);
     const { verificationMaterial } = JSON.parse(stdout) as { verificationMaterial: { tlogEntries: unknown[] } };
@@ -94,7 +94,7 @@ describe('service-verify bundle --log-proof', () => {
     ]);
   });
 
-  test('is not made from a proof that fails, or that Sigstore’s tools would refuse', async () => {
+  test('makes no bundle from a log proof that fails, or that Sigstore’s tools would refuse', async () => {
     const first = new TestLog();
     const without = log.proof(index).replace(/^extra .*\n/m, '');
     const more = Buffer.from(`${log.rekorHead()}\u2014 witness.example ${Buffer.alloc(76, 7).toString('base64')}\n`);
@@ -113,7 +113,7 @@ describe('service-verify bundle --log-proof', () => {
     }
   });
 
-  test('is not made from leaf 0, because a verifier in use takes the index 0 for a missing index', async () => {
+  test('makes no bundle for leaf 0, because a common verifier takes the index 0 for a missing index', async () => {
     const alone = new TestLog();
     alone.restart();
     expect(alone.appendSigned(job.attestation.envelope, job.key.publicKeyPem)).toBe(0);
@@ -122,7 +122,7 @@ describe('service-verify bundle --log-proof', () => {
     expect(made).toMatchObject({ exitCode: 6, stderr: expect.stringContaining('leaf 0 is the opening') as string });
   });
 
-  test('needs the key of the log, because a proof does not have it', async () => {
+  test('needs the key of the log as an option, because a proof does not contain the key', async () => {
     const proof = file(log.proof(index));
     const witness = scratch.write('witness.key', testNoteKey('witness.example', 'cosignature').text);
     for (const words of [

@@ -58,13 +58,13 @@ async function verified(
   return await serviceVerify(['directory', directory, '--public-key', pinned, '--tenant', 'acme', ...given, ...words]);
 }
 
-test('a canary that was refused everything, of the same class, pack and host, is reported with its age', async () => {
+test('a canary whose attempts were all refused is reported with its age before the end of the job', async () => {
   const { exitCode, stdout } = await verified(namedBy(refusedAll), refusedAll);
   expect(exitCode).toBe(0);
   expect(stdout).toContain('REFUSED: 7 tries were refused, 1 s before the job ended');
 });
 
-test('a canary counts an attempt to become an unknown user as refused', async () => {
+test('an attempt of a canary to become a user that its cell does not map counts as refused', async () => {
   const canary = canaryOf([...LINES, 'setuid_0: Invalid argument']);
   expect(await verified(namedBy(canary), canary)).toMatchObject({ exitCode: 0 });
 });
@@ -73,13 +73,13 @@ test.each([
   ['the canary is older', ['canary_age<=0s']],
   ['no canary is given', ['canary_age<=10m'], null],
 ] as const)(
-  'a required age of the canary is not met if %s',
+  'the required age of a canary is not met if %s',
   async (_, require, canary: AttestedJob | null = refusedAll) => {
     expect(await verified(namedBy(refusedAll), canary, require)).toMatchObject({ exitCode: 5 });
   },
 );
 
-test('a job that names no canary has none, and is good if none is required', async () => {
+test('a job that names no canary is accepted only if no canary is required', async () => {
   expect(await verified({}, null)).toMatchObject({ exitCode: 5 });
   const { exitCode, stdout } = await verified({}, null, []);
   expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('NO CANARY') as string });
@@ -116,7 +116,7 @@ test.each([
     'its receipt has the digest of another output',
   ],
   ['of a tenant', canaryOf(LINES, { tenant: 'acme' }), 'it is not a canary'],
-] as const)('a canary %s meets no requirement, and the report says why', async (_, canary, told) => {
+] as const)('a canary %s does not meet a requirement, and the report says why', async (_, canary, told) => {
   const required = await verified(namedBy(canary), canary);
   expect(required).toMatchObject({ exitCode: 5 });
   const { exitCode, stdout } = await verified(namedBy(canary), canary, []);
@@ -131,6 +131,6 @@ test.each([
   ['one of a service that states its build, which the job does not state', undefined, canaryOf(LINES, BUILT)],
   ['one that another key signed', undefined, canaryOf(LINES, { key: signingKey() })],
   ['one that ended after the job', undefined, canaryOf(LINES, { finished_at: '2026-01-01T00:01:00.000Z' })],
-] as const)('an export with %s is refused', async (_, options, canary) => {
+] as const)('an export with %s as its canary is refused', async (_, options, canary) => {
   expect(await verified(options ?? namedBy(canary), canary, [])).toMatchObject({ exitCode: 6 });
 });

@@ -34,21 +34,21 @@ describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () =
     expect(await chain(file(eventLines(events).trimEnd()))).toMatchObject({ exitCode: 0 });
   });
 
-  test('recomputes replay pages over several files, pretty-printed or not', async () => {
+  test('recomputes pages of a replay from several files, formatted in any way', async () => {
     const files = [page(events.slice(0, 7)), page(events.slice(7, 8)), page(events.slice(8), null)].map(file);
     expect(await chain(...files, '--receipt', receipt)).toMatchObject({ exitCode: 0 });
     const pretty = file(JSON.stringify({ events, next_cursor: null }, null, 2));
     expect(await chain(pretty)).toMatchObject({ exitCode: 0 });
   });
 
-  test('accepts an empty last page, and refuses pages in another order', async () => {
+  test('accepts an empty last page, and refuses pages in the wrong order', async () => {
     const files = [page(events, events.length), page([], events.length)].map(file);
     expect(await chain(...files)).toMatchObject({ exitCode: 0 });
     const swapped = [page(events.slice(7)), page(events.slice(0, 7))].map(file);
     expect(await chain(...swapped)).toMatchObject({ exitCode: 6, facts: { first_bad_seq: 1, fault: 'sequence' } });
   });
 
-  test('says that only a receipt shows whether the end was cut off', async () => {
+  test('says that only a receipt can show whether events are missing at the end', async () => {
     const cut = file(eventLines(events.slice(0, 9)));
     expect(await chain(cut)).toMatchObject({ exitCode: 0, notice: expect.stringContaining('does not reach the end') });
     expect(await chain(file(page(events)))).toMatchObject({ notice: expect.stringContaining('does not reach') });
@@ -59,7 +59,7 @@ describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () =
     });
   });
 
-  test('takes the receipt from a job detail', async () => {
+  test('takes the receipt out of a job detail', async () => {
     const detail = file(JSON.stringify({ job_id: job.job_id, receipt: job.receipt }));
     expect(await chain(file(eventLines(events)), '--receipt', detail)).toMatchObject({ exitCode: 0 });
     const queued = file(JSON.stringify({ job_id: job.job_id }));
@@ -68,7 +68,7 @@ describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () =
     });
   });
 
-  test('counts migrated events, and accepts no history that has only migrated events', async () => {
+  test('counts events without hashes, and refuses a history that has no others', async () => {
     const legacy = events.map((event) => ({ ...event, hash_version: 0, prev_hash: null, event_hash: null }));
     expect(await chain(file(eventLines(legacy)))).toMatchObject({
       exitCode: 6,
@@ -78,8 +78,8 @@ describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () =
   });
 });
 
-describe('a damaged history names its first bad event', () => {
-  test.each(Object.keys(MUTATIONS))('%s, at any position', async (name) => {
+describe('a damaged history', () => {
+  test.each(Object.keys(MUTATIONS))('is reported with its first bad event: %s, at any position', async (name) => {
     for (let at = 0; at < events.length; at++) {
       const all = [...events];
       const expected = MUTATIONS[name]?.(all, at);
@@ -93,12 +93,12 @@ describe('a damaged history names its first bad event', () => {
   });
 });
 
-describe('a receipt about something other than the history', () => {
+describe('a receipt that does not belong to the history', () => {
   const history = file(eventLines(events));
   const reseal = (changes: Parameters<typeof attestedJob>[0]) =>
     file(canonicalJson(attestedJob({ bodies: [], ...changes }).receipt));
 
-  test('is refused without its digest', async () => {
+  test('is refused if it does not match its own digest', async () => {
     const changed = file(canonicalJson({ ...job.receipt, duration_ms: 13 }));
     expect(await chain(history, '--receipt', changed)).toMatchObject({
       exitCode: 6,
@@ -112,7 +112,7 @@ describe('a receipt about something other than the history', () => {
     });
   });
 
-  test('is refused for another history of the same job', async () => {
+  test('is refused if it belongs to another history of the same job', async () => {
     expect(await chain(history, '--receipt', reseal({}))).toMatchObject({
       facts: { first_bad_seq: 4, fault: 'surplus' },
     });
@@ -123,7 +123,7 @@ describe('a receipt about something other than the history', () => {
     ['chain_summary', 'event_chain', (value: object) => ({ ...value, complete: false })],
     ['artifacts', 'output_artifacts', () => [{ path: 'output/x', size_bytes: 1, sha256: 'ab'.repeat(32) }]],
     ['finished', 'exit_code', () => 7],
-  ])('is refused at %s with another %s', async (check, member, forge) => {
+  ])('is refused by the check %s if its %s was changed', async (check, member, forge) => {
     const forged = forge(job.receipt[member as keyof typeof job.receipt] as object);
     const path = file(sealReceipt({ ...job.receipt, [member]: forged }).json);
     const { exitCode, checks } = await chain(history, '--receipt', path);
@@ -133,7 +133,7 @@ describe('a receipt about something other than the history', () => {
     });
   });
 
-  test('the receipt of a restart states only the outcome, and is accepted (Spec § Receipt)', {
+  test('the receipt of a job that a restart ended states only the outcome, and is accepted (Spec § Receipt)', {
     tags: ['Receipt-24'],
   }, async () => {
     const { schema_version, job_id, tenant, status, exit_code, signal, terminal_reason, created_at, started_at } =
@@ -160,11 +160,11 @@ describe('a file that is not a history', () => {
     ['a cut-off line', eventLines(events).slice(0, -20)],
     ['an empty line', `${eventLines(events.slice(0, 2))}\n${eventLines(events.slice(2))}`],
     ['a member named twice', eventLines(events).replace('"seq":1', '"seq":1,"seq":1')],
-  ])('%s ends with 6', async (_what, content) => {
+  ])('ends with exit code 6: %s', async (_what, content) => {
     expect((await serviceVerify(['chain', file(content)])).exitCode).toBe(6);
   });
 
-  test('a missing file is wrong usage', async () => {
+  test('a history file that does not exist is wrong usage', async () => {
     expect((await serviceVerify(['chain', '/nowhere'])).exitCode).toBe(1);
   });
 });

@@ -17,7 +17,7 @@ const job = attestedJob({
 const artifact = JSON.parse(new TextDecoder().decode(job.attestation.result)) as Record<string, unknown>;
 
 describe('the content of a result artifact', () => {
-  test('follows from the events and the receipt (Spec § Result artifact)', () => {
+  test('is accepted if it follows from the events and the receipt (Spec § Result artifact)', () => {
     expect(artifact).toMatchObject({ stdout: 'one\ntwo', stderr: 'err\n', violations: [{ type: 'pids' }] });
     expect(resultCheck(artifact, job).isGood).toBe(true);
   });
@@ -32,19 +32,19 @@ describe('the content of a result artifact', () => {
     ['created_at', '2026-01-01T00:00:00.999Z'],
     ['started_at', null],
     ['duration_ms', 13],
-  ])('is refused with another %s', (name, value) => {
+  ])('is refused if its %s was changed', (name, value) => {
     expect(resultCheck({ ...artifact, [name]: value }, job)).toMatchObject({
       isGood: false,
       detail: `its ${name} does not follow from the events and the receipt`,
     });
   });
 
-  test('is refused without a member', () => {
+  test('is refused if a member is missing', () => {
     const { stdout: _, ...rest } = artifact;
     expect(resultCheck(rest, job).isGood).toBe(false);
   });
 
-  test('is not compared with facts that an older receipt does not state', () => {
+  test('is not compared with values that an older receipt does not state', () => {
     const { truncated: _, signal: __, ...receipt } = job.receipt;
     expect(resultCheck({ ...artifact, truncated: true }, { events: job.events, receipt }).isGood).toBe(true);
   });

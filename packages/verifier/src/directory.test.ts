@@ -52,7 +52,7 @@ async function verify(path: string, ...more: readonly string[]) {
 }
 
 describe('service-verify directory', () => {
-  test('checks everything of an exported job', async () => {
+  test('checks every file and every statement of an exported job', async () => {
     const { exitCode, checks = [], facts } = await verify(directory());
     expect({ exitCode, facts }).toMatchObject({ exitCode: 0, facts: { job_id: job.job_id, status: 'succeeded' } });
     expect(checks.slice(12).map(({ check }) => check)).toEqual([
@@ -70,14 +70,14 @@ describe('service-verify directory', () => {
     ]);
   });
 
-  test('accepts an export without the program’s own files', async () => {
+  test('accepts an export from which the program’s files were left out', async () => {
     const bare = Object.values(EXPORT_FILES).map((path) => [path, job.files.get(path) as Uint8Array] as const);
     const files = new Map(bare);
     const path = scratch.writeAll('bare', new Map([...files, [EXPORT_MANIFEST, exportManifest(job, files)]]));
     expect(await verify(path)).toMatchObject({ exitCode: 0 });
   });
 
-  test('compares the result with a policy, too', async () => {
+  test('also compares the result with a policy', async () => {
     expect(await verify(directory(), '--require', 'status=succeeded')).toMatchObject({ exitCode: 0 });
     expect(await verify(directory(), '--require', 'exit_code=1')).toMatchObject({
       exitCode: 5,
@@ -86,7 +86,7 @@ describe('service-verify directory', () => {
     expect(await verify(directory(), '--require', 'x=1')).toMatchObject({ exitCode: 1 });
   });
 
-  test('trusts the pinned key, tenant and job, and nothing in the directory', async () => {
+  test('trusts only the pinned key, tenant and job, and nothing in the directory', async () => {
     const stranger = signingKey();
     const forged = attestedJob({ key: stranger, bodies: [line('stdout', 'forged')] });
     const path = scratch.writeAll('forged', exportOf(forged));
@@ -98,14 +98,14 @@ describe('service-verify directory', () => {
   });
 });
 
-describe('an exported directory with damage', () => {
-  test.each(Array.from(job.files.keys()))('is refused without %s, or with one more byte in it', async (path) => {
+describe('an exported directory that was damaged', () => {
+  test.each(Array.from(job.files.keys()))('is refused if %s is missing or has one more byte', async (path) => {
     const text = new TextDecoder().decode(job.files.get(path));
     expect(await verify(directory({ [path]: undefined }))).toMatchObject({ exitCode: 6, failed: ['directory'] });
     expect(await verify(directory({ [path]: `${text} ` }))).toMatchObject({ exitCode: 6, failed: ['directory'] });
   });
 
-  test('is refused if a file of the program is a directory', async () => {
+  test('is refused if a directory takes the place of a file', async () => {
     const path = directory({ 'output/b': undefined });
     mkdirSync(join(path, 'output/b'));
     expect(await verify(path)).toMatchObject({ exitCode: 6, failed: ['directory'] });
@@ -118,13 +118,13 @@ describe('a directory that is not an export', () => {
     ['a malformed manifest', { [EXPORT_MANIFEST]: '{}' }, 'manifest.json is refused'],
     ['an unlisted file', { 'output/unlisted': 'x' }, 'output/unlisted is not listed'],
     ['a file that no export has', { 'README.md': 'trust me' }, 'README.md is not a file of an export'],
-  ])('is distinguished from a bad export: %s', async (_what, changes, says) => {
+  ])('gives exit code 7, unlike a damaged export: %s', async (_what, changes, says) => {
     const { exitCode, checks } = await verify(directory(changes));
     expect({ exitCode, checks }).toMatchObject({ exitCode: 7, checks: [{ check: 'directory', good: false }] });
     expect(checks?.[0]?.detail).toContain(says);
   });
 
-  test('with a link, a pipe or a directory instead of a file is refused at once', async () => {
+  test('is refused at once if a link, a pipe or a directory takes the place of a file', async () => {
     for (const plant of [
       (path: string) => symlinkSync('/etc/passwd', path),
       (path: string) => execFileSync('mkfifo', [path]),
@@ -145,7 +145,7 @@ describe('a directory that is not an export', () => {
     expect(await verify(linked)).toMatchObject({ exitCode: 7, failed: ['directory'] });
   });
 
-  test('is refused with more entries than any export has', async () => {
+  test('is refused if it has more entries than any export', async () => {
     const path = directory();
     for (let number = 0; number < 1740; number++) mkdirSync(join(path, `output/d${number}`));
     const { exitCode, checks } = await verify(path);
@@ -158,7 +158,7 @@ describe('a directory that is not an export', () => {
     [EXPORT_FILES.events, 100 * GIBIBYTE, 'events.ndjson is larger than 64 MiB'],
     [EXPORT_MANIFEST, 100 * GIBIBYTE, 'manifest.json is larger than 256 KiB'],
     ['input/b', 64 * 1024 ** 2, 'makes input/ larger than 64 MiB'],
-  ])('is refused for %s of %d bytes, which is not read', async (path, bytes, says) => {
+  ])('is refused without reading its file %s of %d bytes', async (path, bytes, says) => {
     const at = directory({ [path]: '' });
     truncateSync(join(at, path), bytes);
     const { exitCode, checks } = await verify(at);
@@ -167,12 +167,12 @@ describe('a directory that is not an export', () => {
 });
 
 describe('a directory that cannot be read', () => {
-  test('is reported as missing, or as a file if the path is one', async () => {
+  test('is reported as missing, or as a file that must be unpacked', async () => {
     expect(await verify('/nowhere')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ENOENT') });
     expect(await verify(key)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('it is a file; unpack') });
   });
 
-  test('is refused if a file has another length than stated, as a file has while it is being written', () => {
+  test('is refused if a file has another length than the kernel states, as while it is being written', () => {
     const path = directory();
     // A file of the kernel claims to be empty, and is not.
     const mount = `mount --bind /proc/version "$1/input/a.csv" && exec "$0" directory "$1" --public-key "$2" --tenant acme`;
@@ -182,7 +182,7 @@ describe('a directory that cannot be read', () => {
   });
 });
 
-describe('an exported directory that was forged with a matching manifest', () => {
+describe('an exported directory that was forged together with its manifest', () => {
   const cut = eventLines(job.events.slice(0, -1));
   const edited = eventLines(job.events).replace('hello', 'h3llo');
   const otherReceipt = sealReceipt({ ...job.receipt, exit_code: 1 }).json;
@@ -204,7 +204,7 @@ describe('an exported directory that was forged with a matching manifest', () =>
     expect(await verify(relisted(changes))).toMatchObject({ exitCode: 6, failed });
   });
 
-  test('is refused with another envelope or result, with the exit code of that failure', async () => {
+  test('is refused with another envelope or result, and with the exit code of that check', async () => {
     expect(await verify(relisted({ [EXPORT_FILES.envelope]: '{}' }))).toMatchObject({
       exitCode: 2,
       failed: ['envelope'],

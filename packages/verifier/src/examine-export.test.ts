@@ -33,7 +33,7 @@ function tampered(content: Uint8Array | undefined): Uint8Array<ArrayBuffer> {
   return copy;
 }
 
-describe('the log', () => {
+describe('the transparency log in an examination', () => {
   const log = new TestLog();
   const index = log.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
   const witness = testNoteKey('witness.example', 'cosignature');
@@ -41,7 +41,7 @@ describe('the log', () => {
   const logged = (proof: string) => forged({ 'log.tlog-proof': bytes(proof) });
   const keys = { log: log.key.noteKey, witnesses: [witness.noteKey] };
 
-  test('is judged in each examination', async () => {
+  test('is judged each time', async () => {
     const wordOf = async (files: ReturnType<typeof whole>, more: object = {}) =>
       (await examineExport(files, { ...pinned, ...more })).log.word;
     expect(await wordOf(whole(), { log: keys })).toBe('NOT LOGGED: no proof of it is here');
@@ -50,15 +50,15 @@ describe('the log', () => {
     expect(await wordOf(logged(log.proof(index, { cosignatures })), { log: keys })).toMatch(/^WITNESSED by witness/);
   });
 
-  test('refuses an export whose proof proves another statement', async () => {
+  test('makes the export refused if the proof is about another statement', async () => {
     const examination = await examineExport(logged(log.proof(0)), { ...pinned, log: keys });
     expect(examination).toMatchObject({ verdict: 'refused', log: { word: 'NOT LOGGED' } });
     expect(examination.log.checks).toMatchObject([{ name: 'log_inclusion', state: 'failed' }]);
   });
 });
 
-describe('a whole export', () => {
-  test('is good under the pinned key, and every check passed', async () => {
+describe('an unchanged export', () => {
+  test('is good under the pinned key, and passes every check', async () => {
     const examination = await examineExport(whole(), { ...pinned, tenant: job.tenant, job: job.job_id });
     expect(failures(examination)).toEqual([]);
     expect(examination).toMatchObject({ verdict: 'good', isSigned: true, brokenAt: null, key_id: job.key.key_id });
@@ -67,20 +67,20 @@ describe('a whole export', () => {
     expect(examination.added).toEqual({ salt: '5a'.repeat(16), tenant_job_number: 7 });
   });
 
-  test('without a pinned key proves nothing about who signed it', async () => {
+  test('does not show who signed it if no key is pinned', async () => {
     const examination = await examineExport(whole(), { publicKeys: [], canVerify: true });
     expect(examination).toMatchObject({ verdict: 'whole', isSigned: false });
     expect(failures(examination)).toEqual([]);
   });
 
-  test('is called unchecked if only signatures cannot be checked', async () => {
+  test('is called unchecked if the platform cannot check signatures', async () => {
     const examination = await examineExport(whole(), { ...pinned, canVerify: false });
     expect(examination).toMatchObject({ verdict: 'unchecked', isSigned: false });
     expect(examination.attestation.every(({ state }) => state === 'not_tried')).toBe(true);
     expect(examination.record.some(({ name, state }) => name === 'chain' && state === 'passed')).toBe(true);
   });
 
-  test('is refused under another key, with the key that signed it', async () => {
+  test('is refused under another key, and the report names the key that signed it', async () => {
     const examination = await examineExport(whole(), { publicKeys: [signingKey().publicKeyPem], canVerify: true });
     expect(examination).toMatchObject({ verdict: 'refused', isSigned: false });
     expect(failures(examination)).toEqual(['signature']);
@@ -91,16 +91,16 @@ describe('a whole export', () => {
   test.each([
     ['tenant', { tenant: 'other' }],
     ['subject_name', { job: 'job_other' }],
-  ])('is refused at %s if another was expected', async (name, expected) => {
+  ])('is refused by the check %s if the caller expected another value', async (name, expected) => {
     const examination = await examineExport(whole(), { ...pinned, ...expected });
     expect(examination.verdict).toBe('refused');
     expect(failures(examination)).toEqual([name]);
   });
 });
 
-describe('a byte that was changed', () => {
+describe('a changed byte in an export', () => {
   test.each([...exportOf(job).keys()].filter((path) => path !== EXPORT_MANIFEST))(
-    'a changed byte in %s is named with both digests',
+    'is found in %s, and the report states both digests',
     async (path) => {
       const files = whole().set(path, tampered(job.files.get(path)));
       const examination = await examineExport(files, pinned);
@@ -119,13 +119,13 @@ describe('a byte that was changed', () => {
     ['policy.json', ['policy.json']],
     ['input/a.txt', ['input/a.txt']],
     ['output/b.txt', ['output/b.txt']],
-  ])('a changed byte in %s is named even if the manifest was changed to match', async (path, names) => {
+  ])('is found in %s even if the manifest was changed as well', async (path, names) => {
     const examination = await examineExport(forged({ [path]: tampered(job.files.get(path)) }), pinned);
     expect(examination.verdict).toBe('refused');
     expect(names).toContain(failures(examination)[0]);
   });
 
-  test('a changed byte in an event is named by the number of the event', async () => {
+  test('is found in an event, and the report names the number of the event', async () => {
     const text = eventLines(job.events).replace('"hello"', '"hellO"');
     const examination = await examineExport(forged({ [EXPORT_FILES.events]: bytes(text) }), pinned);
     expect(examination).toMatchObject({ verdict: 'refused', brokenAt: 2, isSigned: true });
@@ -133,38 +133,41 @@ describe('a byte that was changed', () => {
   });
 });
 
-describe('in a history with events that were', () => {
+describe('a history with changed events', () => {
   test.each([
     ['cut off', job.events.slice(0, -1), job.events.length - 1],
     ['taken out', job.events.toSpliced(2, 1), 2],
     ['swapped', [job.events[0], job.events[2], job.events[1], ...job.events.slice(3)], 1],
     ['added', [...job.events, job.events[0]], job.events.length],
-  ])('%s, the first break of the chain is named', async (_what, events, brokenAt) => {
-    const text = eventLines(events as typeof job.events);
-    const examination = await examineExport(forged({ [EXPORT_FILES.events]: bytes(text) }), pinned);
-    expect(examination).toMatchObject({ verdict: 'refused', brokenAt });
-  });
+  ])(
+    'with events %s is refused, and the report names the first break of the chain',
+    async (_what, events, brokenAt) => {
+      const text = eventLines(events as typeof job.events);
+      const examination = await examineExport(forged({ [EXPORT_FILES.events]: bytes(text) }), pinned);
+      expect(examination).toMatchObject({ verdict: 'refused', brokenAt });
+    },
+  );
 });
 
-describe('an envelope with its result', () => {
+describe('an envelope with its result, without an export', () => {
   const two = () =>
     new Map(
       [EXPORT_FILES.envelope, EXPORT_FILES.result].map((name) => [name, whole().get(name) as Uint8Array<ArrayBuffer>]),
     );
 
-  test('is good under the pinned key, and the posture shown is the one in the signed statement', async () => {
+  test('is good under the pinned key, and shows the posture of the signed statement', async () => {
     const examination = await examineExport(two(), pinned);
     expect(examination).toMatchObject({ verdict: 'good', files: [], record: [], isSigned: true });
     expect(examination.receipt?.['isolation_class']).toBe('gvisor-application-kernel');
   });
 
-  test('an envelope is called whole, not good, without a key, because its signature is not checked', async () => {
+  test('is called whole instead of good if no key is pinned, because its signature is not checked', async () => {
     const examination = await examineExport(two(), { publicKeys: [], canVerify: true });
     expect(examination).toMatchObject({ verdict: 'whole', isSigned: false });
     expect(examination.attestation.every(({ state }) => state === 'not_tried')).toBe(true);
   });
 
-  test('is refused with another result or a changed payload', async () => {
+  test('is refused if the result or the payload was changed', async () => {
     const other = two().set(EXPORT_FILES.result, tampered(two().get(EXPORT_FILES.result)));
     expect(failures(await examineExport(other, pinned))).toEqual(['subject_digest']);
     const payload = two().set(EXPORT_FILES.envelope, tampered(two().get(EXPORT_FILES.envelope)));
@@ -176,7 +179,7 @@ test.each([
   ['nothing', new Map()],
   ['a manifest that is not one', new Map([[EXPORT_MANIFEST, bytes('{')]])],
   ['a manifest alone', new Map([[EXPORT_MANIFEST, exportOf(job).get(EXPORT_MANIFEST)]])],
-])('%s is refused and nothing throws', async (_name, files) => {
+])('%s is refused without an exception', async (_name, files) => {
   const examination = await examineExport(files as Map<string, Uint8Array<ArrayBuffer>>, pinned);
   expect(examination).toMatchObject({ verdict: 'refused', isSigned: false });
 });

@@ -72,7 +72,7 @@ async function verify(directory: string, ...more: readonly string[]) {
 }
 
 describe('service-verify graph', { tags: ['Inputs-7'] }, () => {
-  test('checks every job and every edge, and draws them', async () => {
+  test('checks every job and every edge, and prints the graph', async () => {
     const directory = graph([jobOn(0, [1, 2]), jobOn(1, [2]), jobOn(2, [])]);
     const { exitCode, lines, bad, stderr } = await verify(directory);
     expect([exitCode, bad, stderr]).toEqual([0, [], '']);
@@ -92,7 +92,7 @@ describe('service-verify graph', { tags: ['Inputs-7'] }, () => {
     ]);
   });
 
-  test('says that a job is missing, listed or not, and does not call the graph good', async () => {
+  test('reports a missing job, whether the export lists it as missing or not', async () => {
     for (const missing of [[], ['job_0001']]) {
       const { exitCode, lines, bad } = await verify(graph([jobOn(0, [1])], { missing }));
       expect([exitCode, bad.length]).toEqual([5, 1]);
@@ -102,7 +102,7 @@ describe('service-verify graph', { tags: ['Inputs-7'] }, () => {
     }
   });
 
-  test('names the edge whose ends differ', async () => {
+  test('names an edge whose two ends have different bytes', async () => {
     const swapped = jobOn(1, [], { outputs: { 'output/made': 'of another' } });
     const other = jobOn(2, [], { outputs: { 'output/other': contentOf(2) } });
     const { exitCode, bad, lines } = await verify(graph([jobOn(0, [1, 2]), swapped, other]));
@@ -112,7 +112,7 @@ describe('service-verify graph', { tags: ['Inputs-7'] }, () => {
     expect(lines).toContain('├─ input/1 ✗ output/made of job_0001  succeeded');
   });
 
-  test('calls a job with a recovery receipt unbound', async () => {
+  test('calls a job unbound if its receipt does not state its inputs and outputs', async () => {
     const unknown = { policy_sha256: undefined, input_artifacts: undefined, output_artifacts: undefined };
     const job = attestedJob({ job_id: idOf(0), receipt: { ...unknown, code_sha256: undefined } });
     const files = new Map(job.files);
@@ -121,7 +121,7 @@ describe('service-verify graph', { tags: ['Inputs-7'] }, () => {
     expect([exitCode, bad[0]]).toEqual([5, expect.stringContaining('UNBOUND')]);
   });
 
-  test('refuses a job without its policy, one that no other depends on, and one with another key or another id', async () => {
+  test('refuses a job without its policy, a job that no other job uses, and a job with another key or id', async () => {
     const job = jobOn(0, [1]);
     const files = new Map(job.files);
     files.delete(EXPORT_OPTIONAL_FILES.policy);
@@ -135,12 +135,12 @@ describe('service-verify graph', { tags: ['Inputs-7'] }, () => {
     expect([renamed.exitCode, renamed.bad[0]]).toEqual([4, expect.stringContaining('job_0001')]);
   });
 
-  test('finds a cycle, and ends', async () => {
+  test('finds a cycle and still ends', async () => {
     const { exitCode, bad } = await verify(graph([jobOn(0, [1]), jobOn(1, [2]), jobOn(2, [1])]));
     expect([exitCode, bad.at(-1)]).toEqual([6, expect.stringContaining('it depends on itself')]);
   });
 
-  test('refuses another tenant, another job, a directory without a list, and files that no graph has', async () => {
+  test('refuses another tenant or job, a directory without a list, and files that no graph has', async () => {
     const directory = graph([jobOn(0, [])]);
     expect((await verify(directory, '--job', idOf(0))).exitCode).toBe(0);
     expect((await verify(directory, '--job', idOf(1))).exitCode).toBe(4);
@@ -156,7 +156,7 @@ describe('service-verify graph', { tags: ['Inputs-7'] }, () => {
     expect((await verify(join(directory, 'none'))).exitCode).toBe(1);
   });
 
-  test('may have the maximum depth and size, and no more', async () => {
+  test('accepts the maximum depth and size, and no more', async () => {
     const chain = Array.from({ length: 40 }, (_, at) => jobOn(at, at === 39 ? [] : [at + 1]));
     const jobs = new Map(chain.map((job) => [job.job_id, new Map(exportOf(job))]));
     const list = graphFile({ tenant: 'acme', job_id: idOf(0), missing: [] });
@@ -180,7 +180,7 @@ function isOfKeyid(content: Uint8Array, position: number): boolean {
   return position >= text.indexOf('"keyid":"') && position < text.indexOf('","sig":"');
 }
 
-test(`service-verify graph names the change in random graphs of 50 jobs (PROPERTY_SEED=${seed})`, {
+test(`service-verify graph finds the change in random graphs of 50 jobs (PROPERTY_SEED=${seed})`, {
   tags: ['Inputs-7'],
   timeout: 300_000,
 }, async () => {

@@ -27,15 +27,15 @@ async function compare([one, other]: readonly [string, string], ...proofs: reado
   return { exitCode: ending.exitCode, said: checks.at(-1)?.detail };
 }
 
-describe('service-verify head says that two signed heads are', () => {
-  test('the same, in any kind of file', async () => {
+describe('service-verify head compares two signed heads, and says that', () => {
+  test('they are the same, whatever the kinds of their files', async () => {
     const same = { exitCode: 0, said: 'SAME: 40 statements' };
     expect(await compare([log.checkpoint(), log.checkpoint()])).toEqual(same);
     expect(await compare([log.checkpoint(), log.proof(3)])).toEqual(same);
     expect(await compare([log.consistency(20), log.checkpoint()])).toEqual(same);
   });
 
-  test('one grown from the other, in either order, with a proof', async () => {
+  test('one has grown from the other, in either order, if a proof shows this', async () => {
     const [old, now] = [log.checkpoint(20), log.checkpoint()];
     const grown = { exitCode: 0, said: 'GROWN: the tree of the second begins with that of the first' };
     expect(await compare([old, now], log.consistency(20))).toEqual(grown);
@@ -45,7 +45,7 @@ describe('service-verify head says that two signed heads are', () => {
     );
   });
 
-  test('a fork, if both have one size and two roots: the two files are the proof', async () => {
+  test('the log forked if both have the same size and different roots, and the two files prove this', async () => {
     const forked = {
       exitCode: 6,
       said: 'FORKED: the log signed two heads of 40 statements: it shows other people another log',
@@ -55,7 +55,7 @@ describe('service-verify head says that two signed heads are', () => {
     expect(await compare([log.checkpoint(20), fork.checkpoint()], log.consistency(20))).toEqual(forked);
   });
 
-  test('of a log that was changed, if its own proof does not lead from one to the other', async () => {
+  test('the log was changed if its own proof does not lead from one head to the other', async () => {
     const proof = fork.consistency(30);
     expect(await compare([log.checkpoint(30), fork.checkpoint()], proof)).toMatchObject({
       exitCode: 6,
@@ -63,7 +63,7 @@ describe('service-verify head says that two signed heads are', () => {
     });
   });
 
-  test('NOT SHOWN to be of one log if a proof is missing, although nothing proves a fork', async () => {
+  test('nothing is shown if the proof between the heads is missing', async () => {
     const said = expect.stringContaining('NOT SHOWN: nothing shows that the heads of 20 and of 40') as string;
     expect(await compare([log.checkpoint(20), log.checkpoint()])).toEqual({ exitCode: 5, said });
     const other = log.consistency(10);
@@ -71,7 +71,7 @@ describe('service-verify head says that two signed heads are', () => {
   });
 });
 
-describe('a head is refused with 2', () => {
+describe('a head that service-verify refuses', () => {
   const stranger = new TestLog();
   const elsewhere = new TestLog({ host: 'log.example', tree: 2 });
   test.each([
@@ -79,19 +79,19 @@ describe('a head is refused with 2', () => {
     ['of another tree', elsewhere.checkpoint(), 'it is of the log log.example/log/2'],
     ['in Rekor’s form', log.rekorHead(), 'it is of the log log.example - 1'],
     ['missing from its file', 'nothing', 'it has no head'],
-  ])('%s', async (_what, head, problem) => {
+  ])('a head %s is refused with exit code 2', async (_what, head, problem) => {
     const refused = { exitCode: 2, said: expect.stringContaining(problem) as string };
     expect(await compare([log.checkpoint(), head])).toEqual(refused);
   });
 
-  test('in a file that proves consistency, too', async () => {
+  test('a proof of consistency with a head that a stranger signed is refused with exit code 2', async () => {
     expect(await compare([log.checkpoint(20), log.checkpoint()], stranger.consistency(1))).toMatchObject({
       exitCode: 2,
     });
   });
 });
 
-test('a head is compared with the key of a log, not of a witness', async () => {
+test('a head can be compared only with the key of its log, and not with the key of a witness', async () => {
   const witness = file(testNoteKey('witness.example', 'cosignature').text);
   const [one, other] = [file(log.checkpoint()), file(log.checkpoint())];
   expect(await serviceVerify(['head', one, other, '--log-key', witness])).toMatchObject({ exitCode: 1 });

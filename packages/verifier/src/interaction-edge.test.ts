@@ -20,7 +20,7 @@ const reader = (more: object) => end('job_a', 'job_b', 'program', more as Record
 const files = new Map([['events.ndjson', new TextEncoder().encode(EVENTS.join('\n'))]]);
 const compare = (one: InteractionEnd, other = WRITER, read = async () => files) => compareInteraction(one, other, read);
 
-describe('the input that a program got from another', { tags: ['Interaction-8'] }, () => {
+describe('the input that a program got from its peer', { tags: ['Interaction-8'] }, () => {
   test.each([
     ['all the output of the other', TEXT],
     ['the beginning of that output', TEXT.slice(0, 5)],
@@ -33,25 +33,25 @@ describe('the input that a program got from another', { tags: ['Interaction-8'] 
     ['another text of the same length', given('One\ntwo\nthree')],
     ['a part that is not the beginning', given('two')],
     ['more than the whole output', given(`${TEXT}!`)],
-  ])('is refused as %s', async (_, more) => {
+  ])('is refused if it is %s', async (_, more) => {
     const { sha256, problem } = await compare(reader(more));
     expect([sha256, problem]).toEqual([null, expect.stringMatching(/given, and job_b wrote/)]);
   });
 
-  test('is refused if the other job names another peer, or has the same role', async () => {
+  test('is refused if the peer’s job names another peer, or has the same role', async () => {
     const problem = expect.stringContaining('does not say that its program talked to this one');
     for (const other of [end('job_b', 'job_c', 'interactor'), end('job_b', 'job_a', 'program')])
       expect(await compare(reader(given(TEXT)), other)).toEqual({ sha256: null, problem });
   });
 
-  test('is compared only by its length if the record has only a part of the output', async () => {
+  test('is compared only by length if the peer’s record has only a part of the output', async () => {
     const cut = async () => new Map([['events.ndjson', new TextEncoder().encode(`${EVENTS[0]}\n`)]]);
     const part = given('one');
     expect(await compare(reader(part), WRITER, cut)).toEqual({ sha256: part.stdin.raw_sha256, problem: null });
     expect((await compare(reader(given(`${TEXT}!`)), WRITER, cut)).problem).not.toBeNull();
   });
 
-  test('is empty if the program did not run', async () => {
+  test('may be missing if the program did not run', async () => {
     expect(await compare(reader({}))).toEqual({ sha256: null, problem: null });
   });
 });

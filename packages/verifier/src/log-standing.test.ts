@@ -51,7 +51,7 @@ async function verify(proof: string | null, ...words: readonly string[]) {
 
 const pinned = ['--log-key', logKey, '--witness', witnessKey];
 
-describe("the log's verdict on an export", () => {
+describe('the verdict of the log on an export', () => {
   test.each([
     ['without a proof', null, pinned, 'NOT LOGGED: no proof of it is here'],
     [
@@ -73,11 +73,11 @@ describe("the log's verdict on an export", () => {
       ['--log-key', logKey],
       'UNWITNESSED: its operator could show others another log',
     ],
-  ])('%s is always reported', async (_what, proof, words, word) => {
+  ])('is always reported %s', async (_what, proof, words, word) => {
     expect(await verify(proof, ...words)).toEqual({ exitCode: 0, log: word, failed: [] });
   });
 
-  test('is also given for an envelope outside an export', async () => {
+  test('is also reported for an envelope without an export', async () => {
     const [envelope, subject] = [file(job.attestation.envelope), file(job.attestation.result)];
     const fixed = ['--envelope', envelope, '--subject', subject, '--public-key', publicKey, '--tenant', job.tenant];
     const proof = file(log.proof(index, { cosignatures: [cosignature] }));
@@ -95,7 +95,7 @@ describe("the log's verdict on an export", () => {
   });
 });
 
-describe('a changed proof is refused with 6:', () => {
+describe('a changed log proof is refused with exit code 6:', () => {
   const stranger = new TestLog();
   for (let at = 1; at < 20; at++) stranger.append(new TextEncoder().encode(`statement ${at}`));
   const theirs = stranger.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
@@ -124,11 +124,11 @@ describe('a requirement on the log', () => {
     ['witnesses>=1', witnessed, 0],
     ['witnesses>=1', plain, 5],
     ['witnesses>=2', witnessed, 5],
-  ])('%s', async (requirement, proof, exitCode) => {
+  ])('is judged by what the proof shows: %s', async (requirement, proof, exitCode) => {
     expect(await verify(proof, ...pinned, '--require', requirement)).toMatchObject({ exitCode });
   });
 
-  test('is not met by a proof that was not checked', async () => {
+  test('is not met by a proof that was not checked for lack of a pinned log key', async () => {
     expect(await verify(witnessed, '--require', 'logged')).toMatchObject({ exitCode: 5 });
   });
 });
@@ -136,7 +136,7 @@ describe('a requirement on the log', () => {
 describe('a remembered head', () => {
   const stateOf = (head: string) => file(head);
 
-  test('is written the first time, and kept by the same head', async () => {
+  test('is written the first time, and stays when the log shows the same head', async () => {
     const state = join(scratch.path, 'first');
     expect(await verify(log.proof(index), ...pinned, '--log-state', state)).toMatchObject({ exitCode: 0 });
     expect(readFileSync(state, 'utf8')).toBe(log.checkpoint());
@@ -144,7 +144,7 @@ describe('a remembered head', () => {
     expect(readFileSync(state, 'utf8')).toBe(log.checkpoint());
   });
 
-  test('follows the log as it grows, with a proof that it only grew', async () => {
+  test('is replaced as the log grows, with a proof that the log only grew', async () => {
     const state = stateOf(log.checkpoint());
     const proof = file(grown.consistency(log.size));
     const words = [...pinned, '--log-state', state];
@@ -176,7 +176,7 @@ describe('a remembered head', () => {
     expect(readFileSync(state, 'utf8')).toBe(head);
   });
 
-  test('is not written for a statement that the log does not have', async () => {
+  test('is not written if the statement is not in the log', async () => {
     const state = join(scratch.path, 'never');
     const notIn = log.proof(index - 1);
     expect(await verify(notIn, ...pinned, '--log-state', state)).toMatchObject({ exitCode: 6 });
@@ -184,7 +184,7 @@ describe('a remembered head', () => {
   });
 });
 
-describe('the time at which a witness saw the log without a result', () => {
+describe('the delay between the end of a job and its place in the log', () => {
   const end = Date.parse(job.receipt.finished_at) / 1000;
   /** A head that the witness saw so many seconds after the end of the job. */
   const seen = (seconds: number, size = index) =>
@@ -193,26 +193,26 @@ describe('the time at which a witness saw the log without a result', () => {
   const after = (head: string, ...words: readonly string[]) =>
     verify(log.proof(index), ...pinned, '--after-head', file(head), ...words);
 
-  test('may be ten minutes after the end of its job, and no more', async () => {
+  test('may be up to ten minutes', async () => {
     expect(await after(seen(600))).toMatchObject({ exitCode: 0, failed: [] });
     expect(await after(seen(601))).toMatchObject({ exitCode: 6, failed: [late] });
   });
 
-  test('may be as long after the end as the reader allows', async () => {
+  test('may be as long as the reader allows with --log-delay', async () => {
     expect(await after(seen(3600), '--log-delay', '1h')).toMatchObject({ exitCode: 0 });
     expect(await after(seen(3), '--log-delay', '2s')).toMatchObject({ exitCode: 6, failed: [late] });
   });
 
-  test('comes from the latest head without the result', async () => {
+  test('is measured with the latest head that lacks the result', async () => {
     const words = ['--after-head', file(seen(-5, 3))];
     expect(await after(seen(601), ...words)).toMatchObject({ exitCode: 6, failed: [late] });
   });
 
-  test('is ignored if the head has the result', async () => {
+  test('does not depend on heads that have the result', async () => {
     expect(await after(seen(9999, index + 1))).toMatchObject({ exitCode: 0 });
   });
 
-  test('is compared with a remembered head by default', async () => {
+  test('is measured with the remembered head if no other is given', async () => {
     const [state, proof] = [file(seen(601)), file(log.consistency(index))];
     const words = [...pinned, '--log-state', state, '--log-consistency', proof];
     expect(await verify(log.proof(index), ...words)).toMatchObject({ exitCode: 6, failed: [late] });
@@ -225,11 +225,11 @@ describe('the time at which a witness saw the log without a result', () => {
     ['no pinned witness saw', log.checkpoint(index), 'log_time: no pinned witness says when it saw the head of 20'],
     ['its witness did not sign', log.checkpoint(index, cosignature), 'log_time: witness.example did not sign'],
     ['a stranger signed', new TestLog().checkpoint(), 'log_consistency: a head that was seen before is refused'],
-  ])('is refused from a head that %s', async (_what, head, problem) => {
+  ])('cannot be measured with a head that %s', async (_what, head, problem) => {
     expect(await after(head)).toMatchObject({ exitCode: 6, failed: [expect.stringContaining(problem)] });
   });
 
-  test('comes only from witnesses', async () => {
+  test('cannot be measured without a pinned witness', async () => {
     const words = ['--log-key', logKey, '--after-head', file(seen(1))];
     const refused = await verify(log.proof(index), ...words);
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('needs --witness') as string });
@@ -247,13 +247,13 @@ test.each([
   expect(verdict).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(problem) });
 });
 
-describe('a log that was opened again', () => {
+describe('a log that its operator opened again', () => {
   const next = log.reopened();
   const place = next.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
   const nextKey = file(next.key.text);
   const seen = () => file(log.checkpoint());
 
-  test('is reported, and not taken for the pinned log', async () => {
+  test('is reported, and is not accepted in place of the pinned log', async () => {
     const refused = await verify(next.proof(place), '--log-key', logKey);
     expect(refused).toMatchObject({
       exitCode: 6,
@@ -265,7 +265,7 @@ describe('a log that was opened again', () => {
     });
   });
 
-  test('is refused to anyone who remembers a head of the old log, until they accept it', async () => {
+  test('is refused to a reader who remembers a head of the old log, until the reader accepts the new log', async () => {
     const state = seen();
     const before = readFileSync(state, 'utf8');
     const lost = `REOPENED: ${log.size} leaves up to the head of log.example/log/1 are no longer provable`;
@@ -285,7 +285,7 @@ describe('a log that was opened again', () => {
     ['an earlier tree than the pinned one', log.proof(index), nextKey],
     ['another host', new TestLog({ host: 'else.example', tree: 2 }).proof(0), logKey],
     ['another key under the next name', new TestLog({ host: 'log.example', tree: 2 }).proof(0), logKey],
-  ])('of %s is refused, whatever is accepted', async (_what, proof, key) => {
+  ])('of %s is refused even with --accept-reopened', async (_what, proof, key) => {
     const found = await verify(proof, '--log-key', key, '--accept-reopened');
     expect(found).toMatchObject({ exitCode: 6, failed: [expect.stringMatching(/^log_head: /)] });
   });

@@ -13,12 +13,12 @@ const command = join(import.meta.dirname, '../bin/service-verify.mjs');
 const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
 
-describe('the sources of the verifier', () => {
+describe('the source files of the verifier', () => {
   const sources = globSync('packages/{verifier,evidence,protocol}/src/**/*.ts', { cwd: root }).filter(
     (file) => !file.endsWith('.test.ts'),
   );
 
-  test('were read', () => {
+  test('are found: there are more than 40', () => {
     expect(sources.length).toBeGreaterThan(40);
   });
 
@@ -70,7 +70,7 @@ describe.runIf(canTrace)('the running verifier', () => {
   const job = attestedJob({ outputs: { 'output/a': 'x' } });
   const key = scratch.write('key.pem', job.key.publicKeyPem);
 
-  test('opens each named file once, no other file, and no socket, whatever the envelope hints at (AUTH-04, ATT-12)', () => {
+  test('opens each named file once, no other file and no socket, whatever the envelope asks (AUTH-04, ATT-12)', () => {
     const value = JSON.parse(new TextDecoder().decode(job.attestation.envelope)) as { signatures: object[] };
     const hints = { keyid: '../../../../etc/hostname', jku: 'http://127.0.0.1:1/jwks', x5u: 'http://127.0.0.1:1/x' };
     const signatures = value.signatures.map((signature) => ({ ...signature, ...hints }));
@@ -85,7 +85,7 @@ describe.runIf(canTrace)('the running verifier', () => {
     });
   });
 
-  test('opens nothing outside an exported directory, and each of its files once', () => {
+  test('opens no file outside an exported directory, and each file in it once', () => {
     const files = exportOf(job);
     const directory = scratch.writeAll('export', files);
     const { exitCode, network, opened } = watch(['directory', directory, '--public-key', key, '--tenant', job.tenant]);
@@ -97,7 +97,7 @@ describe.runIf(canTrace)('the running verifier', () => {
   });
 });
 
-test('service-verify becomes the pinned Node, whichever Node is first in the path', () => {
+test('service-verify runs in its own Node, whichever Node comes first in the path', () => {
   const older = mkdtempSync(join(tmpdir(), 'svc-older-node-'));
   writeFileSync(join(older, 'node'), '#!/bin/sh\necho v18.0.0; exit 9\n', { mode: 0o755 });
   const launcher = join(import.meta.dirname, '../bin/service-verify');

@@ -30,7 +30,7 @@ describe('service-verify policy', () => {
     expect(stdout).toMatch(/status +succeeded/);
   });
 
-  test('exits with 5, and names every requirement that is not met beside those that are', {
+  test('exits with 5, and lists the requirements that are not met as well as those that are', {
     tags: ['Authentication-10g'],
   }, async () => {
     const { exitCode, stdout, stderr } = await policy(
@@ -44,7 +44,7 @@ describe('service-verify policy', () => {
     expect(stderr).toBe('service-verify: refused at status=failed: it is succeeded\n');
   });
 
-  test('shows labels only if the receipt has them', async () => {
+  test('shows the labels of a receipt that has labels', async () => {
     const labelled = attestedJob({ receipt: { labels: ['course 7', 'a, b'] } });
     const { exitCode, stdout } = await serviceVerify([
       ...['policy', '--tenant', labelled.tenant, '--require', 'label=course 7'],
@@ -59,7 +59,7 @@ describe('service-verify policy', () => {
     expect((await policy('--require', 'status=succeeded')).stdout).not.toContain('labels');
   });
 
-  test('checks no requirement on a result that the pinned key did not sign', async () => {
+  test('checks no requirement if the result is refused', async () => {
     const { exitCode, stdout } = await policy('--require', 'status=succeeded', '--subject-name', 'svc://jobs/x/result');
     expect(exitCode).toBe(4);
     expect(stdout).not.toContain('status=succeeded');
@@ -71,7 +71,7 @@ describe('service-verify policy', () => {
     [['--max-age', 'soon']],
     [['--code-sha256', 'AB'.repeat(32)]],
     [['--code-sha256', 'ab']],
-  ])('the option %j is wrong usage', async (more) => {
+  ])('is wrong usage with the options %j', async (more) => {
     expect(await policy(...more)).toMatchObject({ exitCode: 1, stdout: '' });
   });
 });
@@ -88,7 +88,7 @@ describe('the age of a result', () => {
     ['one millisecond below', 59_999, true],
     ['exactly at', 60_000, true],
     ['one millisecond above', 60_001, false],
-  ])('may be %s the limit', (_where, age, isGood) => {
+  ])('is accepted up to the limit: %s', (_where, age, isGood) => {
     expect(isYoung(finished + age)).toBe(isGood);
   });
 
@@ -98,24 +98,27 @@ describe('the age of a result', () => {
     ['15m', 900_000],
     ['12h', 43_200_000],
     ['7d', 604_800_000],
-  ])('may be at most %s: %i milliseconds', (maxAge, milliseconds) => {
+  ])('may be, with the limit %s, at most %i milliseconds', (maxAge, milliseconds) => {
     expect(isYoung(finished + milliseconds, undefined, maxAge)).toBe(true);
     expect(isYoung(finished + milliseconds + 1, undefined, maxAge)).toBe(false);
   });
 
   test.each(['', '5', 's', '1.5h', '-1h', '1w', '1 h', '1h30m', '1e3s', '1234567890s'])(
-    'cannot be limited by %j, which is not a duration',
+    'cannot be limited to %j, which is not a duration',
     (maxAge) => {
       expect(() => parsePolicy({ require: [], maxAge })).toThrow(UsageError);
     },
   );
 
-  test("may lie up to 30 s in the future, as with a signer's fast clock", () => {
+  test('may be negative by up to 30 s, because the clock of a signer may be fast', () => {
     expect(isYoung(finished - 30_000)).toBe(true);
     expect(isYoung(finished - 30_001)).toBe(false);
   });
 
-  test.each(['soon', '2026-01-01', '2026-01-01T00:00:01+00:00', '2026-13-01T00:00:01Z'])('is unknown for %s', (at) => {
-    expect(isYoung(finished, at)).toBe(false);
-  });
+  test.each(['soon', '2026-01-01', '2026-01-01T00:00:01+00:00', '2026-13-01T00:00:01Z'])(
+    'is unknown if the time now is given as %s',
+    (at) => {
+      expect(isYoung(finished, at)).toBe(false);
+    },
+  );
 });

@@ -8,7 +8,7 @@ const WITHOUT_NEWER = `
   for (const name of ['fromHex', 'fromBase64']) delete Uint8Array[name];
   for (const name of ['toHex', 'toBase64', 'setFromHex', 'setFromBase64']) delete Uint8Array.prototype[name];`;
 
-describe('in a browser without the newest functions', () => {
+describe('the verifier in a browser without the newest functions', () => {
   const job = attestedJob({ code: 'print("hello")', outputs: { 'output/deep/plot.svg': '<svg/>' } });
   let script: string;
   beforeAll(async () => {
@@ -30,17 +30,17 @@ describe('in a browser without the newest functions', () => {
     return JSON.parse(text) as { exitCode: number; checks: { name: string; isGood: boolean }[] };
   }
 
-  test('the library needs nothing of Node', () => {
+  test('needs no module of Node', () => {
     expect(script).not.toMatch(/node:|require\(|process\./);
   });
 
-  test('the library verifies a good export', async () => {
+  test('accepts a good export', async () => {
     const { exitCode, checks } = await verifyIn(exportOf(job));
     expect(checks.filter(({ isGood }) => !isGood)).toEqual([]);
     expect(exitCode).toBe(0);
   });
 
-  test('the library refuses a changed output, and a file that no export has', async () => {
+  test('refuses a changed output, and a file that no export has', async () => {
     const changed = new Map(exportOf(job)).set('output/deep/plot.svg', new TextEncoder().encode('<svG/>'));
     expect(await verifyIn(changed)).toMatchObject({ exitCode: 6, checks: [{ name: 'directory', isGood: false }] });
     const surplus = new Map(exportOf(job)).set('index.html', new TextEncoder().encode('x'));

@@ -123,33 +123,33 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
       { exitCode: 6, word: 'BROKEN', failed: ['promise'] },
     ],
     [
-      'is answered late if the log had no answer when a witness saw it after the time',
+      'is answered late if a witness saw the log without the answer after the promised time',
       [...pinned, ...result, ...proof, '--head', head(later, seconds(ANSWER_BY))],
       { exitCode: 6, word: 'LATE', failed: ['promise'] },
     ],
     [
-      'is kept if the log had the answer by then',
+      'is kept if the head that a witness saw at the promised time has the answer',
       [...pinned, ...result, ...proof, '--head', head(resultAt + 1, seconds(ANSWER_BY))],
       good('KEPT'),
     ],
-    ['waits if the log says so', [...pinned, ...pending], good('PENDING')],
+    ['waits if the log states that the job waits', [...pinned, ...pending], good('PENDING')],
     [
-      'waits if the log said so in time',
+      'waits if the log stated in time that the job waits',
       [...pinned, ...pending, '--head', head(later, seconds(ANSWER_BY))],
       good('PENDING'),
     ],
     [
-      'is answered late if the log said so late',
+      'is answered late if the log stated too late that the job waits',
       [...pinned, ...pending, '--head', head(early, seconds(ANSWER_BY))],
       { exitCode: 6, word: 'LATE', failed: ['promise'] },
     ],
     [
-      'is broken if it waited, and the next time is over too',
+      'is broken if the job waited and the next promised time has passed as well',
       [...pinned, ...pending, '--head', head(later, seconds(NEXT))],
       { exitCode: 6, word: 'BROKEN', failed: ['promise'] },
     ],
     [
-      'is kept if it waited, and the result came before the next time',
+      'is kept if the job waited and the result came before the next promised time',
       [...pinned, ...pending, ...result, ...proof, '--head', head(later, seconds(ANSWER_BY))],
       good('KEPT'),
     ],
@@ -157,12 +157,12 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
     expect(await verify(promise, ...words)).toEqual(verdict);
   });
 
-  test('that is still open ends with 5 if it is required to be kept', async () => {
+  test('that is still open gives exit code 5 if the reader requires it to be kept', async () => {
     expect(await verify(promise, ...pinned, '--require', 'kept')).toMatchObject({ exitCode: 5, failed: ['kept'] });
     expect(await verify(promise, ...pinned, ...result, ...proof, '--require', 'kept')).toEqual(good('KEPT'));
   });
 
-  test('is kept by a job that ran when the service stopped, whose receipt has only the outcome', async () => {
+  test('is kept by a job that a restart ended, although its receipt states only the outcome', async () => {
     const none = { code_sha256: undefined, language: undefined, args_sha256: undefined };
     const lost = (receipt: object, status: JobOptions['status'] = 'error') => {
       const { attestation } = attestedJob({ key: job.key, tenant_number: 7, status, receipt });
@@ -174,7 +174,7 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
       expect(await verify(promise, ...pinned, ...words)).toMatchObject({ exitCode: 6, failed: ['submission'] });
   });
 
-  test('is kept by a program that talked to another, although its receipt states an input that was not promised', async () => {
+  test('is kept by a program that talked with another one, although nobody promised its input', async () => {
     const interaction = { peer: other.job_id, role: 'program' } as const;
     const of = (peer: string) =>
       promiseOf({ submission: { ...PROMISED.submission, interaction: { ...interaction, peer } } });
@@ -190,7 +190,7 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
     expect(await verify(of(job.job_id), ...words)).toMatchObject({ exitCode: 6, failed: ['submission'] });
   });
 
-  test('without a number does not fit a result with a number', async () => {
+  test('without a job number does not fit a result with a number', async () => {
     const { tenantJobNumber: _, ...unnumbered } = PROMISED;
     const bare = signStatement(promiseStatement(unnumbered), signerOf(job.key)).envelope;
     expect(await verify(bare, ...pinned, ...result, ...proof)).toMatchObject({ exitCode: 6, failed: ['result'] });
@@ -263,7 +263,7 @@ describe('service-verify promise refuses', () => {
     ['a head without the key of the log', ['--head', logKey]],
     ['a waiting statement without its form', [...pinned, '--pending', logKey]],
     ['an unknown requirement', ['--require', 'broken']],
-  ])('%s, as a mistake of the command', async (_what, words) => {
+  ])('as wrong usage: %s', async (_what, words) => {
     expect(await verify(promise, ...words)).toMatchObject({ exitCode: 1 });
   });
 });

@@ -20,7 +20,7 @@ function judge(text: string, changes: Readonly<Record<string, unknown>> = {}) {
   );
 }
 
-describe('a requirement', () => {
+describe('a requirement on a receipt', () => {
   test.each([
     'status=succeeded',
     'exit_code=0',
@@ -46,7 +46,7 @@ describe('a requirement', () => {
     'mem_mb<=256',
     'mem_mb<=257',
     'max_pids<=64',
-  ])('%s is met by what was observed', (text) => {
+  ])('is met by the observed values: %s', (text) => {
     expect(judge(text)).toMatchObject({ isMet: true });
   });
 
@@ -65,7 +65,7 @@ describe('a requirement', () => {
     ['cpu_seconds<=2.4', '2.5'],
     ['mem_mb<=255', '256'],
     ['max_file_mb<=16', '16, and not in force'],
-  ])('%s is not met, and says what was found: %s', (text, found) => {
+  ])('is not met, and the report says what was found: %s, found %s', (text, found) => {
     expect(judge(text)).toEqual({ isMet: false, found });
   });
 
@@ -79,11 +79,11 @@ describe('a requirement', () => {
     ['truncated=false', { truncated: undefined }],
     ['mem_mb<=256', { effective_limits: undefined, limit_enforcement: undefined }],
     ['duration_ms<=1000', { duration_ms: null }],
-  ] as const)('%s is not met if nothing was observed (Spec § Receipt)', (text, receipt) => {
+  ] as const)('is not met if nothing was observed: %s (Spec § Receipt)', (text, receipt) => {
     expect(judge(text, receipt)).toMatchObject({ isMet: false, found: expect.stringContaining('not observed') });
   });
 
-  test('label=TEXT is met if it equals a whole label of the receipt', () => {
+  test('label=TEXT is met if the receipt has exactly this label', () => {
     const labels = ['course 7', 'attempt=2'];
     const isMet = (text: string, receipt: object) => judge(text, { ...receipt }).isMet;
     expect(['label=course 7', 'label=attempt=2'].map((text) => isMet(text, { labels }))).toEqual([true, true]);
@@ -129,11 +129,11 @@ describe('a requirement', () => {
     expect(() => parseRequirement(text)).toThrow(UsageError);
   });
 
-  test.each(['label', 'label=', 'label>=x'])('the error for %j says how the requirement is written', (text) => {
+  test.each(['label', 'label=', 'label>=x'])('is refused with its correct form: %j', (text) => {
     expect(() => parseRequirement(text)).toThrow('it must be label=TEXT');
   });
 
-  test('has a form that the help shows', () => {
+  test('has its form listed in the help', () => {
     expect(requirementForms()).toContain('mem_mb<=N');
   });
 });

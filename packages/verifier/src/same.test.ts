@@ -27,18 +27,18 @@ async function compare(one: string, other: string, ...more: readonly string[]) {
   return { exitCode, said: checks.at(-1)?.detail };
 }
 
-describe('service-verify same says', () => {
-  test('ONE RESULT for the same statement, in envelopes and in exports', async () => {
+describe('service-verify same compares two results of a job, and says', () => {
+  test('ONE RESULT for the same statement, whether in an envelope or in an export', async () => {
     expect(await compare(envelopeOf(job), directoryOf(job))).toEqual({ exitCode: 0, said: 'ONE RESULT' });
   });
 
-  test('ONE RESULT even if a later key signed it again', async () => {
+  test('ONE RESULT even if a later key signed the statement again', async () => {
     const again = attestedJob({ job_id: ONE, ...says('good'), key: stranger });
     const later = scratch.write('later.pem', stranger.publicKeyPem);
     expect(await compare(envelopeOf(job), envelopeOf(again), '--public-key', later)).toMatchObject({ exitCode: 0 });
   });
 
-  test('TWO RESULTS for a job with a second result', async () => {
+  test('TWO RESULTS for one job with two different results', async () => {
     const other = attestedJob({ job_id: ONE, ...says('bad') });
     const { exitCode, said } = await compare(directoryOf(job), directoryOf(other));
     expect({ exitCode, said }).toEqual({
@@ -47,7 +47,7 @@ describe('service-verify same says', () => {
     });
   });
 
-  test('TWO RESULTS for a job with a second statement, and names the difference', async () => {
+  test('TWO RESULTS for one job with two different statements, and names the difference', async () => {
     const other = attestedJob({ job_id: ONE, ...says('good'), tenant_number: 8 });
     expect(await compare(envelopeOf(job), envelopeOf(other))).toEqual({
       exitCode: 6,
@@ -55,7 +55,7 @@ describe('service-verify same says', () => {
     });
   });
 
-  test('TWO RESULTS for two jobs with the same number of a tenant', async () => {
+  test('TWO RESULTS for two jobs of a tenant with the same number', async () => {
     const other = attestedJob({ job_id: OTHER, ...says('good') });
     expect(await compare(envelopeOf(job), envelopeOf(other))).toEqual({
       exitCode: 6,
@@ -67,7 +67,7 @@ describe('service-verify same says', () => {
     ['of two numbers', { tenant_number: 8 }],
     ['without a number', { tenant_number: null }],
     ['of two tenants', { tenant: 'other' }],
-  ])('NOT COMPARABLE of two jobs %s', async (_what, change) => {
+  ])('NOT COMPARABLE for two jobs %s', async (_what, change) => {
     const other = attestedJob({ job_id: OTHER, ...says('good'), ...change });
     expect(await compare(envelopeOf(job), envelopeOf(other))).toEqual({
       exitCode: 5,
@@ -76,7 +76,7 @@ describe('service-verify same says', () => {
   });
 });
 
-test('a result that an unknown key signed accuses nobody', async () => {
+test('a result signed with an unknown key is refused, and proves no contradiction', async () => {
   const forged = attestedJob({ job_id: ONE, ...says('bad'), key: stranger });
   const said = expect.stringContaining('no signature is valid under a pinned key') as string;
   expect(await compare(envelopeOf(job), envelopeOf(forged))).toEqual({ exitCode: 2, said });

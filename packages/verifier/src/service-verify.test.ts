@@ -32,7 +32,7 @@ function verify(changes: Readonly<Record<string, string>> = {}, ...more: readonl
 }
 
 describe('service-verify verify (Spec § Authentication 10)', () => {
-  test('shows each check on a line, the status plainly, and what a success does not prove', {
+  test('shows each check on a line, the status of the job, and what a success does not prove', {
     tags: ['Authentication-10d', 'Authentication-10e'],
   }, async () => {
     const { exitCode, stdout, stderr } = await verify();
@@ -44,7 +44,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     expect(stdout).toContain('It does not show that the program succeeded');
   });
 
-  test('shows the same to a machine, as one line of JSON', async () => {
+  test('shows the same as one line of JSON', async () => {
     const { exitCode, stdout, stderr } = await verify({}, '--json');
     expect({ exitCode, stderr, lines: stdout.match(/\n/g)?.length }).toEqual({ exitCode: 0, stderr: '', lines: 1 });
     expect(JSON.parse(stdout)).toMatchObject({
@@ -55,7 +55,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     });
   });
 
-  test('shows the members of the statement beside its receipt, even unknown ones', {
+  test('shows the members of the statement and of its receipt, even unknown ones', {
     tags: ['Artifact-14'],
   }, async () => {
     const later = attestedJob({ also: { canary: { age: 3 }, 'a\nb': null } });
@@ -73,7 +73,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     expect(facts).toMatchObject({ salt: '5a'.repeat(16), tenant_job_number: 7, 'also.canary': '{"age":3}' });
   });
 
-  test('names the check that failed, on both streams, and repeats nothing that was refused', async () => {
+  test('names the failed check on both streams, and shows nothing of the refused statement', async () => {
     const { exitCode, stdout, stderr } = await verify({ tenant: 'other' });
     expect(exitCode).toBe(4);
     expect(stdout).toMatch(/^FAILED tenant +the tenant is not other$/m);
@@ -111,7 +111,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     expect((await serviceVerify(['verify', ...words(rest)])).exitCode).toBe(0);
   });
 
-  test('shows nothing of the evidence that a terminal would interpret', async () => {
+  test('escapes everything in the evidence that a terminal would interpret', async () => {
     const tenant = 'a\u001b[2K\rok\u202e\nstatus succeeded';
     const hostile = attestedJob({ tenant, status: 'failed' });
     const envelope = scratch.write('hostile-envelope', hostile.attestation.envelope);
@@ -125,7 +125,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
   });
 });
 
-describe('the bounds of service-verify verify (Spec § Limits)', () => {
+describe('the size limits of service-verify verify (Spec § Limits)', () => {
   const padded = (bytes: Uint8Array, length: number) => {
     const result = new Uint8Array(length).fill(0x20);
     result.set(bytes);
@@ -136,12 +136,12 @@ describe('the bounds of service-verify verify (Spec § Limits)', () => {
     [-1, 0],
     [0, 0],
     [1, 2],
-  ])('an envelope of 2 MiB and %i bytes ends with %i', async (extra, code) => {
+  ])('an envelope of 2 MiB and %i bytes gives exit code %i', async (extra, code) => {
     const envelope = scratch.write('padded', padded(job.attestation.envelope, 2 * 1024 * 1024 + extra));
     expect((await verify({ envelope })).exitCode).toBe(code);
   });
 
-  test('a result of 16 MiB is verified, and one byte more is refused unread', async () => {
+  test('a result of 16 MiB is verified, and a result one byte larger is refused without being read', async () => {
     const max = 16 * 1024 * 1024;
     const small = attestedJob({ bodies: [line('stdout', '')] });
     const large = attestedJob({ bodies: [line('stdout', 'x'.repeat(max - small.attestation.result.length))] });
@@ -168,14 +168,14 @@ describe('the command line of service-verify', { tags: ['Authentication-10b'] },
     [['directory']],
     [['bundle']],
     [['policy']],
-  ])('%j is wrong usage', async (given) => {
+  ])('without a complete command is wrong usage: %j', async (given) => {
     const { exitCode, stdout, stderr } = await serviceVerify(given);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).not.toBe('');
   });
 
   test.each(Object.keys(good).filter((name) => name !== 'media-type'))(
-    'a command without --%s is wrong usage',
+    'without --%s is wrong usage',
     { tags: ['Authentication-10c'] },
     async (name) => {
       const rest = Object.fromEntries(Object.entries(good).filter(([other]) => other !== name));
@@ -185,7 +185,7 @@ describe('the command line of service-verify', { tags: ['Authentication-10b'] },
   );
 
   test.each(Object.keys(good).filter((name) => name !== 'public-key'))(
-    'a command with --%s twice is wrong usage',
+    'with --%s twice is wrong usage',
     async (name) => {
       const { exitCode, stderr } = await verify({}, `--${name}`, 'again');
       expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('given twice') });
@@ -193,7 +193,7 @@ describe('the command line of service-verify', { tags: ['Authentication-10b'] },
   );
 
   test.each(['envelope', 'subject', 'public-key'])(
-    'a missing file or a directory as --%s is wrong usage',
+    'with a missing file or a directory as --%s is wrong usage',
     async (name) => {
       for (const path of [join(scratch.path, 'nowhere'), scratch.path]) {
         const { exitCode, stderr } = await verify({ [name]: path });
@@ -202,11 +202,11 @@ describe('the command line of service-verify', { tags: ['Authentication-10b'] },
     },
   );
 
-  test('a command with an extra word is wrong usage', async () => {
+  test('with an extra word is wrong usage', async () => {
     expect(await verify({}, 'surplus')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('too many') });
   });
 
-  test('shows its help and its version', async () => {
+  test('shows the help and the version', async () => {
     expect(await serviceVerify(['--help'])).toMatchObject({
       exitCode: 0,
       stdout: expect.stringContaining('Exit codes'),
@@ -219,7 +219,7 @@ describe('the command line of service-verify', { tags: ['Authentication-10b'] },
   });
 });
 
-test('service-verify reads every file once, so the digested bytes are the parsed ones', {
+test('service-verify reads each file once, so that the bytes it digests are the bytes it parses', {
   tags: ['ATT-12'],
 }, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-verify-pipes-'));

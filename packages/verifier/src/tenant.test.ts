@@ -61,30 +61,30 @@ async function checkAll(given: readonly string[]) {
 }
 
 describe('service-verify tenant', () => {
-  test('accepts all jobs of a tenant, in any order, even if one is given twice', async () => {
+  test('accepts all jobs of a tenant in any order, even if one is given twice', async () => {
     expect(await count(directories, 4)).toEqual({ exitCode: 0, failed: [] });
     expect(await count([...directories].reverse().concat(directories[1] as string), 4)).toMatchObject({ exitCode: 0 });
   });
 
-  test('names the missing jobs, even the last ones', async () => {
+  test('lists the missing numbers, even those after the last given job', async () => {
     expect(await count(directories.toSpliced(1, 2), 9)).toEqual({ exitCode: 5, failed: ['MISSING: 2 to 3, 5 to 9'] });
     expect(await count(directories.slice(1), 4)).toEqual({ exitCode: 5, failed: ['MISSING: 1'] });
   });
 
-  test('counts up to the largest number that it sees, if a smaller number was given', async () => {
+  test('counts up to the largest number in the exports, if a smaller number of jobs is given', async () => {
     expect(await count([directories[0], directories[3]] as string[], 1)).toEqual({
       exitCode: 5,
       failed: ['MISSING: 2 to 3'],
     });
   });
 
-  test('says how many jobs state no number, if one is missing', async () => {
+  test('says how many exports state no number, if a number is missing', async () => {
     const without = directoryOf(jobOf(null, { at: 99 }));
     const { failed } = await count([...directories.slice(0, 3), without], 4);
     expect(failed).toEqual(['MISSING: 4; 1 of the exports state no number']);
   });
 
-  test('names a number that two jobs have', async () => {
+  test('reports a number that two jobs have', async () => {
     const other = jobOf(2, { at: 77 });
     const { exitCode, failed } = await count([...directories, directoryOf(other)], 4);
     expect({ exitCode, failed }).toEqual({
@@ -93,7 +93,7 @@ describe('service-verify tenant', () => {
     });
   });
 
-  test('names a job with two results', async () => {
+  test('reports a job with two results', async () => {
     const { exitCode, failed } = await count([...directories, directoryOf(jobOf(2, { text: 'other' }))], 4);
     expect(exitCode).toBe(6);
     expect(failed).toEqual([expect.stringContaining(`TWO RESULTS of ${jobs[1]?.job_id}, in `)]);
@@ -106,7 +106,7 @@ describe('service-verify tenant', () => {
     expect(said.endsWith('40, 5 more gaps')).toBe(true);
   });
 
-  test('refuses a job of another tenant, and one that was changed, with the code of `directory`', async () => {
+  test('refuses a job of another tenant and a changed job with the same exit codes as `directory`', async () => {
     const foreign = directoryOf(jobOf(5, { tenant: 'other' }));
     expect(await count([...directories, foreign], 5)).toMatchObject({ exitCode: 4 });
     const changed = new Map(exportOf(jobOf(5))).set('receipt.json', new TextEncoder().encode('{}'));
@@ -114,12 +114,12 @@ describe('service-verify tenant', () => {
     expect(await count([...directories, spoilt], 5)).toMatchObject({ exitCode: 6 });
   });
 
-  test.each(['0', '-1', '1.5', 'x', ''])('does not accept "%s" as a number of jobs', async (told) => {
+  test.each(['0', '-1', '1.5', 'x', ''])('refuses "%s" as a number of jobs', async (told) => {
     const words = ['tenant', ...directories, '--public-key', key, '--tenant', 'acme', '--jobs', told];
     expect(await serviceVerify(words)).toMatchObject({ exitCode: 1 });
   });
 
-  test('takes the number of jobs from promises too, and uses the largest', async () => {
+  test('takes the number of jobs also from promises, and uses the largest', async () => {
     const [last, earlier] = [promiseOf({ tenantJobNumber: 6 }), promiseOf({ tenantJobNumber: 2 })];
     expect(await promised([earlier, last])).toEqual({ exitCode: 5, failed: ['MISSING: 5 to 6'] });
     expect(await promised([earlier])).toEqual({ exitCode: 0, failed: [] });

@@ -42,7 +42,7 @@ function evidenceOf(bodies: readonly EventBody[]) {
 }
 
 describe('the calls of tools in an export', () => {
-  test('follow from the events, and are listed so that no terminal interprets them', {
+  test('must follow from the events, and are printed without terminal sequences', {
     tags: ['Tools-13'],
   }, async () => {
     const { exitCode, stdout } = await verified(CALLS, evidenceOf(CALLS));
@@ -73,7 +73,7 @@ describe('the calls of tools in an export', () => {
     expect([exitCode, stdout.includes('tools')]).toEqual([0, false]);
   });
 
-  test('are listed up to a hundred', async () => {
+  test('are printed up to a hundred', async () => {
     const many = Array.from({ length: 102 }, () => called('search'));
     const { stdout } = await verified(many, evidenceOf(many));
     expect(stdout).toContain('call_102');

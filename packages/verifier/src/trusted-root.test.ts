@@ -28,7 +28,7 @@ async function tlogs(...words: readonly string[]): Promise<Tlog[]> {
 }
 
 describe('service-verify trusted-root', () => {
-  test('names the log by its host and its key, and nothing else', async () => {
+  test('writes one log with its host and its key, and no other authority', async () => {
     const spki = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), log.noteKey.key.raw]);
     const { stdout, stderr } = await root('--log-key', logKey);
     expect(JSON.parse(stdout)).toEqual({
@@ -52,7 +52,7 @@ describe('service-verify trusted-root', () => {
     expect(stderr).toContain('log.example/log/1');
   });
 
-  test('names a log once for all of its trees, and several logs', async () => {
+  test('writes a log once for all of its trees, and may write several logs', async () => {
     const second = noteKey('log.example/log/2', 'note', log.noteKey.key.raw);
     if (second.kind === 'refused') throw new Error(second.reason);
     const next = scratch.write('next.key', noteKeyText(second.key));

@@ -315,7 +315,7 @@ async function ask(db: StoreDatabase, name: string, input: unknown): Promise<unk
   return runCommand(commands, { name, input }, db);
 }
 
-test('no query reads a whole table that grows with the store', async () => {
+test('no query scans a table that grows with the store', async () => {
   using database = new DatabaseSync(':memory:');
   const texts = new Set<string>();
   const db = new Kysely<Tables>({ dialect: sqliteDialect(watched(database, texts)) });
@@ -338,7 +338,7 @@ test('no query reads a whole table that grows with the store', async () => {
   expect(through).toEqual([]);
 });
 
-test('a list by label and status reads only its jobs, however many jobs of the label have another status', async () => {
+test('a list by label and status reads only jobs with both, however many jobs have only the label', async () => {
   using database = new DatabaseSync(':memory:');
   const steps: [text: string, rows: number][] = [];
   const db = new Kysely<Tables>({ dialect: sqliteDialect(counted(database, steps)) });
@@ -377,7 +377,7 @@ function withKey(input: unknown, key: JobKey): unknown {
   return 'tenant' in input && 'job_id' in input ? { ...input, ...key } : null;
 }
 
-test('a job of another tenant takes the same queries and rows as an unknown one', {
+test('reading a job of another tenant takes the same queries and rows as reading an unknown job', {
   tags: ['AUTH-07'],
 }, async () => {
   using database = new DatabaseSync(':memory:');

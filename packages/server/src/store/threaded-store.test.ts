@@ -5,7 +5,7 @@ import { admission, admitJob, at, finishOf, newKey, runJob, startOf, stdout, Tes
 import type { Threads } from './threads/threads.ts';
 import { SAME_THREAD } from './threads.fixture.ts';
 
-test('a job is in progress from its admission to its end', async () => {
+test('a job counts as in progress from its acceptance to its end', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await admitJob(store);
@@ -16,7 +16,7 @@ test('a job is in progress from its admission to its end', async () => {
   expect(store.isUnderWay(key)).toBe(false);
 });
 
-test('a queued job is no longer in progress once it is cancelled', async () => {
+test('a queued job no longer counts as in progress once it is cancelled', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await admitJob(store);
@@ -24,7 +24,7 @@ test('a queued job is no longer in progress once it is cancelled', async () => {
   expect(store.isUnderWay(key)).toBe(false);
 });
 
-test('a submission that made no job is not in progress', async () => {
+test('a submission that made no job does not count as in progress', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const idempotency = { key: 'once', spec_sha256: 'a'.repeat(64) };
@@ -34,7 +34,7 @@ test('a submission that made no job is not in progress', async () => {
   expect(store.isUnderWay(again)).toBe(false);
 });
 
-test('a list shows no removed job and no old state, even if the list was read before', async () => {
+test('a list that was read before does not show a removed job or an old state', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await admitJob(store);
@@ -63,7 +63,7 @@ async function withReads(): Promise<{ testStore: TestStore; asked: string[] }> {
   return { testStore: await TestStore.open({ ...SAME_THREAD, reader }), asked };
 }
 
-test('a follower of a job gets new events as they are stored, without a read', async () => {
+test('a follower gets new events from memory as they are stored, without a read of the store', async () => {
   const { testStore, asked } = await withReads();
   await using _testStore = testStore;
   const { store } = testStore;
@@ -81,7 +81,7 @@ test('a follower of a job gets new events as they are stored, without a read', a
   expect(page?.complete).toBe(false);
 });
 
-test('the store is read for a follower with another cursor, limit or tenant, and for events that nobody awaited', async () => {
+test('a follower with another cursor, limit or tenant, or without awaited events, reads the store', async () => {
   const { testStore, asked } = await withReads();
   await using _testStore = testStore;
   const { store } = testStore;
@@ -97,7 +97,7 @@ test('the store is read for a follower with another cursor, limit or tenant, and
   expect(asked).toEqual(['events', 'events', 'events', 'events']);
 });
 
-test('a follower of a job whose end is stored, or that is removed, is told', async () => {
+test('a follower is told that the end of its job is stored, or that the job is removed', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await runJob(store);

@@ -19,7 +19,7 @@ function rig() {
   };
 }
 
-test('ends of jobs, waits and runs are counted for each minute, from the start of the process', () => {
+test('ended jobs, waits and runs are counted for each minute since the start of the process', () => {
   const { hour, after } = rig();
   const created_at = new Date(began).toISOString();
   const waited = (ms: number) =>
@@ -52,7 +52,7 @@ test('a tenant sees only counts of its own jobs', () => {
   expect(hour.of('other')).toMatchObject({ ended: { succeeded: [0] }, run_ms: { p50: [null] } });
 });
 
-test('an hour has 60 minutes, and what is older is gone', () => {
+test('counts are kept for 60 minutes, and older ones are dropped', () => {
   const { hour, ended, after } = rig();
   ended('acme', 5);
   after(59 * minute);
@@ -64,7 +64,7 @@ test('an hour has 60 minutes, and what is older is gone', () => {
   expect(hour.of('acme')).toMatchObject({ from: '2026-01-01T11:50:00.000Z', ended: { succeeded: [0] } });
 });
 
-test('a bounded part of many jobs and tenants is kept, and every end is counted', () => {
+test('only a bounded sample of durations is kept, but each end of a job is counted', () => {
   const { hour, ended, after } = rig();
   for (let job = 0; job < 10_000; job++) ended('acme', job < 5000 ? 10 : 20);
   const { ended: counts, run_ms } = hour.of('acme');
@@ -77,7 +77,7 @@ test('a bounded part of many jobs and tenants is kept, and every end is counted'
   expect(hour.of('acme').ended.succeeded).toEqual([0, 0]);
 });
 
-test('the queue is looked at in each minute, and a store that does not answer leaves the minute out', async () => {
+test('the length of the queue is read each minute, and a minute without an answer of the store has none', async () => {
   const { hour, after } = rig();
   const stopping = new AbortController();
   hour.watch({ counts: () => Promise.resolve({ queued: 3, running: 2 }) }, stopping.signal);

@@ -17,11 +17,11 @@ test.each([
   ['plain text rather than OpenMetrics', 'application/openmetrics-text;q=0.3, text/plain; q=0.9', 'text'],
   ['no OpenMetrics', 'application/openmetrics-text;q=0, */*', 'text'],
   ['a malformed value', ';;,,q=;"', 'text'],
-])('a scraper that asks for %s gets its format', (_name, accept, format) => {
+])('a client that accepts %s gets its preferred format', (_name, accept, format) => {
   expect(preferredFormat(accept)).toBe(format);
 });
 
-test('a header of the maximum length is parsed quickly', () => {
+test('an Accept header of the maximum length is parsed quickly', () => {
   const long = `text/plain${';a=b'.repeat(4000)}`;
   expect(preferredFormat(long)).toBe('text');
 });

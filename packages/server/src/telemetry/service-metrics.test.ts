@@ -65,7 +65,7 @@ async function series(
   return Object.fromEntries(found.map((match) => [match?.[2] ?? '', Number(match?.[3])]));
 }
 
-test('gauges are read at each scrape', async () => {
+test('gauges have the values at the time of the scrape', async () => {
   expect(await series('svc_jobs_queued')).toEqual({ '': 3 });
   expect(await series('svc_jobs_running')).toEqual({ '': 2 });
   expect(await series('svc_attestation_outbox_depth')).toEqual({ '': 4 });
@@ -81,7 +81,7 @@ test('gauges are read at each scrape', async () => {
   expect((await series('svc_queue_oldest_age_seconds'))['']).toBeGreaterThanOrEqual(5);
 });
 
-test('parked cells are a gauge, and what happened to them is a counter', async () => {
+test('the number of parked cells is a gauge, and what happened to them is counted', async () => {
   expect((await series('svc_parked_cells'))['language="python"']).toBe(2);
   expect(await series('svc_parked_bytes')).toEqual({ '': 3000 });
   expect(await series('svc_parked_limit_bytes')).toEqual({ '': 4096 });
@@ -96,7 +96,7 @@ test('parked cells are a gauge, and what happened to them is a counter', async (
   expect((await series('svc_cells_taken_total'))['how="parked"']).toBe(7);
 });
 
-test('while the store fails, the series about it are left out, and they return when the store works again', async () => {
+test('if the store fails, its series are left out until the store works again', async () => {
   counts = () => Promise.reject(new Error('gone'));
   expect(await series('svc_store_ready')).toEqual({ '': 0 });
   for (const name of ['svc_jobs_queued', 'svc_jobs_running', 'svc_attestation_outbox_depth']) {
@@ -108,7 +108,7 @@ test('while the store fails, the series about it are left out, and they return w
   expect(await series('svc_jobs_queued')).toEqual({ '': 3 });
 });
 
-test('the leaves of the log, and the statements that wait for a place, are gauges if a log is kept', async () => {
+test('leaves of the log and waiting statements are gauges, if the service keeps a log', async () => {
   expect(await series('svc_log_leaves')).toEqual({ '': 9 });
   expect(await series('svc_log_signed_leaves')).toEqual({ '': 7 });
   expect(await series('svc_log_waiting')).toEqual({ '': 2 });
@@ -117,7 +117,7 @@ test('the leaves of the log, and the statements that wait for a place, are gauge
     expect(await series(name)).toEqual({});
 });
 
-test('events are counted once in either format', async () => {
+test('each event is counted once in both formats', async () => {
   metrics.jobAdmitted({ job_id: 'job_1', language: 'bash' });
   metrics.jobEnded(ENDED);
   metrics.jobEnded({ ...ENDED, status: 'cancelled', started_at: null, duration_ms: null });
@@ -143,7 +143,7 @@ test('events are counted once in either format', async () => {
   }
 });
 
-describe('the number of series', () => {
+describe('the number of metric series', () => {
   const lineCount = async () => (await metrics.render('text')).split('\n').length;
 
   test('is the same before the first job and after any job', async () => {
@@ -174,7 +174,7 @@ describe('the number of series', () => {
   });
 });
 
-test('OpenMetrics ends with its end mark, and rendering it leaves the text format unchanged', async () => {
+test('the OpenMetrics format ends with its end mark, and does not change the text format', async () => {
   const first = await metrics.render('text');
   const open = await metrics.render('openmetrics');
   expect(open.endsWith('\n# EOF\n')).toBe(true);
@@ -185,7 +185,7 @@ test('OpenMetrics ends with its end mark, and rendering it leaves the text forma
   expect(first).toContain('# TYPE svc_jobs_ended_total counter\n');
 });
 
-test('the CPU time never goes down, whichever format is requested', async () => {
+test('the CPU time never decreases, whichever format is requested', async () => {
   const seen: number[] = [];
   for (const format of ['text', 'openmetrics', 'text', 'text', 'openmetrics'] as const) {
     seen.push((await series('process_cpu_seconds_total', format))[''] ?? Number.NaN);

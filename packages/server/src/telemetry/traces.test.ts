@@ -107,7 +107,7 @@ test('a job is in the trace of the request that submitted it, with its wait and 
   expect(attributesOf(job)).toMatchObject({ 'svc.status': 'error', 'svc.terminal_reason': 'runtime_failed' });
 });
 
-test('a job without a request span gets its own trace, and a job that never ran has no span of a run', async () => {
+test('a job without a request has its own trace, and a job that never ran has no span for a run', async () => {
   const { job, queued, running } = await exported((traces) => {
     traces.jobEnded({ ...ENDED, status: 'cancelled', started_at: null, duration_ms: null });
   });
@@ -119,7 +119,7 @@ test('a job without a request span gets its own trace, and a job that never ran 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
 
-test('a client that also traces has the request in its own trace', async () => {
+test("a request of a client that also traces is part of the client's trace", async () => {
   const { 'POST /v1/jobs': span } = await exported((traces) => {
     traces.requestBegan({ ...REQUEST, traceparent: `00-${TRACE}-${SPAN}-01` }, () => {});
     traces.requestAnswered({ ...REQUEST, status: 201, seconds: 1 });
@@ -143,7 +143,7 @@ test.each([
   expect(span?.parentSpanId ?? '').toBe('');
 });
 
-test('a client that samples nothing is not traced', async () => {
+test('a request of a client that is not sampled is not traced', async () => {
   const found = await exported((traces) => {
     traces.requestBegan({ ...REQUEST, traceparent: `00-${TRACE}-${SPAN}-00` }, () => {});
     traces.requestAnswered({ ...REQUEST, status: 201, seconds: 1 });
@@ -151,7 +151,7 @@ test('a client that samples nothing is not traced', async () => {
   expect(found).toEqual({});
 });
 
-test('a collector that refuses is reported once, however often it refuses', async () => {
+test('repeated refusals of a collector are reported once', async () => {
   const lines: string[] = [];
   const complaints = createLog('warn', { write: (line: string) => lines.push(line) });
   const refusing = createServer((request, response) => {
@@ -169,7 +169,7 @@ test('a collector that refuses is reported once, however often it refuses', asyn
   expect(lines.filter((line) => line.includes('traces could not be sent'))).toHaveLength(1);
 });
 
-test('an absent collector delays the end for a moment at most', async () => {
+test('a missing collector delays the end of the process only briefly', async () => {
   await using traces = new Traces({ url: 'http://127.0.0.1:1/v1/traces', version: '1', log });
   traces.jobEnded(ENDED);
   await expect(traces[Symbol.asyncDispose]()).resolves.toBeUndefined();

@@ -121,7 +121,7 @@ test('every connection of a store is encrypted with verify-full', async () => {
   expect(rows).toEqual([{ ssl: true, sessions: expect.toSatisfy((count: number) => count >= 3) as number }]);
 });
 
-describe('a server with a certificate from a trusted authority', () => {
+describe('a server whose certificate a trusted authority signed', () => {
   test.each([
     ['', 'plain'],
     ['sslmode=disable', 'plain'],
@@ -133,7 +133,7 @@ describe('a server with a certificate from a trusted authority', () => {
     expect(await outcome(urlWith(parameters))).toBe(expected);
   });
 
-  test('whose name is not in its certificate is refused only with verify-full', async () => {
+  test('is refused only with verify-full if its name is not in the certificate', async () => {
     const host = '127.0.0.1';
     expect(await outcome(urlWith(`sslmode=verify-ca&${authority}`, { host }))).toBe('encrypted');
     expect(await outcome(urlWith(`sslmode=verify-full&${authority}`, { host }))).toMatch(
@@ -142,7 +142,7 @@ describe('a server with a certificate from a trusted authority', () => {
   });
 });
 
-describe('a server with a certificate from another authority', () => {
+describe('a server whose certificate another authority signed', () => {
   test.each([`sslmode=require&${stranger}`, `sslmode=verify-ca&${stranger}`, `sslmode=verify-full&${stranger}`])(
     'is refused with %s',
     async (parameters) => {
@@ -150,7 +150,7 @@ describe('a server with a certificate from another authority', () => {
     },
   );
 
-  test('is refused with verify-full and no file, by the authorities that Node trusts', async () => {
+  test('is refused with verify-full without a file, because Node does not trust that authority', async () => {
     expect(await outcome(urlWith('sslmode=verify-full'))).toMatch(/^unopenable: .*certificate/);
     expect(await outcome(urlWith('sslmode=verify-full&sslrootcert=system'))).toMatch(/^unopenable: .*certificate/);
   });
@@ -163,7 +163,7 @@ test('a server without encryption is refused if encryption is demanded', async (
   }
 });
 
-describe('a role that needs a client certificate', () => {
+describe('a database role that requires a client certificate', () => {
   const encrypted = `sslmode=verify-full&${authority}`;
   const pair = (name: string, key = name) => `sslcert=${file(`${name}.pem`)}&sslkey=${file(`${key}.key`)}`;
 
@@ -182,7 +182,7 @@ describe('a role that needs a client certificate', () => {
     await session.execute({ sql, parameters: [] });
   });
 
-  test('is let in with a certificate for its name', async () => {
+  test('is accepted with a certificate for its name', async () => {
     await using session = await Session.open(certifiedWith(pair('certified')), {});
     const sql =
       'select usename, client_dn from pg_stat_ssl join pg_stat_activity using (pid) where pid = pg_backend_pid()';
@@ -190,17 +190,17 @@ describe('a role that needs a client certificate', () => {
     expect(rows).toEqual([{ usename: 'certified', client_dn: '/CN=certified' }]);
   });
 
-  test('is refused without a certificate, and with one for another name', async () => {
+  test('is refused without a certificate, and with a certificate for another name', async () => {
     expect(await outcome(certifiedWith(''))).toMatch(/^unopenable: .*requires a valid client certificate/);
     expect(await outcome(certifiedWith(pair('another')))).toMatch(/^unopenable: .*authentication failed/);
   });
 
-  test('is refused with a certificate for its name from another authority', async () => {
+  test('is refused with a certificate for its name that another authority signed', async () => {
     // The server ends the connection, before or after it says why.
     expect(await outcome(certifiedWith(pair('namesake')))).toMatch(/^(unopenable|unreachable): /);
   });
 
-  test('is let in once its files are replaced, with the same URL', async () => {
+  test('is accepted with the same URL once its certificate files are replaced', async () => {
     const url = certifiedWith(pair('renewed'));
     const put = (from: string) => {
       for (const kind of ['pem', 'key']) copyFileSync(file(`${from}.${kind}`), file(`renewed.${kind}`));
@@ -211,7 +211,7 @@ describe('a role that needs a client certificate', () => {
     expect(await outcome(url)).toBe('encrypted');
   });
 
-  test('is refused before a connection is tried if the files are not a certificate with its key', async () => {
+  test('is refused before any connection if the files are not a certificate and its key', async () => {
     expect(await outcome(certifiedWith(pair('certified', 'another')))).toMatch(
       /^unopenable: .*sslcert and sslkey are not a certificate and its unencrypted key \(ERR_OSSL_X509_KEY_VALUES_MISMATCH\)$/,
     );
@@ -225,7 +225,7 @@ describe('a role that needs a client certificate', () => {
     );
   });
 
-  describe.runIf(process.getuid?.() === 0)('needs a key that others cannot use, as with libpq:', () => {
+  describe.runIf(process.getuid?.() === 0)('requires a key file that others cannot use, as libpq does:', () => {
     const NOBODY = 65_534;
     test.each([
       { mode: 0o600, uid: 0, expected: /^encrypted$/, name: 'root alone reads it' },
@@ -242,7 +242,7 @@ describe('a role that needs a client certificate', () => {
   });
 });
 
-describe('a URL is refused in one clear line', () => {
+describe('a database URL is refused in one line', () => {
   test.each([
     ['sslmode=prefer', /falls back to no encryption: use verify-full/],
     ['sslmode=allow', /falls back to no encryption/],

@@ -44,7 +44,7 @@ async function beat(known: KnownNodes): Promise<number> {
 
 const numbers = (known: KnownNodes) => known.all.map(({ node }) => node);
 
-test('each beat of a node reads changed nodes, removed nodes, and a few nodes in turn', async () => {
+test('each heartbeat of a node reads the nodes that changed, the nodes that left, and a few others in turn', async () => {
   const known = new KnownNodes(101);
   await beat(known);
   expect(known.all).toHaveLength(40);
@@ -56,7 +56,7 @@ test('each beat of a node reads changed nodes, removed nodes, and a few nodes in
   expect(numbers(known)).not.toContain(136);
 });
 
-test('a change of a node that is committed after a later change is also read', async () => {
+test('a change that is committed after a later one is still read', async () => {
   const known = new KnownNodes(101);
   await beat(known);
   await using late = await Session.open(url, {});
@@ -69,7 +69,7 @@ test('a change of a node that is committed after a later change is also read', a
   expect(known.all.slice(-2).map(({ facts }) => facts?.version)).toEqual(['late', 'early']);
 });
 
-test('nodes of earlier code, which do not announce that they come or go, are found in turn', async () => {
+test('nodes of older versions, which announce no change, are noticed because nodes are read in turn', async () => {
   const known = new KnownNodes(101);
   await beat(known);
   await asked('delete from nodes where node = 120');
@@ -80,7 +80,7 @@ test('nodes of earlier code, which do not announce that they come or go, are fou
   expect(numbers(known)).toContain(200);
 });
 
-test('each node watches the next ones, the last node the first ones', async () => {
+test('each node watches the nodes with the next numbers, and the last nodes watch the first', async () => {
   const watchedBy = async (node: number) =>
     (await asked<LeaseRow>(selectNextLeases, [node])).map(({ node: next }) => next);
   expect(await watchedBy(120)).toEqual(expect.arrayContaining([121, 122, 123, 124]));

@@ -37,7 +37,7 @@ async function texts(store: Store, key: JobKey): Promise<unknown[]> {
   return (page?.events ?? []).filter(({ kind }) => kind === 'stdout').map(({ data }) => data);
 }
 
-test('a store whose sessions the server ended continues with new ones', async () => {
+test('a store whose sessions the server closed opens new sessions and continues', async () => {
   const name = `of_one_test_${process.pid}`;
   await operate(`create database ${name}`);
   const there = new URL(url);
@@ -65,7 +65,7 @@ test('no refusal shows the password', async () => {
   );
 });
 
-test('a database with other tables, or with steps of another program, is refused and left unchanged', async () => {
+test('a database with other tables or unknown migration steps is refused and left unchanged', async () => {
   const other = await newSchema(inject('postgresUrl'));
   await operate('create table recipes (name text)', other);
   expect((await refusal(opened(other))).code).toBe('unrecognised');
@@ -76,7 +76,7 @@ test('a database with other tables, or with steps of another program, is refused
   await dropSchema(other);
 });
 
-test('damage is found by a full check', async () => {
+test('the full check finds damage of a store in PostgreSQL', async () => {
   const own = await newSchema(inject('postgresUrl'));
   const store = await opened(own);
   const key = await runJob(store);
@@ -87,7 +87,7 @@ test('damage is found by a full check', async () => {
   await dropSchema(own);
 });
 
-test('a change whose commit got no answer is acknowledged once and stored once', async () => {
+test('if the answer to a commit is lost, the change is stored once and acknowledged', async () => {
   using proxy = await proxyTo(url);
   await using store = await opened(proxy.url);
   const key = await runJob(store);
@@ -96,7 +96,7 @@ test('a change whose commit got no answer is acknowledged once and stored once',
   expect(await texts(store, key)).toEqual([{ text: 'once' }]);
 });
 
-test('while the server is down every call is refused as unreachable, and afterwards everything stored is there', async () => {
+test('while the server is down, every call is refused as unreachable, and no stored data is lost', async () => {
   await using server = await startPostgres();
   await using store = await opened(server.url);
   const key = await admitJob(store);

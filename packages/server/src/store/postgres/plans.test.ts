@@ -74,7 +74,7 @@ async function calledOften(session: Session, key: JobKey, calls: number): Promis
 }
 
 test.each(['knows nothing of the tables', 'has counted the tables'])(
-  'while the server %s, a new call or answer is read without those before it',
+  'while the server %s, reading a new tool call or answer does not read the earlier ones',
   async (knowledge) => {
     const url = await newSchema(inject('postgresUrl'));
     try {
@@ -102,7 +102,7 @@ test.each(['knows nothing of the tables', 'has counted the tables'])(
 );
 
 test.each(['knows nothing of the tables', 'has counted the tables'])(
-  'while the server %s, no query of a claim sorts or reads through a table',
+  'while the server %s, choosing jobs neither sorts nor scans a table',
   async (knowledge) => {
     const url = await newSchema(inject('postgresUrl'));
     try {

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const retired = () => knownKeys(directory).filter(({ isCurrent }) => !isCurrent);
 
-test('a node that signs registers the keys that it signed with before, and its current key as the last', async () => {
+test('a signing node registers its earlier keys, and its current key last', async () => {
   const fleet = testStore.store.fleet as Fleet;
   const used = [openSigningKeys(directory).current().key_id];
   for (let turn = 0; turn < 2; turn += 1) used.push(rotateSigningKey(directory).current);

@@ -56,7 +56,7 @@ async function ids(store: Store, limit: number): Promise<string[]> {
   return (await store.queuedJobs(asked(limit))).jobs.map(({ job_id }) => job_id);
 }
 
-test('jobs that one node has taken are not given to another, and each is taken once', async () => {
+test('each queued job is taken by only one of two nodes, and once', async () => {
   await using one = await node();
   await using other = await node();
   const admitted: string[] = [];
@@ -71,7 +71,7 @@ test('jobs that one node has taken are not given to another, and each is taken o
   expect(await ids(other, 3)).toEqual([]);
 });
 
-test('a job that another node has taken cannot be started, and one that it gave back can', async () => {
+test('a node cannot start a job that another node has taken, unless the other gives the job back', async () => {
   await using one = await node();
   await using other = await node();
   const key = await admitJob(one);
@@ -83,7 +83,7 @@ test('a job that another node has taken cannot be started, and one that it gave 
   expect(await other.start(startOf(key))).toBe(true);
 });
 
-test('a node of an earlier version leaves a job with tools alone, and another node takes the job with its requested language', {
+test('a job with tools is left by a node of an older version, and taken by another in its requested language', {
   tags: ['Tools-1'],
 }, async () => {
   await using store = await node();
@@ -118,7 +118,7 @@ test('the first jobs of a tenant on two nodes at once have the numbers 1 and 2',
   expect(await operate('select accepted, queued from tenants')).toEqual([{ accepted: 2, queued: 2 }]);
 });
 
-test('a job that is cancelled while another node takes it leaves no claim behind', async () => {
+test('a job that is cancelled while a node takes it leaves no claim', async () => {
   await using store = await node();
   const { tenant, job_id } = await admitJob(store);
   await using taking = await Session.open(url, {});
@@ -134,7 +134,7 @@ test('a job that is cancelled while another node takes it leaves no claim behind
   expect(await operate('select * from claims')).toEqual([]);
 });
 
-test('leftovers of a lost node for an ended job are removed', async () => {
+test('the claim of a lost node on an ended job is removed', async () => {
   await using store = await node();
   const { tenant, job_id } = await runJob(store);
   await store.finish(finishOf({ tenant, job_id }));
@@ -143,7 +143,7 @@ test('leftovers of a lost node for an ended job are removed', async () => {
   expect(await operate('select * from claims')).toEqual([]);
 });
 
-test('a node takes only what it can run', async () => {
+test('a node takes only jobs that it can run', async () => {
   await using store = await node();
   const spec = SPEC;
   const limits = (mem_mb: number) => ({ ...spec.limits, mem_mb });
@@ -157,7 +157,7 @@ test('a node takes only what it can run', async () => {
   expect(await ids(store, 10)).toEqual([fit.job_id]);
 });
 
-test('a job is taken whatever characters its program has, including U+0000 and backslashes before it', async () => {
+test('a job is taken whatever characters its program contains, even NUL after backslashes', async () => {
   await using store = await node();
   const admitted: string[] = [];
   for (const code of ['\0', '\\u0000', '\\\0', '"\0\\', '\u0001', '\\\\"']) {
@@ -168,7 +168,7 @@ test('a job is taken whatever characters its program has, including U+0000 and b
   expect(await ids(store, 10)).toEqual(admitted);
 });
 
-test('an idempotency key that two nodes get at once makes one job', async () => {
+test('an idempotency key that two nodes receive at the same time makes one job', async () => {
   await using one = await node();
   await using other = await node();
   for (let round = 0; round < 10; round++) {
@@ -183,7 +183,7 @@ test('an idempotency key that two nodes get at once makes one job', async () => 
   }
 });
 
-test("one of two first steps of a session at two nodes is accepted, even if they are the tenant's first", {
+test('of two first steps of a session at two nodes one is accepted, even if the tenant is new', {
   tags: ['Sessions-9'],
 }, async () => {
   await using one = await node();
@@ -231,7 +231,7 @@ test('two nodes that change jobs of the same tenants at once lose no count and b
   });
 });
 
-test('a node whose row was removed changes nothing any more, and says so', async () => {
+test('a node whose row was removed can change nothing, and reports this', async () => {
   await using store = await node('paused', 'own');
   await using survivor = await node();
   const key = await admitJob(store);
@@ -250,7 +250,7 @@ test('a node whose row was removed changes nothing any more, and says so', async
   ]);
 });
 
-test('a restarted service is not a second node: its predecessor is gone at once', async () => {
+test('a restarted service takes the place of its earlier process at once', async () => {
   await using before = await node('directory', 'own');
   const key = await admitJob(before);
   await ids(before, 1);
@@ -260,7 +260,7 @@ test('a restarted service is not a second node: its predecessor is gone at once'
   expect((await before.fleet?.lost)?.code).toMatch(/^(locked|unavailable)$/);
 });
 
-test('a node that does not renew its lease is removed by another, and its queued jobs are given back', async () => {
+test('a node that does not renew its lease is removed by another node, and its queued jobs are given back', async () => {
   await using survivor = await node();
   const key = await admitJob(survivor);
   await operate(`insert into nodes values (1000, 'gone', now(), now() - interval '1 s', null, null, 7, 7)`);
@@ -273,7 +273,7 @@ test('a node that does not renew its lease is removed by another, and its queued
   expect(await ids(survivor, 1)).toEqual([key.job_id]);
 });
 
-test('a node whose connection falls silent renews its lease on another connection', async () => {
+test('a node whose connection stops answering renews its lease over another connection', async () => {
   await (await node())[Symbol.asyncDispose]();
   await operate(`insert into nodes values (1000, 'cut off', now(), now(), null, null, 7, 7)`);
   using proxy = await proxyTo(url);
@@ -291,7 +291,7 @@ test('a node whose connection falls silent renews its lease on another connectio
   expect(fleet.lateBeats).toBe(1);
 });
 
-test('a message reaches the node that it is for, or every node that follows its topic', async () => {
+test('a message reaches the node to which it is sent, or each node that follows its topic', async () => {
   await using one = await node();
   await using other = await node();
   await using third = await node();
@@ -312,7 +312,7 @@ test('a message reaches the node that it is for, or every node that follows its 
   await expect.poll(() => heard.toSorted()).toEqual(['other: queue,outbox', 'third: end job_1', 'third: end job_1']);
 });
 
-test('a node receives a topic only while somebody follows it, also when it is followed again', async () => {
+test('a node receives messages of a topic only while somebody there follows the topic', async () => {
   await using one = await node();
   await using other = await node();
   const heard: string[] = [];
@@ -329,7 +329,7 @@ test('a node receives a topic only while somebody follows it, also when it is fo
   await expect.poll(() => heard).toEqual(['last', 'end job_1']);
 });
 
-test('a job is signed while another node changes jobs of its tenant, and by one node if two try at once', async () => {
+test('a job is signed by one of two nodes that try, even while another job of its tenant changes', async () => {
   await using one = await node();
   await using other = await node();
   const key = await runJob(one);
@@ -344,7 +344,7 @@ test('a job is signed while another node changes jobs of its tenant, and by one 
   await changing.rollback();
 });
 
-test('a node takes both jobs of a pair or leaves them to a node that can run both, and a dead node leaves neither running', {
+test('a pair is taken whole by a node that can run both jobs, and a lost node leaves neither running', {
   tags: ['Interaction-6', 'Interaction-10'],
 }, async () => {
   await using one = await node();
@@ -377,7 +377,7 @@ test('a node takes both jobs of a pair or leaves them to a node that can run bot
   );
 });
 
-test('a node starts with a key that replaces the key of living nodes, but not with a replaced or a foreign key', async () => {
+test('a node may start with a key that replaces the key of running nodes, but not with an old or unrelated one', async () => {
   await using one = await node();
   await using other = await node();
   await using again = await node();

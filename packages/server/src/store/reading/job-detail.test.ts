@@ -19,7 +19,9 @@ async function detailOf(testStore: TestStore, key: ReturnType<typeof newKey>): P
   return text === null ? null : (JSON.parse(text) as JobDetail);
 }
 
-test('a queued job claims nothing about its execution and has no receipt', { tags: ['Detail-2'] }, async () => {
+test('the detail of a queued job states nothing about an execution, and has no receipt', {
+  tags: ['Detail-2'],
+}, async () => {
   await using testStore = await TestStore.open();
   const key = newKey();
   await testStore.store.admit(admission(key));
@@ -30,7 +32,7 @@ test('a queued job claims nothing about its execution and has no receipt', { tag
   expect(detail).not.toHaveProperty('receipt_sha256');
 });
 
-test('an ended job has its observed posture, and its receipt as sealed, to the byte', async () => {
+test('the detail of an ended job has the observed posture, and the receipt byte for byte', async () => {
   await using testStore = await TestStore.open();
   const key = await runJob(testStore.store);
   await testStore.store.finish(finishOf(key, { execution: EXECUTION }));
@@ -47,7 +49,7 @@ test('an ended job has its observed posture, and its receipt as sealed, to the b
   });
 });
 
-test('an attested job describes its attestation', async () => {
+test('the detail of a job with an attestation describes the attestation', async () => {
   await using testStore = await TestStore.open();
   const key = await runJob(testStore.store);
   await testStore.store.finish(finishOf(key));
@@ -73,7 +75,7 @@ test('an attested job describes its attestation', async () => {
   });
 });
 
-test('a foreign and an unknown job are both null', async () => {
+test('the detail of an unknown job and of another tenant’s job is null', async () => {
   await using testStore = await TestStore.open();
   const key = newKey();
   await testStore.store.admit(admission(key));

@@ -50,7 +50,7 @@ test('a tenant’s jobs are listed newest first, without those of other tenants'
   expect(await list({ tenant: 'nobody' })).toEqual([]);
 });
 
-test('pages are bounded and follow the exclusive cursor to the end, even past newer jobs', async () => {
+test('pages of a list have a bounded size, continue after their cursor and reach the end, even if newer jobs arrive', async () => {
   const found: string[] = [];
   let before: ListPlace | null = null;
   for (;;) {
@@ -72,7 +72,7 @@ test.each([
   [null, 'node' as const],
   [['timed_out'] as const, null],
   [['failed', 'failed'] as const, null],
-])('a page with statuses %j and language %j holds exactly the jobs that have them', async (statuses, language) => {
+])('a list with statuses %j and language %j has exactly the matching jobs', async (statuses, language) => {
   const wanted = (job: JobListItem) =>
     (statuses === null || (statuses as readonly string[]).includes(job.status)) &&
     (language === null || job.language === language);
@@ -83,7 +83,7 @@ test.each([
   expect(await list({ statuses, language, before: cursor, limit: 3 })).toEqual(expected.slice(3, 6));
 });
 
-test('a list by label and statuses has exactly the jobs with both, even those that older code ended', async () => {
+test('a list by label and statuses has exactly the jobs with both, even jobs that an older version ended', async () => {
   await using database = await emptyStore();
   const { db } = database;
   const requested_spec = { ...SPEC, labels: ['course 7', 'other'] };
@@ -109,14 +109,14 @@ test('a list by label and statuses has exactly the jobs with both, even those th
   expect(await page({})).toEqual([third, succeeded, second, running, first]);
 });
 
-test('an item of the list is the same as the summary of its job', async () => {
+test('an item of a list equals the summary of its job', async () => {
   const page = await list({ statuses: ['failed'], limit: 3 });
   expect(page).toHaveLength(3);
   const summaries = page.map(({ job_id }) => testStore.store.jobSummary({ tenant: 'acme', job_id }));
   expect(await Promise.all(summaries)).toEqual(page.map((item) => expect.objectContaining(item) as unknown));
 });
 
-test('the place of the last job is returned only if more follow', async () => {
+test('a page states its next cursor only if more jobs follow', async () => {
   const page = { tenant: 'acme', before: null, statuses: null, language: null } as const;
   const [first] = await list();
   const { next } = await testStore.store.list({ ...page, limit: 1 });
@@ -126,7 +126,7 @@ test('the place of the last job is returned only if more follow', async () => {
   expect(await testStore.store.list({ ...page, tenant: 'nobody', limit: 1 })).toEqual({ items: '[]', next: null });
 });
 
-test('jobs are ordered by the time they were accepted and then by id, whatever the form of the id', async () => {
+test('a list is ordered by the time of acceptance and then by id, even with ids of an older form', async () => {
   const tenant = 'older';
   const jobs = [
     { created_at: at(1), job_id: 'job_09' },

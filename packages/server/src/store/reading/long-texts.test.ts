@@ -48,7 +48,7 @@ async function piecesOf(key: JobKey, kind: LongTextKind, { from, until }: TextEx
   return pieces;
 }
 
-describe('a job with much output', () => {
+describe('the texts of a job with much output', () => {
   let key: JobKey;
   beforeAll(async () => {
     key = await runJob(testStore.store);
@@ -62,7 +62,7 @@ describe('a job with much output', () => {
     await testStore.store.finish(finishOf(key));
   });
 
-  test.each(['stdout', 'stderr'] as const)('%s is what the program wrote', async (kind) => {
+  test.each(['stdout', 'stderr'] as const)('include %s exactly as the program wrote it', async (kind) => {
     const extent = await extentOf(key, kind);
     const pieces = await piecesOf(key, kind, extent);
     expect(extent.text).toBeNull();
@@ -78,7 +78,7 @@ describe('a job with much output', () => {
     ['a page', { after: 3, limit: 1000 }],
     ['a short page', { after: 3, limit: 2 }],
     ['none', { after: 1_000_000, limit: 10 }],
-  ])('has its events exactly as stored: %s', async (_which, page) => {
+  ])('include the events exactly as stored: %s', async (_which, page) => {
     const extent = await extentOf(key, 'events', page);
     const text = extent.text ?? (await piecesOf(key, 'events', extent)).join('');
     const expected = await testStore.store.events({ key, ...page });
@@ -88,7 +88,7 @@ describe('a job with much output', () => {
     expect(extent.until).toBe(expected?.events.at(-1)?.seq ?? page.after);
   });
 
-  test('has its short violations at once', async () => {
+  test('include short violations as one text', async () => {
     const { text } = await extentOf(key, 'violations');
     expect(JSON.parse(`[${text}]`)).toEqual([
       { type: 'memory', message: 'é' },
@@ -96,7 +96,7 @@ describe('a job with much output', () => {
     ]);
   });
 
-  test('a job of another tenant shows nothing', async () => {
+  test('are not shown to another tenant', async () => {
     const foreign = { ...key, tenant: 'other' };
     expect(await testStore.store.textExtent({ key: foreign, kind: 'events', after: 0, limit: 9 })).toBeNull();
     expect(await testStore.store.textPiece({ key: foreign, kind: 'events', from: 0, after: 0, until: 9 })).toBeNull();
@@ -130,7 +130,7 @@ async function firstPieceOf(db: StoreDatabase, key: JobKey): Promise<Uint8Array 
 test.each([
   ['up to 2 MiB of JSON is kept, and its pieces are given again', 2, true],
   ['of more than 2 MiB of JSON is not kept, and its pieces are made again for each reader', 2.1, false],
-])('a text %s', async (_what, mebibytes, isKept) => {
+])('a long text %s', async (_what, mebibytes, isKept) => {
   await using connection = await emptyStore();
   const { db } = connection;
   const key = newKey();
@@ -146,7 +146,7 @@ test.each([
   expect(second === first).toBe(isKept);
 });
 
-test('a text ignores events that are added after its extent was read', async () => {
+test('a long text does not contain events that were added after it was measured', async () => {
   const key = await runJob(testStore.store);
   await testStore.store.append(key, output('stdout', RECORDS));
   const before = await extentOf(key, 'stdout');
@@ -157,7 +157,7 @@ test('a text ignores events that are added after its extent was read', async () 
   expect((await extentOf(key, 'stdout')).bytes).toBe(before.bytes + 'later\\n'.length);
 });
 
-test('a text has no further piece once its job is removed', async () => {
+test('reading a long text ends if its job is removed', async () => {
   const key = await runJob(testStore.store);
   await testStore.store.append(key, output('stdout', RECORDS));
   await testStore.store.finish(finishOf(key));
@@ -168,7 +168,7 @@ test('a text has no further piece once its job is removed', async () => {
   expect(await testStore.store.textPiece({ key, kind: 'stdout', from, after: from, until })).toBeNull();
 });
 
-test('artifacts are listed without their content, which is read in pieces', async () => {
+test('artifacts are listed without their contents, which are read in pieces', async () => {
   const key = await runJob(testStore.store);
   const content = Uint8Array.from({ length: 1000 }, (_, index) => index % 251);
   const record = { path: 'output/a', size_bytes: content.length, sha256: 'a'.repeat(64) };
@@ -181,7 +181,7 @@ test('artifacts are listed without their content, which is read in pieces', asyn
   expect(await testStore.store.artifactPiece({ key: newKey(), path: 'output/a', offset: 0, bytes: 1 })).toBeNull();
 });
 
-test('an event of any kind and data has the form of the contract', async () => {
+test('a stored event of any kind is returned in the form of the contract', async () => {
   const key = await runJob(testStore.store);
   const { text } = await extentOf(key, 'events');
   const events = JSON.parse(`[${text}]`) as JobEvent[];

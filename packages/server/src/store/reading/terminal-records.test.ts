@@ -48,7 +48,7 @@ test('a record has the row, the receipt and every event as stored', async () => 
   expect(stored).toHaveLength(5);
 });
 
-test('records are returned while there is room, and the first one in any case', async () => {
+test('records of ended jobs are returned up to a number of bytes, and at least one is', async () => {
   const keys = [await endedJob(['x'.repeat(1000)]), await endedJob(), await endedJob()];
   expect(await terminalRecords(db, { keys, bytesMax: 1 })).toHaveLength(1);
   const [first, second] = await terminalRecords(db, { keys, bytesMax: 1_000_000 });
@@ -58,7 +58,7 @@ test('records are returned while there is room, and the first one in any case', 
   expect(await terminalRecords(db, { keys, bytesMax: bytesOfFirst + 1 })).toHaveLength(2);
 });
 
-test('a job that is unknown, foreign or without a receipt has no record, and does not hide the next one', async () => {
+test('an unknown job, another tenant’s job and a job without a receipt have no record, and hide no other', async () => {
   const [key, bare] = [await endedJob(), await endedJob()];
   await connection.rows(`delete from receipts where job_id = '${bare.job_id}'`);
   const keys = [newKey(), { ...key, tenant: 'other' }, bare, key];

@@ -3,7 +3,7 @@ import { pieceBytes, TextBuilder } from './text-builder.ts';
 
 const line = 'x'.repeat(pieceBytes / 2);
 
-test('a text is built in pieces that end with an event', () => {
+test('a text is built in pieces, each of which ends with a whole event', () => {
   const builder = new TextBuilder({ isList: false, from: 0, bytesMax: 4 * pieceBytes });
   for (let seq = 1; seq <= 5; seq++) builder.add(line, seq);
   const { bytes, pieces } = builder.end(5);
@@ -15,7 +15,7 @@ test('a text is built in pieces that end with an event', () => {
   ]);
 });
 
-test('a text beyond its bound is counted, and at most the bound is held', () => {
+test('a text beyond its bound is measured, and only the bound is kept in memory', () => {
   const bytesMax = 4 * pieceBytes;
   const builder = new TextBuilder({ isList: false, from: 0, bytesMax });
   for (let seq = 1; seq <= 100; seq++) {

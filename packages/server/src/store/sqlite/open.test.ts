@@ -17,7 +17,7 @@ async function withThreads(): Promise<{ testStore: TestStore; threads: Worker[] 
 test.each([
   ['writes', 0],
   ['reads', 1],
-])('when the thread that %s dies, every call is refused as unavailable and none hangs', async (_, place) => {
+])('if the thread that %s dies, every call is refused as unavailable, and none waits forever', async (_, place) => {
   const { testStore, threads } = await withThreads();
   await using _testStore = testStore;
   const { store } = testStore;
@@ -32,7 +32,7 @@ test.each([
   expect(testStore.problems).toMatchObject([{ code: 'unavailable' }]);
 });
 
-test('an acknowledged write is there when the store is opened again after a thread died', async () => {
+test('an acknowledged write survives the death of a thread', async () => {
   const { testStore, threads } = await withThreads();
   await using _testStore = testStore;
   const input = admission();
@@ -41,7 +41,7 @@ test('an acknowledged write is there when the store is opened again after a thre
   expect((await (await testStore.reopen()).job(input))?.status).toBe('queued');
 });
 
-test('closing answers every waiting write', async () => {
+test('closing a store answers every waiting write', async () => {
   await using testStore = await TestStore.open(SQLITE_THREADS);
   const inputs = Array.from({ length: 300 }, () => admission());
   const admitted = Promise.all(inputs.map((input) => testStore.store.admit(input)));

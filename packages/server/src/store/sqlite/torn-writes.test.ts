@@ -68,7 +68,7 @@ async function emptyStore(path: string): Promise<Connection> {
   return connection;
 }
 
-test('a transaction is stored whole or not at all, at whichever page space runs out (STORE-01)', {
+test('a transaction is stored whole or not at all, at whichever page the disk becomes full (STORE-01)', {
   tags: ['STORE-01'],
 }, async () => {
   await using files = new TestStore();
@@ -91,7 +91,7 @@ test('a transaction is stored whole or not at all, at whichever page space runs 
   expect(outcomes).toEqual(new Set(['stored', 'full']));
 });
 
-test('a log that is cut anywhere holds whole transactions up to the cut (STORE-03)', {
+test('a write-ahead log that is cut at any byte contains the whole transactions before the cut (STORE-03)', {
   tags: ['STORE-03'],
 }, async () => {
   await using files = new TestStore();

@@ -40,7 +40,7 @@ async function openChannel(onCalls: string): Promise<{ channel: Channel<Echo>; p
 
 const ECHO = `parentPort.postMessage({ kind: 'answers', answers: calls.map(({ id, input }) => ({ id, value: input })) });`;
 
-test('calls of one turn are sent together, and each gets its own answer', async () => {
+test('calls of one turn of the event loop are sent together, and each gets its own answer', async () => {
   const { channel } = await openChannel(ECHO.replace('value: input', 'value: [input, calls.length]'));
   await using _ = channel;
   expect(await Promise.all([channel.call('echo', 'a'), channel.call('echo', 'b')])).toEqual([
@@ -49,7 +49,7 @@ test('calls of one turn are sent together, and each gets its own answer', async 
   ]);
 });
 
-test('calls that no caller waits for are sent with the next call that has one', async () => {
+test('calls that nobody waits for are sent with the next call that somebody waits for', async () => {
   const { channel } = await openChannel(ECHO.replace('value: input', 'value: [input, calls.length]'));
   await using _ = channel;
   const later = channel.call('later', 1);
@@ -60,7 +60,7 @@ test('calls that no caller waits for are sent with the next call that has one', 
   ]);
 });
 
-test('calls that no caller waits for are sent even if no other call comes', async () => {
+test('calls that nobody waits for are sent after a while, even if no other call comes', async () => {
   const { channel } = await openChannel(ECHO.replace('value: input', 'value: [input, calls.length]'));
   await using _ = channel;
   expect(await Promise.all([channel.call('later', 1), channel.call('later', 2)])).toEqual([
@@ -69,7 +69,7 @@ test('calls that no caller waits for are sent even if no other call comes', asyn
   ]);
 });
 
-test('disposing sends at once the calls that could wait', async () => {
+test('disposing sends the delayed calls at once', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const { channel } = await openChannel(ECHO);
   const later = channel.call('later', 'last');
@@ -77,7 +77,7 @@ test('disposing sends at once the calls that could wait', async () => {
   expect(await later).toBe('last');
 });
 
-test('when the thread exits, waiting and later calls are refused as unavailable, and its owner learns of it', async () => {
+test('if the thread exits, waiting and later calls are refused as unavailable, and the owner is told', async () => {
   const { channel, problems } = await openChannel('process.exit(3);');
   const waiting = [channel.call('echo', 1), channel.call('echo', 2)];
   for (const call of waiting) await expect(call).rejects.toMatchObject({ name: 'StoreError', code: 'unavailable' });
@@ -86,7 +86,7 @@ test('when the thread exits, waiting and later calls are refused as unavailable,
   expect(problems).toMatchObject([{ code: 'unavailable' }]);
 });
 
-test('when the thread throws, the first reason is reported', async () => {
+test('if the thread throws an error, the first error is reported', async () => {
   const { channel, problems } = await openChannel(`throw new Error('broken thread');`);
   const refusal = await channel.call('echo', 1).catch((error: unknown) => error);
   expect(refusal).toMatchObject({ code: 'unavailable', cause: { message: 'broken thread' } });
@@ -94,7 +94,7 @@ test('when the thread throws, the first reason is reported', async () => {
   expect(problems).toEqual([refusal]);
 });
 
-test('a thread that dies before it opened is reported to whoever opens it', async () => {
+test('a thread that dies before it is open makes the opening fail', async () => {
   const channel = new Channel({
     thread: threadOf(`throw new Error('cannot load')`),
     onProblem: () => {},
@@ -110,7 +110,7 @@ test('a call that cannot be sent is refused, and the channel continues', async (
   expect(await channel.call('echo', 'next')).toBe('next');
 });
 
-test('disposing lets waiting calls finish, refuses later ones, and can be repeated', async () => {
+test('disposing answers waiting calls, refuses later calls, and may be repeated', async () => {
   const { channel, problems } = await openChannel(ECHO);
   const last = channel.call('echo', 'last');
   const closed = channel[Symbol.asyncDispose]();

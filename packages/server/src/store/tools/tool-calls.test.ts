@@ -44,7 +44,7 @@ async function eventsOf(store: Store, key: JobKey) {
 }
 
 describe('a call of a tool', () => {
-  test('is open until it is answered, and its answer is an event', { tags: ['Events-4i'] }, async () => {
+  test('is open until it is answered, and the answer is stored as an event', { tags: ['Events-4i'] }, async () => {
     const { store } = testStore;
     const key = await calling(store, [7, 7]);
     expect(await openCalls(store, key)).toEqual([
@@ -68,7 +68,7 @@ describe('a call of a tool', () => {
     ]);
   });
 
-  test('has one answer: the same answer again succeeds, and another is a conflict', {
+  test('has one answer: repeating the answer succeeds, and a different answer is a conflict', {
     tags: ['Events-4i'],
   }, async () => {
     const { store } = testStore;
@@ -90,7 +90,7 @@ describe('a call of a tool', () => {
     expect(kinds.toSorted()).toEqual([...Array<string>(19).fill('conflict'), 'taken']);
   });
 
-  test('that the service refused is in the history, and nobody can answer it', async () => {
+  test('that the service refused is stored in the history, and nobody can answer it', async () => {
     const { store } = testStore;
     const key = await calling(store, [1], { refused: 'there is no such tool' });
     expect(await openCalls(store, key)).toEqual([]);
@@ -98,7 +98,7 @@ describe('a call of a tool', () => {
   });
 });
 
-describe('an answer', () => {
+describe('an answer to a tool call', () => {
   test.each([
     ['of somebody whom the submission does not name', { principal: 'mallory' }, 'not_allowed'],
     ['to an event that is no call', { seq: 2 }, 'no_call'],
@@ -106,14 +106,14 @@ describe('an answer', () => {
     ['to a job of another tenant', { tenant: 'other' }, 'not_found'],
     ['to a job that does not exist', { job_id: 'job_none' }, 'not_found'],
     ['of one byte more than one may have', { outcome: { result: 'x'.repeat(88) } }, 'too_large'],
-  ])('%s is not taken', async (_, changes, kind) => {
+  ])('%s is refused', async (_, changes, kind) => {
     const { store } = testStore;
     const key = await calling(store, [1]);
     expect(await store.answerToolCall(answerOf(key, 3, changes))).toMatchObject({ kind });
     expect((await eventsOf(store, key)).length).toBe(1);
   });
 
-  test('may have exactly the maximum of bytes for one call and for all calls', async () => {
+  test('may use up the maximum of bytes for one call and for all calls', async () => {
     const { store } = testStore;
     const key = await calling(store, [1, 2, 3]);
     const ofBytes = (seq: number, bytes: number) => answerOf(key, seq, { outcome: { result: 'x'.repeat(bytes - 13) } });
@@ -123,13 +123,13 @@ describe('an answer', () => {
     expect(await store.answerToolCall(ofBytes(5, 14))).toEqual({ kind: 'too_large', bytesMax: 0 });
   });
 
-  test('to a job without tools finds no call', async () => {
+  test('to a job without tools is refused, because the job has no such call', async () => {
     const { store } = testStore;
     const key = await runJob(store);
     expect(await store.answerToolCall(answerOf(key, 2))).toEqual({ kind: 'no_call' });
   });
 
-  test('that comes too late is not accepted, and changes no receipt', async () => {
+  test('that comes after the end of the job is refused, and changes no receipt', async () => {
     const { store } = testStore;
     const key = await calling(store, [1]);
     await store.finish(finishOf(key));
@@ -139,7 +139,7 @@ describe('an answer', () => {
     expect((await eventsOf(store, key)).map(({ kind }) => kind)).toEqual(['tool_call', 'finished']);
   });
 
-  test('is no earlier than the event before it, even if the clock was set back', async () => {
+  test('never has an earlier time than the event before it, even if the clock was set back', async () => {
     const { store } = testStore;
     const key = await calling(store, [1]);
     await store.answerToolCall(answerOf(key, 3, { at: at(-86_400_000) }));
@@ -156,7 +156,7 @@ describe('an answer', () => {
   });
 });
 
-test('answers are returned in the order in which they were accepted, with the number that the program gave the call', async () => {
+test('accepted answers are returned in their order, with the number that the program gave the call', async () => {
   const { store } = testStore;
   const key = await calling(store, [10, 11, 12]);
   await store.answerToolCall(answerOf(key, 5, { outcome: { error: 'no' } }));
@@ -170,8 +170,8 @@ test('answers are returned in the order in which they were accepted, with the nu
   expect(await store.toolAnswers({ ...key, tenant: 'other', after: 0 })).toEqual([]);
 });
 
-describe('open calls', () => {
-  test('are shown only to those who may answer, and none once the job has ended', async () => {
+describe('the open calls of a job', () => {
+  test('are shown only to principals that may answer, and no longer once the job has ended', async () => {
     const { store } = testStore;
     const key = await calling(store, [1]);
     const asked = { ...key, after: 0, principal: 'helper' };
@@ -184,7 +184,7 @@ describe('open calls', () => {
     expect(await store.openToolCalls({ ...asked, ...(await runJob(store)) })).toEqual(ended);
   });
 
-  test('are answered only after a check whether the result fits the schema of the tool', async () => {
+  test('need a check of the result against the schema of the tool before they are answered', async () => {
     const { store } = testStore;
     const result = { type: 'object' };
     const schemas = { ...tools, tools: [{ name: 'search', result }, { name: 'constructor' }] };

@@ -35,13 +35,13 @@ test.each<Partial<AnswerLine>>([
   expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
-test('text that looks like a credential is cut out of the log', () => {
+test('the log of answers contains no text that looks like a credential', () => {
   const secrets = ['svc_a1b2_CANARY1234567890', 'eyJhbGciOi.CANARY1234567890.c2ln', 'x?ticket=CANARY1234567890'];
   const lines = linesOf(secrets.map((credential_id) => ({ ...ANSWER, credential_id })));
   expect(lines).toHaveLength(secrets.length);
   expect(lines.join('')).not.toContain('CANARY');
 });
 
-test('an answer is logged only at its level and below', () => {
+test('an answer is logged only if the log’s level includes its own', () => {
   expect(linesOf([ANSWER], 'warn')).toEqual([]);
 });

@@ -9,7 +9,7 @@ function batchOf() {
   return { pieces, batch, endTurn: () => turns.splice(0).map((flush) => flush()) };
 }
 
-test('the lines of one turn are written in one piece, in order, and the lines of the next turn in another', () => {
+test('the lines of one turn of the event loop are written together and in order', () => {
   const { pieces, batch, endTurn } = batchOf();
   batch.write('one\n');
   batch.write('two\n');
@@ -21,7 +21,7 @@ test('the lines of one turn are written in one piece, in order, and the lines of
   expect(pieces).toEqual(['one\ntwo\n', 'three\n']);
 });
 
-test('lines that are flushed are not written again at the end of the turn', () => {
+test('lines that were already flushed are not written again at the end of the turn', () => {
   const { pieces, batch, endTurn } = batchOf();
   batch.write('one\n');
   batch.flushSync();
@@ -32,7 +32,7 @@ test('lines that are flushed are not written again at the end of the turn', () =
 test.each([
   ['exits', 'process.exit(7);'],
   ['fails', "throw new Error('unexpected');"],
-])('a process that %s within the turn has logged everything before', (_why, end) => {
+])('a process that %s in the same turn has still written its earlier log lines', (_why, end) => {
   const module = new URL('./log.ts', import.meta.url).href;
   const program = `import { createLog } from '${module}'; createLog('info').info('last words'); ${end}`;
   const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' });

@@ -14,7 +14,7 @@ function logLines(write: (log: Log) => void, level: LogLevel = 'debug'): Record<
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-describe('the log', () => {
+describe('the diagnostic log', () => {
   test('is one JSON object a line, with a time and a named level', () => {
     const [line] = logLines((log) => log.warn({ job_id: 'job_1' }, 'slow'));
     expect(line).toMatchObject({ level: 'warn', msg: 'slow', job_id: 'job_1' });
@@ -22,7 +22,7 @@ describe('the log', () => {
   });
 
   test.each(['fatal', 'error', 'warn', 'info', 'trace'] as const)(
-    'the level %s shows the lines of its level and above',
+    'at level %s shows the lines of this level and of more serious ones',
     { tags: ['Limits-26'] },
     (level) => {
       const lines = logLines((log) => logAtAnyLevel(log, { bounds: { connections: 1 } }, 'transport bounds'), level);
@@ -30,7 +30,7 @@ describe('the log', () => {
     },
   );
 
-  test('the silent log stays silent', () => {
+  test('shows nothing at level silent', () => {
     expect(logLines((log) => logAtAnyLevel(log, {}, 'transport bounds'), 'silent')).toEqual([]);
   });
 
@@ -50,7 +50,7 @@ describe('the log', () => {
     'authorization: Bearer CANARY1234567890',
     'refused svc_a1b2_CANARY1234567890',
     'refused eyJhbGciOi.CANARY1234567890.c2ln',
-  ])('cuts what looks like a credential out of any text: %s', (text) => {
+  ])('removes what looks like a credential from any text: %s', (text) => {
     const lines = logLines((log) => {
       log.info(text);
       log.error({ err: new Error(text) }, 'failed');
@@ -60,7 +60,7 @@ describe('the log', () => {
     expect(lines).toHaveLength(3);
   });
 
-  test('keeps the `code` of an error, which is not source code', () => {
+  test('keeps the `code` of an error, although it hides members named code', () => {
     const [line] = logLines((log) => log.error({ err: Object.assign(new Error('no space'), { code: 'ENOSPC' }) }));
     expect(line).toMatchObject({ err: { code: 'ENOSPC' } });
   });

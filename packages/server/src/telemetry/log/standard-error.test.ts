@@ -25,7 +25,7 @@ test('a line is written when it is logged', () => {
   expect(reader.text).toBe('one\n');
 });
 
-test('lines that a slow reader does not take at once follow in order', () => {
+test('log lines that a slow reader does not take at once are written later, in order', () => {
   const { reader, log } = slowReader();
   reader.room = 5;
   log.write('one\n');
@@ -37,7 +37,7 @@ test('lines that a slow reader does not take at once follow in order', () => {
   expect(reader.text).toBe('one\ntwo\nthree\nfour\n');
 });
 
-test('a reader that does not read loses the lines beyond a bound, and gets only whole lines', () => {
+test('a reader that takes nothing loses lines beyond a bound, and later gets only whole lines', () => {
   const { reader, log } = slowReader();
   const line = `${'x'.repeat(1023)}\n`;
   for (let count = 0; count < 2000; count++) log.write(line);
@@ -46,7 +46,7 @@ test('a reader that does not read loses the lines beyond a bound, and gets only 
   expect(reader.text).toBe(`${line.repeat(waitingBytesMax / 1024)}later\n`);
 });
 
-test('the log writes no more to a reader that is gone', () => {
+test('the log stops writing when its reader is gone', () => {
   let writes = 0;
   const log = standardError(() => {
     writes++;
@@ -57,7 +57,7 @@ test('the log writes no more to a reader that is gone', () => {
   expect(writes).toBe(2);
 });
 
-test('a process ends even if its log is no longer read', async () => {
+test('a process ends even if nobody reads its log', async () => {
   const module = new URL('./log.ts', import.meta.url).href;
   const program = `
     import { createLog } from '${module}';

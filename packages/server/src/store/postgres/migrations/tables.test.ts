@@ -50,7 +50,7 @@ test('both stores have the same columns with the same constraints', async () => 
   expect((await columnsOnPostgres()).toSorted(byName)).toEqual(onSqlite);
 });
 
-test('the tenant leads the key of every table with data of tenants, except credentials', async () => {
+test('the tenant is the first column of the key of every table with data of tenants, except credentials', async () => {
   const rows = await asked<{ table: string; first: string }>(
     `select c.conrelid::regclass::text as table, a.attname::text as first from pg_constraint as c
      join pg_attribute as a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
@@ -75,7 +75,7 @@ test('the tenant leads the key of every table with data of tenants, except crede
   expect(rows.length).toBeGreaterThan(20);
 });
 
-test('every text is compared by its bytes', async () => {
+test('every text column is compared byte by byte', async () => {
   const rows = await asked<{ collation: string | null }>(
     `select distinct collation_name::text as collation from information_schema.columns
      where table_schema = current_schema() and data_type = 'text'`,

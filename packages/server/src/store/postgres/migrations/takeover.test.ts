@@ -66,7 +66,7 @@ async function schemaOf(on: string): Promise<unknown> {
 }
 
 const ofLast = (number: number) => ({ tenant: 'acme', job_id: `job_01955f8e-0000-7000-8000-00000000000${number}` });
-test('a store that is taken over has the same tables as a new store, and an equally short history', async () => {
+test('a store that is taken over from commit 6f6623a has the tables and steps of a new store', async () => {
   await place();
   await using _store = await opened();
   const fresh = await newSchema(inject('postgresUrl'));
@@ -79,7 +79,7 @@ test('a store that is taken over has the same tables as a new store, and an equa
   ]);
 });
 
-test('the jobs of a store that is taken over are served unchanged, and new jobs run beside them', async () => {
+test('a store that is taken over still has its jobs unchanged, and new jobs run beside them', async () => {
   await place();
   await using store = await opened();
   const { receipt_json = null } = (await store.job(ofLast(1))) ?? {};
@@ -91,7 +91,7 @@ test('the jobs of a store that is taken over are served unchanged, and new jobs 
   expect(await store.finish(finishOf(await runJob(store)))).toBe(true);
 });
 
-test('a node of commit 6f6623a continues beside this version, and is refused when it starts again', async () => {
+test('a node of commit 6f6623a continues beside this version, but cannot start again', async () => {
   await place();
   const ofThatCommit = firstVersion - 1;
   await asked(`insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows)
@@ -105,7 +105,7 @@ test('a node of commit 6f6623a continues beside this version, and is refused whe
   await expect(starting).rejects.toMatchObject({ code: 'newer_schema' });
 });
 
-test('a store with only some steps of commit 6f6623a is refused, and the message says what to do', async () => {
+test('a store with only some steps of commit 6f6623a is refused, and the message states the remedy', async () => {
   await place();
   await asked(`delete from schema_history where name = '0004-with-node-changes'`);
   await expect(opened()).rejects.toMatchObject({

@@ -71,7 +71,7 @@ async function progress(): Promise<{ position: string | null; rows_done: number;
 
 const unfilled = 'select job_id from jobs where finished_at is not null and outcome is null';
 
-test('a node states the schemas that it can use', async () => {
+test('a node records which schemas it can use', async () => {
   await using _this = await node('this');
   await using _next = await node('next', NEXT_STEPS);
   expect(await asked('select instance, schema_needs, schema_knows from nodes order by node')).toEqual([
@@ -80,7 +80,7 @@ test('a node states the schemas that it can use', async () => {
   ]);
 });
 
-test('a start adds only what older nodes do not notice: their earlier queries are still answered', async () => {
+test('a starting node changes the schema only so that queries of older nodes still work', async () => {
   await using older = await node('older');
   const key = await admitJob(older);
   const credential = {
@@ -115,7 +115,7 @@ test('a start adds only what older nodes do not notice: their earlier queries ar
   expect((await older.counts()).queued).toBe(2);
 });
 
-test('rows are moved beside older nodes, and the old form is removed once the last older node is gone', async () => {
+test('rows are converted while older nodes run, and the old form is removed after the last older node left', async () => {
   await manyJobsIn(async () => await manyJobs(3 * backfillRowsMax));
   await using older = await node('older');
   await using _newer = await node('newer', NEXT_STEPS);
@@ -137,7 +137,7 @@ async function manyJobsIn(fill: () => Promise<void>): Promise<void> {
   await fill();
 }
 
-test('older code may start until the last check of the rows; after that it is refused', async () => {
+test('older code may start until all rows are converted, and is refused afterwards', async () => {
   await using older = await node('older');
   await using _newer = await node('newer', NEXT_STEPS);
   const another = await node('another');
@@ -149,7 +149,7 @@ test('older code may start until the last check of the rows; after that it is re
   expect(error.message).toMatch(/knows schema \d+, and this one knows \d+: start the newer version$/);
 });
 
-test('a start that would break a living older node is refused in one line that names the node', async () => {
+test('a start that would break a running older node is refused in one line that names the node', async () => {
   const later: PostgresStep = { name: '9004-later', kind: 'expand', sql: 'create table later (at integer)' };
   await using older = await node('older');
   await older.fleet?.announce(() => ({
@@ -170,7 +170,7 @@ test('a start that would break a living older node is refused in one line that n
   expect(await version()).toBe(whole + 1);
 });
 
-test('an older node stays if it renews its lease at the moment of its exclusion', async () => {
+test('an older node stays in use if it renews its lease at the moment when it would be excluded', async () => {
   await (await node('first'))[Symbol.asyncDispose]();
   await asked(`insert into nodes (node, instance, started_at, lease_until, schema_needs, schema_knows)
     values (1000, 'late', now(), now() - interval '1 s', ${present}, ${present})`);
@@ -199,7 +199,7 @@ async function whileRenewed<Result>(work: () => Promise<Result>): Promise<Result
   return await ended;
 }
 
-test('a start waits for its locks without blocking other users of the same tables', async () => {
+test('a start that waits for its locks does not block other users of the same tables', async () => {
   await using older = await node('older');
   await using reader = await Session.open(url, {});
   reader.begin();
@@ -220,7 +220,7 @@ test('a start waits for its locks without blocking other users of the same table
   expect(await version()).toBe(expanded);
 });
 
-test('a store with a step that is not of this program, and no later version, is refused', async () => {
+test('a store with an unknown migration step, but without a later version, is refused', async () => {
   await (await node('first'))[Symbol.asyncDispose]();
   await asked(`insert into schema_history values ('0004-other', '2030')`);
   expect((await refusal(node('first'))).code).toBe('unrecognised');

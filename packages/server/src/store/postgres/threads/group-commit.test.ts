@@ -29,7 +29,7 @@ async function texts(store: Store, key: JobKey): Promise<unknown[]> {
   return (page?.events ?? []).filter(({ kind }) => kind === 'stdout').map(({ data }) => data);
 }
 
-test('a change that is on disk when the server ends in a panic is acknowledged once and stored once', async () => {
+test('a change that reached the disk before the server crashed is stored once and acknowledged', async () => {
   using proxy = await proxyTo(url);
   await using store = await opened(proxy.url);
   const key = await runJob(store);
@@ -38,7 +38,7 @@ test('a change that is on disk when the server ends in a panic is acknowledged o
   expect(await texts(store, key)).toEqual([{ text: 'once' }]);
 });
 
-test('a group that is on disk when the server ends in a panic is acknowledged once and stored once', async () => {
+test('a group of changes that reached the disk before the server crashed is stored once and acknowledged', async () => {
   using proxy = await proxyTo(url);
   await using store = await opened(proxy.url);
   const keys = [await runJob(store), await runJob(store)];
@@ -51,7 +51,7 @@ test('a group that is on disk when the server ends in a panic is acknowledged on
 test.each([
   ['XX001', 'corrupt'],
   ['58030', 'io'],
-])('a change that meets a damaged row (%s) fails alone, and others of its group are stored', async (state, code) => {
+])('a change that meets a damaged row (%s) fails alone, and the rest of its group is stored', async (state, code) => {
   await using store = await opened();
   const [bad, good] = [await runJob(store), await runJob(store)];
   await operate(`create function fail() returns trigger language plpgsql as $$ begin
@@ -68,7 +68,7 @@ test.each([
   expect(await texts(store, bad)).toEqual([]);
 });
 
-test('a commit that got no answer is looked up until the database can be written again', async () => {
+test('the outcome of a commit without an answer is looked up once the database accepts writes again', async () => {
   const own = new URL(inject('postgresUrl'));
   own.pathname = '/switched_over';
   // An operator may still write, whatever new sessions may do.

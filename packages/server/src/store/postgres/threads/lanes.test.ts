@@ -43,7 +43,7 @@ test('changes of different jobs run in parallel, and changes of one job in their
   expect(await Promise.all(all)).toEqual(['append one', 'finish one', 'start two']);
 });
 
-test('two submissions are never decided in parallel, and neither are two choices from the queue', () => {
+test('two submissions are never decided at the same time, and neither are two choices of queued jobs', () => {
   const { run, began } = heldChanges();
   void run('submission', ofJob('admit', 'one'));
   void run('choice', { name: 'takeQueuedJobs', input: {} });
@@ -52,7 +52,7 @@ test('two submissions are never decided in parallel, and neither are two choices
   expect(began).toEqual(['submission', 'choice']);
 });
 
-test('tickets of streams wait for no job', () => {
+test('changes of stream tickets do not wait for changes of jobs', () => {
   const { run, began } = heldChanges();
   void run('finish', ofJob('finish', 'one'));
   void run('ticket', { name: 'storeTicket', input: {} });
@@ -60,7 +60,7 @@ test('tickets of streams wait for no job', () => {
   expect(began).toEqual(['finish', 'ticket', 'its use']);
 });
 
-test('a change of any other kind is made while no other change runs', async () => {
+test('a change of any other kind runs alone', async () => {
   const { run, began, end } = heldChanges();
   void run('finish', ofJob('finish', 'one'));
   const alone = run('credential', { name: 'createCredential', input: {} });
@@ -73,7 +73,7 @@ test('a change of any other kind is made while no other change runs', async () =
   await expect.poll(() => began).toEqual(['finish', 'credential', 'start']);
 });
 
-test('a change that waits behind a change of the same job is not made if that change fails', async () => {
+test('if a change of a job fails, the next change of the same job is not made', async () => {
   const { run, began, fail } = heldChanges();
   const all = [run('start', ofJob('start', 'one')), run('finish', ofJob('finish', 'one'))];
   fail('start');

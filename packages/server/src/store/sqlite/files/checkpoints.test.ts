@@ -27,7 +27,7 @@ async function writeMuch(
   return { largest: Math.max(...sizes), last: sizes.at(-1) ?? 0 };
 }
 
-test('the write-ahead log stays bounded however much is written (STORE-08)', { tags: ['STORE-08'] }, async () => {
+test('the write-ahead log stays bounded, however much is written (STORE-08)', { tags: ['STORE-08'] }, async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   const { largest } = await writeMuch(
@@ -38,7 +38,7 @@ test('the write-ahead log stays bounded however much is written (STORE-08)', { t
   expect(largest).toBeLessThan(64 * MIB);
 });
 
-test('the write-ahead log stays bounded while a reader accompanies every write', async () => {
+test('the write-ahead log stays bounded even if a reader is active during every write', async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   openForWriting(testStore.path)[Symbol.dispose]();
@@ -51,7 +51,7 @@ test('the write-ahead log stays bounded while a reader accompanies every write',
   expect(largest).toBeLessThan(64 * MIB);
 });
 
-test('a reader that reads for long delays writers only briefly, and the log starts again when the reader ends', async () => {
+test('a long read delays writers only briefly, and the log starts anew when the read ends', async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   openForWriting(testStore.path)[Symbol.dispose]();
@@ -66,7 +66,7 @@ test('a reader that reads for long delays writers only briefly, and the log star
   expect(last).toBeLessThan(64 * MIB);
 });
 
-test('a checkpoint of everything empties the write-ahead log', async () => {
+test('a full checkpoint empties the write-ahead log', async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   using writer = openForWriting(testStore.path);
@@ -75,7 +75,7 @@ test('a checkpoint of everything empties the write-ahead log', async () => {
   expect(statSync(`${testStore.path}-wal`).size).toBe(0);
 });
 
-test('no page is moved while the disk may lack room, and every page is moved once it has room', async () => {
+test('no page is moved from the log while the disk may be full, and all are moved when it has room', async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   using writer = openForWriting(testStore.path);

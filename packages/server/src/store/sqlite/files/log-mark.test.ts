@@ -4,7 +4,7 @@ import { TestStore } from '../../store.fixture.ts';
 import { openForWriting, prepareFile } from '../connection.ts';
 import { LogMark } from './log-mark.ts';
 
-test('frames that may lag behind the disk are remembered only together with the next frames that may not lag', async () => {
+test('log frames that were written without a sync are remembered only together with the next synced frames', async () => {
   await using files = new TestStore();
   prepareFile(files.path);
   using writer = openForWriting(files.path);

@@ -25,7 +25,7 @@ test('a lock file is held once, readable only to its owner, and removed when it 
   second?.[Symbol.dispose]();
 });
 
-test('a second request for a lock, in the process that holds it, does not release the lock', () => {
+test('a process that takes its own lock a second time does not release the lock', () => {
   const path = join(directory, 'again');
   using first = ProcessLock.take(path);
   expect([first === null, ProcessLock.take(path)]).toEqual([false, null]);

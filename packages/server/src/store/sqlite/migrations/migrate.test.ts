@@ -69,8 +69,8 @@ function contentsOf(path: string): (readonly [string, readonly object[]])[] {
   return tables.map(({ name }) => [String(name), database.prepare(`select * from "${String(name)}"`).all()]);
 }
 
-describe('a stored database', () => {
-  test.each(VERSIONS)('a database of %s has the schema that its steps make', async (version) => {
+describe('a database that an older version stored', () => {
+  test.each(VERSIONS)('of %s has the schema that the steps of that version make', async (version) => {
     using connection = openForWriting(':memory:');
     await migrate(connection, { until: SCHEMAS[version] });
     using stored = openForWriting(':memory:');
@@ -80,7 +80,7 @@ describe('a stored database', () => {
   });
 
   test.each([...VERSIONS, 'v4'] as const)(
-    'a database of %s is upgraded to the schema of a new one, without dangling references',
+    'of %s is upgraded to the schema of a new database, without dangling references',
     async (version) => {
       using fresh = openForWriting(':memory:');
       await migrate(fresh);
@@ -96,7 +96,7 @@ describe('a stored database', () => {
     },
   );
 
-  test.each(VERSIONS)('the database of %s and its dump have the same content', async (version) => {
+  test.each(VERSIONS)('of %s has the same content as its dump', async (version) => {
     await using testStore = new TestStore();
     place(testStore, version, 'sql');
     expect(contentsOf(testStore.path)).toEqual(contentsOf(join(FIXTURES, `${version}.db`)));
@@ -112,7 +112,9 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
   });
   afterAll(() => testStore[Symbol.asyncDispose]());
 
-  test('keep their events, with hash version 0 and no digests (Spec § Events 7)', { tags: ['Events-7c'] }, async () => {
+  test('keep their events, which have hash version 0 and no digests (Spec § Events 7)', {
+    tags: ['Events-7c'],
+  }, async () => {
     const page = await store.events({ key: acme('job_09'), after: 0, limit: 10 });
     expect(page?.events.map((event) => event.kind)).toEqual(['queued', 'started', 'stdout', 'stderr', 'finished']);
     for (const event of page?.events ?? []) {
@@ -122,7 +124,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     expect(verifyChain(page?.events ?? [])).toMatchObject({ kind: 'intact', count: 0, unverifiable: 5 });
   });
 
-  test('show the recorded part of their submission, and nothing about how they ran (Spec § Job detail)', {
+  test('show what was recorded of their submission, and nothing about their execution (Spec § Job detail)', {
     tags: ['Detail-15'],
   }, async () => {
     const job = await store.job(acme('job_09'));
@@ -142,7 +144,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     });
   });
 
-  test('an ended job gets a receipt with only the outcome, whose chain is not complete', async () => {
+  test('that ended get a receipt with only the outcome, whose chain is not complete', async () => {
     for (const [key, status, finished_at] of [
       [acme('job_09'), 'succeeded', '2025-03-01T12:00:04.000Z'],
       [umbrella('job_02'), 'failed', '2025-03-01T12:00:07.000Z'],
@@ -159,7 +161,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     expect(await store.job(acme('job_01'))).toMatchObject({ truncated: true, cancellation_requested: true });
   });
 
-  test('queued jobs still wait, and recovery finds the jobs that ran', async () => {
+  test('that were queued still wait, and those that ran are found by the recovery', async () => {
     const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued).toContainEqual({
       ...acme('job_zz'),
@@ -174,13 +176,13 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     expect(await store.job(acme('job_04'))).toMatchObject({ status: 'running', receipt_json: null });
   });
 
-  test('are counted, so that limits and turns hold', async () => {
+  test('are counted in limits and turns', async () => {
     const counts = version === 'v0.1' ? { queued: 1, running: 1 } : { queued: 2, running: 2 };
     expect(await store.currentJobs('acme')).toMatchObject(counts);
     expect(await store.counts()).toMatchObject(counts);
   });
 
-  test('belong only to their tenants', async () => {
+  test('are visible only to their own tenants', async () => {
     expect(await store.job(umbrella('job_09'))).toBeNull();
     expect(await store.events({ key: acme('job_02'), after: 0, limit: 10 })).toBeNull();
   });
@@ -195,7 +197,7 @@ describe('the jobs of v0.3', () => {
   });
   afterAll(() => testStore[Symbol.asyncDispose]());
 
-  test('keep their receipts to the byte, with the tenant or without it (Spec § Result artifact)', async () => {
+  test('keep their receipts byte for byte, with or without the tenant (Spec § Result artifact)', async () => {
     using stored = new DatabaseSync(join(FIXTURES, 'v0.3.db'), { readOnly: true });
     const receipts = stored.prepare('select tenant, r.* from receipts as r join jobs using (job_id)').all();
     expect(receipts).toHaveLength(6);
@@ -207,7 +209,7 @@ describe('the jobs of v0.3', () => {
     expect(JSON.parse((await store.job(acme('job_a1b2')))?.receipt_json ?? '')).toMatchObject({ tenant: 'acme' });
   });
 
-  test('keep their chains, which still verify', async () => {
+  test('keep their event chains, which can still be verified', async () => {
     for (const key of [acme('job_f0c1'), umbrella('job_b2c3')]) {
       const events = (await store.events({ key, after: 0, limit: 10 }))?.events ?? [];
       expect(verifyChain(events, { job_id: key.job_id, count: 4 })).toMatchObject({ kind: 'intact', unverifiable: 0 });
@@ -221,7 +223,7 @@ describe('the jobs of v0.3', () => {
     expect(await store.findByIdempotencyKey({ tenant: 'umbrella', key: 'once' })).toBeNull();
   });
 
-  test('keep a complete attestation; any other is withdrawn and made again (Spec § Versioning 6)', {
+  test('keep a complete attestation, and any other is withdrawn and made again (Spec § Versioning 6)', {
     tags: ['Versioning-6'],
   }, async () => {
     expect(await store.attestation({ key: acme('job_a1b2'), part: 'result_artifact' })).toMatchObject({
@@ -234,12 +236,12 @@ describe('the jobs of v0.3', () => {
     expect(owed).toEqual(['job_09', 'job_02', 'job_01', 'job_f0c1', ...withdrawn.map((key) => key.job_id)]);
   });
 
-  test('are listed by the time of their submission, whatever their ids', async () => {
+  test('are listed by the time of their submission, whatever the form of their ids', async () => {
     const jobs = await listed(store, { tenant: 'acme', limit: 3 });
     expect(jobs.map((job) => job.job_id)).toEqual(['job_00bb', 'job_07aa', 'job_e5f6']);
   });
 
-  test('queued jobs run after those that waited longer', async () => {
+  test('that are queued run after jobs that waited longer', async () => {
     const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued.map((job) => job.job_id)).toEqual(['job_zz', 'job_07aa']);
     expect((await store.job(acme('job_07aa')))?.requested_spec).toEqual({
@@ -278,7 +280,7 @@ describe('a store of commit 6f6623a', () => {
     return rows;
   };
 
-  test('is taken over, and none of its rows changes', async () => {
+  test('is taken over without a change of any row', async () => {
     await using before = new TestStore();
     place(before, 'v4');
     await using testStore = await upgraded('v4');
@@ -287,7 +289,7 @@ describe('a store of commit 6f6623a', () => {
     expect(await jobs(testStore)).toEqual(await jobs(before));
   });
 
-  test('is served: receipts, output and chains are unchanged, and a job that ran continues', async () => {
+  test('still has its receipts, output and chains, and a job that ran continues', async () => {
     await using testStore = await upgraded('v4');
     const { store } = testStore;
     const [ended, running, talkative] = ['1', '2', '4'].map((last) =>
@@ -307,7 +309,7 @@ describe('a store of commit 6f6623a', () => {
     }
   });
 
-  test('has jobs without a salt and a number, and counts the jobs that it accepts from now on', async () => {
+  test('has old jobs without a salt and a number, and numbers new jobs from 1', async () => {
     await using testStore = await upgraded('v4');
     const { store } = testStore;
     const [ended, waiting] = ['1', '3'].map((last) => acme(`job_01955f8e-0000-7000-8000-00000000000${last}`));
@@ -326,7 +328,7 @@ describe('a store of commit 6f6623a', () => {
     ]);
   });
 
-  test('is refused if it has only some of that commit’s steps, and says what to do', async () => {
+  test('is refused if it has only some steps of that commit, and the message states the remedy', async () => {
     await using testStore = new TestStore();
     place(testStore, 'v4');
     fill(testStore.path, "delete from schema_history where name = '0004-with-used-objects'");
@@ -341,7 +343,7 @@ describe('a store of commit 6f6623a', () => {
   });
 });
 
-test('an upgrade keeps the older file beside the new one, unchanged and readable only to its owner', async () => {
+test('an upgrade keeps a copy of the old file, unchanged and readable only to its owner', async () => {
   await using testStore = await upgraded('v0.3');
   const copy = `${testStore.path}.before-0004-written-with-lists`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);

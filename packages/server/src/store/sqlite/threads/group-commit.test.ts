@@ -58,7 +58,7 @@ test('commands that wait together share a transaction, and each gets its own ans
   expect(notes()).toEqual(['a', 'b', 'c']);
 });
 
-test('a failed command stores nothing of itself, and the others of its group are stored, each by itself', async () => {
+test('if one command of a group fails, the other commands are stored one by one', async () => {
   const ran: unknown[] = [];
   const commit = new GroupCommit(database, (call) => {
     ran.push(call.input);
@@ -74,7 +74,7 @@ test('a failed command stores nothing of itself, and the others of its group are
   expect(ran).toEqual(['a', 'fails late', 'a', 'fails late', 'a', 'b']);
 });
 
-test('a group of commands is bounded, and the commands beyond the bound wait for the next group', async () => {
+test('a group of commands is bounded, and more commands wait for the next group', async () => {
   const inputs = Array.from({ length: groupCommandsMax + 1 }, (_, number) => `note ${number}`);
   const waiting = callsOf(inputs);
   const commit = new GroupCommit(database, note);
@@ -85,7 +85,7 @@ test('a group of commands is bounded, and the commands beyond the bound wait for
   expect(answered).toBe(inputs.length);
 });
 
-test('a command too large for the space left is refused as full, and the others of its group are stored', async () => {
+test('a command too large for the disk is refused as full, and the other commands of its group are stored', async () => {
   const { page_count: pages } = database.prepare('pragma page_count').get() ?? {};
   database.exec(`pragma max_page_count = ${Number(pages) + 8}`);
   const commit = new GroupCommit(database, note);
@@ -96,7 +96,7 @@ test('a command too large for the space left is refused as full, and the others 
   expect(notes()).toEqual(['a', 'b']);
 });
 
-test('when the transaction cannot begin, every waiting command is refused and nothing hangs', async () => {
+test('if the transaction cannot begin, every waiting command is refused', async () => {
   database.exec('pragma busy_timeout = 0');
   using other = openForWriting(testStore.path);
   other.database.exec('begin immediate');
@@ -108,7 +108,7 @@ test('when the transaction cannot begin, every waiting command is refused and no
   expect((await commit.take(callsOf(['a']))).map(codeOf)).toEqual(['stored']);
 });
 
-test('commands that may lag are synced with the next commit that may not lag', async () => {
+test('commands that may be synced late are synced with the next command that may not', async () => {
   const levels: unknown[] = [];
   const commit = new GroupCommit(
     database,
