@@ -116,7 +116,7 @@ describe('the age of a result', () => {
   });
 
   test.each(['soon', '2026-01-01', '2026-01-01T00:00:01+00:00', '2026-13-01T00:00:01Z'])(
-    'is unknown if the time now is given as %s',
+    'is unknown if the statement gives %s as the end of the job',
     (at) => {
       expect(isYoung(finished, at)).toBe(false);
     },
