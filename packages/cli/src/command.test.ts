@@ -52,7 +52,7 @@ test.each([
 test.each([
   ['adapter', 'piston', '--port'],
   ['mcp', '--http'],
-])('%j reports a port that is already in use in one line', async (...words) => {
+])('%j says in one line that its port is taken', async (...words) => {
   const taken = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void taken.close());
   await once(taken, 'listening');

@@ -40,7 +40,7 @@ test('if the host cannot isolate programs, the doctor exits with 1 and says what
   expect(stdout).toContain('no program can be isolated on this host');
 });
 
-test('the doctor prints one JSON document with every finding', () => {
+test('the doctor’s JSON is one document with every finding', () => {
   const { status, stdout } = doctor({ namespaces: false }, '--json');
   const report = JSON.parse(stdout) as DoctorReport;
   expect(status).toBe(1);
@@ -63,7 +63,7 @@ test('vouchbox setup tells an ordinary user which commands root must run', () =>
   expect(lacks).toEqual(expect.arrayContaining([namespaces, users]));
 });
 
-test('the doctor tells an ordinary user with only user namespaces which protections are missing, and how to get them', () => {
+test('an ordinary user who has only user namespaces is told which protections are missing, and how to get them', () => {
   const { status, stdout, stderr } = doctor({ namespaces: true });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   expect(stdout).toMatch(/^warn {2}this process is root, .*: user 65534 of the host, who is every program as well\n/);
@@ -107,7 +107,7 @@ test('without crun, runsc and a loopback device, the doctor still finds that the
   expect(usable).toBe('namespace');
 });
 
-test('on a node that runs no programs, the doctor tries no cells and needs no rights', () => {
+test('the doctor tries no cells on a node that runs no programs, and needs no rights there', () => {
   const { status, stdout } = doctor(
     { namespaces: false, env: { SERVICE_ROLES: 'api,signer', SERVICE_FREE_SPACE_RESERVE_MB: '0' } },
     '--json',

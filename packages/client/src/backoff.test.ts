@@ -14,7 +14,7 @@ function failure(fields: Partial<ServiceFailure>): ServiceFailure {
 }
 
 describe('the delay before another try', () => {
-  test('has an upper bound that doubles with each failed try, up to a maximum', { tags: ['Errors-26'] }, () => {
+  test('has an upper bound that doubles with every failed try, up to the cap', { tags: ['Errors-26'] }, () => {
     const bounds = [1, 2, 3, 6, 7, 50].map((tries) => delayMilliseconds(DEFAULT_RETRY, tries, 1, null));
     expect(bounds).toEqual([200, 400, 800, 6400, 10_000, 10_000]);
   });
@@ -89,7 +89,7 @@ describe('retrying an operation', () => {
     expect(spent.outcome).toBeInstanceOf(ServiceFailure);
   });
 
-  test('continues while the service sends Retry-After, and waits at least that long each time', {
+  test('continues for as long as the service sends Retry-After, and waits at least that long each time', {
     tags: ['Errors-24'],
   }, async () => {
     const { outcome, delays } = await run(30, { code: 'rate_limited', status: 429, retryAfterSeconds: 2 });

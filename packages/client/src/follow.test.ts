@@ -125,7 +125,7 @@ describe('following a job by the stream', () => {
     expect((await Array.fromAsync(client.events('job_1')))[0]).toEqual(strange);
   });
 
-  test('opens a new connection after each connection that reached its lifetime', async () => {
+  test('reconnects after each connection that reached its lifetime', async () => {
     await using service = await scriptedService([ticket]);
     const old = (socket: WebSocket) => socket.close(1001);
     const opened = streams(service, [...Array<typeof old>(9).fill(old), (socket) => socket.send(frame(1, 'finished'))]);
@@ -175,7 +175,7 @@ describe('following a job by the stream', () => {
     return service;
   }
 
-  test('waits after a refused stream as long as the service demands', { tags: ['Errors-24'] }, async () => {
+  test('waits after a refused stream as long as the service asks', { tags: ['Errors-24'] }, async () => {
     await using service = await refusingOnce(refusal(503, 'shutting_down', { 'retry-after': '5' }));
     const pauses: number[] = [];
     const sleep = async (milliseconds: number) => void pauses.push(milliseconds);
@@ -233,14 +233,14 @@ describe('following a job by the stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1', { after: 7 }))).toEqual([8, 9]);
   });
 
-  test('gives up after several connections without any event', async () => {
+  test('gives up after several connections without an event', async () => {
     await using service = await scriptedService([ticket]);
     const opened = streams(service, [(socket) => socket.close(4408)]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ reason: 'network' });
     expect(opened).toHaveLength(3);
   });
 
-  test('ends with the refusal of the next ticket if the credential has ended', { tags: ['Stream-5c'] }, async () => {
+  test('ends with the refusal of the next ticket once the credential has ended', { tags: ['Stream-5c'] }, async () => {
     await using service = await scriptedService([ticket, refusal(401, 'unauthorized', {}, false)]);
     streams(service, [(socket) => socket.close(4401)]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'unauthorized' });

@@ -79,7 +79,7 @@ describe('an impossible answer', () => {
     },
   );
 
-  test('a truncated answer, and an answer that is not JSON, are refused', async () => {
+  test('a truncated answer, or one that is not JSON, is refused', async () => {
     await using cut = await scriptedService([cutShort('{}')]);
     await expect(clientOf(cut).detail('job_1')).rejects.toMatchObject({
       reason: expect.stringMatching(/truncated|network/),
@@ -90,7 +90,7 @@ describe('an impossible answer', () => {
     await expect(clientOf(deep).detail('job_1')).rejects.toMatchObject(undecodable);
   });
 
-  test('an endless answer is refused once it exceeds the maximum size of an answer', async () => {
+  test('an endless answer is refused after the maximum size of an answer', async () => {
     const endless = (response: ServerResponse) => {
       const piece = Buffer.alloc(1024 * 1024, 0x20);
       const more = () => {
@@ -126,7 +126,7 @@ describe('an impossible answer', () => {
   });
 });
 
-describe('the key and the ticket are sent only to the service itself', () => {
+describe('the key and the ticket are sent only to their service', () => {
   test.each([301, 302, 303, 307, 308])(
     'a redirect with status %d is not followed, so its target gets no key',
     async (status) => {

@@ -79,7 +79,7 @@ describe('a client that may send its key in the address of a stream', () => {
     expect(service.opened.map((url) => url.replace(/.*after=/, ''))).toEqual(['0', '4']);
   });
 
-  test('follows a running job to its end', { tags: ['Versioning-5'] }, async () => {
+  test('follows a job to its end', { tags: ['Versioning-5'] }, async () => {
     await using service = await olderServer();
     const seqs = await Array.fromAsync(clientOf(service, { legacy }).follow('job_1', { after: 4 }), ({ seq }) => seq);
     expect(seqs).toEqual([5, 6]);

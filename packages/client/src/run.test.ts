@@ -243,7 +243,7 @@ describe('a run', () => {
     });
   });
 
-  test('makes no job if its signal is already aborted', async () => {
+  test('a run whose signal is already aborted makes no job', async () => {
     await using service = await serviceWith();
     const client = clientOf(service);
     await client.run('x');
@@ -262,7 +262,7 @@ describe('a run', () => {
     await expect(clientOf(full).run('x')).rejects.toMatchObject({ code: 'insufficient_storage', job_id: null });
   });
 
-  test("waits inside the client while the tenant's maximum of jobs is open", async () => {
+  test("waits in the client while the tenant's maximum of jobs is open", async () => {
     let held: (() => void)[] = [];
     await using service = await serviceWith({
       'GET /v1/capabilities': json({ ...FEATURES, per_tenant: { waits_max: 2 } }),

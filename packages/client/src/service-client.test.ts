@@ -17,7 +17,7 @@ function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> 
 }
 
 describe('a request of the client', () => {
-  test('carries the bearer credential, and encodes its query as the contract demands', async () => {
+  test('carries the bearer credential, and encodes its query as the contract says', async () => {
     await using service = await scriptedService([json({ items: [], next_cursor: null })]);
     await clientOf(service).list({ limit: 3, cursor: 'a+b', status: ['failed', 'error'], language: 'node' });
     expect(service.seen[0]?.headers.authorization).toBe('Bearer key-1');
@@ -62,7 +62,7 @@ describe('a request of the client', () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  test('fails as a timeout if no answer arrives before its deadline', async () => {
+  test('a request without an answer within its deadline fails as a timeout', async () => {
     await using service = await scriptedService([() => {}]);
     const client = clientOf(service, { timeoutMilliseconds: 50, retry: { attemptsMax: 1 } });
     await expect(client.detail('job_1')).rejects.toMatchObject({ name: 'TransportFailure', reason: 'timeout' });
@@ -85,7 +85,7 @@ describe('a refusal', () => {
     });
   });
 
-  test('without the error envelope is a TransportFailure with its status', async () => {
+  test('a refusal without the envelope is a TransportFailure with its status', async () => {
     await using service = await scriptedService([(response) => response.writeHead(404).end('<h1>no</h1>')]);
     await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'unstructured', status: 404 });
   });
@@ -133,7 +133,7 @@ describe('a read of the client', () => {
     ['ends a byte early', 'Content-Length: 19\r\n\r\n{"job_id":"job_1"}'],
     ['ends before its body', 'Content-Length: 18\r\n\r\n'],
     ['ends inside its head', 'Content-Len'],
-  ])('an answer that %s makes every operation fail, and is never parsed', async (_name, bytes) => {
+  ])('an answer that %s is refused by every operation, and never parsed', async (_name, bytes) => {
     await using service = await scriptedService([
       (response) => response.socket?.end(`HTTP/1.1 200 OK\r\nX-Content-Sha256: ${'0'.repeat(64)}\r\n${bytes}`),
     ]);
@@ -160,7 +160,7 @@ describe('a read of the client', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(3000);
   });
 
-  test.each(['[1', '"text"', 'null', '\xff'])('fails if the answer is not a JSON object: %s', async (body) => {
+  test.each(['[1', '"text"', 'null', '\xff'])('an answer that is not a JSON object fails: %s', async (body) => {
     await using service = await scriptedService([(response) => response.end(Buffer.from(body, 'latin1'))]);
     await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'undecodable' });
   });
@@ -182,7 +182,7 @@ test('the client requests capabilities with its last ETag, so that the service s
 describe('a submission of the client', () => {
   const answer = { job_id: 'job_1', status: 'queued' };
 
-  test('is repeated with the same key and body if the answer is lost', { tags: ['Submit-7'] }, async () => {
+  test('is repeated with the same key and body if its answer is lost', { tags: ['Submit-7'] }, async () => {
     await using service = await scriptedService([noAnswer, json(answer, 201, { 'idempotency-replayed': 'true' })]);
     const submitted = await clientOf(service).submit(submission);
     expect(submitted).toMatchObject({ job_id: 'job_1', replayed: true });
@@ -331,7 +331,7 @@ describe('the exact bytes of a signed document', () => {
       (response) => response.writeHead(200, digest === undefined ? {} : { 'x-content-sha256': digest }).end(bytes),
     ]);
 
-  test('are returned unchanged, with their checked digest', { tags: ['Evidence-6'] }, async () => {
+  test('are passed on unchanged, with their checked digest', { tags: ['Evidence-6'] }, async () => {
     await using service = await serve(sha256);
     const exact = await clientOf(service).resultArtifact('job_1');
     expect(new TextDecoder().decode(exact.bytes)).toBe(bytes);
@@ -343,7 +343,7 @@ describe('the exact bytes of a signed document', () => {
     ['malformed', sha256.toUpperCase()],
     ['too short', sha256.slice(1)],
     ['of other bytes', createHash('sha256').update('other').digest('hex')],
-  ])('are refused if the digest in the header is %s', { tags: ['Evidence-5'] }, async (_name, digest) => {
+  ])('bytes whose digest is %s are refused', { tags: ['Evidence-5'] }, async (_name, digest) => {
     await using service = await serve(digest);
     await expect(clientOf(service).attestation('job_1')).rejects.toMatchObject({ reason: 'digest' });
   });

@@ -31,7 +31,7 @@ function workspaceOf(...results: readonly RunResult[]) {
 }
 
 describe('the files of a workspace', () => {
-  test('can be written, read, listed in order and removed', () => {
+  test('are written, read, listed in order and removed', () => {
     const { workspace } = workspaceOf();
     workspace.write('b', new Uint8Array([1]));
     workspace.write('a/c.txt', 'é');
@@ -88,7 +88,7 @@ describe('a step of a workspace', () => {
     ['was ended by a signal', { status: 'failed', terminal_reason: 'signaled' }],
     ['left more than comes back', { violations: [{ type: 'output_count', message: '' }] }],
     ['never ran', { receipt: { receipt_sha256: 'r' } }],
-  ])('changes no files if it %s', async (_what, others) => {
+  ])('a step that %s leaves the files as they were', async (_what, others) => {
     const { workspace } = workspaceOf(ended({}, { 'output/b': '2' }, others));
     await workspace.run('x');
     expect([workspace.paths(), workspace.steps[0]?.wasKept]).toEqual([[], false]);
@@ -97,19 +97,19 @@ describe('a step of a workspace', () => {
   test.each([
     ['other input files than those sent', ended({ 'input/b': '1' }, {})],
     ['other output files than it gave', ended({}, { 'output/a': '1' }, { files: new Map() })],
-  ])('is refused and changes no files if its receipt lists %s', async (what, result) => {
+  ])('a step whose receipt lists %s is refused, and changes nothing', async (what, result) => {
     const { workspace } = workspaceOf(result);
     await expect(workspace.run('x')).rejects.toThrow(what);
     expect([workspace.paths(), workspace.steps]).toEqual([[], []]);
   });
 
-  test('is refused before any request if a workspace cannot run its language', async () => {
+  test('a step in a language that a workspace does not run is refused before any request', async () => {
     const { workspace, given } = workspaceOf();
     await expect(workspace.run('x', { language: 'ruby' })).rejects.toThrow(TypeError);
     expect(given).toEqual([]);
   });
 
-  test('with a receipt that changed later fails the check of the steps', async () => {
+  test('a check of the steps notices a receipt that changed later', async () => {
     const first = ended({}, {});
     const { workspace } = workspaceOf(first);
     await workspace.run('x');

@@ -38,7 +38,7 @@ describe('base64 (RFC 4648)', () => {
     expect(decodeBase64(text)).toBeNull();
   });
 
-  test('encodes more bytes than a function call may have arguments', () => {
+  test('encodes more bytes than a function may have arguments', () => {
     const bytes = new Uint8Array(300_000).fill(0xa5);
     expect(encodePortable(bytes)).toBe(encodeBase64(bytes));
   });

@@ -7,7 +7,7 @@ const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 describe('the pre-authentication encoding (DSSE protocol)', () => {
-  test('counts bytes of UTF-8 instead of characters (ATT-04)', { tags: ['ATT-04'] }, () => {
+  test('counts bytes of UTF-8, not characters (ATT-04)', { tags: ['ATT-04'] }, () => {
     expect(decode(preAuthEncoding('a/é', encode('ಠ')))).toBe('DSSEv1 4 a/é 3 ಠ');
     expect(decode(preAuthEncoding('', new Uint8Array()))).toBe('DSSEv1 0  0 ');
   });
@@ -25,7 +25,7 @@ describe('an envelope', () => {
     signatures: [{ keyid: 'k', sig: new Uint8Array(64).fill(7) }],
   };
 
-  test('is written as canonical JSON and read back unchanged', () => {
+  test('is written canonically and read back unchanged', () => {
     const bytes = encodeEnvelope(envelope);
     expect(decode(bytes)).toMatch(
       /^\{"payload":"e30=","payloadType":"application\/vnd\.in-toto\+json","signatures":\[\{"keyid":"k","sig":"BwcH/,

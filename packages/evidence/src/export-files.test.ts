@@ -61,7 +61,7 @@ const withReceipt = (changes: object) => sourceOf({ receipt_json: canonicalJson(
 const withSpec = (changes: object) => sourceOf({ requested_spec: { ...spec, ...changes } });
 
 describe('the export of a job', () => {
-  test('has the evidence of the job, and the texts and files that the receipt covers', () => {
+  test('has its evidence, and the texts and files that the receipt covers', () => {
     const files = exportFiles(sourceOf(), { program: 'kept' });
     const program = ['code', 'stdin', 'args.json', 'env.json', 'policy.json', 'input/a', 'output/b'];
     expect([...files.keys()]).toEqual([...evidence, ...program]);
@@ -106,7 +106,7 @@ describe('the export of a job', () => {
     expect(result.manifest.files).toContainEqual({ path: 'input/a', ...known });
   });
 
-  test('leaves out the program if the caller asks for it', () => {
+  test('leaves out the program on request', () => {
     expect([...exportFiles(sourceOf(), { program: 'left_out' }).keys()]).toEqual(evidence);
   });
 
@@ -131,7 +131,7 @@ describe('the export of a job', () => {
     ['args.json', { args: [] }],
     ['env.json', { env: {} }],
     ['input/a', { files: undefined }],
-  ])('has no %s if the job had none', (path, changes) => {
+  ])('has no %s if the job was given none', (path, changes) => {
     expect(pathsOf(withSpec(changes))).not.toContain(path);
   });
 

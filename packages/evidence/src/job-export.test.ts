@@ -31,7 +31,7 @@ function read(value: unknown) {
 }
 
 describe('the manifest of an exported job', () => {
-  test('lists every file with its size and digest, and can be read back', () => {
+  test('lists every file with its size and digest, and is read back', () => {
     expect(readExportManifest(exportManifest(job, files))).toEqual({ kind: 'manifest', manifest: good });
   });
 
@@ -103,7 +103,7 @@ describe('the files of an exported job', () => {
     expect(exportedFileBytesMax(path)).toBe(bytesMax);
   });
 
-  test('may be at most 108: the manifest, eleven with fixed names, 32 inputs, 32 outputs and 32 large outputs', () => {
+  test('are at most 108: the manifest, eleven by name, 32 inputs, 32 outputs and 32 large outputs', () => {
     expect(exportFilesMax).toBe(108);
   });
 });

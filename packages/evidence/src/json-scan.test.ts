@@ -127,7 +127,7 @@ describe('the scanner of JSON', () => {
     for (const [text, problem] of TEXTS) expect([text, faultOf(text, { step })]).toEqual([text, problem]);
   });
 
-  test('pauses after the given number of bytes, even inside a string', () => {
+  test('pauses after a number of bytes, even within a string', () => {
     const scan = new JsonScan(new TextEncoder().encode(' "abcdef" '), exact);
     expect([scan.run(4), scan.run(4), scan.run(4)]).toEqual([false, false, true]);
   });

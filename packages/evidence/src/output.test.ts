@@ -40,7 +40,7 @@ describe('output evidence (Spec § Receipt, output)', () => {
     expect(outputEvidence([])).toMatchObject({ stdout_bytes: 0, stdout_records: 0, stdout_sha256: sha256('') });
   });
 
-  test('counts an empty line as one record of zero bytes', () => {
+  test('counts an empty line as a record of no bytes', () => {
     expect(outputEvidence([{ kind: 'stdout', data: { text: '' } }])).toMatchObject({
       stdout_bytes: 0,
       stdout_records: 1,

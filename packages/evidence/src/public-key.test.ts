@@ -34,7 +34,7 @@ describe('a pinned key', () => {
     expect(keyOf(raw).key_id).toBe('sha256:06e3fd8fda29bb60ab59557de61edb0aecdb231134be30e75b455f8e1b792fa9');
   });
 
-  test('may have CRLF line ends, and needs no final line end', () => {
+  test('may have CRLF line ends, or no final line end', () => {
     const pem = publicKeyPem(bytesOf('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'));
     expect(parsePublicKey(pem.replaceAll('\n', '\r\n'))).toMatchObject({ kind: 'key' });
     expect(parsePublicKey(pem.trimEnd())).toMatchObject({ kind: 'key' });

@@ -42,25 +42,25 @@ describe('sealing (Spec § Receipt, receipt_sha256)', () => {
   });
 });
 
-describe('verifying the digest of a receipt', () => {
+describe('verifying a receipt', () => {
   const { receipt, receipt_sha256, json } = sealReceipt(unsealed);
 
-  test('finds a sealed receipt intact, also after it was written and parsed', () => {
+  test('reports a sealed receipt as intact, also after it was written and parsed', () => {
     expect(verifyReceipt(receipt)).toEqual({ kind: 'intact', receipt_sha256 });
     expect(verifyReceipt(JSON.parse(json) as Record<string, unknown>)).toMatchObject({ kind: 'intact' });
   });
 
-  test.each(Object.keys(unsealed))('finds a change of %s', { tags: ['CHAIN-09'] }, (member) => {
+  test.each(Object.keys(unsealed))('notices a change of %s', { tags: ['CHAIN-09'] }, (member) => {
     expect(verifyReceipt({ ...receipt, [member]: 'x' })).toMatchObject({ kind: 'broken', stated: receipt_sha256 });
   });
 
-  test('finds an added member, a removed member and a missing digest', () => {
+  test('notices an added and a removed member, and a missing digest', () => {
     expect(verifyReceipt({ ...receipt, extra: 1 })).toMatchObject({ kind: 'broken' });
     expect(verifyReceipt({ ...receipt, tenant: undefined })).toMatchObject({ kind: 'broken' });
     expect(verifyReceipt({ ...unsealed })).toMatchObject({ kind: 'broken', stated: undefined });
   });
 
-  test('finds a receipt without a canonical form broken', () => {
+  test('reports a receipt without a canonical form as broken', () => {
     expect(verifyReceipt({ ...receipt, tenant: '\ud800' })).toMatchObject({ kind: 'broken', found: null });
   });
 });

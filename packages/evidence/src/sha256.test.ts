@@ -29,7 +29,7 @@ describe.each([
   ['native', runningNative],
   ['portable', runningPortable],
 ])('the %s digest of bytes that arrive in pieces', (_which, running) => {
-  test('equals the digest of the whole, wherever the pieces are cut', () => {
+  test('is the digest of the whole, wherever the pieces are cut', () => {
     const bytes = Uint8Array.from({ length: 1000 }, (_, index) => (index * 167) & 255);
     for (let cut = 1; cut <= 200; cut++) {
       const digest = running();

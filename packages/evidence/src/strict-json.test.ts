@@ -65,17 +65,17 @@ describe.skipIf(!hasPublishedVectors('jsontestsuite'))('the published JSONTestSu
     files.filter((file) => file.startsWith(prefix) && readFile(file) !== kind);
   const readFile = (file: string) => parseStrictJson(publishedBytes(`jsontestsuite/test_parsing/${file}`)).kind;
 
-  test('has valid texts, which are read unless they name a member twice', () => {
+  test('valid texts are read, except texts that name a member twice', () => {
     expect(files.filter((file) => file.startsWith('y_'))).toHaveLength(95);
     expect(wronglyRead('y_', 'value')).toEqual(AMBIGUOUS);
   });
 
-  test('has invalid texts, which are refused', () => {
+  test('invalid texts are refused', () => {
     expect(files.filter((file) => file.startsWith('n_'))).toHaveLength(188);
     expect(wronglyRead('n_', 'refused')).toEqual([]);
   });
 
-  test('has texts that the RFC leaves open, which are refused, except numbers that a double rounds', () => {
+  test('texts that the RFC leaves open are refused, except numbers that a double rounds', () => {
     expect(files.filter((file) => file.startsWith('i_') && readFile(file) === 'value')).toEqual([
       'i_number_double_huge_neg_exp.json',
       'i_number_real_underflow.json',

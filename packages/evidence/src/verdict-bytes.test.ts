@@ -5,7 +5,7 @@ import { verdictBytes } from './verdict-bytes.ts';
 const bytes = new TextEncoder().encode('{}');
 const file = (path: string, content_base64: string) => ({ artifacts: [{ path, content_base64 }] }) as never;
 
-test('a verdict is read only if it has the digest that the grading states', () => {
+test('a verdict is read only if it has the digest that its grading names', () => {
   const good = file('output/verdict.json', 'e30=');
   expect(verdictBytes(good, sha256Hex(bytes))).toEqual(bytes);
   expect(verdictBytes(good, sha256Hex(new Uint8Array()))).toBeNull();

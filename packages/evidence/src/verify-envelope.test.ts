@@ -51,7 +51,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     },
   );
 
-  test('passes every check in order for a good attestation', async () => {
+  test('passes every check in order if the attestation is good', async () => {
     const result = await verifyEnvelope(inputOf(good));
     expect(result.passed.map(({ step }) => step)).toEqual(Object.keys(VERIFICATION_STEPS));
   });
@@ -68,7 +68,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     });
   });
 
-  test('stops at the first failed check, and reports the checks that passed before', async () => {
+  test('stops at the first check that fails, and reports the checks before', async () => {
     const result = await verifyEnvelope({ ...inputOf(good), subject: new Uint8Array([1]) });
     expect(result).toMatchObject({ kind: 'refused', step: 'subject_digest', failure: 'subject' });
     expect(result.passed.map(({ step }) => step)).toEqual([
@@ -80,7 +80,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     ]);
   });
 
-  test('tries every pinned key, whatever their order', async () => {
+  test('tries every pinned key, in any position', async () => {
     for (const publicKeys of [
       [otherKey, good.public_key_pem],
       [good.public_key_pem, otherKey],

@@ -13,18 +13,18 @@ const [whole = '', either = ''] = native.split('and with `-f` or `-fno-`: ');
 
 describe('an option of a compiler', () => {
   test.each([...told(whole), ...told(either, '-f'), ...told(either, '-fno-')])(
-    'is allowed for C and C++ if the contract lists it: %s',
+    'is allowed for C and C++ if the contract lists the option: %s',
     (option) => {
       expect([isBuildOption('c', option), isBuildOption('cpp', option)]).toEqual([true, true]);
     },
   );
 
-  test.each(told(java))('is allowed for Java if the contract lists it: %s', (option) => {
+  test.each(told(java))('is allowed for Java if the contract lists the option: %s', (option) => {
     expect(isBuildOption('java', option)).toBe(true);
   });
 
   test.each(['-fplugin=a.so', '-Wl,-z', '@a', '-march=native', '-specs=a', '-B/a', '-wrapper', '-Ia', '-processor'])(
-    'is refused for every language if it could run code, read a file or depend on the processor: %s',
+    'is refused for every language if it can run code, read a file or depend on a processor: %s',
     (option) => {
       expect((['c', 'cpp', 'java', 'python'] as const).filter((language) => isBuildOption(language, option))).toEqual(
         [],

@@ -16,7 +16,7 @@ test('a list of jobs escapes characters that move a cursor, change the text dire
 });
 
 test.each(['{\n}\n', ' \n\t\n', `${'-'.repeat(500_000)}\nlate`])(
-  'a list of jobs shows no line for a program without words at its beginning: %j',
+  'a list of jobs shows no line for a program whose beginning has no words',
   (code) => {
     expect(firstLineOf(code)).toBeNull();
   },

@@ -118,7 +118,7 @@ test.each([
 
 const job = { job_id: 'job', receipt_sha256: 'f'.repeat(64) };
 
-test('the judge gives the verdicts, points and groups that the rules of a grading demand', () => {
+test('the judge gives the verdicts, the points and the groups that the rules demand', () => {
   const random = randomFrom(11);
   const one = <T>(...from: readonly T[]): T => from[random(from.length)] as T;
   const check = (): CheckRecord => ({

@@ -82,7 +82,7 @@ test('tests with small outputs run at the same time, and the judge compares the 
   expect(JSON.stringify(submission('test 1'))).not.toContain('secret');
 });
 
-test('a compiled program is built once, and each test runs the built product', () => {
+test('a compiled program is built once, and each test starts the built product', () => {
   const { rounds, submission, given } = drive(two, { program: { ...CPP, options: ['-O3'] } });
   expect(rounds).toEqual([['build'], ['test 1', 'test 2'], ['judge']]);
   expect(submission('build')).toMatchObject({ code: 'program', build: { options: ['-O3'] } });
@@ -119,7 +119,7 @@ describe('the wall limit of a test', () => {
     const { submission } = drive({ ...two, limits: { cpu_seconds: 4 } });
     expect(submission('test 1')?.limits).toEqual({ cpu_seconds: 4, wall_seconds: 14 });
   });
-  test('must be reached twice before it counts, if the program got too little processor time', () => {
+  test('must be reached in two runs before it counts, if the program got too little processor time', () => {
     const { rounds, given } = drive(two, { ends: { 'test 1': met } });
     expect(rounds).toEqual([['test 1', 'test 2'], ['test 1 again'], ['judge']]);
     expect(given.tests[0]).toMatchObject({

@@ -44,7 +44,7 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
     expect(document).toEqual(stored);
   });
 
-  test('is OpenAPI 3.1, and has each operation under its path and method', () => {
+  test('is OpenAPI 3.1 and has each operation under its path and method', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
     for (const id of OPERATION_IDS) expect(nodeOf(id).operationId).toBe(id);
   });
@@ -114,12 +114,12 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
     }
   });
 
-  test('describes a list in a query as one comma-separated parameter', () => {
+  test('describes a list in the query as one comma-separated parameter', () => {
     const status = nodeOf('listJobs').parameters?.find(({ name }) => name === 'status');
     expect(status).toMatchObject({ in: 'query', style: 'form', explode: false, schema: { type: 'array' } });
   });
 
-  test('accepts a ticket instead of a credential only for a stream', () => {
+  test('accepts a ticket instead of a credential for a stream only', () => {
     for (const id of OPERATION_IDS) {
       const hasTicket = nodeOf(id).security.some((scheme) => 'streamTicket' in scheme);
       expect(hasTicket).toBe(id === 'streamEvents');

@@ -10,6 +10,6 @@ test.each([
   [64 * 1024 ** 2, '64 MiB'],
   [64 * 1024 ** 2 + 1, '67108865 bytes'],
   [1024 ** 3, '1 GiB'],
-])('the size of %d bytes is written as %s', (bytes, text) => {
+])('%d bytes are written as %s', (bytes, text) => {
   expect(sizeText(bytes)).toBe(text);
 });

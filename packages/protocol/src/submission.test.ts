@@ -68,7 +68,7 @@ describe('the bounds of queries and headers', () => {
     expect(isRight(max + 1)).toBe(false);
   });
 
-  test('refuse a cursor below zero', () => {
+  test('refuse a negative cursor', () => {
     expect(Value.Check(StreamQuery, { after: -1 })).toBe(false);
     expect(Value.Check(StreamQuery, { after: 0 })).toBe(true);
     expect(Value.Check(ReplayQuery, { after: -1 })).toBe(false);
@@ -83,7 +83,7 @@ describe('the bounds of queries and headers', () => {
     expect(Value.Check(ListQuery, { limit: 1.5 })).toBe(false);
   });
 
-  test('accept only known statuses in a filter', () => {
+  test('accept only known statuses as a filter', () => {
     expect(Value.Check(ListQuery, { status: ['queued', 'oom_killed'] })).toBe(true);
     expect(Value.Check(ListQuery, { status: ['done'] })).toBe(false);
     expect(Value.Check(ListQuery, { status: [] })).toBe(false);

@@ -145,7 +145,7 @@ describe('service-verify agree says', () => {
     expect(await agree([firstJob(none), secondJob(none)])).toMatchObject({ said: 'NOT COMPARABLE: pack' });
   });
 
-  test('NOT COMPARABLE for programs that talked with other programs', async () => {
+  test('NOT COMPARABLE for programs that talked to other programs', async () => {
     const interaction = { peer: 'job_0197c0de-0000-7000-8000-0000000000bb', role: 'program' } as const;
     const jobs = [firstJob({ receipt: { interaction } }), secondJob({ receipt: { interaction } })];
     expect(await agree(jobs)).toMatchObject({ said: 'NOT COMPARABLE: interaction' });
@@ -173,7 +173,7 @@ describe('service-verify agree refuses', () => {
     expect(await agree([firstJob(), foreign])).toMatchObject({ exitCode: 7, agreement: 'refused' });
   });
 
-  test('a result that does not meet a given requirement', async () => {
+  test('a result that does not meet a requirement', async () => {
     expect(await agree([firstJob(), secondJob()], '--require', 'status=succeeded')).toMatchObject({ exitCode: 0 });
     const jobs = [firstJob(), secondJob({ receipt: { seccomp: null } })];
     expect(await agree(jobs, '--require', 'seccomp=filter')).toMatchObject({ exitCode: 5, agreement: 'refused' });

@@ -59,7 +59,7 @@ describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () =
     });
   });
 
-  test('takes the receipt out of a job detail', async () => {
+  test('takes the receipt from a job detail', async () => {
     const detail = file(JSON.stringify({ job_id: job.job_id, receipt: job.receipt }));
     expect(await chain(file(eventLines(events)), '--receipt', detail)).toMatchObject({ exitCode: 0 });
     const queued = file(JSON.stringify({ job_id: job.job_id }));
@@ -164,7 +164,7 @@ describe('a file that is not a history', () => {
     expect((await serviceVerify(['chain', file(content)])).exitCode).toBe(6);
   });
 
-  test('a history file that does not exist is wrong usage', async () => {
+  test('a missing file is wrong usage', async () => {
     expect((await serviceVerify(['chain', '/nowhere'])).exitCode).toBe(1);
   });
 });

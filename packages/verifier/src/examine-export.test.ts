@@ -58,7 +58,7 @@ describe('the transparency log in an examination', () => {
 });
 
 describe('an unchanged export', () => {
-  test('is good under the pinned key, and passes every check', async () => {
+  test('is good under the pinned key, and every check passed', async () => {
     const examination = await examineExport(whole(), { ...pinned, tenant: job.tenant, job: job.job_id });
     expect(failures(examination)).toEqual([]);
     expect(examination).toMatchObject({ verdict: 'good', isSigned: true, brokenAt: null, key_id: job.key.key_id });

@@ -140,7 +140,7 @@ describe('service-verify graph', { tags: ['Inputs-7'] }, () => {
     expect([exitCode, bad.at(-1)]).toEqual([6, expect.stringContaining('it depends on itself')]);
   });
 
-  test('refuses another tenant or job, a directory without a list, and files that no graph has', async () => {
+  test('refuses another tenant, another job, a directory without a list, and files that no graph has', async () => {
     const directory = graph([jobOn(0, [])]);
     expect((await verify(directory, '--job', idOf(0))).exitCode).toBe(0);
     expect((await verify(directory, '--job', idOf(1))).exitCode).toBe(4);

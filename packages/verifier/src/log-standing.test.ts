@@ -51,7 +51,7 @@ async function verify(proof: string | null, ...words: readonly string[]) {
 
 const pinned = ['--log-key', logKey, '--witness', witnessKey];
 
-describe('the verdict of the log on an export', () => {
+describe("the log's verdict on an export", () => {
   test.each([
     ['without a proof', null, pinned, 'NOT LOGGED: no proof of it is here'],
     [

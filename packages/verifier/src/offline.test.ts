@@ -70,7 +70,7 @@ describe.runIf(canTrace)('the running verifier', () => {
   const job = attestedJob({ outputs: { 'output/a': 'x' } });
   const key = scratch.write('key.pem', job.key.publicKeyPem);
 
-  test('opens each named file once, no other file and no socket, whatever the envelope asks (AUTH-04, ATT-12)', () => {
+  test('opens each named file once, no other file, and no socket, whatever the envelope hints at (AUTH-04, ATT-12)', () => {
     const value = JSON.parse(new TextDecoder().decode(job.attestation.envelope)) as { signatures: object[] };
     const hints = { keyid: '../../../../etc/hostname', jku: 'http://127.0.0.1:1/jwks', x5u: 'http://127.0.0.1:1/x' };
     const signatures = value.signatures.map((signature) => ({ ...signature, ...hints }));

@@ -44,7 +44,7 @@ describe('service-verify policy', () => {
     expect(stderr).toBe('service-verify: refused at status=failed: it is succeeded\n');
   });
 
-  test('shows the labels of a receipt that has labels', async () => {
+  test('shows labels only if the receipt has them', async () => {
     const labelled = attestedJob({ receipt: { labels: ['course 7', 'a, b'] } });
     const { exitCode, stdout } = await serviceVerify([
       ...['policy', '--tenant', labelled.tenant, '--require', 'label=course 7'],
@@ -104,7 +104,7 @@ describe('the age of a result', () => {
   });
 
   test.each(['', '5', 's', '1.5h', '-1h', '1w', '1 h', '1h30m', '1e3s', '1234567890s'])(
-    'cannot be limited to %j, which is not a duration',
+    'cannot be limited by %j, which is not a duration',
     (maxAge) => {
       expect(() => parsePolicy({ require: [], maxAge })).toThrow(UsageError);
     },

@@ -28,7 +28,7 @@ async function compare(one: string, other: string, ...more: readonly string[]) {
 }
 
 describe('service-verify same compares two results of a job, and says', () => {
-  test('ONE RESULT for the same statement, whether in an envelope or in an export', async () => {
+  test('ONE RESULT for the same statement, in envelopes and in exports', async () => {
     expect(await compare(envelopeOf(job), directoryOf(job))).toEqual({ exitCode: 0, said: 'ONE RESULT' });
   });
 

@@ -141,7 +141,7 @@ describe('the size limits of service-verify verify (Spec § Limits)', () => {
     expect((await verify({ envelope })).exitCode).toBe(code);
   });
 
-  test('a result of 16 MiB is verified, and a result one byte larger is refused without being read', async () => {
+  test('a result of 16 MiB is verified, and one byte more is refused unread', async () => {
     const max = 16 * 1024 * 1024;
     const small = attestedJob({ bodies: [line('stdout', '')] });
     const large = attestedJob({ bodies: [line('stdout', 'x'.repeat(max - small.attestation.result.length))] });
@@ -168,14 +168,14 @@ describe('the command line of service-verify', { tags: ['Authentication-10b'] },
     [['directory']],
     [['bundle']],
     [['policy']],
-  ])('without a complete command is wrong usage: %j', async (given) => {
+  ])('%j is wrong usage', async (given) => {
     const { exitCode, stdout, stderr } = await serviceVerify(given);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).not.toBe('');
   });
 
   test.each(Object.keys(good).filter((name) => name !== 'media-type'))(
-    'without --%s is wrong usage',
+    'a command without --%s is wrong usage',
     { tags: ['Authentication-10c'] },
     async (name) => {
       const rest = Object.fromEntries(Object.entries(good).filter(([other]) => other !== name));
@@ -185,7 +185,7 @@ describe('the command line of service-verify', { tags: ['Authentication-10b'] },
   );
 
   test.each(Object.keys(good).filter((name) => name !== 'public-key'))(
-    'with --%s twice is wrong usage',
+    'a command with --%s twice is wrong usage',
     async (name) => {
       const { exitCode, stderr } = await verify({}, `--${name}`, 'again');
       expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('given twice') });
@@ -193,7 +193,7 @@ describe('the command line of service-verify', { tags: ['Authentication-10b'] },
   );
 
   test.each(['envelope', 'subject', 'public-key'])(
-    'with a missing file or a directory as --%s is wrong usage',
+    'a missing file or a directory as --%s is wrong usage',
     async (name) => {
       for (const path of [join(scratch.path, 'nowhere'), scratch.path]) {
         const { exitCode, stderr } = await verify({ [name]: path });
@@ -202,11 +202,11 @@ describe('the command line of service-verify', { tags: ['Authentication-10b'] },
     },
   );
 
-  test('with an extra word is wrong usage', async () => {
+  test('a command with an extra word is wrong usage', async () => {
     expect(await verify({}, 'surplus')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('too many') });
   });
 
-  test('shows the help and the version', async () => {
+  test('shows its help and its version', async () => {
     expect(await serviceVerify(['--help'])).toMatchObject({
       exitCode: 0,
       stdout: expect.stringContaining('Exit codes'),
@@ -219,7 +219,7 @@ describe('the command line of service-verify', { tags: ['Authentication-10b'] },
   });
 });
 
-test('service-verify reads each file once, so that the bytes it digests are the bytes it parses', {
+test('service-verify reads every file once, so the digested bytes are the parsed ones', {
   tags: ['ATT-12'],
 }, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-verify-pipes-'));

@@ -61,7 +61,7 @@ async function checkAll(given: readonly string[]) {
 }
 
 describe('service-verify tenant', () => {
-  test('accepts all jobs of a tenant in any order, even if one is given twice', async () => {
+  test('accepts all jobs of a tenant, in any order, even if one is given twice', async () => {
     expect(await count(directories, 4)).toEqual({ exitCode: 0, failed: [] });
     expect(await count([...directories].reverse().concat(directories[1] as string), 4)).toMatchObject({ exitCode: 0 });
   });
@@ -84,7 +84,7 @@ describe('service-verify tenant', () => {
     expect(failed).toEqual(['MISSING: 4; 1 of the exports state no number']);
   });
 
-  test('reports a number that two jobs have', async () => {
+  test('names a number that two jobs have', async () => {
     const other = jobOf(2, { at: 77 });
     const { exitCode, failed } = await count([...directories, directoryOf(other)], 4);
     expect({ exitCode, failed }).toEqual({
@@ -93,7 +93,7 @@ describe('service-verify tenant', () => {
     });
   });
 
-  test('reports a job with two results', async () => {
+  test('names a job with two results', async () => {
     const { exitCode, failed } = await count([...directories, directoryOf(jobOf(2, { text: 'other' }))], 4);
     expect(exitCode).toBe(6);
     expect(failed).toEqual([expect.stringContaining(`TWO RESULTS of ${jobs[1]?.job_id}, in `)]);
@@ -114,12 +114,12 @@ describe('service-verify tenant', () => {
     expect(await count([...directories, spoilt], 5)).toMatchObject({ exitCode: 6 });
   });
 
-  test.each(['0', '-1', '1.5', 'x', ''])('refuses "%s" as a number of jobs', async (told) => {
+  test.each(['0', '-1', '1.5', 'x', ''])('does not accept "%s" as a number of jobs', async (told) => {
     const words = ['tenant', ...directories, '--public-key', key, '--tenant', 'acme', '--jobs', told];
     expect(await serviceVerify(words)).toMatchObject({ exitCode: 1 });
   });
 
-  test('takes the number of jobs also from promises, and uses the largest', async () => {
+  test('takes the number of jobs from promises too, and uses the largest', async () => {
     const [last, earlier] = [promiseOf({ tenantJobNumber: 6 }), promiseOf({ tenantJobNumber: 2 })];
     expect(await promised([earlier, last])).toEqual({ exitCode: 5, failed: ['MISSING: 5 to 6'] });
     expect(await promised([earlier])).toEqual({ exitCode: 0, failed: [] });

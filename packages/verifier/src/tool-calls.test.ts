@@ -73,7 +73,7 @@ describe('the calls of tools in an export', () => {
     expect([exitCode, stdout.includes('tools')]).toEqual([0, false]);
   });
 
-  test('are printed up to a hundred', async () => {
+  test('are listed up to a hundred', async () => {
     const many = Array.from({ length: 102 }, () => called('search'));
     const { stdout } = await verified(many, evidenceOf(many));
     expect(stdout).toContain('call_102');

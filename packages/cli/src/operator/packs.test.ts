@@ -28,7 +28,7 @@ test.each(['verify', 'remove'])(
   },
 );
 
-test('building an unknown recipe is wrong usage, and the message names the known recipes', () => {
+test('an unknown recipe is wrong usage, and the message names the known ones', () => {
   expect(svcPacks(['build', 'nothing'])).toMatchObject({ status: 2, stderr: expect.stringContaining('python-data') });
 });
 

@@ -73,7 +73,7 @@ test("vouchbox vm --start creates the machine from the template, and exits with 
   expect(read('template')).toBe(vm([]).stdout);
 });
 
-test('vouchbox vm --start starts an existing machine without changing it', () => {
+test('vouchbox vm --start starts an existing machine unchanged', () => {
   const { read } = vm(['--start'], `echo vouchbox > "$(dirname "$0")/made"; ${REMEMBER}`);
   expect(read('words')).toBe('start vouchbox\n');
 });

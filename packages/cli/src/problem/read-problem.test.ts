@@ -28,7 +28,7 @@ describe('a package', () => {
     expect((await read({ ...plain, ...files })).limits).toEqual({ cpu_seconds: 1.5, wall_seconds: 10 });
   });
 
-  test('takes its memory limit, and a wall limit far above its time limit', async () => {
+  test('has its memory limit, and a wall limit far above its time limit', async () => {
     const files = { 'problem.yaml': 'limits: {memory: 512}\n', '.timelimit': '20' };
     expect((await read({ ...plain, ...files })).limits).toEqual({ cpu_seconds: 20, wall_seconds: 62, mem_mb: 512 });
   });

@@ -60,7 +60,7 @@ test('the page of a grading loads nothing, and its policy allows only its own st
   expect(page).not.toMatch(/<script|<link|<img|src=|url\(|https?:/);
 });
 
-test('the page of a grading shows points, costs and groups, but only the texts of samples', () => {
+test('the page of a grading shows points, costs and groups, and only the texts of samples', () => {
   const page = htmlReport(graded('plain'), 'now');
   for (const shown of ['0.33 of 2 points', '12 ms', '1.50 s', '3.0 MiB', '1 of 2']) expect(page).toContain(shown);
   expect(page.match(/<details/g)).toHaveLength(1);

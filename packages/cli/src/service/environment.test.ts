@@ -16,7 +16,7 @@ test('a service that the command starts does not get the address and the key of 
   expect(serverEnvironment(environment)).toEqual({ SERVICE_PORT: '0', PATH: '/bin' });
 });
 
-test('an empty environment variable counts as unset', () => {
+test('an empty environment variable counts as one that is not set', () => {
   expect(clientEnvironment({ SERVICE_URL: '', SERVICE_KEY: '', SERVICE_PROFILE: '' })).toEqual({
     url: null,
     key: null,

@@ -106,7 +106,7 @@ test('a witness signs the head of a log that grew with its own time, also after 
   expect(await known.text()).toBe(headOf(8) + (await add(requestOf(8, 8))).text);
 });
 
-test('a witness neither keeps nor shows signatures that a stranger adds to a head', async () => {
+test('signatures that a stranger adds to a head are neither kept nor shown', async () => {
   expect(await add(requestOf(0, 3))).toMatchObject({ status: 200 });
   const [line = ''] = headOf(3).match(/\u2014 .*\n/) ?? [];
   const junk = Array.from({ length: 62 }, (_, at) => `\u2014 log.example/log/1 ${btoa(`line ${at}`)}\n`);
@@ -144,7 +144,7 @@ describe('the witness of a log', () => {
   });
 });
 
-test('a witness signs two heads that arrive at once one after the other', async () => {
+test('two heads that arrive at once are signed one after the other', async () => {
   const answers = await Promise.all([add(requestOf(0, 4)), add(requestOf(0, 4, { changed: 1 }))]);
   expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 409]);
 });

@@ -38,7 +38,7 @@ test('a submission that is opened for editing and sent unchanged keeps every mem
   expect(submissionOf(draftOf({ ...smallest, stdin: '' }))).toEqual({ ...smallest, stdin: '' });
 });
 
-test('the members about tools are not sent if there is no tool', () => {
+test('members about tools are not sent without a tool', () => {
   const { tools: _, tool_limits: _limits, tool_principals: _principals, ...without } = EVERYTHING;
   expect(submissionOf({ ...draftOf(EVERYTHING), tools: [] })).toEqual(without);
 });

@@ -71,7 +71,7 @@ describe('the log of a job in the browser', () => {
     expect(rowsOf([lineOf('x'.repeat(characters), 1), lineOf('', 2)], new Set())).toEqual(rows);
   });
 
-  test('is copied and saved exactly as the program wrote it, with or without a final newline', () => {
+  test('is copied and saved as it was written, with or without a last newline', () => {
     const lines = linesOf('one\n\ntwo');
     expect(logText([])).toBe('');
     expect(logText(lines)).toBe('one\n\ntwo\n');

@@ -38,7 +38,7 @@ test('a repeated build has no members that only a run may have', () => {
   expect(again).toEqual({ language, code, files, runtime, build: { options: ['-O2'] } });
 });
 
-test('a job cannot be repeated if its program or an input file is missing or withheld', () => {
+test('a job whose program or input is missing or withheld is not submitted again', () => {
   const { code: _, ...without } = PLAIN;
   expect(submissionOf({ requested_spec: without })).toBeNull();
   const files = [{ path: 'input/a', blob: 'sha256:b', held: true }] as unknown as Files;

@@ -6,7 +6,7 @@ const headOf = (...names: string[]) => ({
   note: { text: '', signatures: names.map((name) => ({ name, hint: new Uint8Array(4), bytes: new Uint8Array(64) })) },
 });
 
-test('the head of a log that only the log signed is called unwitnessed', () => {
+test('a head that only the log signed is called unwitnessed', () => {
   expect(logWord(headOf('log.example/log/1'))).toMatch(/^UNWITNESSED: /);
 });
 

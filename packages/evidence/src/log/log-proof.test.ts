@@ -90,7 +90,7 @@ describe('the check of a proof fails', () => {
     expect(await verifyLogProof(spoilt, leafHash(body(at)), keys)).toMatchObject({ kind: 'failed', check });
   });
 
-  test('at log_head if the head belongs to another tree of the same host', async () => {
+  test('at log_head if its head is of another tree of the same host', async () => {
     const second = new TestLog({ host: 'log.example', tree: 2 });
     expect(await verifyLogProof(read(second.proof(0)), leafHash(utf8('the opening statement')), keys)).toMatchObject({
       check: 'log_head',

@@ -94,7 +94,7 @@ describe('an access token of an issuer', () => {
     },
   );
 
-  test('with an algorithm that is not allowed is refused, even if its key is in the key set', async () => {
+  test('an algorithm that is not allowed is refused, even if its key is in the set', async () => {
     const { jwk, sign } = await signer('k', 'ES384');
     const { keys } = await keySetOf('es384.json', { keys: [jwk] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });
@@ -148,7 +148,7 @@ describe('an access token of an issuer', () => {
     expect(await jwt.resolve(await second.sign({ jti: 'kept' }))).toMatchObject({ tenant: 'acme' });
   });
 
-  test('cannot be checked if the keys are unreadable, which is an error of the service', async () => {
+  test('unreadable keys are an error of the service', async () => {
     const { sign } = await signer('k');
     const told: unknown[] = [];
     const source = join(directory, 'nowhere.json');
@@ -181,7 +181,7 @@ describe('an access token of an issuer', () => {
     { client_id: 7 },
     { tenant_id: 'a/b' },
     { tenant_id: 'constructor' },
-  ])('with the claim %j is refused', async (claims) => {
+  ])('a token with the claim %j is refused', async (claims) => {
     const { jwk, sign } = await signer('k');
     const { keys } = await keySetOf('claims.json', { keys: [jwk] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });

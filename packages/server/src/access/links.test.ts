@@ -154,7 +154,7 @@ test('a link made with a legacy key survives a restart, and ends when the operat
   expect(await (await process('another')).links.open(id, secret)).toBeNull();
 });
 
-test('a link is removed together with its job', { tags: ['Links-7'] }, async () => {
+test('a link is removed with its job', { tags: ['Links-7'] }, async () => {
   const { store } = testStore;
   const { links, alice } = await process();
   const key = { tenant: 'acme', job_id: await jobOf('alice') };
@@ -193,7 +193,7 @@ test('a job and a tenant may have a bounded number of links that have not ended'
   expect(await links.make(alice, job_id, HOUR)).toMatchObject({ job_id });
 });
 
-test('the id of a link never begins like an option of a command', async () => {
+test('the id of a link never looks like an option of a command', async () => {
   const access = createAccess([createLegacyKeys([{ tenant: 'acme', key: 'sesame' }])]);
   const caller = (await access.authenticate('Bearer sesame')) as Caller;
   const [nothing, created] = [async () => null, async () => 'created' as const];

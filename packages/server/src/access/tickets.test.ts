@@ -65,7 +65,7 @@ test('a ticket identifies its caller only once', { tags: ['Authentication-6'] },
   expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
 });
 
-test('one of fifty concurrent uses of a ticket succeeds, and the others are refused', async () => {
+test('exactly one of fifty concurrent uses of a ticket succeeds', async () => {
   const { tickets, ticket } = await minted();
   const redeemed = await Promise.all(Array.from({ length: 50 }, () => tickets.redeem(ticket, job)));
   expect(redeemed.filter((caller) => 'tenant' in caller)).toHaveLength(1);
@@ -85,7 +85,7 @@ test('a ticket is not minted for a job of another tenant', async () => {
   expect(await tickets.mint({ ...caller, tenant: 'other' }, job)).toBeNull();
 });
 
-test('a ticket is valid until its last millisecond, and not after it', { tags: ['Ticket-4'] }, async () => {
+test('a ticket is valid to its last millisecond, and no longer', { tags: ['Ticket-4'] }, async () => {
   const { tickets, pass, ticket, caller } = await minted();
   const second = await tickets.mint(caller, job);
   pass(streamTicketSeconds * 1000 - 1);
@@ -156,7 +156,7 @@ describe('a ticket ends with the credential that minted it', () => {
 });
 
 describe('a ticket that a legacy key minted before a restart', () => {
-  test('is valid for the same key, even if the key has another place in the list', async () => {
+  test('is valid for the same key, even if that key now has another place in the list', async () => {
     const [{ ticket }, { ticket: second }] = [await minted(), await minted()];
     expect(await withKey('sesame').tickets.redeem(ticket, job)).toMatchObject({ credential_id: 'legacy_1' });
     const keys = [

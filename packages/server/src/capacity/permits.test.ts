@@ -7,13 +7,13 @@ const bounds = (bound: PermitBound) =>
 
 const stay = () => {};
 
-test('permits of different kinds are counted separately', () => {
+test('different kinds of permits are counted separately', () => {
   const permits = createPermits(bounds({ total: 1, perTenant: 1 }));
   for (const kind of PERMIT_KINDS) permits.take(kind, 'a', stay);
   expect(PERMIT_KINDS.map((kind) => permits.held(kind))).toEqual([1, 1, 1, 1]);
 });
 
-test('a permit is returned only once, however often it is disposed', () => {
+test('a permit is returned once, however often it is disposed', () => {
   const permits = createPermits(bounds({ total: 5, perTenant: 5 }));
   const first = permits.take('body', 'a', stay);
   permits.take('body', 'a', stay);
@@ -91,7 +91,7 @@ describe('if tenants hold all permits', () => {
     for (const tenant of ['few', 'many', 'third']) expect(() => held.take(tenant)).toThrow('The service has 9');
   });
 
-  test('a tenant with a single permit keeps it', () => {
+  test('a tenant that has only one permit keeps this permit', () => {
     const held = crowd({ total: 2, perTenant: 8 });
     hold(held, 'a', 1);
     hold(held, 'b', 1);
@@ -109,7 +109,7 @@ describe('if tenants hold all permits', () => {
   });
 });
 
-test('permits of a kind count as crowded once more than half of them are held', () => {
+test('permits count as crowded once more than half of them are taken', () => {
   const permits = createPermits(bounds({ total: 4, perTenant: 4 }));
   const crowded = [1, 2, 3].map(() => {
     permits.take('body', 'a', stay);

@@ -33,7 +33,7 @@ test('Retry-After is a whole number of seconds after which a request is allowed'
   expect(rate.spend('a').allowed).toBe(true);
 });
 
-test('each tenant has its own bucket', () => {
+test('tenants have their own buckets', () => {
   const { rate } = budget({ perSecond: 1, burst: 1 });
   expect([rate.spend('a'), rate.spend('a'), rate.spend('b')].map(({ allowed }) => allowed)).toEqual([
     true,
@@ -42,7 +42,7 @@ test('each tenant has its own bucket', () => {
   ]);
 });
 
-test('an answer states how many requests are left, and when the bucket is full again', () => {
+test('an answer states how many requests are left and when the bucket is full again', () => {
   const { rate } = budget({ perSecond: 1, burst: 3 });
   expect(rate.spend('a')).toEqual({ allowed: true, limit: 3, remaining: 2, resetSeconds: 1, retryAfterSeconds: 0 });
 });
@@ -57,7 +57,7 @@ test('dropping the full bucket of a tenant changes nothing for that tenant', () 
   expect(rate.spend('kept').remaining).toBe(2);
 });
 
-test('any sequence of requests is allowed at most the burst plus the refilled tokens', () => {
+test('no sequence of requests is ever allowed more than the burst plus the refilled tokens', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(200), { maxLength: 200 }), (gaps) => {
       const { rate, pass } = budget();

@@ -86,7 +86,7 @@ test('a provider that is not ready tries a cell at most once a second, and becom
   expect(provider.cells).toHaveLength(1);
 });
 
-test('if the cells of only one language fail, that language is reported until one of its cells starts', async () => {
+test('if only the cells of one language fail, the language is reported until one of its cells starts', async () => {
   const { provider, health, pass } = rig();
   provider.failing.add('node');
   await expect(health.prepare({ language: 'node', runtime: null })).rejects.toBeInstanceOf(BootstrapError);
@@ -99,7 +99,7 @@ test('if the cells of only one language fail, that language is reported until on
   await expect.poll(() => health.isWhole()).toBe(true);
 });
 
-test('a language whose cells fail does not stop other languages', async () => {
+test('a language whose cells fail stops no other language', async () => {
   const { provider, health } = rig();
   provider.failing.add('python');
   await expect(health.prepare({ language: 'python', runtime: null })).rejects.toBeInstanceOf(BootstrapError);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { giveBack } from './give-back.ts';
 
-test('a large buffer that is given back is freed at once', () => {
+test('large buffers are freed at once when they are given back', () => {
   const bytes = new Uint8Array(100_000);
   giveBack(bytes);
   expect(bytes.length).toBe(0);

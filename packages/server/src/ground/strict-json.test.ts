@@ -11,7 +11,7 @@ const refused = (says: string): unknown =>
 
 const seed = inject('propertySeed');
 
-test('the strict parser gives the same values as JSON.parse', async () => {
+test('the strict parser gives the same value as JSON.parse', async () => {
   await fc.assert(
     fc.asyncProperty(fc.json({ maxDepth: 5 }), async (text) => {
       expect(await parse(text)).toEqual(JSON.parse(text));
@@ -151,25 +151,25 @@ describe('the bounds of the strict parser, which apply before any value is built
       .fill('0')
       .join(',')}]`;
 
-  test('allow nesting up to the bound, and no deeper', async () => {
+  test('values may nest to the bound, and no deeper', async () => {
     await expect(parse(nested(jsonDepthMax - 1))).resolves.toBeDefined();
     await expect(parse(nested(jsonDepthMax))).resolves.toBeDefined();
     await expect(parse(nested(jsonDepthMax + 1))).rejects.toEqual(refused('nests deeper'));
   });
 
-  test('allow as many tokens as the bound, and not one more', async () => {
+  test('a text may have as many tokens as the bound, and not one more', async () => {
     await expect(parse(tokens(jsonTokensMax - 1))).resolves.toBeDefined();
     await expect(parse(tokens(jsonTokensMax))).resolves.toBeDefined();
     await expect(parse(tokens(jsonTokensMax + 1))).rejects.toEqual(refused('tokens'));
   });
 
-  test('count member names as tokens', async () => {
+  test('names count as tokens', async () => {
     const members = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;
     await expect(parse(members((jsonTokensMax - 2) / 2))).resolves.toBeDefined();
     await expect(parse(members(jsonTokensMax / 2))).rejects.toEqual(refused('tokens'));
   });
 
-  test('allow as many characters in a number as the bound, and not one more', async () => {
+  test('a number may have its bound of characters, and not one more', async () => {
     const digits = (length: number) => `0.${'1'.repeat(length - 2)}`;
     await expect(parse(digits(numberBytesMax))).resolves.toBeDefined();
     await expect(parse(digits(numberBytesMax + 1))).rejects.toEqual(refused('number that is too long'));

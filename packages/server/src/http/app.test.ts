@@ -47,7 +47,7 @@ test.each(OPERATION_IDS)('%s has a route, which requires a credential unless it 
 });
 
 test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
-  '%s refuses a credential without the required scope, and names the scope',
+  '%s refuses a credential without its scope, naming the scope',
   async (id) => {
     const { method, path, access } = operationOf(id);
     const response = await request(pathOf(path), { method, headers: bearer('no-scopes') });
@@ -96,13 +96,13 @@ describe.each(PERMIT_KINDS)('while no permit of the kind "%s" is free', (kind) =
   );
 });
 
-test('an invalid token is answered 401 with error="invalid_token" (RFC 6750 § 3.1)', async () => {
+test('a bad token is answered 401 with error="invalid_token" (RFC 6750 § 3.1)', async () => {
   const response = await request('/v1/whoami', { headers: bearer('wrong') });
   expect((await refusalIn(response)).code).toBe('unauthorized');
   expect(response.headers.get('www-authenticate')).toBe('Bearer realm="svc", error="invalid_token"');
 });
 
-test('a token in the query of an address is ignored', async () => {
+test('a token in the query is ignored', async () => {
   const response = await request('/v1/whoami?access_token=key-of-acme');
   expect((await refusalIn(response)).code).toBe('unauthorized');
   expect(JSON.stringify(server.log)).not.toContain('key-of-acme');
@@ -280,23 +280,23 @@ describe('an operation without a body', () => {
     [`DELETE /v1/jobs/${JOB}`, 200],
     [`GET /v1/jobs/${JOB}`, 200],
     ['GET /healthz', 200],
-  ])('accepts an empty chunked body: %s', async (line, status) => {
+  ])('%s accepts an empty chunked body', async (line, status) => {
     expect((await ask(chunked(line, '0\r\n\r\n'))).status).toBe(status);
   });
 
   test.each([`DELETE /v1/jobs/${JOB}`, 'GET /v1/jobs', `POST /v1/jobs/${JOB}/stream-ticket`])(
-    'refuses a chunked body that is not empty: %s',
+    '%s refuses a body with a chunk in it',
     async (line) => {
       expect((await ask(chunked(line, '1\r\nx\r\n0\r\n\r\n'))).status).toBeGreaterThanOrEqual(400);
     },
   );
 
-  test('refuses a client that waits for 100 Continue at once', async () => {
+  test('a client that waits for 100 Continue is refused at once', async () => {
     const bytes = chunked(`DELETE /v1/jobs/${JOB}`, '').replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n');
     expect((await ask(bytes)).status).toBe(400);
   });
 
-  test('refuses a chunked body that does not end within its deadline', async () => {
+  test('a chunked body that does not end is refused in time', async () => {
     await using hasty = await openServer({ bounds: { bodyMilliseconds: 50 } });
     using raw = await RawSocket.open(hasty.port);
     const { status, body } = await raw.send(chunked(`DELETE /v1/jobs/${JOB}`, '')).answer();
@@ -337,7 +337,7 @@ test('OPTIONS lists the methods of a route, and lets no page of another origin u
   expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
 });
 
-test('HEAD answers with the headers of GET and without a body', async () => {
+test('HEAD answers the headers of GET without a body', async () => {
   const [head, get] = await Promise.all(
     ['HEAD', 'GET'].map((method) => request(`/v1/jobs/${JOB}`, { method, headers: bearer() })),
   );

@@ -45,7 +45,7 @@ describe.each<[PermitKind, string]>([
     return refusalIn(await raw.send(bytes).answer());
   };
 
-  test('a tenant may hold permits up to its bound, the next one is refused with 429, and a returned one is given again', {
+  test('a tenant holds permits up to its bound, the next is refused with 429, and a returned permit makes room', {
     tags: ['E-14'],
   }, async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 10, perTenant: 2 } } });
@@ -59,7 +59,7 @@ describe.each<[PermitKind, string]>([
     await expect.poll(() => server.permits.held(kind)).toBe(2);
   });
 
-  test('the service gives permits up to its bound, and refuses the next one with 503', {
+  test('the service grants permits up to its bound, and refuses the next with 503', {
     tags: ['Errors-18'],
   }, async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 10 } } });
@@ -117,7 +117,7 @@ test('a submission that loses its wait permit to another tenant is answered with
   expect([status, Object.keys(JSON.parse(body) as object)]).toEqual([201, expect.not.arrayContaining(['result'])]);
 });
 
-test('an upload beyond the tenant’s budget of bytes is refused before the client sends the body', {
+test('an upload beyond the budget of bytes is refused before its body is requested', {
   tags: ['Blobs-11'],
 }, async () => {
   const checkBudget = () => {
@@ -172,7 +172,7 @@ describe('a result that is sent after a wait', () => {
   const ask = (url: string) => fetch(`${url}/v1/jobs/${JOB}/result?wait_seconds=1`, { headers: bearer() });
   const none = { response: { total: 0, perTenant: 10 } };
 
-  test('holds a response permit instead of its wait permit while it is sent, if it is large', async () => {
+  test('holds a response permit instead of the wait permit while it is sent, if it is large', async () => {
     await using server = await openServer({ jobs: waited(16 * 1024 * 1024) });
     using raw = await RawSocket.open(server.port);
     raw.socket.pause();
@@ -398,7 +398,7 @@ describe('when a credential ends', { tags: ['Authentication-8'] }, () => {
     expect(asked).toEqual(['c', 'd', 'd']);
   });
 
-  test('a credential stays valid while the service is unable to check it', async () => {
+  test('a credential stays valid while the service cannot check it', async () => {
     let isReachable = false;
     const stands = async () => {
       if (!isReachable) throw new Error('the store is away');

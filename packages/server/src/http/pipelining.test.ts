@@ -128,7 +128,7 @@ test('a client that reads nothing has few unsent answers, and its further reques
   expect(begun).toBeLessThan(2000);
 });
 
-test('each request gets its own answer, however the bytes of the requests are split', async () => {
+test('requests get their own answers, however their bytes are split', async () => {
   await using server = await openServer();
   const json = (text: string) => JSON.stringify({ language: 'bash', code: text });
   const post = (framing: string, body: string) =>

@@ -37,7 +37,7 @@ describe('following the history of a job', () => {
     for (const seen of await Promise.all(followers)) expect(seen).toEqual(whole);
   });
 
-  test('starts after the given cursor, and ends at once after the terminal event', async () => {
+  test('starts after its cursor, and ends at once after the terminal event', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
@@ -47,7 +47,7 @@ describe('following the history of a job', () => {
     expect(await followed(rig, key.job_id, { after: 99, signal: never })).toEqual([]);
   });
 
-  test('ends when its signal aborts, and the job continues', async () => {
+  test('ends when its signal aborts, while the job goes on', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     await rig.provider.running(0);

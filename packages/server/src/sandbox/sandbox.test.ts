@@ -252,7 +252,7 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect(violations).toMatchObject([{ type: 'cpu_time', limit: 0.5 }]);
   });
 
-  it('reports the usage of the program with all its descendants, and who measured it', {
+  it('reports the usage of the program with its descendants, and who measured it', {
     tags: ['Receipt-30'],
   }, async () => {
     const code = `import os, time
@@ -302,7 +302,7 @@ except BlockingIOError:
     expect(violations.map(({ type, limit }) => [type, limit])).toEqual(choice === 'namespace' ? [['pids', 8]] : []);
   });
 
-  it('runs a program with a limit of one process', async () => {
+  it('runs a program whose limit is one process', async () => {
     for (const [language, code] of [
       ['python', 'print(1)'],
       ['node', 'console.log(1)'],

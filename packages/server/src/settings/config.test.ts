@@ -18,7 +18,7 @@ function refusal(environment: Record<string, string>, flags: Record<string, stri
 }
 
 describe('the configuration of a service', () => {
-  test('has the documented default budgets', { tags: ['Limits-27', 'Limits-28'] }, () => {
+  test('the documented budgets apply if nothing is set', { tags: ['Limits-27', 'Limits-28'] }, () => {
     const config = loadConfig({ SERVICE_CONCURRENCY: '2' });
     expect(config).toMatchObject({
       host: '127.0.0.1',
@@ -36,7 +36,7 @@ describe('the configuration of a service', () => {
     expect(config.ceilings.wall_seconds).toBe(LIMIT_CEILINGS.wall_seconds);
   });
 
-  test('has larger budgets if more jobs may run at once', { tags: ['Limits-27', 'Limits-28'] }, () => {
+  test('budgets grow with the jobs that run at once', { tags: ['Limits-27', 'Limits-28'] }, () => {
     expect(loadConfig({ SERVICE_CONCURRENCY: '64' })).toMatchObject({
       rate: { perSecond: 6400, burst: 19_200 },
       queue: { total: 8192, perTenant: 2048 },
@@ -50,11 +50,11 @@ describe('the configuration of a service', () => {
     });
   });
 
-  test('prefers a flag to the environment variable', () => {
+  test('a flag wins over the environment', () => {
     expect(loadConfig({ SERVICE_PORT: '1' }, { port: '2' }).port).toBe(2);
   });
 
-  test("reads a secret that the environment lacks from the supervisor's file with the same name", () => {
+  test("a secret that the environment lacks is read from the supervisor's file with the same name", () => {
     const directory = mkdtempSync(join(tmpdir(), 'svc-credentials-'));
     writeFileSync(join(directory, 'SERVICE_LEGACY_KEYS'), 'me=from-a-file\n');
     writeFileSync(join(directory, 'SERVICE_METRICS_TOKEN'), 'token-of-a-file');
@@ -71,14 +71,14 @@ describe('the configuration of a service', () => {
     expect(loadConfig(environment).legacyKeys).toEqual([]);
   });
 
-  test('treats an empty value as absent', () => {
+  test('an empty value counts as not given', () => {
     expect(loadConfig({ SERVICE_PORT: '', SERVICE_METRICS_TOKEN: '' }, { port: '' })).toMatchObject({
       port: 8080,
       metricsToken: null,
     });
   });
 
-  test('normalizes origins as browsers write them', () => {
+  test('origins are normalized as browsers spell them', () => {
     const text = 'https://App.example.com, http://localhost:3000,';
     expect(loadConfig({ SERVICE_ALLOWED_ORIGINS: text }).allowedOrigins).toEqual([
       'https://app.example.com',
@@ -88,7 +88,7 @@ describe('the configuration of a service', () => {
   });
 
   test.each(['*', 'null', 'app.example.com', 'https://app.example.com/', 'https://app.example.com:443', 'ftp:x'])(
-    'refuses the malformed origin %s, so the service does not start',
+    'the origin %s is malformed, and stops the start',
     (origin) => {
       const { message, hint } = refusal({ SERVICE_ALLOWED_ORIGINS: `https://a.example,${origin}` });
       expect(message).toBe('SERVICE_ALLOWED_ORIGINS: entry 2 is not an origin');
@@ -96,7 +96,7 @@ describe('the configuration of a service', () => {
     },
   );
 
-  test('has all roles by default, or each listed role once', () => {
+  test('a service has all roles, or each listed role once', () => {
     expect(loadConfig({}).roles).toEqual(['api', 'executor', 'signer']);
     expect(loadConfig({ SERVICE_ROLES: 'signer, api,api,' }).roles).toEqual(['api', 'signer']);
   });
@@ -106,33 +106,33 @@ describe('the configuration of a service', () => {
     ['API', 'SERVICE_ROLES: API is not a role'],
     [',', 'SERVICE_ROLES names no role'],
     [' ', 'SERVICE_ROLES names no role'],
-  ])('refuses the roles %j: %s', (roles, problem) => {
+  ])('the roles %j are refused: %s', (roles, problem) => {
     const { message, hint } = refusal({}, { roles });
     expect(message).toBe(problem);
     expect(hint).toContain('api, executor, signer');
   });
 
-  test('ignores names without the prefix of the service', () => {
+  test('names without the prefix are ignored', () => {
     expect(() => loadConfig({ PATH: '/bin', SERVICES: 'x' })).not.toThrow();
   });
 
-  test('refuses an unknown name, and names it', () => {
+  test('an unknown name stops the start and is named', () => {
     expect(refusal({ SERVICE_PROT: '80' }).message).toBe('SERVICE_PROT is not a setting');
     expect(refusal({}, { prot: '80' }).message).toBe('--prot is not a setting');
     expect(refusal({ SERVICE___proto__: '80' }).message).toBe('SERVICE___proto__ is not a setting');
   });
 
-  test('refuses a wrong value under the name by which it was given: the flag or the variable', () => {
+  test('a wrong value is refused under the name by which it was given, the flag or the setting', () => {
     expect(refusal({}, { port: 'abc' }).message).toMatch(/^--port does not take "abc": /);
     expect(refusal({ SERVICE_PORT: 'abc' }).message).toMatch(/^SERVICE_PORT does not take "abc": /);
   });
 
-  test.each(['0', '65535'])('accepts the port %s', (port) => {
+  test.each(['0', '65535'])('port %s is in bounds', (port) => {
     expect(loadConfig({ SERVICE_PORT: port }).port).toBe(Number(port));
   });
 
   test.each(['65536', '-1', '1.5', '0x10', ' 80', '1e3', 'http'])(
-    'refuses the port %j, and names the setting and its bounds',
+    'port %j is refused, and the message names the setting and its bounds',
     (port) => {
       const { message } = refusal({ SERVICE_PORT: port });
       expect(message).toContain('SERVICE_PORT');
@@ -141,19 +141,19 @@ describe('the configuration of a service', () => {
     },
   );
 
-  test('refuses a value outside a fixed set, and lists the set', () => {
+  test('a value outside a fixed set is refused, and the message lists the set', () => {
     expect(refusal({ SERVICE_PROVIDER: 'docker' }).message).toBe(
       'SERVICE_PROVIDER does not take "docker": it takes one of auto, gvisor, namespace, subprocess',
     );
   });
 
-  test('never shows a refused secret', () => {
+  test('a refused secret is never shown', () => {
     const { message, hint } = refusal({ SERVICE_DATABASE_URL: 'mysql://user:hunter2@host' });
     expect(`${message} ${hint}`).not.toContain('hunter2');
     expect(message).toContain('SERVICE_DATABASE_URL');
   });
 
-  test('reads legacy keys as pairs of tenant and key, and a key may contain an equals sign', () => {
+  test('legacy keys are pairs of tenant and key, and a key may hold an equals sign', () => {
     expect(loadConfig({ SERVICE_LEGACY_KEYS: 'acme=k1=, umbrella=k2,' }).legacyKeys).toEqual([
       { tenant: 'acme', key: 'k1=' },
       { tenant: 'umbrella', key: 'k2' },
@@ -170,12 +170,12 @@ describe('the configuration of a service', () => {
     `${'a'.repeat(65)}=k`,
     'a=k,b=k',
     'a=k é',
-  ])('refuses the legacy keys %j without showing a key', (text) => {
+  ])('legacy keys %j are refused without showing a key', (text) => {
     const { message } = refusal({ SERVICE_LEGACY_KEYS: text });
     expect(message).toMatch(/^SERVICE_LEGACY_KEYS: entry \d /);
   });
 
-  test('accepts access tokens only if issuer, audience and keys are all set', () => {
+  test('access tokens are accepted if issuer, audience and keys are all set', () => {
     const jwt = { SERVICE_JWT_ISSUER: 'https://i', SERVICE_JWT_AUDIENCE: 'svc', SERVICE_JWT_JWKS: '/etc/keys.json' };
     expect(loadConfig({}).jwt).toBeNull();
     expect(loadConfig(jwt).jwt).toEqual({
@@ -194,14 +194,14 @@ describe('the configuration of a service', () => {
     }
   });
 
-  test("refuses a metrics token that equals a tenant's key", () => {
+  test("a metrics token that equals a tenant's key is refused", () => {
     expect(refusal({ SERVICE_METRICS_TOKEN: 'k', SERVICE_LEGACY_KEYS: 'acme=k' }).message).toContain('repeats a key');
     const { message } = refusal({ SERVICE_METRICS_TOKEN: 'hunter2 é' });
     expect(message).toContain('SERVICE_METRICS_TOKEN');
     expect(message).not.toContain('hunter2');
   });
 
-  test("appends to the collector's address the path at which collectors accept traces", () => {
+  test('the path for traces is appended to the address of the collector', () => {
     expect(loadConfig({}).tracesUrl).toBeNull();
     const urlOf = (endpoint: string) => loadConfig({ SERVICE_OTLP_ENDPOINT: endpoint }).tracesUrl;
     expect(urlOf('http://localhost:4318/')).toBe('http://localhost:4318/v1/traces');
@@ -209,14 +209,14 @@ describe('the configuration of a service', () => {
     expect(refusal({ SERVICE_OTLP_ENDPOINT: 'localhost:4318' }).message).toContain('SERVICE_OTLP_ENDPOINT');
   });
 
-  test('allows no job more memory than all jobs together may have', () => {
+  test('no job may ask for more memory than all jobs together may have', () => {
     expect(loadConfig({ SERVICE_CONCURRENT_MEM_MB_MAX: '512' }).ceilings.mem_mb).toBe(512);
     expect(refusal({ SERVICE_CONCURRENT_MEM_MB_MAX: '512', SERVICE_CEILING_MEM_MB: '513' }).message).toContain(
       'SERVICE_CEILING_MEM_MB',
     );
   });
 
-  test('has a description, a flag and the allowed values of each setting', () => {
+  test('every setting has a description, a flag and a sentence on its values', () => {
     for (const setting of SETTINGS) {
       expect(setting.description).not.toBe('');
       expect(setting.allowed).not.toContain('undefined');

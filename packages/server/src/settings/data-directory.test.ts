@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true }));
 
 describe('the data directory', () => {
-  test('is made with its parents and accessible only to its owner, and is used unchanged if it exists', async () => {
+  test('is made with its parents, accessible only to its owner, and used unchanged if it exists', async () => {
     const path = join(root, 'a', 'b');
     await openDataDirectory(path);
     await openDataDirectory(path);
@@ -19,7 +19,7 @@ describe('the data directory', () => {
   });
 
   test.each(['777', '770', '775', '722', '1777'])(
-    'stops the start if others may change it, and the message states the remedy: mode %s',
+    'a start fails if others may change the directory, and the message says what to do: mode %s',
     async (mode) => {
       const path = join(root, `open-${mode}`);
       await mkdir(path);
@@ -35,7 +35,7 @@ describe('the data directory', () => {
   );
 
   test.runIf(process.geteuid?.() === 0)(
-    'stops the start if another user owns it, and the message states the remedy',
+    'a start fails if another user owns the directory, and the message says what to do',
     async () => {
       const path = join(root, 'foreign');
       await mkdir(path, { mode: 0o700 });
@@ -48,7 +48,7 @@ describe('the data directory', () => {
     },
   );
 
-  test('stops the start if its path is a file', async () => {
+  test('a start fails if the path is a file', async () => {
     const path = join(root, 'file');
     await writeFile(path, '');
     await expect(openDataDirectory(path)).rejects.toMatchObject({
@@ -58,7 +58,10 @@ describe('the data directory', () => {
     await expect(openDataDirectory(join(path, 'below'))).rejects.toMatchObject({ name: 'StartError' });
   });
 
-  test.runIf(process.platform === 'linux')('stops the start without hanging if it cannot be made', async () => {
-    await expect(openDataDirectory('/proc/none/such')).rejects.toMatchObject({ name: 'StartError' });
-  });
+  test.runIf(process.platform === 'linux')(
+    'a start fails, and does not hang, if the directory cannot be made',
+    async () => {
+      await expect(openDataDirectory('/proc/none/such')).rejects.toMatchObject({ name: 'StartError' });
+    },
+  );
 });

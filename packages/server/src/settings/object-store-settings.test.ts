@@ -58,7 +58,7 @@ describe('the settings of an object store', () => {
     ['http://[::1]:9000/bucket', 'http://[::1]:9000/bucket'],
     ['https://s3.example.com/bucket/some/prefix', 'https://s3.example.com/bucket/some/prefix'],
     ['https://s3.example.com/bucket/prefix//', 'https://s3.example.com/bucket/prefix'],
-  ])('accept the address %s', (given, url) => {
+  ])('the address %s names a bucket', (given, url) => {
     expect(opened({ SERVICE_OBJECT_STORE_URL: given })?.url).toBe(url);
   });
 
@@ -80,12 +80,12 @@ describe('the settings of an object store', () => {
     'https://s3.example.com/b%20ucket',
     'https://s3.example.com/b ucket',
     'https://AKIA:hunter2@s3.example.com/bucket',
-  ])('refuse the address %s', (url) => {
+  ])('the address %s is refused', (url) => {
     expect(refusal({ SERVICE_OBJECT_STORE_URL: url })).toMatch(/^SERVICE_OBJECT_STORE_URL does not take /);
   });
 
   test.each(['SERVICE_OBJECT_STORE_ACCESS_KEY', 'SERVICE_OBJECT_STORE_SECRET_KEY'])(
-    'accept 1 to 512 visible characters as %s, and never show the value',
+    '%s takes 1 to 512 visible characters, and is never shown',
     (name) => {
       for (const value of ['x', 'x'.repeat(512), 'test:tester', '!~/+='])
         expect(opened({ [name]: value })).not.toBeNull();

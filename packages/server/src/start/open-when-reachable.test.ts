@@ -14,7 +14,7 @@ test('the start fails if the database is not reached in time, and the message st
   });
 });
 
-test('the wait for a database ends when the service is asked to stop', async () => {
+test('a wait for a database ends when the service is asked to stop', async () => {
   const stop = new AbortController();
   const tried = Promise.withResolvers<void>();
   const opening = openWhenReachable(

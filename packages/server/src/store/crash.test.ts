@@ -116,7 +116,7 @@ test('every acknowledged fact survives kill -9, and no change is half stored', {
   expect(outbox).toBe((await store.outbox({ now: '2999', limit: 100_000 })).length);
 });
 
-test('a store without its write-ahead log is refused until its owner accepts the loss (STORE-05)', {
+test('a store that lost its write-ahead log is refused, until its owner accepts the loss (STORE-05)', {
   tags: ['STORE-05'],
 }, async () => {
   await using testStore = new TestStore();

@@ -120,7 +120,7 @@ async function outboxHas({ tenant, job_id }: JobKey): Promise<boolean> {
   return (await connection.rows(`select 1 from attestation_outbox where ${key}`)).length > 0;
 }
 
-test('in any order of events a job ends at most once, with one chain and one receipt (CHAIN-07, CHAIN-12)', {
+test('a job ends at most once, with one chain and one receipt, in any order of events (CHAIN-07, CHAIN-12)', {
   tags: ['States-1', 'States-1b', 'States-3', 'Events-9', 'CHAIN-07', 'CHAIN-12'],
 }, async () => {
   const db = connection.db;
@@ -149,7 +149,7 @@ test('in any order of events a job ends at most once, with one chain and one rec
   );
 });
 
-test('after many random steps, the counts of queued and running jobs equal the stored jobs', async () => {
+test('after random steps of many jobs, the counts of queued and running jobs match the stored jobs', async () => {
   const counted = await counts(connection.db);
   const count = async (status: JobStatus) =>
     (await connection.rows(`select count(*) as jobs from jobs where status = '${status}'`))[0]?.['jobs'];

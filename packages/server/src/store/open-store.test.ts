@@ -107,7 +107,7 @@ test('a store in use is refused to another process until its process has ended',
 const isRoot = process.getuid?.() === 0;
 const mayMount = isRoot && spawnSync('unshare', ['--mount', 'true']).status === 0;
 
-test.skipIf(!isRoot)('a store that another user owns is refused', { tags: ['STORE-05'] }, async () => {
+test.skipIf(!isRoot)('a store of another owner is refused', { tags: ['STORE-05'] }, async () => {
   await using testStore = await TestStore.open();
   await testStore.close();
   const first = 'process.setgid(65534); process.setuid(65534)';

@@ -5,7 +5,7 @@ import { admission, admitJob, at, finishOf, newKey, runJob, startOf, stdout, Tes
 import type { Threads } from './threads/threads.ts';
 import { SAME_THREAD } from './threads.fixture.ts';
 
-test('a job counts as in progress from its acceptance to its end', async () => {
+test('a job is in progress from its admission to its end', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await admitJob(store);
@@ -16,7 +16,7 @@ test('a job counts as in progress from its acceptance to its end', async () => {
   expect(store.isUnderWay(key)).toBe(false);
 });
 
-test('a queued job no longer counts as in progress once it is cancelled', async () => {
+test('a queued job is no longer in progress once it is cancelled', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await admitJob(store);
@@ -24,7 +24,7 @@ test('a queued job no longer counts as in progress once it is cancelled', async 
   expect(store.isUnderWay(key)).toBe(false);
 });
 
-test('a submission that made no job does not count as in progress', async () => {
+test('a submission that made no job is not in progress', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const idempotency = { key: 'once', spec_sha256: 'a'.repeat(64) };

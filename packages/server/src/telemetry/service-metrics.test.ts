@@ -185,7 +185,7 @@ test('the OpenMetrics format ends with its end mark, and does not change the tex
   expect(first).toContain('# TYPE svc_jobs_ended_total counter\n');
 });
 
-test('the CPU time never decreases, whichever format is requested', async () => {
+test('the CPU time never goes down, whichever format is requested', async () => {
   const seen: number[] = [];
   for (const format of ['text', 'openmetrics', 'text', 'text', 'openmetrics'] as const) {
     seen.push((await series('process_cpu_seconds_total', format))[''] ?? Number.NaN);

@@ -28,7 +28,7 @@ test.each([
   ['fail_silently', 'the tool failed without a reason'],
   ['absent', /absent/],
   ['huge', /^the server of this tool gave no answer: /],
-])('a call of the tool %s fails, and the error says why', async (name, why) => {
+])('a call of the tool %s fails with an error that says why', async (name, why) => {
   await expect(serverOf(program).call(name, {}, never)).rejects.toThrow(why);
 });
 
@@ -37,7 +37,7 @@ test('tool arguments that are not an object are refused before the server is ask
     await expect(serverOf('false').call('search', given, never)).rejects.toThrow('must have names');
 });
 
-test('if a tool server exits, open calls fail, and the next call starts the server again', async () => {
+test('if a tool server exits, open calls get an error, and the next call starts the server again', async () => {
   const server = serverOf(program);
   const ended = await Promise.allSettled([server.call('hang', {}, never), server.call('die', {}, never)]);
   const reason = new Error('the server of this tool gave no answer: Connection closed');

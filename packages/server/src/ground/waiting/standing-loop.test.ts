@@ -34,7 +34,7 @@ test('a disposed loop aborts the signal of its current round, and waits until th
   expect(hasEnded).toBe(true);
 });
 
-test('a loop that was never started can be disposed', async () => {
+test('a standing loop that was never started can be disposed', async () => {
   const loop = new StandingLoop(() => Promise.reject(new Error('it was not started')));
   await loop[Symbol.asyncDispose]();
   expect(loop.isGoing).toBe(false);

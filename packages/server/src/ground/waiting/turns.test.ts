@@ -26,7 +26,7 @@ test('a bounded number of tasks runs at a time, and the task that waited longest
   await Promise.all(taken);
 });
 
-test('a failed task also passes its turn on', async () => {
+test('a task that fails passes its turn on', async () => {
   const turns = new Turns(1);
   await expect(turns.take(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   expect(await turns.take(() => Promise.resolve('done'))).toBe('done');

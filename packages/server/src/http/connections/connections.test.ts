@@ -76,7 +76,7 @@ test('a connection without anything to send never counts as stuck', () => {
   connections[Symbol.dispose]();
 });
 
-test('a connection is closed when no byte was accepted for the whole deadline, and not before', {
+test('a connection is closed after a whole deadline without an accepted byte, and not before', {
   tags: ['Limits-15'],
 }, () => {
   const { socket, at } = watched();
@@ -130,7 +130,7 @@ test('a piece that is accepted whole restarts the deadline, even if the next pie
   expect(at(writeProgressMilliseconds * 2)).toBe(true);
 });
 
-test('a connection ends when its lifetime is over, even if bytes are still sent on it', { tags: ['Limits-18'] }, () => {
+test('a connection ends when its lifetime is over, whatever is active on it', { tags: ['Limits-18'] }, () => {
   const { socket, at } = watched();
   for (let time = 0; time < connectionMilliseconds; time += 10_000) {
     socket.write(1);

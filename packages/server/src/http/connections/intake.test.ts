@@ -84,7 +84,7 @@ describe('the intake of a connection', () => {
     expect(slices).toEqual([HEAD, '0\r\n\r\n', HEAD]);
   });
 
-  test('discards the bytes that arrive on a connection that is being closed', () => {
+  test('discards what arrives on a connection that closes', () => {
     const { socket, slices, arrive } = opened({ isClosing: true });
     arrive(HEAD);
     expect([slices, socket.isPaused()]).toEqual([[], false]);

@@ -21,7 +21,7 @@ test.each([
   expect((failure as StartError).hint).toContain('SERVICE_');
 });
 
-test('the log states at the start the bounds that apply to every connection', { tags: ['Limits-26'] }, async () => {
+test('the log states at the start the bounds that hold for every connection', { tags: ['Limits-26'] }, async () => {
   await using server = await openServer();
   expect(server.log.find((line) => line['msg'] === 'transport bounds')).toMatchObject({
     bounds: { connections: 256, headMilliseconds: 30_000, connectionMilliseconds: 600_000 },

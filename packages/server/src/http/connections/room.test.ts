@@ -27,7 +27,7 @@ describe('strangers (connections without a valid credential) from one peer', () 
     expect(leaver([...open, connection()])).toBe(open.at(-1));
   });
 
-  test('a connection is no stranger any more once it has sent a valid credential', () => {
+  test('a connection stops counting as a stranger once it shows a valid credential', () => {
     const callers = many(100, () => connection({ tenant: 'acme', restsFor: 60_000 }));
     expect(leaver([...callers, ...many(bounds.connectionsOfPeer, () => connection())])).toBeNull();
   });
@@ -58,7 +58,7 @@ describe('strangers (connections without a valid credential) from one peer', () 
 describe('strangers (connections without a valid credential) from all peers', () => {
   const strangers = (count: number) => many(count, (at) => connection({ peer: `peer ${at}`, restsFor: at }));
 
-  test('cannot take the places that are reserved for callers', () => {
+  test('do not take the places that are reserved for callers', () => {
     const open = strangers(placesOfStrangers(bounds));
     expect(leaver(open)).toBeNull();
     expect(leaver([...open, connection()])).toBe(open.at(-1));

@@ -100,7 +100,7 @@ describe('a body', () => {
     expect(server.permits.held('body')).toBe(0);
   });
 
-  test('a client that is still sending its body receives the whole refusal', async () => {
+  test('a client that is still sending gets the whole refusal of its body', async () => {
     const response = await fetch(`${server.url}/v1/jobs`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -117,7 +117,7 @@ describe('deadlines', () => {
   test.each([
     ['says nothing', ''],
     ['never ends its head', 'GET /healthz HTTP/1.1\r\nHo'],
-  ])('a connection %s is closed without an answer', async (_name, bytes) => {
+  ])('a connection that %s is closed without an answer', async (_name, bytes) => {
     await using slow = await openServer({ bounds: { ...SHORT, headMilliseconds: 100 } });
     using raw = await RawSocket.open(slow.port);
     if (bytes !== '') raw.send(bytes);
@@ -135,7 +135,7 @@ describe('deadlines', () => {
     expect(await raw.untilClosed()).toHaveLength(1);
   });
 
-  test('a body that does not arrive is answered 408 body_timeout, and its permit is returned', async () => {
+  test('a body that does not arrive is answered 408 body_timeout, and its permit is free again', async () => {
     await using slow = await openServer({ bounds: { ...SHORT, bodyMilliseconds: 100 } });
     using raw = await RawSocket.open(slow.port);
     expectRefusal(await raw.send(`${POST}Content-Length: 9\r\n\r\n{`).answer(), 408, 'body_timeout');
@@ -143,7 +143,7 @@ describe('deadlines', () => {
     expect((await raw.untilClosed())[0]?.headers['connection']).toBe('close');
   });
 
-  test('a connection whose reader takes nothing is reset, and its permit is returned', {
+  test('a connection whose reader takes nothing is reset, and its permit is free again', {
     tags: ['Transfer-3', 'Transfer-4', 'E-18'],
   }, async () => {
     const stdout = 'x'.repeat(32 * 1024 * 1024);
@@ -170,7 +170,7 @@ describe('deadlines', () => {
     expect(raw.text).toContain('content-length: 335');
   });
 
-  test('a connection ends when its lifetime is over, even while a request waits on it', async () => {
+  test('a connection ends when its lifetime is over, whatever is active on it', async () => {
     await using old = await openServer({
       bounds: { ...SHORT, connectionMilliseconds: 150 },
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },

@@ -47,7 +47,7 @@ describe('a number of seconds in the query', () => {
     );
   });
 
-  test('is refused if it is not a number', { tags: ['GetResult-2'] }, () => {
+  test('is refused if the text is not a number', { tags: ['GetResult-2'] }, () => {
     const isNumber = (text: string) => /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
     const texts = fc.oneof(fc.string(), fc.stringMatching(/^[-+0-9.eE_xn ]{1,6}$/)).filter((text) => !isNumber(text));
     fc.assert(
@@ -59,7 +59,7 @@ describe('a number of seconds in the query', () => {
   });
 });
 
-test('a parameter that is not sent has the default of the contract, or is absent', () => {
+test('a parameter that was not sent has the default of the contract, or is left out', () => {
   expect(readQuery(ListQuery, {})).toEqual({ limit: 50 });
   expect(readQuery(ReplayQuery, {})).toEqual({ after: 0, limit: 500, wait_seconds: 0, include: [] });
   expect(readQuery(ResultQuery, {})).toEqual({ wait_seconds: 0 });

@@ -21,7 +21,7 @@ async function answering() {
 }
 
 describe('the answer to a request whose body is still arriving and is not read', () => {
-  test('stays open until the rest of the body has arrived', async () => {
+  test('stays open until the rest of the body arrived', async () => {
     const { request, sent, isOver } = await answering();
     expect([sent, isOver()]).toEqual(['refused', false]);
     request.end('rest');
@@ -38,7 +38,7 @@ describe('the answer to a request whose body is still arriving and is not read',
     expect(isOver()).toBe(true);
   });
 
-  test('ends after two seconds, even if bytes still arrive', async () => {
+  test('ends after two seconds, whatever still arrives', async () => {
     const { request, isOver } = await answering();
     for (let passed = 0; passed < 1900; passed += 100) {
       request.write('x');
@@ -50,7 +50,7 @@ describe('the answer to a request whose body is still arriving and is not read',
     expect(isOver()).toBe(true);
   });
 
-  test('ends when the client leaves', async () => {
+  test('ends when its client leaves', async () => {
     const { request, isOver } = await answering();
     request.destroy(new Error('reset'));
     await setImmediate();

@@ -40,7 +40,7 @@ describe.each(PARTS)('GET %s', (path, part, mediaType) => {
     },
   );
 
-  test('holds a response permit until the reader has received everything', { tags: ['Evidence-4'] }, async () => {
+  test('holds a response permit until its reader has everything', { tags: ['Evidence-4'] }, async () => {
     const attestation = async () => exactBytes(new Uint8Array(16 * 1024 * 1024));
     await using server = await openServer({ jobs: { attestation }, permits: { response: { total: 9, perTenant: 1 } } });
     using slow = await RawSocket.open(server.port);

@@ -166,7 +166,7 @@ describe('the documents', () => {
     expect(await Promise.all(paths.map(async (path) => (await get(path)).status))).toEqual(paths.map(() => 404));
   });
 
-  test('are sent uncompressed to a client that does not accept compression', async () => {
+  test('are sent uncompressed to a client that accepts no compression', async () => {
     const head = 'GET /docs/operating/start.html HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
     const [answer] = rawAnswers(await rawExchange(server.port, head));
     expect(answer?.body).toBe(DOCUMENT);
@@ -181,7 +181,7 @@ describe('no path of a request reaches the file system', () => {
     '/dashboard/assets/%2e%2e/secret.txt',
     '/dashboard/assets/..%2fsecret.txt',
     '/verify/../dashboard/secret.txt',
-  ])('the path %s names no file', async (path) => {
+  ])('the path %s does not name a file', async (path) => {
     const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
     const [answer] = rawAnswers(await rawExchange(server.port, head));
     expect([answer?.status, answer?.body]).toEqual([404, expect.stringContaining('route_not_found')]);

@@ -94,7 +94,7 @@ describe('a stream', () => {
     ['its connection is old', (stream: Opened) => stream.end('old'), STREAM_CLOSE_CODES.lifetimeReached],
     ['its reader takes nothing', (stream: Opened) => stream.end('stuck'), STREAM_CLOSE_CODES.lagged],
     ['its client sends a message', (stream: Opened) => stream.socket.emit('message'), STREAM_CLOSE_CODES.messageSent],
-  ])('closes only once when %s', { tags: ['Stream-3c'] }, (_why, act, code) => {
+  ])('closes once when %s', { tags: ['Stream-3c'] }, (_why, act, code) => {
     const stream = opened();
     act(stream);
     act(stream);
@@ -109,7 +109,7 @@ describe('a stream', () => {
     expect(done).toEqual([`close ${STREAM_CLOSE_CODES.restarting}`, 'closed']);
   });
 
-  test('closes at once if another tenant needed its place before it was open', () => {
+  test('closes at once if another tenant needed its place before the stream was open', () => {
     const gaveWay = new AbortController();
     gaveWay.abort();
     expect(opened({ gaveWay }).done).toEqual([`close ${STREAM_CLOSE_CODES.gaveWay}`, 'closed']);

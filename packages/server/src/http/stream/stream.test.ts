@@ -175,7 +175,7 @@ describe('a stream', () => {
 });
 
 describe('a ticket for a stream', () => {
-  test('opens one stream, and never a second one', { tags: ['Endpoints-2'] }, async () => {
+  test('opens one stream, and never a second', { tags: ['Endpoints-2'] }, async () => {
     const { ticket, stream_url, expires_in } = await mint(server);
     expect({ stream_url, expires_in }).toEqual({ stream_url: `${STREAM}?ticket=${ticket}`, expires_in: 30 });
     expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 101 });
@@ -314,7 +314,7 @@ test('the answer that opens a stream states the request budget', async () => {
 });
 
 describe('a stream ends before its job', () => {
-  test('a stopping service closes streams with 1012, and opens no more streams', { tags: ['Stream-3c'] }, async () => {
+  test('a stopping service closes streams with 1012, and opens no new one', { tags: ['Stream-3c'] }, async () => {
     await using stopping = await openServer({ jobs: { tail: livingJob(1).tail } });
     const { stream_url } = await mint(stopping);
     const { closed } = await open(stopping);

@@ -64,7 +64,7 @@ describe('an admitted job', () => {
     expect(await count(rig)).toBe(0);
   });
 
-  test('is not made once the service is stopping', async () => {
+  test('is not made any more once the service is stopping', async () => {
     await using rig = await JobRig.open();
     rig.shutdown.abort();
     await expect(rig.submit()).rejects.toMatchObject({ code: 'shutting_down', retryable: true, retryAfterSeconds: 5 });
@@ -162,7 +162,7 @@ describe('an idempotency key', () => {
     ['a limit', { ...full, limits: { wall_seconds: 2.5 } }],
     ['a limit over its ceiling', { ...full, limits: { wall_seconds: 301 } }],
     ['runtime', { ...full, runtime: 'system' }],
-  ])('that was used for another specification is refused, and makes no job: %s', async (_member, body) => {
+  ])('a key that was used for another specification is refused, and makes no job: %s', async (_member, body) => {
     await using rig = await JobRig.open();
     await rig.jobs.submit(acme, { body: full, idempotencyKey: 'key' });
     await expect(rig.jobs.submit(acme, { body, idempotencyKey: 'key' })).rejects.toMatchObject({
@@ -171,7 +171,7 @@ describe('an idempotency key', () => {
     expect(await count(rig)).toBe(1);
   });
 
-  test('belongs to one tenant, so another tenant may use the same key', async () => {
+  test('belongs to one tenant: another tenant may use the same key', async () => {
     await using rig = await JobRig.open();
     const mine = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' });
     const theirs = await rig.jobs.submit(umbrella, { body: full, idempotencyKey: 'key' });
@@ -179,7 +179,7 @@ describe('an idempotency key', () => {
     expect(theirs.answer.job_id).not.toBe(mine.answer.job_id);
   });
 
-  test('still returns the first job after ceilings, runtimes and queue have changed', async () => {
+  test('still returns the first job after ceilings, runtimes and the queue have changed', async () => {
     const ceilings = { ...LIMIT_CEILINGS };
     await using rig = await JobRig.open({ ceilings, concurrency: 1, queue: { total: 1, perTenant: 1 } });
     await rig.submit();
@@ -194,7 +194,7 @@ describe('an idempotency key', () => {
     });
   });
 
-  test('that many requests use at once makes one job', async () => {
+  test('many concurrent uses of a key make one job', async () => {
     await using rig = await JobRig.open();
     const submissions = Array.from({ length: 20 }, () => rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' }));
     const answers = await Promise.all(submissions);

@@ -56,7 +56,7 @@ describe('policy', () => {
     expect(clampLimits(LIMIT_DEFAULTS, { ...LIMIT_CEILINGS, mem_mb: 128 }).mem_mb).toBe(128);
   });
 
-  test('a known language that failed the preflight is refused as unavailable', { tags: ['Submission-12'] }, () => {
+  test('a known language that did not pass the preflight is unavailable', { tags: ['Submission-12'] }, () => {
     expect(() => checkPolicy(spec({ language: 'bash' }), provider)).not.toThrow();
     expect(() => checkPolicy(spec({ language: 'node' }), provider)).toThrow(
       expect.objectContaining({

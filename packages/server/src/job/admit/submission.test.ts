@@ -42,7 +42,7 @@ describe('a submission', () => {
     });
   });
 
-  test('keeps every given member, and keeps NUL characters in code and stdin', () => {
+  test('keeps every given member, and NUL in code and stdin', () => {
     const body = {
       language: 'node',
       code: 'a\0b',
@@ -58,7 +58,7 @@ describe('a submission', () => {
     expect(parseSubmission({ ...body, limits: { ...body.limits, allow_network: false } })).toEqual(body);
   });
 
-  test('is read from a stored specification and gives the same specification', () => {
+  test('can be made from a stored specification, and gives that specification again', () => {
     const spec = parseSubmission(python({}));
     expect([spec.stdin, spec.runtime]).toEqual([null, null]);
     expect(parseSubmission(JSON.parse(JSON.stringify(spec)))).toEqual(spec);

@@ -69,16 +69,16 @@ describe.each(CLASSES)('the program of a canary in a cell of the class of %s', (
     expect(tries.length).toBeGreaterThanOrEqual(13);
   });
 
-  test('detects a cell that allows more processes than it should', async () => {
+  test('finds a cell that allows more processes than it should', async () => {
     expect((await findingsIn('bash', { max_pids: 200 })).problem).toBe('it was not refused: processes (allowed)');
   });
 
-  test('detects a cell that allows more memory than it should', async () => {
+  test('finds a cell that allows more memory than it should', async () => {
     expect((await findingsIn('bash', { mem_mb: 512 })).problem).toBe('it was not refused: memory (allowed)');
   });
 });
 
-test('a pack without any known language gets no canary', () => {
+test('a pack without a known language has no canary', () => {
   const asked = { ceilings: LIMIT_CEILINGS, minimum_isolation: 'none' } as const;
   expect(canarySpec({ name: 'empty', languages: [] }, asked)).toBeNull();
 });

@@ -86,7 +86,7 @@ describe('a job that runs', () => {
     });
   });
 
-  test('frees its slot only once its cell is removed', async () => {
+  test('frees its slot only after its cell was removed', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     const keys = [await rig.submit(), await rig.submit()];
     const first = await rig.provider.running(0);
@@ -357,7 +357,7 @@ describe('a cancelled job', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'cancel_requested', 'finished']);
   });
 
-  test('a running job is killed when it is cancelled, and its output so far is kept', async () => {
+  test('a running job is killed when it is cancelled, and keeps what it wrote', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -371,7 +371,7 @@ describe('a cancelled job', () => {
     );
   });
 
-  test('a job that is cancelled while its cell is prepared does not run, and the cell is removed', async () => {
+  test('a job that is cancelled while its cell is prepared never runs, and the cell is dropped', async () => {
     await using rig = await JobRig.open();
     const { promise, resolve } = Promise.withResolvers<typeof readyPosture>();
     const asked = Promise.withResolvers<void>();
@@ -413,7 +413,7 @@ describe('a cancelled job', () => {
 });
 
 describe('a stopping dispatcher', () => {
-  test('lets a running job finish within the grace period', async () => {
+  test('lets a running job end by itself within the grace period', async () => {
     const rig = await JobRig.open({ drainSeconds: 3600 });
     const key = await rig.submit();
     const cell = await rig.provider.running(0);

@@ -91,7 +91,7 @@ describe('the recorder of a program’s output', () => {
     expect(batches).toEqual([]);
   });
 
-  test('limits the number of events in one append', async () => {
+  test('bounds the events of one append', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink(
       'stdout',
@@ -102,7 +102,7 @@ describe('the recorder of a program’s output', () => {
     expect(recorder.unstored()).toHaveLength(500);
   });
 
-  test('stores the truncation of a stream in the same append as its last record', { tags: ['Events-6a'] }, async () => {
+  test("stores a truncation in the append that stores the stream's last record", { tags: ['Events-6a'] }, async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stderr', [{ text: 'first' }]);
     await appended(batches);
@@ -156,7 +156,7 @@ describe('the recorder of a program’s output', () => {
     expect([batches.length, gaps()]).toEqual([1, 1]);
   });
 
-  test('waits while the disk is full, and stores everything when there is room', async () => {
+  test('waits while the disk is full, and stores everything once there is room', async () => {
     const { recorder, batches, gaps } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);

@@ -73,7 +73,7 @@ async function headNow() {
   return { checkpoint: checkpoint.checkpoint, rekor: rekor.checkpoint, key: key.key as NoteKey };
 }
 
-test('a head covers all waiting statements, and is signed in both forms', async () => {
+test('a head is signed in both forms, and covers all waiting statements', async () => {
   await attested();
   await attested();
   await keeper().logWhatWaits();
@@ -84,7 +84,7 @@ test('a head covers all waiting statements, and is signed in both forms', async 
   expect(await noteSignedBy(rekor.note, rekorKeyOf(key, { host: HOST, tree: 1 }))).toBe('signed');
 });
 
-test('a later head extends the earlier one, even after a restart', async () => {
+test('a later head extends the earlier one, also after a restart', async () => {
   await attested();
   await keeper().logWhatWaits();
   const { checkpoint: before } = await headNow();
@@ -130,7 +130,7 @@ test.each(['sequenceLog', 'logRanges', 'storeLogHead'] as const)(
   },
 );
 
-test('each statement gets one position, even if two keepers work on the log at once', { tags: ['Log-2'] }, async () => {
+test('with two keepers of a log at once, each statement gets one position', { tags: ['Log-2'] }, async () => {
   for (let each = 0; each < 6; each++) await attested();
   await keeper().logWhatWaits();
   for (let each = 0; each < 6; each++) await attested();
@@ -234,7 +234,7 @@ describe('a log whose witness does not answer at the start', { tags: ['Log-8a'] 
   });
 });
 
-test('the keeper reports why it logs nothing until it logs again', { tags: ['Bodies-10c'] }, async () => {
+test('the keeper of a log says why it logs nothing, until it logs again', { tags: ['Bodies-10c'] }, async () => {
   await keeper().logWhatWaits();
   await attested();
   const [file, elsewhere] = [join(dataDir, 'attestation-keys/log-key.pem'), join(dataDir, 'log-key.pem')];

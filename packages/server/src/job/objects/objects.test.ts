@@ -143,7 +143,7 @@ describe.skipIf(!hasObjectServer())('artifacts moved to a real object store', ()
     expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
   });
 
-  test('a damaged or lost object is put again when another job has the same bytes', async () => {
+  test('an object that was damaged or lost is put again when another job brings its bytes', async () => {
     for (const damage of [changeFile, rmSync]) {
       const content = newContent();
       const first = await endedWith(content);

@@ -106,8 +106,8 @@ test('attestations that an earlier process postponed forever are tried again at 
   expect(await isAttested(key)).toBe(true);
 });
 
-describe('without a usable signing key (ATT-07)', () => {
-  test('jobs stay unsigned, the status says why, and the jobs are signed in order once the key is back', async () => {
+describe('without a usable key (ATT-07)', () => {
+  test('jobs end unsigned, the status says why, and the backlog is signed in order once the key is back', async () => {
     const { privateKey } = keyPaths(keysDirectory);
     renameSync(privateKey, `${privateKey}.away`);
     const looked = Promise.withResolvers<void>();

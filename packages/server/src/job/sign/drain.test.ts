@@ -54,7 +54,7 @@ async function envelopeOf(key: JobKey): Promise<Uint8Array | undefined> {
 }
 
 describe('draining the outbox of unsigned jobs', () => {
-  test('makes an attestation for every ended job, with a salt and the job’s number', {
+  test('has made an attestation for every job, however it ended, with a salt and the job’s number', {
     tags: ['Artifact-12', 'Artifact-13'],
   }, async () => {
     const ran = await endedJob(store, { lines: ['hé', '', 'x'.repeat(16_384)] });
@@ -351,7 +351,7 @@ test('two processes that drain at once store one attestation for each job', asyn
   for (const key of jobs) expect(await audited(store, key, pem())).toMatchObject({ kind: 'verified' });
 });
 
-test('a record that crashes the signer is postponed, and the other jobs are signed', async () => {
+test('a record that crashes the signer is postponed, and the others are signed', async () => {
   const [poison, sound, other] = [await endedJob(store), await endedJob(store), await endedJob(store)];
   const attest: Signer['attest'] = (records, key) =>
     records.some(({ job_id }) => job_id === poison.job_id)
@@ -366,7 +366,7 @@ test('a record that crashes the signer is postponed, and the other jobs are sign
   ]);
 });
 
-test('an attestation that cannot be stored is postponed, each time for longer', async () => {
+test('an attestation that cannot be stored is postponed for longer each time', async () => {
   const key = await endedJob(store);
   const full = withFaults(store, { storeAttestation: () => Promise.reject(new Error('no space')) });
   const waits: number[] = [];
@@ -405,7 +405,7 @@ test('draining ends with an error if the store cannot be read, and the next drai
   expect(await store.counts()).toMatchObject({ outbox: 0 });
 });
 
-test('after a rotation the new key signs, and older signatures stay unchanged', async () => {
+test('after a rotation the new key signs, and earlier signatures stay unchanged', async () => {
   const first = await endedJob(store);
   const old = openSigningKeys(mkdtempSync(join(keysDirectory, 'old-')));
   await drain({ currentKey: () => old.current() });

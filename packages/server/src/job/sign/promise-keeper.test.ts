@@ -66,7 +66,7 @@ async function statementIn(envelope: Uint8Array) {
   return statement.statement;
 }
 
-test('a promise states the accepted job, its submission, and the time by which the log answers', {
+test('a promise states which job was accepted, its submission, and the time by which the log answers', {
   tags: ['Promise-2'],
 }, async () => {
   await logKeeper().logWhatWaits();

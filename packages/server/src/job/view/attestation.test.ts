@@ -58,7 +58,7 @@ function tamper(statement: string, ...values: (string | number | Uint8Array)[]):
   expect(database.prepare(statement).run(...values).changes).toBeGreaterThan(0);
 }
 
-test('an attestation is returned as its stored bytes with their digest, also after a restart (ATT-05)', {
+test('the stored bytes of an attestation are returned with their digest, also after a restart (ATT-05)', {
   tags: ['Evidence-1', 'ATT-05'],
 }, async () => {
   const key = await attestedJob();

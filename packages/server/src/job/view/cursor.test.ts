@@ -32,7 +32,7 @@ describe('a list cursor', () => {
   });
 
   test.each(['', 'x', '!!!!', `${encodeCursor('acme', job)}=`, ` ${encodeCursor('acme', job)}`, 'A'.repeat(10_000)])(
-    'a text that was never issued as a cursor is refused: %.60j',
+    'a cursor that was never issued is refused: %.60j',
     (cursor) => {
       expect(() => decodeCursor('acme', cursor)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
     },

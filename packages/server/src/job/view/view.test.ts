@@ -22,7 +22,7 @@ const noExecution = {
 };
 
 describe('job detail', () => {
-  test('the detail of a queued job states nothing about an execution', async () => {
+  test('the detail of a queued job claims nothing about its execution', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     await rig.submit();
     await rig.provider.running(0);
@@ -42,7 +42,7 @@ describe('job detail', () => {
     expect(detail.attestation).toMatchObject({ available: false, tenant: null, key_id: null, envelope_url: null });
   });
 
-  test('the detail of a running or ended job states what was observed of its cell', async () => {
+  test('the detail of a running or ended job says what was observed of its cell', async () => {
     await using rig = await JobRig.open();
     rig.provider.script = () => ({ ...readyPosture, seccomp: null, isolation_class: 'gvisor-application-kernel' });
     const key = await rig.submit();
@@ -123,7 +123,7 @@ describe('the result of a job', () => {
     expect(Number.isInteger(result.duration_ms)).toBe(true);
   });
 
-  test('is waited for without reading the store, if this process runs the job', async () => {
+  test('a wait for a job that this process runs does not read the store', async () => {
     const reads: string[] = [];
     await using rig = await JobRig.open({
       faults: (real) => ({
@@ -147,7 +147,7 @@ describe('the result of a job', () => {
   test.each([
     ['a short program', {}],
     ['a program that was to leave large outputs', { large_outputs: { paths: ['output/large'], max_bytes: 1 } }],
-  ])('is the same from memory as from the store for %s', async (_what, asked) => {
+  ])('the result of %s is the same from memory and from the store', async (_what, asked) => {
     let isKept = true;
     await using rig = await JobRig.open({
       faults: (real) => ({ shortResult: (key) => (isKept ? real.shortResult(key) : null) }),
@@ -165,7 +165,7 @@ describe('the result of a job', () => {
     expect(await textOf()).toBe(kept);
   });
 
-  test('of a running job has its status and the stored output so far, at once or after an expired wait', async () => {
+  test('the result of a running job has its status and the output so far, at once or after an expired wait', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -206,7 +206,7 @@ describe('the result of a job', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'shutting_down', retryable: true });
   });
 
-  test('is not built for a client that has left', async () => {
+  test('is not made for a client that has left', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     await rig.provider.running(0);
@@ -216,7 +216,7 @@ describe('the result of a job', () => {
     await expect(waiting).rejects.toThrow('gone');
   });
 
-  test('of another tenant’s job is not found, with and without a wait', async () => {
+  test('the result of another tenant’s job is not found, with and without a wait', async () => {
     await using rig = await JobRig.open();
     const { job_id } = await rig.submit();
     for (const wait of [0, 300]) {
@@ -296,7 +296,7 @@ describe('the job list', () => {
   });
 });
 
-test('an output that was truncated before the service died is still reported as truncated', {
+test('output that was truncated before the process died is still reported as truncated', {
   tags: ['Result-6'],
 }, async () => {
   await using rig = await JobRig.open();

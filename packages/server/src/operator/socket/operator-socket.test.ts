@@ -69,7 +69,7 @@ test('a running service creates, rotates, revokes and lists credentials for its 
   ]);
 });
 
-test('a running service refuses with the same text as a command without a service', async () => {
+test('a refusal by a running service has the same text as a refusal of a command without a service', async () => {
   await using _service = await serving();
   const credentials = await served();
   await expect(credentials.create({ ...plain, tenant: '__proto__' })).rejects.toMatchObject({

@@ -51,7 +51,7 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
     expect(await output({ language: 'python' }, ORDER)).not.toBe(first);
   });
 
-  it('passes the fixed seeds on to the processes that it starts', async () => {
+  it('passes the fixed seeds to processes that it starts, too', async () => {
     const asked = `python3 -c 'import sys; print(sys.flags.hash_randomization)'; echo $PERL_HASH_SEED`;
     expect(await reproducible('bash', asked)).toBe('0\n0\n');
   });

@@ -48,7 +48,7 @@ const SHOWN_BY_PYTHON = [
 ].join('\n');
 
 describe.each(ALL)('in %s', (way) => {
-  it.each(['gnu', 'posix', 'ustar'])('a Python program finds the libraries first on its path: %s', async (format) => {
+  it.each(['gnu', 'posix', 'ustar'])('a Python program has the libraries first on its path: %s', async (format) => {
     const libraries = packed(PYTHON, [`--format=${format}`]);
     const { stdout, stderr } = await runWith(way, 'python', SHOWN_BY_PYTHON, libraries);
     expect([stdout, stderr]).toEqual(['tiny first True\ntiny\n', '']);
@@ -63,7 +63,7 @@ describe.each(ALL)('in %s', (way) => {
     expect(await runWith(way, 'node', required, libraries)).toMatchObject({ stdout: 'part part 2\n', stderr: '' });
   });
 
-  it('no program starts if its libraries are a damaged archive or an empty file', async () => {
+  it('no program begins if its libraries are a damaged archive or an empty file', async () => {
     for (const given of [changed(archiveOf([{ name: 'a' }]), -8), Buffer.alloc(0)])
       for (const language of ['python', 'node'] as const) {
         const { stdout, stderr } = await runWith(way, language, '1', given);
@@ -157,7 +157,7 @@ const DAMAGED: Readonly<Record<string, Uint8Array>> = {
 describe.each(['python', 'node'] as const)('a program in %s', (language) => {
   const code = language === 'python' ? 'print("ran")' : 'console.log("ran")';
 
-  it.each(Object.entries(UNFIT))('does not start with %s', { timeout: 60_000 }, async (_, [libraries, problem]) => {
+  it.each(Object.entries(UNFIT))('does not begin with %s', { timeout: 60_000 }, async (_, [libraries, problem]) => {
     const { stdout, stderr, ending } = await runWith('a forked cell', language, code, libraries);
     expect(stderr).toMatch(/^The libraries cannot be unpacked: /);
     expect(stderr).toMatch(problem);
@@ -165,7 +165,7 @@ describe.each(['python', 'node'] as const)('a program in %s', (language) => {
   });
 
   it.each(Object.entries(DAMAGED))(
-    'does not start with libraries that have %s',
+    'does not begin with libraries that have %s',
     { timeout: 60_000 },
     async (_, given) => {
       const { stdout, stderr, ending } = await runWith('a forked cell', language, code, given);

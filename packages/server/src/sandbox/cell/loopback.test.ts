@@ -97,7 +97,7 @@ describe('with the loopback on', () => {
     expect((await cells.run('namespace', 'python', code)).stdout).toBe('ENOSYS ENOSYS ENOSYS ENOSYS ok\n');
   });
 
-  it("the data that waits in a job's sockets is bounded, whatever the number of its processes", async () => {
+  it("the data that waits in a job's sockets is bounded, however many processes it has", async () => {
     const code = [
       'import os, socket, time',
       'server = socket.socket(); server.setsockopt(1, 8, 1 << 22); server.bind(("127.0.0.1", 0)); server.listen(200); held = []',

@@ -28,7 +28,7 @@ it.concurrent.each([
   ['gVisor', { choice: 'gvisor', gvisorStarter: 'direct' }],
   ['runsc', { choice: 'gvisor', gvisorStarter: 'runsc' }],
 ] as const)(
-  'a %s cell whose processes are stopped fails in bounded time when it is given a program',
+  'a %s cell whose processes are stopped fails in bounded time when it gets a program',
   async (_name, choice) => {
     const directory = mkdtempSync(join(tmpdir(), 'svc-unanswered-'));
     const options = { instance: directory, packsDirectory: null, workBytes: 1 << 20, hostPostureSha256: null };

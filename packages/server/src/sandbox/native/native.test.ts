@@ -52,7 +52,7 @@ test('a program of an installed package is used only if its digest is the listed
   expect(() => natives.requireNatives('svc-stage')).toThrow(problem);
 });
 
-test('a program that is not in the list of digests is not used', async () => {
+test('a program that is not in the list is not used', async () => {
   const { natives, directory } = await serverWith('unlisted');
   writeFileSync(join(dirname(directory), 'digests.json'), '{ "programs": {} }');
   expect(natives.unusableNatives(['svc-enter'])).toEqual(['svc-enter']);

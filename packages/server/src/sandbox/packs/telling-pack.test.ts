@@ -38,7 +38,7 @@ describe.each([
     rmSync(MARK, { force: true });
   });
 
-  test('has no rights on the host, and sees nothing of the host', async () => {
+  test('has no right on the host and sees nothing of the host', async () => {
     const request: CellRequest =
       way === 'copied'
         ? await copiedPython(provider, 'owner', TINY.name)

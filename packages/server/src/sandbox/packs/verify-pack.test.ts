@@ -54,7 +54,7 @@ describe.each(['every', 'changed'] as const)('checking the content of %s file', 
     expect(verifyPack(places, content)).toMatchObject({ facts: { name: 'tiny', packages: ['perl-base=5.36'] } });
   });
 
-  it.each(CHANGES)('finds %s', (_, change, named) => {
+  it.each(CHANGES)('notices %s', (_, change, named) => {
     const places = plantPack(freshDirectory());
     verifyPack(places, content);
     change(places);

@@ -174,7 +174,7 @@ test('a job that gives up its cell before its program runs makes room for a new 
   ]);
 });
 
-test('a job gets a new cell if there is no memory for parked cells', async () => {
+test('jobs get new cells if there is no memory for parked ones', async () => {
   parked = open(0);
   await started();
   expect([source.cells.length, parked.take(bash)]).toEqual([0, null]);
@@ -184,7 +184,7 @@ test('a job gets a new cell if there is no memory for parked cells', async () =>
   expect(source.cells).toHaveLength(1);
 });
 
-test('a job without a parked cell gets a new one, and meanwhile no cell is made ahead', async () => {
+test('a job without a parked cell gets a new one, and none is made ahead meanwhile', async () => {
   await started();
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
@@ -221,7 +221,7 @@ test('if the cell that is being made for a job fails, the job gets a new one', a
   expect(parked.facts().taken).toEqual({ parked: 0, awaited: 0, cold: 1 });
 });
 
-test('a job waits ten seconds for a cell that is being made, and then gets another one', async () => {
+test('a job waits ten seconds for the cell that is already being made, and then gets another cell', async () => {
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
   await started();
@@ -342,7 +342,7 @@ test('the memory of parked cells stays within its bound, and the most requested 
   expect(parked.facts().bytes).toBe(20 * MIB);
 });
 
-test('a cell larger than the bound is reported once, and is neither parked nor made again', async () => {
+test('a cell larger than the bound is not parked, is reported once and is not made again', async () => {
   source.bytes = 40 * MIB;
   parked = open(20);
   await started();
@@ -379,7 +379,7 @@ test('no parked cell is made while the provider cannot make cells', async () => 
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
 });
 
-test('disposing removes all parked cells, even those being made, and jobs still get new cells', async () => {
+test('a disposal removes all parked cells, even those being made, and jobs still get cells', async () => {
   const gate = Promise.withResolvers<void>();
   await started();
   source.gate = () => gate.promise;

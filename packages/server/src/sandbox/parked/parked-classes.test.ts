@@ -105,7 +105,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     expect(memory.filter((bytes) => bytes >= 77 * MIB && bytes < 177 * MIB)).toHaveLength(1);
   });
 
-  test.runIf(isSandboxed)('a cell has a small share of the processors until it gets a job', async () => {
+  test.runIf(isSandboxed)('a cell has a small share of the processors until it has a job', async () => {
     await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
     const shares = () =>
       parkedGroups().flatMap(({ location }) => {
@@ -119,7 +119,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     expect(shares().filter((share) => share === 1)).toHaveLength(1);
   });
 
-  test('a parked cell that is killed is replaced and given to no job', async () => {
+  test('a parked cell that is killed is replaced, and no job gets it', async () => {
     await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
     const count = [...parked.facts().cells.values()].reduce((sum, cells) => sum + cells, 0);
     const died = parked.facts().lost.died;

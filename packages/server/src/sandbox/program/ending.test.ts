@@ -79,7 +79,7 @@ describe('the report of process 1 in a cell', () => {
   });
 });
 
-it('each limit that ended a program is a violation that states the limit and the observed value', {
+it('every limit that ended a program is a violation with the limit and the observed value', {
   tags: ['Events-4e'],
 }, () => {
   const violations = (['wall_limit', 'cpu_limit', 'memory_limit'] as const).flatMap((kind) =>
@@ -96,7 +96,7 @@ it.each([
   ['a program that was ended for its file', 'signaled', false, 'a file grew past 16 MiB'],
   ['a program that was ended for its file and left the file', 'signaled', true, 'a file grew past 16 MiB'],
   ['a full file that was left', 'exited', true, 'a file reached 16 MiB, the most that one may hold'],
-] as const)('%s is one violation, which says that a file reached its limit', (_, kind, hasFullFile, message) => {
+] as const)('%s gives one violation, which says that a file reached its limit', (_, kind, hasFullFile, message) => {
   const ending = kind === 'signaled' ? { kind, signal: 'SIGXFSZ' } : { kind, exit_code: 0 };
   expect(violationsOf(ending, { ...counters, hasFullFile }, LIMIT_DEFAULTS)).toEqual([
     { type: 'file_size', message, limit: 16 },

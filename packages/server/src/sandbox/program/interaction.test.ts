@@ -112,7 +112,7 @@ describe.each(EVERY)('in cells of the class of %s', (choice) => {
     expect([program, interactor].map(({ interaction: { end } = {} }) => end)).toEqual(['first', 'second']);
   });
 
-  it.each(['node', 'bash'] as const)('a program in %s can talk with another program', async (language) => {
+  it.each(['node', 'bash'] as const)('a program in %s may also talk with another program', async (language) => {
     const code = {
       node: 'const lines = require("readline").createInterface({ input: process.stdin });\nlines.on("line", (line) => { console.log(line + "!"); if (line === "2") process.exit(0); });',
       bash: 'while read -r line; do echo "$line!"; [ "$line" = 2 ] && exit 0; done',

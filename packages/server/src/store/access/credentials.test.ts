@@ -50,7 +50,7 @@ test('credentials are listed oldest first, of one tenant or of all', async () =>
   expect(await ids(null)).toEqual(['early', 'late', 'foreign']);
 });
 
-test('a revocation cannot be undone, and its time can only become earlier', async () => {
+test('a revocation cannot be undone, and its time can only move to an earlier one', async () => {
   await createCredential(db, row('one'));
   expect(await revokeCredential(db, { credential_id: 'one', at: at(50) })).toBe(true);
   expect(await revokeCredential(db, { credential_id: 'one', at: at(90) })).toBe(true);

@@ -49,7 +49,7 @@ test('exactly one of many concurrent uses succeeds', async () => {
   expect(uses.filter((use) => use !== null)).toEqual([CALLER]);
 });
 
-test('a ticket is valid until its expiry, and not after it', { tags: ['Ticket-4'] }, async () => {
+test('a ticket ends at its expiry, and not before', { tags: ['Ticket-4'] }, async () => {
   const { store } = testStore;
   const [last, ended] = [ticket(), ticket()];
   await store.storeTicket(last);

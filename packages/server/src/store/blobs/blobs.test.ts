@@ -50,7 +50,7 @@ const remove = (unused: number, begunBefore = 0) =>
   store.removeUnusedBlobs({ unusedSince: at(unused), begunBefore: at(begunBefore), limit: 100 });
 const naming = (sha256: string) => ({ ...SPEC, files: [{ path: 'input/a', blob: `sha256:${sha256}` }] });
 
-test('an upload becomes a blob when it is complete, and not before', async () => {
+test('an upload is a blob once it is complete, and not before', async () => {
   const content = newContent();
   const key = await begun(content);
   await store.addPiece({ ...key, position: 0, content: content.slice(0, 2) });
@@ -66,7 +66,7 @@ test('an upload becomes a blob when it is complete, and not before', async () =>
   ]);
 });
 
-test('a piece that fills its buffer is moved to the store, and a piece of a larger buffer is copied', async () => {
+test('a piece that fills its buffer is moved to the store, and a piece that is part of a larger buffer is copied', async () => {
   const [piece, more] = [newContent(), new Uint8Array([...newContent(), 0])];
   const key = await begun(piece);
   await store.addPiece({ ...key, position: 0, content: piece });
@@ -127,7 +127,7 @@ test('a blob belongs only to its tenant', async () => {
   expect(await store.jobSummary(input)).toBeNull();
 });
 
-test("uploads in progress count towards the tenant's limit", async () => {
+test('uploads in progress count towards the limit of a tenant', async () => {
   const tenant = 'bounded';
   const bounds = { blobsMax: 2, bytesMax: 10 };
   const key = await begun(newContent(6), { tenant, ...bounds });
@@ -213,7 +213,7 @@ test('a file that could be sent inline has the digest of an inline file, and a l
   expect(await digestOf([uploaded, large])).not.toBe(await digestOf([uploaded, other]));
 });
 
-test('everything acknowledged is still there when the store is opened again', async () => {
+test('everything acknowledged is there when the store is opened again', async () => {
   const [content, half] = [newContent(), newContent()];
   const sha256 = await stored(content, { time: 20_000 });
   const key = await begun(half, { time: 20_000 });

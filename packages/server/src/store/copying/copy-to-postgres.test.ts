@@ -119,7 +119,7 @@ function onSource(sql: string): readonly Record<string, unknown>[] {
 }
 
 describe('a copy to PostgreSQL', () => {
-  test('has every table with all rows, and reports its progress', async () => {
+  test('has every table with its rows, and reports its progress', async () => {
     const told: CopyProgress[] = [];
     const sums = await copy((progress) => told.push(progress));
     const tables = onSource(
@@ -180,10 +180,10 @@ function comparable(row: Record<string, unknown>): unknown[] {
   return values.map(([, value]) => (value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value));
 }
 
-describe('a copy to PostgreSQL that fails', () => {
+describe('nothing is copied', () => {
   const rows = async () => await onTarget('select 1 from jobs');
 
-  test('never overwrites a store that has a job', async () => {
+  test('a store that has a job is not overwritten', async () => {
     await using store = await openStore({ dataDir: source.directory, databaseUrl: target });
     await admitJob(store);
     await store[Symbol.asyncDispose]();
@@ -191,7 +191,7 @@ describe('a copy to PostgreSQL that fails', () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  test('is refused while a service uses the source', async () => {
+  test('a source that a service holds is not copied', async () => {
     await using _store = await openStore({ dataDir: source.directory });
     await expect(copy()).rejects.toMatchObject({ code: 'locked' });
   });
@@ -200,17 +200,17 @@ describe('a copy to PostgreSQL that fails', () => {
     ['a directory without a store', { dataDir: '/nonexistent' }, 'there is no store'],
     ['a source that is on PostgreSQL', { databaseUrl: 'postgres://h/d' }, 'the source must be a SQLite store'],
     ['a target that is a file', { target: 'sqlite:/tmp/x' }, 'the target must be postgres://'],
-  ])('is refused for %s', async (_what, changed, message) => {
+  ])('a copy from or to %s is refused', async (_what, changed, message) => {
     await expect(copyToPostgres({ dataDir: source.directory, target, ...changed })).rejects.toThrow(message);
   });
 
-  test('stores nothing if the database fails during the copy', async () => {
+  test('a copy stores nothing if the database fails in the middle', async () => {
     await refuseIn('artifacts', `raise exception 'no'`);
     await expect(copy()).rejects.toThrow('the store failed');
     expect(await rows()).toEqual([]);
   });
 
-  test('stores nothing if a byte arrives changed', async () => {
+  test('a copy stores nothing if a byte arrives changed', async () => {
     await refuseIn('receipts', `new.receipt_json = replace(new.receipt_json, 'succeeded', 'succeedeD'); return new`);
     await expect(copy()).rejects.toThrow('the copy of the table receipts differs');
     expect(await rows()).toEqual([]);

@@ -122,7 +122,7 @@ test('storing an attestation throws if it is of another receipt or has a wrong s
   await expect(storeAttestation(db, wrong)).rejects.toThrow(/envelope/);
 });
 
-test('a withdrawn attestation is no longer available, and its job waits again', async () => {
+test('a withdrawn attestation is not available and its job waits again', async () => {
   const key = await endedJob();
   await storeAttestation(db, await attestationInput(key));
   expect(await withdrawAttestation(db, { ...key, error: 'damaged', at: at(70) })).toBe(true);

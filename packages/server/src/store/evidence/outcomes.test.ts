@@ -150,7 +150,7 @@ test('the receipt has no execution members if no executor observed the job (Spec
   expect(receipt).toMatchObject({ started_at: null, language: 'python', requested_limits: SPEC.limits });
 });
 
-test('a queued job whose cell never became ready ends with what was observed about the cell', {
+test('a queued job whose cell never became ready ends with what was observed of that cell', {
   tags: ['Receipt-10'],
 }, async () => {
   const { store } = testStore;
@@ -228,7 +228,7 @@ test('a truncation sets truncated in the receipt (Spec § Receipt, truncated)', 
   expect((await store.jobSummary(key))?.truncated).toBe(true);
 });
 
-test('an ended job cannot be changed', async () => {
+test('an ended job stays unchanged', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   await store.finish(finishOf(key));

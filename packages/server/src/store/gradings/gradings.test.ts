@@ -88,7 +88,7 @@ test('a grading that is being cancelled or has ended makes no more jobs', async 
   expect(page?.isComplete).toBe(true);
 });
 
-test('the end of a job is passed to its grading once', async () => {
+test('the end of a job is reported to its grading once', async () => {
   const { store } = testStore;
   const grading = gradingOf(freshTenant());
   await store.admitGrading(grading);

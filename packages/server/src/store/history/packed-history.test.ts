@@ -18,7 +18,7 @@ function eventOf(seq: number, data: string): StoredEvent {
 
 const rowOf = (event: StoredEvent) => HISTORY_COLUMNS.map((name) => event[name]) as unknown as HistoryRow;
 
-test('a packed history is unpacked unchanged, whatever its data', () => {
+test('a history is unpacked unchanged, whatever its data', () => {
   const events = [
     eventOf(1, '{"text":"hé 😀"}'),
     { ...eventOf(2, ''), kind: 'a\nb', hash_version: 0, prev_hash: null, event_hash: null },

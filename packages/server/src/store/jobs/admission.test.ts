@@ -205,7 +205,7 @@ test('many concurrent submissions exceed no limit', async () => {
   expect(results.filter((result) => result.kind === 'full')).toHaveLength(40);
 });
 
-test('a thousand concurrent submissions get their own answers, and share transactions', async () => {
+test('a thousand concurrent submissions each get their own answer, and share transactions', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const inputs = Array.from({ length: 1000 }, () => admission({ tenant }));

@@ -44,7 +44,7 @@ async function copied(content: Uint8Array, { tenant = 'acme', time = 0 } = {}): 
 }
 
 describe('an output that a submission uses as input', { tags: ['Inputs-1', 'Inputs-3'] }, () => {
-  test('is found by its job and path, and by its digest', async () => {
+  test('is found by its job and its path, and by its digest', async () => {
     const content = newContent();
     const key = await madeBy(content);
     const input = { blob: blobOf(content), size_bytes: content.length, from: { job_id: key.job_id, path: 'output/a' } };

@@ -54,7 +54,7 @@ function startBoth(input: ReturnType<typeof pair>): Promise<boolean> {
   return store.start(startOf(input, { interactor: { job_id, execution: EXECUTION } }));
 }
 
-test('the two jobs of a pair are queued and chosen together', { tags: ['Interaction-6'] }, async () => {
+test('both jobs of a pair are queued, and chosen together', { tags: ['Interaction-6'] }, async () => {
   const input = pair();
   expect((await store.admit(input)).kind).toBe('created');
   expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 2, running: 0 });
@@ -74,7 +74,7 @@ test('a pair counts as two jobs of the queue, and a full queue takes neither', {
   expect((await store.admit({ ...input, tenantQueueMax: 2 })).kind).toBe('created');
 });
 
-test('the two jobs of a pair start together, or neither starts', { tags: ['Interaction-5'] }, async () => {
+test('both jobs of a pair start, or neither does', { tags: ['Interaction-5'] }, async () => {
   const input = pair();
   await store.admit(input);
   expect(await startBoth({ ...input, interactor: { ...input.interactor, job_id: newKey().job_id } })).toBe(false);
@@ -119,7 +119,7 @@ test('if one job of a pair ended in the queue, the other is chosen alone', { tag
   expect(await chosen(input.tenant)).toEqual([]);
 });
 
-test('a pair waits for two free slots, and no other job overtakes it', { tags: ['Interaction-6'] }, async () => {
+test('a pair waits for two free slots, and nothing overtakes it', { tags: ['Interaction-6'] }, async () => {
   await using own = await TestStore.open();
   const input = pair();
   await own.store.admit(input);

@@ -111,7 +111,7 @@ test('the age of the queue is the age of its oldest job, whatever its tenant', a
   expect(await counts(db)).toMatchObject({ queued: 2, oldest_queued_at: at(5) });
 });
 
-test('a tenant may hold all slots until another tenant submits a job, and then all but one', async () => {
+test('a tenant may hold every slot until another tenant submits a job, and then all but one', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const slots = { exclude: [], held: new Map(), limit: 4, tests: 4, slots: 4, tenantSlots: null };

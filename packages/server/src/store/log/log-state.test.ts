@@ -40,7 +40,7 @@ async function attested(leaf_hash: Uint8Array | null, milliseconds = 30, to = db
   return key;
 }
 
-test('a log is opened once, and its opening statement is leaf 0', async () => {
+test('a log is opened once, with its opening statement as leaf 0', async () => {
   expect(await logState(db)).toBeNull();
   expect(await openLog(db, OPENING)).toMatchObject({ host: 'log.example', size: 1, head: null });
   expect(await openLog(db, { ...OPENING, host: 'else.example' })).toMatchObject({ host: 'log.example', size: 1 });
@@ -86,7 +86,7 @@ test('a node that still knows the earlier tree adds nothing to the log, and stor
   expect(await sequenceLog(other.db, { tree: 2, size: 1, most: 10 })).toBe(2);
 });
 
-test('a withdrawn attestation keeps its leaf if it is made again unchanged, and otherwise gets a new leaf', async () => {
+test('a withdrawn attestation keeps its leaf if it is made again unchanged, and otherwise gets another', async () => {
   const key = await attested(leaf(3));
   const receipt = (await job(db, key))?.receipt_sha256 ?? '';
   expect(await sequenceLog(db, { tree: 1, size: 3, most: 10 })).toBe(4);

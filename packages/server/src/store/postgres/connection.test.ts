@@ -61,7 +61,7 @@ test('a server on the same machine is reached by its socket', async () => {
   rmSync(directory, { recursive: true });
 });
 
-test('an empty group sends nothing', () => {
+test('an empty group of changes sends nothing', () => {
   const asked = session.asked;
   session.together(() => {});
   expect(session.asked).toBe(asked);

@@ -121,7 +121,7 @@ test('every connection of a store is encrypted with verify-full', async () => {
   expect(rows).toEqual([{ ssl: true, sessions: expect.toSatisfy((count: number) => count >= 3) as number }]);
 });
 
-describe('a server whose certificate a trusted authority signed', () => {
+describe('a server with a certificate from a trusted authority', () => {
   test.each([
     ['', 'plain'],
     ['sslmode=disable', 'plain'],
@@ -142,7 +142,7 @@ describe('a server whose certificate a trusted authority signed', () => {
   });
 });
 
-describe('a server whose certificate another authority signed', () => {
+describe('a server with a certificate from another authority', () => {
   test.each([`sslmode=require&${stranger}`, `sslmode=verify-ca&${stranger}`, `sslmode=verify-full&${stranger}`])(
     'is refused with %s',
     async (parameters) => {
@@ -195,7 +195,7 @@ describe('a database role that requires a client certificate', () => {
     expect(await outcome(certifiedWith(pair('another')))).toMatch(/^unopenable: .*authentication failed/);
   });
 
-  test('is refused with a certificate for its name that another authority signed', async () => {
+  test('is refused with a certificate for its name from another authority', async () => {
     // The server ends the connection, before or after it says why.
     expect(await outcome(certifiedWith(pair('namesake')))).toMatch(/^(unopenable|unreachable): /);
   });
@@ -211,7 +211,7 @@ describe('a database role that requires a client certificate', () => {
     expect(await outcome(url)).toBe('encrypted');
   });
 
-  test('is refused before any connection if the files are not a certificate and its key', async () => {
+  test('is refused before a connection is tried if the files are not a certificate with its key', async () => {
     expect(await outcome(certifiedWith(pair('certified', 'another')))).toMatch(
       /^unopenable: .*sslcert and sslkey are not a certificate and its unencrypted key \(ERR_OSSL_X509_KEY_VALUES_MISMATCH\)$/,
     );

@@ -96,7 +96,7 @@ test('if the answer to a commit is lost, the change is stored once and acknowled
   expect(await texts(store, key)).toEqual([{ text: 'once' }]);
 });
 
-test('while the server is down, every call is refused as unreachable, and no stored data is lost', async () => {
+test('while the server is down every call is refused as unreachable, and afterwards everything stored is there', async () => {
   await using server = await startPostgres();
   await using store = await opened(server.url);
   const key = await admitJob(store);

@@ -83,7 +83,7 @@ test('a node cannot start a job that another node has taken, unless the other gi
   expect(await other.start(startOf(key))).toBe(true);
 });
 
-test('a job with tools is left by a node of an older version, and taken by another in its requested language', {
+test('a node of an older version does not take a job with tools, and another node takes it in its language', {
   tags: ['Tools-1'],
 }, async () => {
   await using store = await node();
@@ -168,7 +168,7 @@ test('a job is taken whatever characters its program contains, even NUL after ba
   expect(await ids(store, 10)).toEqual(admitted);
 });
 
-test('an idempotency key that two nodes receive at the same time makes one job', async () => {
+test('an idempotency key that two nodes get at once makes one job', async () => {
   await using one = await node();
   await using other = await node();
   for (let round = 0; round < 10; round++) {

@@ -3,7 +3,7 @@ import { startPostgres } from '../../../../../test/rig/postgres-server.ts';
 import { Session } from './connection.ts';
 import { WritingSession } from './writing-session.ts';
 
-test('a change that a server crash undid counts as undone, even when the server uses its number again', async () => {
+test('a change that a server crash undid is known as undone, even when the server reuses its number', async () => {
   await using server = await startPostgres();
   await using writing = await WritingSession.open(server.url, {});
   const committed = await writing.begin(await writing.current(), []);
@@ -22,7 +22,7 @@ test('a change that a server crash undid counts as undone, even when the server 
   expect(await writing.outcomeOf(undone)).toBe('aborted');
 });
 
-test('a change counts as committed, as undone, or as in progress while its session is open', async () => {
+test('a change is known as committed, as undone, and as in progress while its session is not over', async () => {
   await using server = await startPostgres();
   await using writing = await WritingSession.open(server.url, {});
   const session = await writing.current();

@@ -109,7 +109,7 @@ test('a list by label and statuses has exactly the jobs with both, even jobs tha
   expect(await page({})).toEqual([third, succeeded, second, running, first]);
 });
 
-test('an item of a list equals the summary of its job', async () => {
+test('an item of the list is the same as the summary of its job', async () => {
   const page = await list({ statuses: ['failed'], limit: 3 });
   expect(page).toHaveLength(3);
   const summaries = page.map(({ job_id }) => testStore.store.jobSummary({ tenant: 'acme', job_id }));

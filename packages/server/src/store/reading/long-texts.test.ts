@@ -168,7 +168,7 @@ test('reading a long text ends if its job is removed', async () => {
   expect(await testStore.store.textPiece({ key, kind: 'stdout', from, after: from, until })).toBeNull();
 });
 
-test('artifacts are listed without their contents, which are read in pieces', async () => {
+test('artifacts are listed without their content, which is read in pieces', async () => {
   const key = await runJob(testStore.store);
   const content = Uint8Array.from({ length: 1000 }, (_, index) => index % 251);
   const record = { path: 'output/a', size_bytes: content.length, sha256: 'a'.repeat(64) };

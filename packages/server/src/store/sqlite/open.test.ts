@@ -17,7 +17,7 @@ async function withThreads(): Promise<{ testStore: TestStore; threads: Worker[] 
 test.each([
   ['writes', 0],
   ['reads', 1],
-])('if the thread that %s dies, every call is refused as unavailable, and none waits forever', async (_, place) => {
+])('when the thread that %s dies, every call is refused as unavailable and none hangs', async (_, place) => {
   const { testStore, threads } = await withThreads();
   await using _testStore = testStore;
   const { store } = testStore;

@@ -68,7 +68,7 @@ async function emptyStore(path: string): Promise<Connection> {
   return connection;
 }
 
-test('a transaction is stored whole or not at all, at whichever page the disk becomes full (STORE-01)', {
+test('a transaction is stored whole or not at all, at whichever page space runs out (STORE-01)', {
   tags: ['STORE-01'],
 }, async () => {
   await using files = new TestStore();

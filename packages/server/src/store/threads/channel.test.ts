@@ -77,7 +77,7 @@ test('disposing sends the delayed calls at once', async () => {
   expect(await later).toBe('last');
 });
 
-test('if the thread exits, waiting and later calls are refused as unavailable, and the owner is told', async () => {
+test('when the thread exits, waiting and later calls are refused as unavailable, and its owner learns of it', async () => {
   const { channel, problems } = await openChannel('process.exit(3);');
   const waiting = [channel.call('echo', 1), channel.call('echo', 2)];
   for (const call of waiting) await expect(call).rejects.toMatchObject({ name: 'StoreError', code: 'unavailable' });

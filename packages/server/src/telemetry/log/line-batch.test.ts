@@ -21,7 +21,7 @@ test('the lines of one turn of the event loop are written together and in order'
   expect(pieces).toEqual(['one\ntwo\n', 'three\n']);
 });
 
-test('lines that were already flushed are not written again at the end of the turn', () => {
+test('lines that are flushed are not written again at the end of the turn', () => {
   const { pieces, batch, endTurn } = batchOf();
   batch.write('one\n');
   batch.flushSync();

@@ -22,7 +22,7 @@ describe('the diagnostic log', () => {
   });
 
   test.each(['fatal', 'error', 'warn', 'info', 'trace'] as const)(
-    'at level %s shows the lines of this level and of more serious ones',
+    'the level %s shows the lines of its level and above',
     { tags: ['Limits-26'] },
     (level) => {
       const lines = logLines((log) => logAtAnyLevel(log, { bounds: { connections: 1 } }, 'transport bounds'), level);

@@ -57,7 +57,7 @@ test('the log stops writing when its reader is gone', () => {
   expect(writes).toBe(2);
 });
 
-test('a process ends even if nobody reads its log', async () => {
+test('a process ends even if its log is no longer read', async () => {
   const module = new URL('./log.ts', import.meta.url).href;
   const program = `
     import { createLog } from '${module}';

@@ -114,7 +114,7 @@ describe('a rotation of the signing key', () => {
     expect(readdirSync(keyPaths(dataDir).directory).sort()).toEqual(['public-keys', 'signing-key.pem']);
   });
 
-  test('lists the current key last, even if all key files have the same time', () => {
+  test('lists the current key last, even if both keys are from the same moment', () => {
     const old = openSigningKeys(dataDir).current().key_id;
     for (let at = 0; at < 8; at++) {
       rotateSigningKey(dataDir);
@@ -148,7 +148,7 @@ describe('a rotation of the signing key', () => {
     expect(knownKeys(dataDir).map(({ key_id }) => key_id)).toEqual([old.key_id, current]);
   });
 
-  test('that died after replacing the key is completed at the next start', () => {
+  test('a rotation that died after it replaced the key is completed at the next start', () => {
     const { current } = rotateSigningKey(dataDir);
     rmSync(join(keyPaths(dataDir).publicKeys, `${current.replace('sha256:', '')}.pem`));
     expect(openSigningKeys(dataDir).publicKey(current)).not.toBeNull();
@@ -160,7 +160,7 @@ describe('a rotation of the signing key', () => {
   });
 });
 
-test('a running service stops signing without its key, and continues when the key is back (ATT-07)', () => {
+test('a running service stops signing when its key is removed, and continues when the key is back (ATT-07)', () => {
   const keys = openSigningKeys(dataDir);
   const { key_id } = keys.current();
   const { privateKey } = keyPaths(dataDir);
@@ -179,13 +179,13 @@ test('the list of keys names a key whose private half is missing, but not as the
   expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, false]]);
 });
 
-test('the list of keys has the current key, even if the file of its public half is missing', () => {
+test('the list of keys has the current key, even if the file with its public half was lost', () => {
   const { key_id } = openSigningKeys(dataDir).current();
   rmSync(join(keyPaths(dataDir).publicKeys, `${key_id.replace('sha256:', '')}.pem`));
   expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, true]]);
 });
 
-test('the list of keys is empty for a data directory without keys, and makes none', () => {
+test('the list of keys is empty for a data directory without keys, and listing makes none', () => {
   expect(knownKeys(dataDir)).toEqual([]);
   expect(readdirSync(dataDir)).toEqual([]);
 });

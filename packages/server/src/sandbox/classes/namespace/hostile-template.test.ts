@@ -67,7 +67,7 @@ if os.fork() == 0:
             os.kill(pid, signal.SIGCONT)
 `;
 
-it('a hostile template never sees a process without a system call filter, even while cells are made from it', async () => {
+it('a hostile template sees no process without a system call filter, even while cells are made from it', async () => {
   const { launcher, template } = await hostile(STALK);
   await using _ = launcher;
   for (let at = 0; at < 24; at++) {

@@ -170,7 +170,7 @@ describe('a launcher', () => {
       },
     ],
   ])(
-    'a launcher that hangs when it %s is killed with its cells, and the next cell uses a new launcher',
+    'a launcher that hangs when it %s is killed with its cells, and the next cell gets another launcher',
     async (_title, ask) => {
       const options = await cellOptions();
       await using launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 200 });
@@ -187,7 +187,7 @@ describe('a launcher', () => {
     },
   );
 
-  it('a launcher whose template hangs is killed with the template, and the next cell uses a new launcher', async () => {
+  it('a launcher whose template hangs is killed together with the template, and another launcher makes the next cell', async () => {
     const options = await cellOptions({ language: 'python' });
     const reserved = [options.reserve(), options.reserve()];
     const [first] = reserved;
@@ -212,7 +212,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it('ends with all its cells when its template ends', async () => {
+  it('ends, together with all of its cells, when its template ends', async () => {
     const options = await cellOptions({ language: 'python' });
     const reserved = options.reserve();
     const more = { template: PYTHON_TEMPLATE, reserve: () => reserved };
@@ -269,7 +269,7 @@ describe('a launcher', () => {
     await expect.poll(() => processExists(old)).toBe(false);
   });
 
-  it('a launcher that cannot read its configuration refuses with the reason', async () => {
+  it('a launcher that cannot be configured refuses with its reason', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => [...lines, 'nonsense 1']);
     await expect(launcher.make(requestOf(options))).rejects.toThrow(/unknown keyword: nonsense/);

@@ -79,7 +79,7 @@ it('every template that was requested within ten seconds is kept', async () => {
   expect(await has('owner 16')).toBe(false);
 });
 
-it('an owner whose template failed gets no new template for a minute', async () => {
+it('an owner whose template failed gets no other template for a minute', async () => {
   let tries = 0;
   const { ask, has, later } = scripted(async () => {
     tries++;

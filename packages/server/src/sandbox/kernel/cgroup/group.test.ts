@@ -44,7 +44,7 @@ describe('a control group', () => {
     await group.remove();
   });
 
-  it('first gets a small share of the processors, and its whole share later', async () => {
+  it('first gets a small share of the processors, and later its whole share', async () => {
     const group = groups.create('share');
     const read = () => {
       const { location } = group;
@@ -79,7 +79,7 @@ describe('a control group', () => {
     expect(group.members()).toEqual([]);
   });
 
-  it('can be removed twice, and by its name alone', async () => {
+  it('can be removed twice, and by only its name', async () => {
     await groups.create('twice').remove();
     await groups.open('twice').remove();
     groups.create('forgotten');

@@ -53,7 +53,7 @@ describe('the system calls of the filter', () => {
   });
 
   it.each(['x64', 'arm64'] as const)(
-    'have the kernel’s numbers on %s, if libseccomp knows the calls',
+    'have the numbers of the kernel on %s, if libseccomp knows them',
     (architecture) => {
       const wrong = [...resolved(architecture, ALLOWED_CALLS)].filter(
         ([name, number]) => (SYSTEM_CALL_NUMBERS[architecture].get(name) ?? -1) !== Math.max(number, -1),
@@ -77,7 +77,7 @@ describe.each(['classes/subprocess/pipes.pl', 'prove/doctor/probe.pl'])('the num
   it.each([
     ['x86_64', 'x64'],
     ['aarch64', 'arm64'],
-  ] as const)('equal the kernel’s numbers on %s', (machine, architecture) => {
+  ] as const)('equal the numbers of the kernel on %s', (machine, architecture) => {
     const table = tableOf(machine);
     expect(table.size).toBeGreaterThan(0);
     expect(table).toEqual(resolved(architecture, [...table.keys()]));

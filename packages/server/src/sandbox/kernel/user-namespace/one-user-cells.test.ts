@@ -187,7 +187,7 @@ it('the memory of a cell with one user is watched instead of enforced, and the v
   expect(ended?.usage.memory_peak_bytes).toBeNull();
 });
 
-it('memory that several processes share is counted once', { timeout: 60_000 }, () => {
+it('memory that processes share is counted once', { timeout: 60_000 }, () => {
   const [ended] = run({
     code: 'import os, time\nheld = bytearray(b"x" * (40 << 20))\nfor _ in range(3): os.fork()\ntime.sleep(1)',
     limits: { mem_mb: 128 },

@@ -34,7 +34,7 @@ describe('a recipe', () => {
     ['steers the loader', { environment: { LD_PRELOAD: 'x.so' } }, '/environment/LD_PRELOAD'],
     ['sets a variable that is not named as one', { environment: { 'A B': '1' } }, '/environment/A B'],
     ['sets a variable to two lines', { environment: { A: '1\nB=2' } }, '/environment/A'],
-  ])('a recipe that %s is refused with the place of the mistake', (_, changes, pointer) => {
+  ])('a recipe that %s is refused, and the message says where', (_, changes, pointer) => {
     expect(() => parse(changes)).toThrow(expect.objectContaining({ name: 'PackError' }));
     expect(() => parse(changes)).toThrow(pointer);
   });
@@ -54,7 +54,7 @@ describe('a recipe', () => {
     expect(() => readRecipe(file)).toThrow(`${file}: not JSON`);
   });
 
-  it('has the same digest whatever its formatting', () => {
+  it('has one digest, however it is formatted', () => {
     const reversed = Object.fromEntries(Object.entries(RECIPE).toReversed());
     expect(recipeSha256(parseRecipe(JSON.stringify(reversed, null, 4)))).toBe(recipeSha256(RECIPE));
     expect(recipeSha256({ ...RECIPE, version: '2' })).not.toBe(recipeSha256(RECIPE));

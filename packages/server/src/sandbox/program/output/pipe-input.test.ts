@@ -63,7 +63,7 @@ describe('the writing end of a pipe', () => {
     expect(() => input.end(bytes)).not.toThrow();
   });
 
-  test('writes nothing after it was destroyed', () => {
+  test('writes nothing once it was destroyed', () => {
     input.destroy();
     input.end('late');
     const bytes = Buffer.alloc(16);

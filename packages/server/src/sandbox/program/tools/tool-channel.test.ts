@@ -112,7 +112,7 @@ print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] 
     expect({ calls: calls.length, ending }).toEqual({ calls: 1, ending: exited });
   });
 
-  it('a cell that is removed before it gets a program closes its pipes', async () => {
+  it('a cell that is dropped before it got a program closes its pipes', async () => {
     const provider = opened(way);
     const kind = { language: 'bash', runtime: null, hasTools: true } as const;
     await using cell = await provider.prepare(kind);
@@ -146,7 +146,7 @@ describe('a line that is not a call', () => {
     ['{"call": 1, "tool": "t", "arguments": 12345678901234567890123}', 'that a double cannot hold'],
     [`{"call": 1, "tool": "t", "arguments": ${'['.repeat(40)}${']'.repeat(40)}}`, 'nests deeper than'],
     ['\xff', 'is not UTF-8'],
-  ])('%s is reported with the mistake', async (line, problem) => {
+  ])('%s is reported with its fault', async (line, problem) => {
     const bytes = [...Buffer.from(line, line === '\xff' ? 'latin1' : 'utf8')]
       .map((byte) => `\\x${byte.toString(16)}`)
       .join('');

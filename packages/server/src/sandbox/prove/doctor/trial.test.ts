@@ -56,7 +56,7 @@ it('a trial is skipped if a trial that it needs failed, but not if that trial on
   ]);
 });
 
-it('a trial that does not end fails after 45 seconds, or later on a slow host', async () => {
+it('a trial that does not end fails after 45 seconds, or more on a slow host', async () => {
   // Real time passes only while this host is measured, once for the process.
   const seconds = 45 * (await hostPatience());
   vi.useFakeTimers();
@@ -78,7 +78,7 @@ it('each check is reported as soon as it is made', async () => {
   expect(told.map(({ observed }) => observed)).toEqual(['1', '1']);
 });
 
-it('trials that run at the same time give the same results as one after the other', async () => {
+it('concurrent trials have the same results as sequential ones', async () => {
   const trials = [
     trial('a', () => pass('1')),
     trial('b', () => Promise.reject(new Error('no'))),

@@ -91,7 +91,7 @@ test('a store that is taken over still has its jobs unchanged, and new jobs run 
   expect(await store.finish(finishOf(await runJob(store)))).toBe(true);
 });
 
-test('a node of commit 6f6623a continues beside this version, but cannot start again', async () => {
+test('a node of commit 6f6623a continues beside this version, and is refused when it starts again', async () => {
   await place();
   const ofThatCommit = firstVersion - 1;
   await asked(`insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows)
@@ -105,7 +105,7 @@ test('a node of commit 6f6623a continues beside this version, but cannot start a
   await expect(starting).rejects.toMatchObject({ code: 'newer_schema' });
 });
 
-test('a store with only some steps of commit 6f6623a is refused, and the message states the remedy', async () => {
+test('a store with only some steps of commit 6f6623a is refused, and the message says what to do', async () => {
   await place();
   await asked(`delete from schema_history where name = '0004-with-node-changes'`);
   await expect(opened()).rejects.toMatchObject({

@@ -71,7 +71,7 @@ async function progress(): Promise<{ position: string | null; rows_done: number;
 
 const unfilled = 'select job_id from jobs where finished_at is not null and outcome is null';
 
-test('a node records which schemas it can use', async () => {
+test('a node states the schemas that it can use', async () => {
   await using _this = await node('this');
   await using _next = await node('next', NEXT_STEPS);
   expect(await asked('select instance, schema_needs, schema_knows from nodes order by node')).toEqual([
@@ -149,7 +149,7 @@ test('older code may start until all rows are converted, and is refused afterwar
   expect(error.message).toMatch(/knows schema \d+, and this one knows \d+: start the newer version$/);
 });
 
-test('a start that would break a running older node is refused in one line that names the node', async () => {
+test('a start that would break a living older node is refused in one line that names the node', async () => {
   const later: PostgresStep = { name: '9004-later', kind: 'expand', sql: 'create table later (at integer)' };
   await using older = await node('older');
   await older.fleet?.announce(() => ({
@@ -199,7 +199,7 @@ async function whileRenewed<Result>(work: () => Promise<Result>): Promise<Result
   return await ended;
 }
 
-test('a start that waits for its locks does not block other users of the same tables', async () => {
+test('a start waits for its locks without blocking other users of the same tables', async () => {
   await using older = await node('older');
   await using reader = await Session.open(url, {});
   reader.begin();

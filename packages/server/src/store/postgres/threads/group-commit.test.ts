@@ -51,7 +51,7 @@ test('a group of changes that reached the disk before the server crashed is stor
 test.each([
   ['XX001', 'corrupt'],
   ['58030', 'io'],
-])('a change that meets a damaged row (%s) fails alone, and the rest of its group is stored', async (state, code) => {
+])('a change that meets a damaged row (%s) fails alone, and others of its group are stored', async (state, code) => {
   await using store = await opened();
   const [bad, good] = [await runJob(store), await runJob(store)];
   await operate(`create function fail() returns trigger language plpgsql as $$ begin

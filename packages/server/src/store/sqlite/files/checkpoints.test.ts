@@ -27,7 +27,7 @@ async function writeMuch(
   return { largest: Math.max(...sizes), last: sizes.at(-1) ?? 0 };
 }
 
-test('the write-ahead log stays bounded, however much is written (STORE-08)', { tags: ['STORE-08'] }, async () => {
+test('the write-ahead log stays bounded however much is written (STORE-08)', { tags: ['STORE-08'] }, async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   const { largest } = await writeMuch(

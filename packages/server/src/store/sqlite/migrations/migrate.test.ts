@@ -70,7 +70,7 @@ function contentsOf(path: string): (readonly [string, readonly object[]])[] {
 }
 
 describe('a database that an older version stored', () => {
-  test.each(VERSIONS)('of %s has the schema that the steps of that version make', async (version) => {
+  test.each(VERSIONS)('a database of %s has the schema that its steps make', async (version) => {
     using connection = openForWriting(':memory:');
     await migrate(connection, { until: SCHEMAS[version] });
     using stored = openForWriting(':memory:');
@@ -80,7 +80,7 @@ describe('a database that an older version stored', () => {
   });
 
   test.each([...VERSIONS, 'v4'] as const)(
-    'of %s is upgraded to the schema of a new database, without dangling references',
+    'a database of %s is upgraded to the schema of a new one, without dangling references',
     async (version) => {
       using fresh = openForWriting(':memory:');
       await migrate(fresh);
@@ -96,7 +96,7 @@ describe('a database that an older version stored', () => {
     },
   );
 
-  test.each(VERSIONS)('of %s has the same content as its dump', async (version) => {
+  test.each(VERSIONS)('the database of %s and its dump have the same content', async (version) => {
     await using testStore = new TestStore();
     place(testStore, version, 'sql');
     expect(contentsOf(testStore.path)).toEqual(contentsOf(join(FIXTURES, `${version}.db`)));
@@ -112,7 +112,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
   });
   afterAll(() => testStore[Symbol.asyncDispose]());
 
-  test('keep their events, which have hash version 0 and no digests (Spec § Events 7)', {
+  test('keep their events, with hash version 0 and no digests (Spec § Events 7)', {
     tags: ['Events-7c'],
   }, async () => {
     const page = await store.events({ key: acme('job_09'), after: 0, limit: 10 });
@@ -144,7 +144,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     });
   });
 
-  test('that ended get a receipt with only the outcome, whose chain is not complete', async () => {
+  test('an ended job gets a receipt with only the outcome, whose chain is not complete', async () => {
     for (const [key, status, finished_at] of [
       [acme('job_09'), 'succeeded', '2025-03-01T12:00:04.000Z'],
       [umbrella('job_02'), 'failed', '2025-03-01T12:00:07.000Z'],
@@ -161,7 +161,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     expect(await store.job(acme('job_01'))).toMatchObject({ truncated: true, cancellation_requested: true });
   });
 
-  test('that were queued still wait, and those that ran are found by the recovery', async () => {
+  test('queued jobs still wait, and recovery finds the jobs that ran', async () => {
     const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued).toContainEqual({
       ...acme('job_zz'),
@@ -197,7 +197,7 @@ describe('the jobs of v0.3', () => {
   });
   afterAll(() => testStore[Symbol.asyncDispose]());
 
-  test('keep their receipts byte for byte, with or without the tenant (Spec § Result artifact)', async () => {
+  test('keep their receipts to the byte, with the tenant or without it (Spec § Result artifact)', async () => {
     using stored = new DatabaseSync(join(FIXTURES, 'v0.3.db'), { readOnly: true });
     const receipts = stored.prepare('select tenant, r.* from receipts as r join jobs using (job_id)').all();
     expect(receipts).toHaveLength(6);
@@ -209,7 +209,7 @@ describe('the jobs of v0.3', () => {
     expect(JSON.parse((await store.job(acme('job_a1b2')))?.receipt_json ?? '')).toMatchObject({ tenant: 'acme' });
   });
 
-  test('keep their event chains, which can still be verified', async () => {
+  test('keep their chains, which still verify', async () => {
     for (const key of [acme('job_f0c1'), umbrella('job_b2c3')]) {
       const events = (await store.events({ key, after: 0, limit: 10 }))?.events ?? [];
       expect(verifyChain(events, { job_id: key.job_id, count: 4 })).toMatchObject({ kind: 'intact', unverifiable: 0 });
@@ -223,7 +223,7 @@ describe('the jobs of v0.3', () => {
     expect(await store.findByIdempotencyKey({ tenant: 'umbrella', key: 'once' })).toBeNull();
   });
 
-  test('keep a complete attestation, and any other is withdrawn and made again (Spec § Versioning 6)', {
+  test('keep a complete attestation; any other is withdrawn and made again (Spec § Versioning 6)', {
     tags: ['Versioning-6'],
   }, async () => {
     expect(await store.attestation({ key: acme('job_a1b2'), part: 'result_artifact' })).toMatchObject({
@@ -241,7 +241,7 @@ describe('the jobs of v0.3', () => {
     expect(jobs.map((job) => job.job_id)).toEqual(['job_00bb', 'job_07aa', 'job_e5f6']);
   });
 
-  test('that are queued run after jobs that waited longer', async () => {
+  test('queued jobs run after those that waited longer', async () => {
     const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued.map((job) => job.job_id)).toEqual(['job_zz', 'job_07aa']);
     expect((await store.job(acme('job_07aa')))?.requested_spec).toEqual({
@@ -328,7 +328,7 @@ describe('a store of commit 6f6623a', () => {
     ]);
   });
 
-  test('is refused if it has only some steps of that commit, and the message states the remedy', async () => {
+  test('is refused if it has only some of that commit’s steps, and says what to do', async () => {
     await using testStore = new TestStore();
     place(testStore, 'v4');
     fill(testStore.path, "delete from schema_history where name = '0004-with-used-objects'");

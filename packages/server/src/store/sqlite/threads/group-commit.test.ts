@@ -74,7 +74,7 @@ test('if one command of a group fails, the other commands are stored one by one'
   expect(ran).toEqual(['a', 'fails late', 'a', 'fails late', 'a', 'b']);
 });
 
-test('a group of commands is bounded, and more commands wait for the next group', async () => {
+test('a group of commands is bounded, and the commands beyond the bound wait for the next group', async () => {
   const inputs = Array.from({ length: groupCommandsMax + 1 }, (_, number) => `note ${number}`);
   const waiting = callsOf(inputs);
   const commit = new GroupCommit(database, note);
@@ -85,7 +85,7 @@ test('a group of commands is bounded, and more commands wait for the next group'
   expect(answered).toBe(inputs.length);
 });
 
-test('a command too large for the disk is refused as full, and the other commands of its group are stored', async () => {
+test('a command too large for the space left is refused as full, and the others of its group are stored', async () => {
   const { page_count: pages } = database.prepare('pragma page_count').get() ?? {};
   database.exec(`pragma max_page_count = ${Number(pages) + 8}`);
   const commit = new GroupCommit(database, note);
