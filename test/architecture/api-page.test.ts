@@ -31,7 +31,7 @@ test('docs/API.md has the whole text of each of its sections', () => {
     expect([title, words(page)]).toEqual([title, expect.stringContaining(words(text))]);
 });
 
-test('docs/API.md lists each meaning of a member that has several', () => {
+test('docs/API.md lists every meaning of a member that has more than one', () => {
   const [row] = page.split('\n').filter((line) => line.startsWith('| `files[].blob` |'));
   expect(row).toContain('an upload, or an output of a job');
   expect(row).toContain('the digest of that output');
@@ -89,7 +89,7 @@ describe('the example in docs/API.md', () => {
     expect(body).not.toBe('');
   });
 
-  test('the example of a stream reads events up to the last one', () => {
+  test('the example of the event stream reads every event of a job, up to the last one', () => {
     const { command, answer } = exampleOf('streamEvents');
     expect(command).toContain('new WebSocket(');
     expect(answer).toMatch(/^1 queued\n[\s\S]*\d finished\nclosed with 1000$/);

@@ -159,7 +159,7 @@ describe.each(KINDS)('$list', ({ list, neighbour, plant }) => {
     expect(paths.filter((path) => !isThere(path))).toEqual([]);
   });
 
-  test('names every file that names a neighbour of the new row', () => {
+  test('names every source file in which a neighbour of the new row occurs', () => {
     const having = sources.filter(({ text }) => neighbour.test(text)).map(({ file }) => file);
     expect(having.length).toBeGreaterThan(0);
     expect(having.filter((file) => !isNamed(file, paths))).toEqual([]);

@@ -29,12 +29,12 @@ describe('the texts of the project', () => {
     expect(texts.length).toBeGreaterThan(700);
   });
 
-  test('cite sections of docs/SPEC.md that exist, and their statements if they give a number', () => {
+  test('cite only existing sections of docs/SPEC.md, and only existing numbers of statements', () => {
     const contract = sectionsOf(readFileSync(join(root, 'docs/SPEC.md'), 'utf8'));
     expect(found((_file, text) => unresolvedCitations(text, contract))).toEqual([]);
   });
 
-  test('have one number for each decision record', () => {
+  test('give each decision record a number of its own', () => {
     const numbers = readdirSync(join(root, 'docs/decisions')).map((name) => name.slice(0, 4));
     expect(numbers.filter((number, at) => numbers.indexOf(number) !== at)).toEqual([]);
   });

@@ -24,7 +24,7 @@ test('the forms of the Python client equal the forms of the contract', () => {
   expect(JSON.parse(text)).toEqual(answerForms());
 });
 
-test('alternatives that one form cannot express together are refused', () => {
+test('formOf refuses a schema whose alternatives one form cannot express together', () => {
   const text = { type: 'string' };
   const object = { type: 'object', properties: { name: text } };
   expect(formOf({ anyOf: [text, { type: 'integer' }, { type: 'null' }] })).toBe('siz');

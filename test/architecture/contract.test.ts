@@ -307,7 +307,9 @@ test('the reference client has the name and the version that docs/SPEC.md states
   expect([version, major > 0 || minor >= 8]).toEqual([version, true]);
 });
 
-test('no identifier of the interface names the product', { tags: ['What-9'] }, () => {
+test("no identifier of the HTTP interface and no setting's name contains the product's name", {
+  tags: ['What-9'],
+}, () => {
   const { paths, components } = openApiDocument();
   expect(JSON.stringify([paths, components])).not.toMatch(/vouchbox/i);
   expect(SETTINGS.map(({ name }) => name).filter((name) => !/^SERVICE_/.test(name))).toEqual([]);
@@ -326,13 +328,13 @@ test('docs/SPEC.md lists the close codes of the stream', {
   expect(Object.keys(OPERATIONS.streamEvents.closeCodes).map(Number)).toEqual(Object.values(STREAM_CLOSE_CODES));
 });
 
-test('docs/SPEC.md states every refusal, and always with its status', { tags: ['Errors-23'] }, () => {
+test('docs/SPEC.md states every error code, always together with its HTTP status', { tags: ['Errors-23'] }, () => {
   const pairs = [...statements.values()].flatMap((text) => [...text.matchAll(/\b(\d{3}) `(\w+)`/g)]);
   const stated = new Set(pairs.map(([, status, code]) => `${status} ${code}`));
   expect([...stated].toSorted()).toEqual(ERROR_CODES.map((code) => `${ERRORS[code].status} ${code}`).toSorted());
 });
 
-test('docs/SPEC.md lists statuses and reasons', { tags: ['States-1g'] }, () => {
+test('docs/SPEC.md lists the statuses of a job and the reasons why a job ended', { tags: ['States-1g'] }, () => {
   expect(new Set(spelled('States-1a', 'States-1b'))).toEqual(new Set(JOB_STATUSES));
   expect(new Set(spelled('States-1g').slice(1))).toEqual(new Set(TERMINAL_REASONS));
 });

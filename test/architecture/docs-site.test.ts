@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '../..');
 const built = join(root, 'packages/server/pages/docs-site');
 const compressedBytesMax = 1_200_000;
 
-describe('the contents', () => {
+describe('the table of contents of docs/README.md', () => {
   const { links, headings } = contentsOfFront();
 
   function contentsOfFront() {
@@ -23,7 +23,7 @@ describe('the contents', () => {
     };
   }
 
-  test('have every document of docs/ once', () => {
+  test('lists every document of docs/ once', () => {
     const documents = globSync(['docs/*.md', 'docs/{for,operating}/*.md'], { cwd: root }).filter(
       (file) => file !== FRONT,
     );
@@ -32,19 +32,19 @@ describe('the contents', () => {
     expect(headings.length).toBeGreaterThan(4);
   });
 
-  test('lead to every decision', () => {
+  test('leads to every decision record', () => {
     const decisions = globSync('docs/decisions/*.md', { cwd: root });
     const documents = documentsIn(root);
     expect(decisions.filter((decision) => !documents.has(decision))).toEqual([]);
   });
 
-  test('give every document an address of its own', () => {
+  test('gives every document an address of its own', () => {
     const addresses = [...documentsIn(root).keys()].map(addressOf);
     expect(new Set(addresses).size).toBe(addresses.length);
   });
 });
 
-describe('a link', () => {
+describe('a link in a document', () => {
   const project = mkdtempSync(join(tmpdir(), 'svc-documents-'));
   afterAll(() => rmSync(project, { recursive: true }));
   const write = (path: string, text: string) => {
@@ -62,11 +62,11 @@ describe('a link', () => {
   }
   const pagesOf = () => renderAll({ documents: documentsIn(project), picture: (path) => path });
 
-  test('to a heading of a document leads to the same heading of its page', () => {
+  test("to a heading of another document leads to that heading on the other document's page", () => {
     expect(pageOf('[it](operating/start.md#the-host)')).toContain('operating/start.html#the-host">it</a>');
   });
 
-  test('to a file that is not a document is text, and names the file', () => {
+  test('to a file that is not a document becomes plain text that names the file', () => {
     expect(pageOf('[it](../a.ts)')).toContain('<span class="file" title="a.ts">it</span>');
   });
 
@@ -74,7 +74,7 @@ describe('a link', () => {
     expect(pageOf('[it](https://example.org/x?a=1&b=2)')).toContain('href="https://example.org/x?a=1&amp;b=2"');
   });
 
-  test('of the project leads to an existing target, and no document has HTML', () => {
+  test('leads to an existing target in every document of this project, and none of them contains HTML', () => {
     expect(faultsIn(root, renderAll({ documents: documentsIn(root), picture: (path) => path }))).toEqual([]);
   });
 
@@ -87,12 +87,12 @@ describe('a link', () => {
     ],
     ['a file that is not there', '[it](../b.ts)', 'b.ts#, which is not there'],
     ['HTML', '<b>it</b>', 'docs/README.md has HTML in it: <b>'],
-  ])('to %s is reported, and builds no broken page', (_what, text, fault) => {
+  ])('to %s is reported as a fault of the document', (_what, text, fault) => {
     expect(pageOf(text)).not.toContain('<b>');
     expect(faultsIn(project, pagesOf())).toContainEqual(expect.stringContaining(fault));
   });
 
-  test('with characters of HTML shows them', () => {
+  test('shows the characters < and > of its text instead of making HTML of them', () => {
     expect(pageOf('`a<b>` & [c<d](operating/start.md)')).toMatch(/<code>a&lt;b&gt;<\/code> &amp; <a [^>]*>c&lt;d<\/a>/);
   });
 });

@@ -38,7 +38,7 @@ test.each([
   expect(await packagesOf(face)).toEqual(names);
 });
 
-test("a service starts without the packages that only some settings, an operator's build or a library's checks need", async () => {
+test("a service starts without loading packages that only some settings, an operator's build or a check need", async () => {
   // The last two are loaded by the first, once the threads of the store have something to do.
   const later = ['start/open-sandbox.ts', 'http/app.ts'].map((file) => join(root, 'packages/server/src', file));
   const loaded = await packagesOf('@vouchbox/server/service', ...later);
@@ -47,6 +47,6 @@ test("a service starts without the packages that only some settings, an operator
   expect(unneeded.filter((name) => loaded.includes(name))).toEqual([]);
 });
 
-test('the packages that a whole package loads are noticed', async () => {
+test('packagesOf also reports what the entry of the whole server package loads', async () => {
   expect(await packagesOf('@vouchbox/server')).toContain('typebox');
 });

@@ -81,7 +81,7 @@ const implementations = [
   ['preflight', 'sandbox/classes/open-cells'],
 ] as const;
 
-test.each(implementations)('%s chooses %s, which exists', (_picker, at) => {
+test.each(implementations)('the source %s chooses the implementation %s, which exists', (_picker, at) => {
   expect(existsSync(join(root, `packages/server/src/${at}.ts`))).toBe(true);
 });
 
@@ -239,7 +239,7 @@ describe('a cycle of imports in one folder', () => {
     expect(planting(files, floorsOf)).toEqual([expect.stringMatching(`^${folder} has a circle:\n  ${first} imports `)]);
   });
 
-  test('may run through tests and fixtures', () => {
+  test('is allowed if it runs through a test or a fixture', () => {
     const files = {
       'packages/client/src/a/one.ts': "import '../b/one.ts';",
       'packages/client/src/b/two.test.ts': "import '../a/two.ts';",
@@ -248,7 +248,7 @@ describe('a cycle of imports in one folder', () => {
     expect(planting(files, floorsOf)).toEqual([]);
   });
 
-  test('is in no package', () => {
+  test('occurs nowhere in the packages of this project', () => {
     expect(importsIn(root).length).toBeGreaterThan(1000);
     expect(floorFaults(importsIn(root))).toEqual([]);
   });

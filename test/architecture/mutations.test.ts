@@ -13,7 +13,7 @@ describe.each(MUTATIONS)('the change by which $name', ({ file, from, falsifies }
     expect(readFileSync(join(root, file), 'utf8').split(from)).toHaveLength(2);
   });
 
-  test('falsifies existing statements', () => {
+  test('names only existing statements as those which it makes false', () => {
     expect(falsifies.filter((id) => !ids.has(id))).toEqual([]);
   });
 });

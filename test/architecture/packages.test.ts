@@ -17,7 +17,7 @@ const parse = <T>(file: string) => JSON.parse(readFileSync(join(root, file), 'ut
 const lock = parse<Lock>('package-lock.json');
 const manifests = ['package.json', ...globSync('packages/*/package.json', { cwd: root })];
 
-describe('the lock', () => {
+describe('package-lock.json', () => {
   /** The places where Node looks for a package from another: in each enclosing node_modules, the nearest first. */
   function isFound(from: string, name: string): boolean {
     for (let at = from; ; at = at.includes('/node_modules/') ? at.slice(0, at.lastIndexOf('/node_modules/')) : '') {
@@ -26,7 +26,7 @@ describe('the lock', () => {
     }
   }
 
-  test('has every package that another needs, even for other platforms: otherwise npm ci refuses it', () => {
+  test('has every package that another package needs, even on other platforms, so that npm ci accepts the lock', () => {
     const missing = Object.entries(lock.packages).flatMap(([path, { dependencies = {}, optionalDependencies = {} }]) =>
       Object.keys({ ...dependencies, ...optionalDependencies })
         .filter((name) => !isFound(path, name))
@@ -35,7 +35,7 @@ describe('the lock', () => {
     expect(missing).toEqual([]);
   });
 
-  test('names no registry: each machine uses its own', () => {
+  test('names no registry, so that each machine uses its own', () => {
     const named = Object.entries(lock.packages).filter(([, { resolved }]) => /^[a-z]+:/.test(resolved ?? ''));
     expect(named.map(([path]) => path)).toEqual([]);
   });

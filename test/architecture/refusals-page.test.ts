@@ -12,7 +12,7 @@ test('docs/REFUSALS.md has the texts of the code; `npm run openapi` writes it', 
   expect(page).toBe(refusalsPage());
 });
 
-test('docs/REFUSALS.md has each reason for an end once', () => {
+test('docs/REFUSALS.md lists each reason why a job ended exactly once', () => {
   const reasons = [...page.matchAll(/^\| `(\w+)` \| (?:`\w+`(?:, )?)+ \|/gm)].map(([, reason]) => reason);
   expect(reasons).toEqual([...TERMINAL_REASONS]);
 });

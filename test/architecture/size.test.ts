@@ -36,7 +36,7 @@ describe('the count of lines of each room', () => {
     expect([...linesOfRooms(root)]).toEqual([[room, expect.objectContaining({ [kind]: 3 })]]);
   });
 
-  test('has generated files separately, and leaves out installed ones', () => {
+  test('counts generated files separately and leaves out installed packages', () => {
     plant('packages/client/src/a.ts', '/** `npm run openapi` writes this file. */\n');
     plant('packages/cli/node_modules/other/a.ts', 'one\n');
     expect([...linesOfRooms(root)]).toEqual([
@@ -44,12 +44,12 @@ describe('the count of lines of each room', () => {
     ]);
   });
 
-  test('adds up to the production code, without tools and bench', () => {
+  test('sums up the production code of packages/, without tools/ and bench/', () => {
     for (const file of ['packages/a/src/a.ts', 'packages/b/src/b.ts', 'tools/a.ts', 'bench/a.ts']) plant(file, 'one\n');
     expect(productionOf(linesOfRooms(root))).toMatchObject({ TypeScript: 2, tests: 0 });
   });
 
-  test('may reach its bound, and not exceed it', () => {
+  test('may equal the allowed number and is reported when it exceeds that number', () => {
     const lines = (TypeScript: number) => ({ TypeScript, JavaScript: 0, C: 5, Perl: 9, tests: 9, generated: 9 });
     expect(excesses(lines(10), { TypeScript: 10, C: 5 })).toEqual([]);
     expect(excesses(lines(11), { TypeScript: 10, C: 4 })).toEqual([

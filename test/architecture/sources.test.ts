@@ -22,28 +22,28 @@ describe('the sources', () => {
     expect(sources.length).toBeGreaterThan(20);
   });
 
-  test('read the environment in one place of the server and one of the command line', () => {
+  test('read process.env only in one file of the server and one file of the command line', () => {
     const allowed = ['packages/cli/src/service/environment.ts', 'packages/server/src/settings/config.ts'];
     // The environment is not read there: the text is a program that the page writes for a person to copy.
     allowed.push('packages/dashboard/src/words/snippets.ts');
     expect(filesWith(/\bprocess\.env\b/).filter((file) => !allowed.includes(file))).toEqual([]);
   });
 
-  test('print only in the command line', () => {
+  test('print only in packages/cli', () => {
     const printing = filesWith(/\bconsole\.\w+\(|\bprocess\.(stdout|stderr)\.write\b/);
     expect(printing.filter((file) => !file.startsWith('packages/cli/'))).toEqual([]);
   });
 
-  test('end the process only in the command line', () => {
+  test('end the process only in packages/cli', () => {
     const ending = filesWith(/\bprocess\.(exit\(|exitCode\s*=|abort\()/);
     expect(ending.filter((file) => !file.startsWith('packages/cli/'))).toEqual([]);
   });
 
-  test('export by name', () => {
+  test('have named exports and no default export', () => {
     expect(filesWith(/^export default\b/m)).toEqual([]);
   });
 
-  test('are named after one thing, in kebab-case', () => {
+  test('have names in kebab-case that say more than utils, helpers, common, types, constants or misc', () => {
     const names = sources.map(({ file }) => basename(file, '.ts'));
     expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name))).toEqual([]);
     expect(names.filter((name) => /^(utils?|helpers?|common|types|constants|misc)$/.test(name))).toEqual([]);

@@ -33,7 +33,7 @@ describe('the statements', () => {
     expect(statements.filter(({ section }) => section === '')).toEqual([]);
   });
 
-  test('are read, each with the reason why no test shows it, if there is one', () => {
+  test('are read from the text, each with whether a test can show it', () => {
     expect(statementsOf(EXAMPLE)).toEqual([
       { id: 'One-1', section: 'One thing', text: 'It holds.', isTestable: true },
       { id: 'One-2', section: 'One thing', text: 'It holds over two lines.', isTestable: false },
@@ -41,7 +41,7 @@ describe('the statements', () => {
     ]);
   });
 
-  test('are nearly all shown by tests', () => {
+  test('are all marked as testable, except fewer than ten', () => {
     expect(statements.filter(({ isTestable }) => !isTestable).length).toBeLessThan(10);
   });
 });
@@ -58,7 +58,7 @@ describe('a run of all tests', () => {
     expect(unshown(marked(one), marked(other, false), marked(other))).toEqual([]);
   });
 
-  test('names a mark that is not a statement, and a statement that no test shows', () => {
+  test('reports a tag that is not the id of a testable statement', () => {
     const stray = strayMarks(statementsOf(EXAMPLE), [marked(one), marked('One-2'), marked('Nowhere-1', false)]);
     expect([...stray]).toEqual([
       ['One-2', 'shows One-2'],

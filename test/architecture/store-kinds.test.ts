@@ -43,6 +43,6 @@ function filesOf(kind: keyof typeof ALONE): readonly string[] {
   return found.filter((file) => !alone.some((beginning) => begins(file, beginning))).toSorted();
 }
 
-test('a file of one kind of store has a twin in the other, or a stated reason to have none', () => {
+test('each file of store/sqlite has a counterpart in store/postgres and vice versa, or a stated reason to have none', () => {
   expect(filesOf('sqlite')).toEqual(filesOf('postgres'));
 });

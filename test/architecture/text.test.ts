@@ -14,7 +14,7 @@ describe('a line that is too wide', () => {
     ['C', 'a.c', `run("${wide}");`, 1],
     ['Python', 'a.py', `\n\n# ${wide}`, 3],
     ['prose', 'a.md', `# One\n\n${wide} ${wide}`, 3],
-  ])('is found in %s', (_kind, file, text, line) => {
+  ])('is reported in %s', (_kind, file, text, line) => {
     expect(wideLines(file, text)).toEqual([expect.stringContaining(`${file}:${line} `)]);
   });
 
@@ -23,7 +23,7 @@ describe('a line that is too wide', () => {
     ['a table', 'a.md', `| ${wide} | ${wide} |`],
     ['an example', 'a.md', `\`\`\`sh\n${wide} ${wide}\n\`\`\``],
     ['130 characters of several bytes each', 'a.py', `# ${'–'.repeat(128)}`],
-  ])('is not found in %s', (_kind, file, text) => {
+  ])('is allowed in %s', (_kind, file, text) => {
     expect(wideLines(file, text)).toEqual([]);
   });
 });
@@ -33,7 +33,7 @@ describe('the subjects of commits', () => {
     expect(longSubjects(['a'.repeat(72), 'b'.repeat(73), '–'.repeat(72)])).toEqual([expect.stringContaining('bbb')]);
   });
 
-  test('are not checked if there is no history', () => {
+  test('are not checked in a directory without a git history', () => {
     const directory = mkdtempSync(join(tmpdir(), 'svc-text-'));
     try {
       expect(subjectsIn(directory)).toEqual([]);

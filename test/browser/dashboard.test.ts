@@ -101,7 +101,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('shows which inputs are outputs of other jobs, links to those, and runs the job again', async () => {
+  test('shows which inputs are outputs of other jobs, links to those jobs, and runs the shown job again', async () => {
     const made = await rig().run({ language: 'bash', code: 'echo made > output/made', outputs: ['output/made'] });
     const from = { job_id: made.job_id, path: 'output/made' };
     const { job_id } = await rig().run({ language: 'bash', code: 'cat input/a', files: [{ path: 'input/a', from }] });
@@ -118,7 +118,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('saves a large output by its digest, and returns from the playground with the whole request', async () => {
+  test('saves a large output, and copies the whole request of a job into the playground to edit it', async () => {
     const code = "head -c 3000000 /dev/zero > output/large; printf '\\xff'";
     const large_outputs = { paths: ['output/large'], stdout: 'output/all' };
     const asked = {
@@ -155,7 +155,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('shows what a job that is edited brings back, and what else of it stays', async () => {
+  test('lists which members of an edited job the form keeps, and lets a person leave one out', async () => {
     const code = 'echo made > output/made';
     const { job_id } = await rig().run({ language: 'bash', code, outputs: ['output/made'], promise: true });
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
@@ -245,7 +245,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('says in each state of a job whether its signature is to come, and shows it when it comes late', async () => {
+  test('says in each state of a job whether a signature will follow, and shows a signature that comes late', async () => {
     const { client } = rig().alpha;
     const { job_id } = await client.submit({ language: 'bash', code: 'sleep 200', limits: { wall_seconds: 300 } });
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
@@ -267,7 +267,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test("shows a result's place in the log and that no witness saw it, and saves the proof", async () => {
+  test("shows a result's place in the transparency log, says that no witness confirmed it, and saves the proof", async () => {
     const { job_id } = await rig().run({ language: 'python', code: "print('logged')" });
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
     const { page } = opened;
@@ -285,7 +285,7 @@ describe('the dashboard', () => {
     expect(await accessibilityProblems(page)).toEqual([]);
   });
 
-  test('takes input files while others are read, and says which cannot be read', async () => {
+  test('adds an input file while a slower one is still being read, and names a file that cannot be read', async () => {
     await using opened = await openDashboard(browser, { url: rig().service.url, view: '/playground' });
     const { page, troubles } = opened;
     await openOptions(page);
@@ -310,7 +310,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('pins a key from a file, which can then be chosen again, and says that a directory cannot be read', async () => {
+  test('pins a key from a file, accepts the same file a second time, and says that a directory cannot be read', async () => {
     const { job_id } = await rig().run({ language: 'python', code: "print('signed')" });
     const { public_key_pem } = await rig().alpha.client.publicKey();
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
@@ -327,7 +327,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('says that something else answered when a proxy has no route to a result', async () => {
+  test('says that something other than the service answered if a proxy answers for a result with 404', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo a > output/a', outputs: ['output/a'] });
     await using opened = await openDashboard(browser, { url: rig().service.url });
     const { page } = opened;

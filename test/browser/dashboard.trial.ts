@@ -78,27 +78,30 @@ describe('every view', () => {
     },
   );
 
-  test.each(looks)('a job %s, too', async (_name, look) => {
-    const { job_id } = await rig().run({
-      language: 'python',
-      code: ILLUSTRATED,
-      outputs: ['output/**', 'output/absent.txt'],
-    });
-    await using opened = await open(`/jobs/${job_id}`, look);
-    await opened.page.getByRole('img', { name: 'output/dot.png' }).waitFor();
-    await opened.page.getByRole('heading', { name: 'Violations' }).waitFor();
-    await openFolds(opened.page);
-    expect(await opened.page.locator('img').count()).toBe(1);
-    expect(opened.troubles).toEqual([]);
-    expect(await accessibilityProblems(opened.page)).toEqual([]);
-    expect(await isTooWide(opened.page)).toBe(false);
-    expect(await cutOff(opened.page, '[aria-label="Limits as a table"]')).toEqual([]);
-    await opened.page.getByRole('link', { name: 'Jobs', exact: true }).click();
-    await opened.page.getByRole('link', { name: job_id }).waitFor();
-    expect(await cutOff(opened.page, '.job-body .soft')).toEqual([]);
-  });
+  test.each(looks)(
+    'the view of a job %s can be used by keyboard and screen reader, and does not scroll sideways',
+    async (_name, look) => {
+      const { job_id } = await rig().run({
+        language: 'python',
+        code: ILLUSTRATED,
+        outputs: ['output/**', 'output/absent.txt'],
+      });
+      await using opened = await open(`/jobs/${job_id}`, look);
+      await opened.page.getByRole('img', { name: 'output/dot.png' }).waitFor();
+      await opened.page.getByRole('heading', { name: 'Violations' }).waitFor();
+      await openFolds(opened.page);
+      expect(await opened.page.locator('img').count()).toBe(1);
+      expect(opened.troubles).toEqual([]);
+      expect(await accessibilityProblems(opened.page)).toEqual([]);
+      expect(await isTooWide(opened.page)).toBe(false);
+      expect(await cutOff(opened.page, '[aria-label="Limits as a table"]')).toEqual([]);
+      await opened.page.getByRole('link', { name: 'Jobs', exact: true }).click();
+      await opened.page.getByRole('link', { name: job_id }).waitFor();
+      expect(await cutOff(opened.page, '.job-body .soft')).toEqual([]);
+    },
+  );
 
-  test('can be reached by keyboard alone, from signing in to a job', async () => {
+  test('is reached by keyboard alone, from the sign-in to the output of a job', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo by keyboard' });
     await using opened = await openDashboard(browser, { url: rig().service.url }, { key: null });
     const { page } = opened;
@@ -130,7 +133,7 @@ describe('a job that runs', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('stays in view when its service restarts, and nothing typed is lost', async () => {
+  test('stays on the page when its service restarts, and text typed in the playground is kept', async () => {
     let own = await Rig.start();
     const { dataDir, port } = own;
     try {
@@ -154,7 +157,7 @@ describe('a job that runs', () => {
     }
   });
 
-  test('says when the browser is offline', async () => {
+  test('is on a page which says whether the browser is offline', async () => {
     await using opened = await open('/jobs');
     await opened.page.getByText('Service ready').waitFor();
     await opened.page.context().setOffline(true);
@@ -171,7 +174,7 @@ describe('the button', () => {
   test.each([
     ['Sign out', null],
     ['Sign out instead', 'Your key is no longer accepted'],
-  ])('“%s” forgets what was typed and read', async (name, title) => {
+  ])('“%s” removes from the page what was typed and what was read', async (name, title) => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo secret of alpha' });
     const { key, credential_id } = await operator.create(plain);
     await using opened = await open('/jobs', { key });
@@ -222,7 +225,7 @@ describe('a key that ends', () => {
     await expectOutlived(opened, 'Your key has expired');
   });
 
-  test('a page takes a key that is valid for two months until it expires', async () => {
+  test('a page accepts a key of sixty days for all of that time, and asks for another key when it has expired', async () => {
     const days = (count: number) => count * 86_400_000;
     const { key } = await operator.create({ ...plain, expires_at: new Date(Date.now() + days(60)).toISOString() });
     await using opened = await open('/playground', { key: null });
@@ -237,7 +240,7 @@ describe('a key that ends', () => {
     await page.getByRole('dialog', { name: 'Your key has expired' }).waitFor();
   });
 
-  test('forgets the job of the playground, but not what was typed, when the next key is of another tenant', async () => {
+  test("a key of another tenant clears the playground's job from the page and keeps what was typed", async () => {
     const { key, credential_id } = await operator.create(plain);
     await using opened = await open('/playground', { key });
     const { page } = opened;
@@ -253,7 +256,7 @@ describe('a key that ends', () => {
     expect(await page.getByText('hello, kept', { exact: true }).count()).toBe(0);
   });
 
-  test('forgets a grading that has ended when the next key is of another tenant', async () => {
+  test('a key of another tenant clears a finished grading from the page', async () => {
     const { client } = rig().alpha;
     const program = { language: 'python', code: 'print(input())' };
     const { grading_id } = await client.submitGrading({
@@ -274,7 +277,7 @@ describe('a key that ends', () => {
     expect(await page.getByText('of alpha').count()).toBe(0);
   });
 
-  test('forgets its data when the next key is of another tenant', async () => {
+  test('a key of another tenant clears the list of jobs from the page', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo secret of alpha' });
     const { key, credential_id } = await operator.create(plain);
     await using opened = await open('/jobs', { key });
@@ -291,7 +294,7 @@ describe('a key that ends', () => {
 const FIFTY_PAGES = { timeout: 90_000 };
 
 describe('large jobs and long lists', () => {
-  test('20,000 lines of output at once keep few of them in the page', async () => {
+  test('a page that shows a job with 20,000 lines of output has under 200 of them in its DOM', async () => {
     const code = 'for i in $(seq 10000); do echo "out $i"; echo "err $i" >&2; done';
     const { job_id } = await rig().run({ language: 'bash', code });
     await using opened = await open(`/jobs/${job_id}`);
@@ -358,7 +361,7 @@ describe('a hostile program', () => {
   });
   afterAll(() => opened[Symbol.asyncDispose]());
 
-  test.each(HOSTILE_TEXTS)('runs nothing in the page by %s', async (_name, text) => {
+  test.each(HOSTILE_TEXTS)('runs no script and adds no element to the page with %s', async (_name, text) => {
     const { page, requests, troubles } = opened;
     const code =
       'import os, sys\nprint(sys.argv[1]); print(sys.argv[1], file=sys.stderr)\nos.makedirs("output", exist_ok=True)\n';
@@ -417,7 +420,7 @@ describe('an attestation that was tampered with', () => {
       'Broken: subject_digest',
     ],
     ['another event', '**/replay?*', (text: string) => text.replace('genuine', 'forgery'), 'Broken: chain'],
-  ])('is shown as broken, with what is wrong: %s', async (_name, route, tamper, verdict) => {
+  ])('is shown as broken, with the check that fails: %s', async (_name, route, tamper, verdict) => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo genuine' });
     const { public_key_pem } = await rig().alpha.client.publicKey();
     await using opened = await open(`/jobs/${job_id}`);
@@ -460,17 +463,20 @@ describe('a record that was tampered with', () => {
   });
 });
 
-describe('the shown pages have no fault', () => {
-  test.each(['light', 'dark'] as const)('the job page, %s, shows no fault', async (colorScheme) => {
-    const { job_id } = await rig().run({ language: 'python', code: ILLUSTRATED, outputs: ['output/**'] });
-    await using opened = await open(`/jobs/${job_id}`, { colorScheme, viewport: { width: 1200, height: 750 } });
-    const { page } = opened;
-    await page.getByText('no network').first().waitFor();
-    await page.getByText('step 5').waitFor();
-    expect(opened.troubles).toEqual([]);
-  });
+describe('without errors in the console', () => {
+  test.each(['light', 'dark'] as const)(
+    'the page of a job opens in %s colours without an error in the console',
+    async (colorScheme) => {
+      const { job_id } = await rig().run({ language: 'python', code: ILLUSTRATED, outputs: ['output/**'] });
+      await using opened = await open(`/jobs/${job_id}`, { colorScheme, viewport: { width: 1200, height: 750 } });
+      const { page } = opened;
+      await page.getByText('no network').first().waitFor();
+      await page.getByText('step 5').waitFor();
+      expect(opened.troubles).toEqual([]);
+    },
+  );
 
-  test('the playground shows no fault on a phone', async () => {
+  test('the playground opens on a phone without an error in the console', async () => {
     await using opened = await open('/playground', { viewport: { width: 360, height: 740 } });
     await opened.page.locator('.cm-content').waitFor();
     expect(opened.troubles).toEqual([]);

@@ -83,7 +83,7 @@ test("the archive has the same files as the command writes, byte for byte, whate
   expect(troubles).toEqual([]);
 });
 
-test('the page opens from a disk, trusts no key that came with it, and is the one that the service serves', async () => {
+test('the saved page begins with the page that the service serves, opens from a disk, and trusts no enclosed key', async () => {
   const job_id = await runJob();
   const { public_key_pem } = await rig().alpha.client.publicKey();
   await using dashboard = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
@@ -113,7 +113,7 @@ test('the page opens from a disk, trusts no key that came with it, and is the on
   expect(opened.troubles).toEqual([]);
 });
 
-test('whatever a forger puts behind the page stays text: it shows no verdict, leads nowhere and asks for nothing', async () => {
+test('text that a forger appends to the saved page shows no verdict, leads nowhere and sends no request', async () => {
   const served = readFileSync(join(import.meta.dirname, '../../packages/server/pages/verify-page/index.html'));
   const forgeries = [
     '<html data-verdict="good"><body class="dragging"><section id="verdict" class="good"><h2>Signed, and unchanged</h2></section>',
@@ -135,7 +135,7 @@ test('whatever a forger puts behind the page stays text: it shows no verdict, le
   }
 });
 
-test('a page whose file was cut off or changed says so in the place of the verdict, wherever the damage is', async () => {
+test('a saved page that was cut off or changed anywhere says so in place of a verdict', async () => {
   const job_id = await runJob();
   await using dashboard = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
   await dashboard.page.getByRole('button', { name: 'Hand it on' }).click();
@@ -163,7 +163,7 @@ test('a page whose file was cut off or changed says so in the place of the verdi
   }
 });
 
-test('if the operator allows no links, the job is handed on by a file or its address, and no form asks for a link', async () => {
+test('a dashboard whose operator allows no links offers to save a page or to copy the address, and no form for a link', async () => {
   const job_id = await runJob();
   await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
   const { page } = opened;

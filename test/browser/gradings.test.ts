@@ -20,7 +20,7 @@ const TESTS = [
   { name: 'wrong', stdin: '21', expected: '43' },
 ];
 
-test('a grading is listed, and has the verdict of each test with its job', async () => {
+test('the list of gradings leads to a grading, which shows the verdict of each test and links to its job', async () => {
   const { client } = rig().alpha;
   const { grading_id } = await client.submitGrading({ programs: [DOUBLE], tests: TESTS });
   await client.waitForGrading(grading_id);
@@ -41,7 +41,7 @@ test('a grading is listed, and has the verdict of each test with its job', async
   expect(troubles).toEqual([]);
 });
 
-test('a verdict has its build, its groups, and the usage of each run', async () => {
+test('the page of a grading shows the build, the groups of tests, and the usage of each run', async () => {
   const { client } = rig().alpha;
   const code =
     '#include <stdio.h>\nint main(void) { int n; scanf("%d", &n); printf("%d", n < 9 ? n : 0); return n == 9; }';
@@ -76,7 +76,7 @@ test('a verdict has its build, its groups, and the usage of each run', async () 
   expect(troubles).toEqual([]);
 });
 
-test('a test that was not run shows the reason', async () => {
+test('a test whose job was cancelled shows this reason in its row', async () => {
   const { client } = rig().alpha;
   const sleeping = { language: 'python', code: 'import time\ntime.sleep(200)' };
   const limits = { wall_seconds: 300 };

@@ -90,7 +90,7 @@ async function expectUsable(opened: WatchedPage): Promise<void> {
   expect(opened.troubles).toEqual([]);
 }
 
-describe.for(LOOKS)('$viewport.width pixels wide, $colorScheme, everybody can use', (look) => {
+describe.for(LOOKS)('by keyboard, $viewport.width pixels wide, in $colorScheme colours, everybody can use', (look) => {
   test.for(['/jobs', '/gradings', '/playground', '/status', '/service', '/key', '/nothing', 'job', 'grading'])(
     'the view %s of the dashboard',
     async (name) => {
@@ -123,7 +123,7 @@ describe.for(LOOKS)('$viewport.width pixels wide, $colorScheme, everybody can us
     await expectUsable(opened);
   });
 
-  test('the page that verifies, before an export and with one', async () => {
+  test('the page that verifies, before an export is given and after', async () => {
     await using opened = await openPage(browser, verifyPage.href, look);
     await expectUsable(opened);
     await giveKey(opened.page, signed.key.publicKeyPem);
@@ -144,13 +144,13 @@ describe.for(LOOKS)('$viewport.width pixels wide, $colorScheme, everybody can us
     await expectUsable(opened);
   });
 
-  test('the address of the service', async () => {
+  test("the page at the service's own address", async () => {
     await using opened = await openPage(browser, rig().service.url, look);
     await opened.page.getByRole('link', { name: 'Dashboard' }).waitFor();
     await expectUsable(opened);
   });
 
-  test('a link that shows nothing', async () => {
+  test('the page of a link whose address is incomplete', async () => {
     await using opened = await openPage(browser, `${rig().service.url}/links/AAAAAAAAAAAAAAAA`, look);
     await opened.page.getByRole('heading', { name: 'This address is incomplete' }).waitFor();
     await expectUsable(opened);

@@ -76,7 +76,7 @@ test('the page has at most 44 kB when it is compressed, and its policy allows no
   expect(policy).not.toMatch(/unsafe|https?:|\*/);
 });
 
-test('a link shows how the job ended, what it printed, what held it and who is said to have signed it', async () => {
+test('a link shows how the job ended, what it printed, how it was isolated, and whose signature is claimed', async () => {
   const job_id = await runSigned(PROGRAM);
   const { address } = await linkTo(job_id);
   await using opened = await openPage(browser, address, { viewport: { width: 360, height: 740 } });
@@ -96,7 +96,7 @@ test('a link shows how the job ended, what it printed, what held it and who is s
   expect(opened.troubles).toEqual([]);
 });
 
-test('code, input and files are shown if the link names them, and checked with the receipt', async () => {
+test('a link shows code, input and files only if its creator chose them, and checks them against the receipt', async () => {
   const job_id = await runSigned(PROGRAM);
   const bare = await linkTo(job_id);
   await using without = await openPage(browser, bare.address);
@@ -128,7 +128,7 @@ test('code, input and files are shown if the link names them, and checked with t
   expect(opened.troubles).toEqual([]);
 });
 
-test('the secret leaves the address at once and is kept nowhere, and a reload shows the result again', async () => {
+test('the page removes the secret from its address at once, stores it nowhere, and shows the result after a reload', async () => {
   const { link_id, address, secret } = await linkTo(await runSigned(PROGRAM));
   await using opened = await openPage(browser, address);
   const { page } = opened;
@@ -165,7 +165,7 @@ test('the page says that the browser cannot check, and tries again when it is as
   expect(await verdictOf(page, 'whole')).toMatch(/^CONSISTENT, signer not checked/);
 });
 
-test('the page says when an address lacks its secret, and what to do when a link opens nothing', async () => {
+test('the page says that an address lacks its secret, and what to do about an unknown or ended link', async () => {
   const { link_id, address } = await linkTo(await runSigned(PROGRAM));
   const plain = `${rig().service.url}/links/${link_id}`;
   for (const bad of [plain, `${plain}#`, `${plain}#short`, `${plain}#${'a'.repeat(42)}\u00fc`]) {
@@ -206,7 +206,7 @@ test('a job that runs is followed to its end', async () => {
   expect(opened.troubles).toEqual([]);
 });
 
-test('nothing that a job was given, printed, named or left runs in the page or steers a terminal', async () => {
+test('no input, output, file name or file of a job runs in the page or keeps its control characters there', async () => {
   const texts = HOSTILE_TEXTS.map(([, text]) => text).join('\n');
   const path = 'output/<img src=x onerror=hostile()>.html';
   const job_id = await runSigned({
@@ -242,7 +242,7 @@ test('nothing that a job was given, printed, named or left runs in the page or s
   expect(troubles).toEqual([]);
 });
 
-test('the page shows the beginning of a long output, and the whole is a download', async () => {
+test('the page shows the beginning of a long output, and offers the whole output as a download', async () => {
   const job_id = await runSigned({ language: 'python', code: 'print("<b>&</b>" * 60_000)' });
   const { address } = await linkTo(job_id);
   await using opened = await openPage(browser, address);
@@ -254,7 +254,7 @@ test('the page shows the beginning of a long output, and the whole is a download
   expect(stdout.length).toBeGreaterThan(400_000);
 });
 
-test('a credential of the service opens no page, and a browser that is led to a document of a link downloads it', async () => {
+test('the page sends no request for a fragment that is no secret, and the documents of a link are attachments', async () => {
   const { link_id, secret } = await linkTo(await runSigned(PROGRAM));
   await using opened = await openPage(browser, `${rig().service.url}/links/${link_id}#key-of-alpha`);
   await opened.page.getByRole('heading', { name: 'This address is incomplete' }).waitFor();
@@ -265,7 +265,7 @@ test('a credential of the service opens no page, and a browser that is led to a 
   }
 });
 
-test('the dashboard makes a link with what is ticked, shows its address once, and ends it', async () => {
+test('the dashboard creates a link that shows what is ticked, shows its address once, and revokes the link', async () => {
   const job_id = await runSigned(PROGRAM);
   const view = { url: rig().service.url, view: `/jobs/${job_id}` };
   await using opened = await openDashboard(browser, view);
@@ -295,7 +295,7 @@ test('the dashboard makes a link with what is ticked, shows its address once, an
   await reader.page.getByRole('heading', { name: 'This link is unknown or has ended' }).waitFor();
 });
 
-test('a reader who did not submit the job finds its links, and no form for a new one', async () => {
+test('a reader who did not submit the job sees its links, and no form for a new link', async () => {
   const job_id = await runSigned(PROGRAM);
   await linkTo(job_id);
   await using operator = await openCredentials({ dataDir: rig().dataDir });

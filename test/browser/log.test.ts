@@ -32,7 +32,7 @@ async function type(page: Page, code: string): Promise<void> {
 }
 
 describe('the log of a job', () => {
-  test('begins at the line in its address, and a click on a number selects another', async () => {
+  test('opens at the line that its address names, and a click on a line number puts that line into the address', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'for i in $(seq 1000); do echo "line $i"; done' });
     await using opened = await open(`/jobs/${job_id}#L400`);
     const { page, troubles } = opened;
@@ -46,7 +46,7 @@ describe('the log of a job', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('is searched from one line to the next, whatever the case', async () => {
+  test('can be searched from match to match, in upper and lower case', async () => {
     const code = 'for i in $(seq 3000); do echo "line $i"; done; echo NEEDLE; echo needle 2';
     const { job_id } = await rig().run({ language: 'bash', code });
     await using opened = await open(`/jobs/${job_id}`);
@@ -90,7 +90,7 @@ describe('the log of a job', () => {
     expect(await accessibilityProblems(page)).toEqual([]);
   });
 
-  test('has a long line in rows, finds what is far into it, and saves what the program wrote', async () => {
+  test('breaks a long line into rows, finds text far into the line, and saves exactly what the program wrote', async () => {
     const code = "import sys\nsys.stdout.write('x' * 16380 + 'needle' + 'y' * 40000 + 'Far' + '\\nlast')";
     const { job_id } = await rig().run({ language: 'python', code });
     await using opened = await open(`/jobs/${job_id}`);
@@ -164,7 +164,7 @@ describe('the playground', () => {
     expect(await page.getByLabel('Runtime').inputValue()).toBe('python-plots');
   });
 
-  test('can be left by keyboard: Tab indents, and after Escape moves to the next field, as the page says', async () => {
+  test('has an editor in which Tab indents, and after Escape moves to the next field, as the page says', async () => {
     await using opened = await open('/playground', window);
     const { page } = opened;
     await page.locator('.cm-content').waitFor();
@@ -178,7 +178,7 @@ describe('the playground', () => {
   });
 });
 
-test('the status begins with the last hour, whose axes have times and round numbers', async () => {
+test('the status page begins with graphs of the last hour, whose axes have times and round numbers', async () => {
   await rig().run({ language: 'bash', code: 'exit 3' });
   await using opened = await open('/status');
   const { page, troubles } = opened;

@@ -108,7 +108,7 @@ describe('a service of several nodes', () => {
     ['on a phone', { viewport: { width: 360, height: 740 }, colorScheme: 'light' }],
     ['on a phone in the dark', { viewport: { width: 360, height: 740 }, colorScheme: 'dark' }],
     ['in the dark', { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' }],
-  ] as const)('shows the nodes whole %s, and to a screen reader', async (_name, look) => {
+  ] as const)('shows every node without cutting it off %s, and without an accessibility fault', async (_name, look) => {
     await using opened = await openStatus(look);
     const { page } = opened;
     await nodesOf(page).getByRole('row').nth(3).waitFor();

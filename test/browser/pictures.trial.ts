@@ -42,7 +42,7 @@ with open('output/warm.csv', 'w') as warm:
 `;
 const CITIES = Buffer.from('Oslo,-3.5\nCairo,21.0\nQuito,14.5\n').toString('base64');
 
-test('a job in the dashboard', async (context) => {
+test('the picture of a job in the dashboard equals the page', async (context) => {
   const { job_id } = await rig().run({
     language: 'python',
     code: MEAN,
@@ -90,17 +90,20 @@ const RESULTS = [
   ['a changed result', 'verify-tampered.png', { verdict: 'refused', files: forged(), height: 920 }],
 ] as const;
 
-test.for(RESULTS)('the page that verifies: %s', async ([, file, { verdict, files, height }], context) => {
-  await using opened = await openPage(browser, verifyPage.href, { ...LOOK, viewport: { width: 1000, height } });
-  const { page } = opened;
-  await needLetters(page, context);
-  await giveKey(page, job.key.publicKeyPem);
-  await giveExport(page, files);
-  await verdictOf(page, verdict);
-  expect(problemOf(file, await takePicture(page))).toBeNull();
-});
+test.for(RESULTS)(
+  'the picture of the page that verifies equals the page: %s',
+  async ([, file, { verdict, files, height }], context) => {
+    await using opened = await openPage(browser, verifyPage.href, { ...LOOK, viewport: { width: 1000, height } });
+    const { page } = opened;
+    await needLetters(page, context);
+    await giveKey(page, job.key.publicKeyPem);
+    await giveExport(page, files);
+    await verdictOf(page, verdict);
+    expect(problemOf(file, await takePicture(page))).toBeNull();
+  },
+);
 
-test('a picture differs if one word differs, or if its letters have another form', async (context) => {
+test('a picture is reported as different if one word or the font differs', async (context) => {
   await using opened = await openPage(browser, verifyPage.href, { ...LOOK, viewport: { width: 1000, height: 1100 } });
   const { page } = opened;
   await needLetters(page, context);
@@ -119,7 +122,7 @@ test('a picture differs if one word differs, or if its letters have another form
   expect(differenceOf(before, await takePicture(page))).toBeGreaterThan(10 * differingMax);
 });
 
-test('every picture in docs/images is taken here, is small, and is shown by a document', () => {
+test('every picture in docs/images is taken by these tests, is small, and is shown by a document', () => {
   expect(new Set(globSync('**/*.png', { cwd: images }))).toEqual(new Set(TAKEN));
   for (const name of TAKEN) expect(statSync(join(images, name)).size).toBeLessThanOrEqual(pictureBytesMax);
   const documents = globSync(['*.md', '{docs,clients,examples,packages}/**/*.md'], {

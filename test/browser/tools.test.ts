@@ -42,7 +42,7 @@ async function runAnswered(code: string, answerTo: (told: { text: string }) => o
 const timeline = (page: Page) => page.getByRole('region', { name: 'Timeline' });
 
 describe('the calls of a job', () => {
-  test('are in its timeline with arguments, answers and who answered, and long ones are folded', async () => {
+  test('are in its timeline with arguments, answers and who answered, and long texts are folded', async () => {
     const job_id = await runAnswered('call("search", text="cells"); call("search", text="x" * 100000)', ({ text }) =>
       text === 'cells' ? { result: { found: ['walls'] } } : { error: `nothing\n`.repeat(1000) },
     );
@@ -87,7 +87,7 @@ describe('the calls of a job', () => {
     await page.getByText('"249"').waitFor();
   });
 
-  test('run nothing in the page, and affect no terminal, whatever is in them', async () => {
+  test('run no script in the page and keep no control characters there, whatever their texts are', async () => {
     const texts = HOSTILE_TEXTS.map(([, text]) => text);
     const code = `for text in json.loads(${JSON.stringify(JSON.stringify(texts))}): call("search", text=text, **{text: 1})`;
     const job_id = await runAnswered(code, ({ text }) =>

@@ -62,7 +62,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await page.locator('.check.failed').count()).toBe(0);
   });
 
-  test('shows a file of text once somebody opens it', async () => {
+  test('shows the content of a text file once its reader unfolds the file', async () => {
     const item = opened.page.locator('[data-path="output/b.txt"]');
     expect(await item.locator('pre').count()).toBe(0);
     await item.locator('summary').click();
@@ -70,7 +70,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await textOf(item.locator('pre'))).toBe('b');
   });
 
-  test('gives the bytes of a file back', async () => {
+  test('saves a file of the export byte for byte', async () => {
     const { page } = opened;
     const download = page.waitForEvent('download');
     await page.locator('[data-path="output/b.txt"] button').click();
@@ -109,7 +109,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await textOf(page.locator('#key-note.problem'))).toContain('pin the key of the log too');
   });
 
-  test('closes sections that are no longer needed, and gives unbelievable results no green marks', async () => {
+  test('folds sections that are no longer needed, and shows no green marks in a result that it refuses', async () => {
     const { page } = opened;
     await giveKey(page, job.key.publicKeyPem);
     await giveExport(page, exportOf(job));
@@ -130,7 +130,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await textOf(page.locator('#posture'))).toContain('not to be trusted');
   });
 
-  test('distinguishes a text that is not a key from a result that must not be trusted', async () => {
+  test('gives different verdicts for a text that is not a key and for a result that must not be trusted', async () => {
     const { page } = opened;
     await giveKey(page, 'my key');
     await giveExport(page, exportOf(job));
@@ -144,7 +144,7 @@ describe('the page, opened from a file on a phone', () => {
     await verdictOf(page, 'refused');
   });
 
-  test('is refused under another key', async () => {
+  test('refuses an export that another key signed, and names that key', async () => {
     const { page } = opened;
     await giveKey(page, signingKey().publicKeyPem);
     await giveExport(page, exportOf(job));
@@ -203,13 +203,13 @@ describe('the page, opened from a file on a phone', () => {
     await verdictOf(page, 'refused');
   });
 
-  test('has no fault that axe finds, and fits the screen', async () => {
+  test('has no accessibility fault that axe finds, and fits the screen', async () => {
     const { page } = opened;
     expect(await accessibilityProblems(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
   });
 
-  test('requests nothing except itself, and breaks no rule of its policy', () => {
+  test('requests only its own file, and violates no rule of its content security policy', () => {
     expect(opened.requests.filter((address) => !address.startsWith('blob:'))).toEqual([verifyPage.href]);
     expect(opened.troubles).toEqual([]);
   });

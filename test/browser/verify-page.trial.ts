@@ -63,7 +63,7 @@ function tampered(content: Uint8Array | undefined): Uint8Array {
 }
 
 describe('a byte that was changed', () => {
-  test('is named in each file, whether or not the manifest was changed with it', async () => {
+  test('is reported with the name of its file, whether or not the manifest was changed to fit', async () => {
     await using opened = await openVerify();
     const { page } = opened;
     for (const path of job.files.keys()) {
@@ -80,7 +80,7 @@ describe('a byte that was changed', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('is named in the payload, the signature and the receipt of the envelope', async () => {
+  test('is reported in the payload and the signature of the envelope and in the receipt', async () => {
     await using opened = await openVerify();
     const { page } = opened;
     const envelope = JSON.parse(new TextDecoder().decode(job.attestation.envelope)) as {
@@ -117,7 +117,7 @@ describe('the key', () => {
     ['a PEM block with spaces around it', `\n  ${key.publicKeyPem}\n`],
     ['a JWK', JSON.stringify(jwk)],
     ['a key id', key.key_id],
-  ])('is taken as %s', async (_form, text) => {
+  ])('is accepted as %s', async (_form, text) => {
     await using opened = await openVerify(text);
     await giveExport(opened.page, exportOf(job));
     expect(await verdictOf(opened.page, 'good')).toContain(key.key_id);
@@ -131,14 +131,14 @@ describe('the key', () => {
       'small order',
     ],
     ['markup', '<img src=x onerror=alert(1)>', 'This is not a key'],
-  ])('is refused if it is %s, and nothing is then said to be good', async (_form, text, words) => {
+  ])('is refused if it is %s, and no result is called good under it', async (_form, text, words) => {
     await using opened = await openVerify(text);
     await giveExport(opened.page, exportOf(job));
     expect(await verdictOf(opened.page, 'no-key')).toContain(words);
     expect(opened.troubles).toEqual([]);
   });
 
-  test('is not enough if another tenant or job was expected', async () => {
+  test('does not make a result good that is of another tenant or job than expected', async () => {
     await using opened = await openVerify();
     const { page } = opened;
     await giveExport(page, exportOf(job));
@@ -178,7 +178,7 @@ describe('an export', () => {
     expect(await textOf(page.locator('#posture'))).toContain('gVisor');
   });
 
-  test('may be dropped anywhere, and its key on the area for keys', async () => {
+  test('is accepted where it is dropped on the page, and its key in the area for keys', async () => {
     await using opened = await openPage(browser, verifyPage.href);
     const { page } = opened;
     await drop(page, 'main', 'job.zip', zipOf(exportOf(job)));
@@ -206,7 +206,7 @@ describe('an export', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('a name of a file that would turn the text of a refusal around is shown by its number', async () => {
+  test("a refusal shows the bidirectional control characters of a file's name as escapes", async () => {
     const zip = zipOf(new Map(['1', '2'].map((last) => [`input/\u202e${last}`, bytes('x')])));
     const twice = Buffer.from(zip.toString('latin1').replaceAll('\u00ae2', '\u00ae1'), 'latin1');
     await using opened = await openVerify();
@@ -214,7 +214,7 @@ describe('an export', () => {
     expect(await problemOf(opened.page)).toBe(String.raw`The archive has input/\u{202e}1 twice.`);
   });
 
-  test('an export with ten thousand events and long lines is shown, and the drawing stays small', async () => {
+  test('an export with ten thousand events and long lines is shown with a small drawing of its chain', async () => {
     const bodies = Array.from({ length: 10_000 }, (_, at) =>
       line(at % 2 === 0 ? 'stdout' : 'stderr', `${at} `.repeat(40)),
     );
@@ -350,7 +350,7 @@ test('the page can be used with the keyboard alone', async () => {
   await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('verdict-title');
 });
 
-test('a page that came without TLS says that it cannot check signatures, and checks the rest', async () => {
+test('a page that was loaded without TLS says that it cannot check signatures, and checks the rest', async () => {
   await using opened = await openPage(browser, 'about:blank');
   const { page } = opened;
   await page.addInitScript(() => {
@@ -363,7 +363,7 @@ test('a page that came without TLS says that it cannot check signatures, and che
   expect(await page.locator('.ring.follows').count()).toBeGreaterThan(3);
 });
 
-test('a service serves the page, and a job that it ran and exported is good under its key', async () => {
+test('a service serves the page, which finds an export of the service good under the key of the service', async () => {
   const rig = await Rig.start({ 'attestation-mode': 'on' });
   const scratch = mkdtempSync(join(tmpdir(), 'vouchbox-page-'));
   try {
@@ -398,25 +398,30 @@ test('a service serves the page, and a job that it ran and exported is good unde
   }
 });
 
-describe('no page has a fault of accessibility', () => {
+describe('accessibility of the page that verifies', () => {
   const SIZES = [
     ['light', { colorScheme: 'light', viewport: { width: 1000, height: 1160 } }],
     ['dark', { colorScheme: 'dark', viewport: { width: 1000, height: 1160 } }],
     ['phone', { colorScheme: 'light', viewport: { width: 360, height: 720 } }],
   ] as const;
 
-  test.each(SIZES)('a good export and a tampered one show no fault: %s', async (_name, options) => {
-    await using opened = await openVerify(job.key.publicKeyPem, options);
-    const { page } = opened;
-    await giveExport(page, exportOf(job));
-    await verdictOf(page, 'good');
-    expect(await accessibilityProblems(page)).toEqual([]);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(options.viewport.width);
-    const text = new TextDecoder().decode(job.files.get('events.ndjson')).replace('{\\"sum\\": 42}', '{\\"sum\\": 43}');
-    await giveExport(page, forged({ [EXPORT_FILES.events]: bytes(text) }));
-    await verdictOf(page, 'refused');
-    expect(await accessibilityProblems(page)).toEqual([]);
-  });
+  test.each(SIZES)(
+    'the page has no accessibility fault for a good and for a tampered export: %s',
+    async (_name, options) => {
+      await using opened = await openVerify(job.key.publicKeyPem, options);
+      const { page } = opened;
+      await giveExport(page, exportOf(job));
+      await verdictOf(page, 'good');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(options.viewport.width);
+      const text = new TextDecoder()
+        .decode(job.files.get('events.ndjson'))
+        .replace('{\\"sum\\": 42}', '{\\"sum\\": 43}');
+      await giveExport(page, forged({ [EXPORT_FILES.events]: bytes(text) }));
+      await verdictOf(page, 'refused');
+      expect(await accessibilityProblems(page)).toEqual([]);
+    },
+  );
 });
 
 /** The archive with one byte of the first file's packed content changed. */

@@ -141,7 +141,7 @@ interface Line {
 }
 
 describe('the log of all requests', { tags: ['AUTH-16'] }, () => {
-  test('is one JSON object a line, with a line for each request and its id', () => {
+  test('has one JSON object per line, and one line with the id of each request', () => {
     const lines = log
       .split('\n')
       .filter((line) => line.startsWith('{'))
@@ -162,7 +162,7 @@ describe('the log of all requests', { tags: ['AUTH-16'] }, () => {
 });
 
 describe('the data directory after all requests', { tags: ['AUTH-16'] }, () => {
-  test('has the programs, as it must', () => {
+  test('contains the programs of the stored jobs', () => {
     expect(ofPrograms.filter((content) => !stored.includes(content))).toEqual([]);
   });
 

@@ -107,7 +107,7 @@ describe('vouchbox keys', () => {
   });
 });
 
-describe('a key is refused', { tags: ['Authentication-8a'] }, () => {
+describe('an ended key', { tags: ['Authentication-8a'] }, () => {
   test('a key is refused once it is revoked', async () => {
     const { key, credential_id } = await create();
     expect((await whoami(key)).status).toBe(200);
@@ -124,7 +124,7 @@ describe('a key is refused', { tags: ['Authentication-8a'] }, () => {
     await expect.poll(async () => (await whoami(old.key)).status, heededWithin).toBe(401);
   });
 
-  test('a rotated key is refused only after the overlap that the operator set, and the list states its end', async () => {
+  test('a rotated key still works during the overlap that the operator set, and states when it expires', async () => {
     const old = await create();
     const next = await rotate(old.credential_id, 3600);
     await expect.poll(async () => (await whoami(old.key)).json.expires_at, heededWithin).toMatch(/^20/);
@@ -138,7 +138,7 @@ describe('a key is refused', { tags: ['Authentication-8a'] }, () => {
   });
 });
 
-test('a key that is issued while no service runs works in the next one, and a key revoked then does not', async () => {
+test('a service accepts a key that was issued before its start, and refuses a key that was revoked before its start', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
   const before = await Rig.start({ provider: 'subprocess' }, dataDir);
   expect(await before.stop('kept')).toEqual([]);
@@ -156,7 +156,7 @@ test('a key that is issued while no service runs works in the next one, and a ke
 });
 
 describe('an access token', () => {
-  test('opens the service to its subject, in its tenant, with those of its scopes that are known', {
+  test('gives its subject access to its tenant with those of its scopes that the service knows', {
     tags: ['Bodies-9', 'Authentication-2a'],
   }, async () => {
     const key = await issuer.token({ scope: 'openid jobs:read jobs:submit', subject: 'ann' });
@@ -205,7 +205,9 @@ describe('once vouchbox keys revoke has answered', { tags: ['Authentication-8'] 
     }
   });
 
-  test('a body in progress makes no job, and is answered 401', { tags: ['Authentication-8a'] }, async () => {
+  test('a submission whose body is still arriving is answered with 401 and makes no job', {
+    tags: ['Authentication-8a'],
+  }, async () => {
     const { key, credential_id } = await create();
     const before = await rig().jobCount();
     using raw = await RawSocket.open(rig().port);
@@ -231,7 +233,7 @@ describe('once vouchbox keys revoke has answered', { tags: ['Authentication-8'] 
   });
 });
 
-describe('everything that a credential holds open ends with it:', {
+describe('when a credential ends, its streams, waits, submissions and transfers end as well:', {
   tags: ['Authentication-8', 'Authentication-8b', 'Submit-8d', 'AUTH-12'],
 }, () => {
   const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
@@ -375,7 +377,7 @@ describe('everything that a credential holds open ends with it:', {
   });
 });
 
-test('headers that name a caller or a method have no effect', async () => {
+test('request headers that name another tenant, user, address or method have no effect', async () => {
   const headers = {
     'x-tenant': 'beta',
     'x-forwarded-for': '127.0.0.1',

@@ -25,7 +25,7 @@ async function buildsOf(code: string) {
   return details.filter(({ requested_spec: { build, code: source } }) => build !== undefined && source === code);
 }
 
-describe('instead of Piston', () => {
+describe('the adapter for callers of Piston', () => {
   const url = useAdapter(rig, 'piston');
   const execute = (content: string, more = {}) =>
     call(`${url()}/api/v2/execute`, { language: 'c++', version: '*', files: [{ content }], stdin: '3 4', ...more });
@@ -53,43 +53,43 @@ describe('instead of Piston', () => {
     ['compile_timeout', 100, 'TO'],
     ['compile_cpu_time', 100, 'TO'],
     ['compile_memory_limit', 2 ** 25, 'SG'],
-  ])('%s is a limit of the compiler, and the program has not begun', async (limit, value, status) => {
+  ])('%s limits the compiler, and a compiler that it ends starts no program', async (limit, value, status) => {
     const { json } = await execute(`${SUM}//${limit}`, { [limit]: value });
     expect(json.compile).toMatchObject({ status, signal: 'SIGKILL', code: null });
     expect(json.run).toEqual(json.compile);
   });
 
-  test('a program that runs too long has met a limit of its run', async () => {
+  test('a program that runs longer than run_timeout is reported as ended in run, not in compile', async () => {
     const { json } = await execute('int main() { for (;;); }', { run_timeout: 200 });
     expect([json.compile.code, json.run.status, json.run.signal]).toEqual([0, 'TO', 'SIGKILL']);
   });
 
-  test("a program that does not compile has its compiler's end in place of a run", async () => {
+  test('run equals compile in the answer for a program that does not compile', async () => {
     const { json } = await execute(DOES_NOT_COMPILE);
     expect(json.compile).toMatchObject({ code: 1, status: 'RE', stderr: expect.stringMatching(/error/) as string });
     expect(json.compile.output).toBe(json.compile.stderr);
     expect(json.run).toEqual(json.compile);
   });
 
-  test('a compiler limit above the ceiling is refused by its name', async () => {
+  test('a limit of the compiler above its ceiling is refused with its name', async () => {
     const { status, json } = await execute('', { compile_timeout: 1e9 });
     expect([status, json]).toEqual([400, { message: 'compile_timeout cannot exceed the configured limit of 300000' }]);
   });
 });
 
-describe('instead of Judge0', () => {
+describe('the adapter for callers of Judge0', () => {
   const url = useAdapter(rig, 'judge0');
   const submit = (source_code: string, more = {}, query = 'wait=true') =>
     call(`${url()}/submissions?${query}`, { language_id: 54, source_code, stdin: '3 4', ...more });
 
-  test('time, memory and limits are those of the program, without its compiler', async () => {
+  test('time, memory and limits are measured for the program alone, without its compiler', async () => {
     const { json } = await submit(`${SUM}\n`, { cpu_time_limit: 0.2, wall_time_limit: 1, expected_output: '7' });
     expect(json).toMatchObject({ status: { id: 3 }, stdout: '7\n', compile_output: null });
     expect(Number(json.time) * 1000).toBeLessThan(ofTheProgram.milliseconds);
     expect(json.memory * 1024).toBeLessThan(ofTheProgram.bytes);
   });
 
-  test('a program that does not compile has compile_output and nothing else', async () => {
+  test('the answer for a program that does not compile has compile_output, and null for every member about a run', async () => {
     const { json } = await submit(DOES_NOT_COMPILE, {}, 'wait=true&fields=*');
     expect(json).toMatchObject({
       status: { id: 6, description: 'Compilation Error' },
@@ -131,12 +131,12 @@ describe('instead of Judge0', () => {
     expect([status, json]).toEqual([422, { compiler_options: [why] }]);
   });
 
-  test('missing compiler options count as none', async () => {
+  test('blank compiler_options count as none, also for a language without a compiler', async () => {
     expect((await submit('print(1)', { compiler_options: ' ', language_id: 71 })).json.stdout).toBe('1\n');
     expect((await call(`${url()}/config_info`)).json.enable_compiler_options).toBe(true);
   });
 
-  test('a submission that nobody waited for is read by its token, even through another adapter', async () => {
+  test('a submission that nobody waited for can be read by its token, even through another adapter', async () => {
     const { json } = await submit(sumPlus(2), { compiler_options: '-Wall' }, '');
     const failed = await submit(`${DOES_NOT_COMPILE}//`, {}, '');
     expect([json.token, failed.json.token]).toEqual([
@@ -154,7 +154,7 @@ describe('instead of Judge0', () => {
     ]);
   });
 
-  test('a batch of one program with many inputs is compiled once, and each has its token', async () => {
+  test('a batch of one program with many inputs compiles it once, and gives each input its own token', async () => {
     const source_code = sumPlus(3);
     const submissions = Array.from({ length: 6 }, (_, at) => ({ language_id: 54, source_code, stdin: `${at} 0` }));
     const { status, json } = await call(`${url()}/submissions/batch`, { submissions });
@@ -166,14 +166,14 @@ describe('instead of Judge0', () => {
     expect(await buildsOf(source_code)).toHaveLength(1);
   });
 
-  test('a batch of one program that does not compile has as many tokens as submissions', async () => {
+  test('a batch of one program that does not compile gives each of its submissions a token', async () => {
     const submissions = Array(3).fill({ language_id: 54, source_code: `${DOES_NOT_COMPILE} ` });
     const { json } = await call(`${url()}/submissions/batch`, { submissions });
     expect(new Set(json.map(({ token }: { token: string }) => token)).size).toBe(3);
   });
 });
 
-describe('instead of SandboxFusion', () => {
+describe('the adapter for callers of SandboxFusion', () => {
   const url = useAdapter(rig, 'sandbox-fusion');
   const run = (code: string, more = {}) => call(`${url()}/run_code`, { language: 'cpp', code, stdin: '3 4', ...more });
 

@@ -71,15 +71,18 @@ describe.each(REQUESTS)('%s', (name, path, body) => {
       'a service without room for a detail',
       { ...OFFERED, 'POST /v1/jobs': STORED, 'GET /v1/jobs/job_1/result': ENDED },
     ],
-  ])('%s is answered with 429 and its Retry-After, and logged', async (_what, answers) => {
-    const { post, lines } = await adapterOf(name, answers);
-    const answer = await post(path, body);
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '7']);
-    expect(await answer.text()).toContain('refused with rate_limited');
-    expect(lines).toEqual([`POST ${path.split('?')[0]} was answered with 429: refused with rate_limited`]);
-  });
+  ])(
+    "the refusal by %s becomes an answer 429 with the service's Retry-After, and a line of the log",
+    async (_what, answers) => {
+      const { post, lines } = await adapterOf(name, answers);
+      const answer = await post(path, body);
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '7']);
+      expect(await answer.text()).toContain('refused with rate_limited');
+      expect(lines).toEqual([`POST ${path.split('?')[0]} was answered with 429: refused with rate_limited`]);
+    },
+  );
 
-  test('a refused service is asked again at the next request', async () => {
+  test('an adapter that the service refused asks it again for the next request', async () => {
     const answers: Record<string, ReturnType<typeof json>> = {};
     const { post } = await adapterOf(name, answers);
     expect((await post(path, body)).status).toBe(429);
@@ -92,7 +95,7 @@ describe.each(REQUESTS)('%s', (name, path, body) => {
   });
 });
 
-test('a key that the service refuses is not the caller’s error, and is shown to nobody', async () => {
+test('a refusal of the adapter’s own key is answered as the adapter’s failure, and no caller sees the key', async () => {
   const { post, lines } = await adapterOf('piston', {
     'GET /v1/capabilities': refusal(401, 'unauthorized', {}, false),
   });
@@ -113,7 +116,7 @@ test('the version of a language is read from the pack that runs its programs', a
   ]);
 });
 
-test('a pack that the service does not have is refused at the start', async () => {
+test('an adapter does not start with a pack that the service lacks', async () => {
   const opening = adapterOf('piston', OFFERED, { runtimes: { python: 'science' } });
   await expect(opening).rejects.toThrow('the service has no pack science for python; it has python-data');
 });
@@ -130,7 +133,7 @@ test.each([
   expect(stderr.trim().split('\n')).toHaveLength(1);
 });
 
-describe.each(REQUESTS)('%s: a place', (name, path, body) => {
+describe.each(REQUESTS)('%s: a place in the queue of the adapter', (name, path, body) => {
   const isFull = async (answer: Response) => (await answer.text()).includes('queue is full');
   const holding = () => {
     const [asked, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -141,7 +144,7 @@ describe.each(REQUESTS)('%s: a place', (name, path, body) => {
     return { asked: asked.promise, goOn: goesOn.resolve, answers: { ...OFFERED, 'POST /v1/jobs': hold } };
   };
 
-  test('is reported as taken at once, is logged, and is free again after an answer', async () => {
+  test('is refused at once while all are taken, which is logged, and is free again after an answer', async () => {
     const { asked, goOn, answers } = holding();
     const { post, lines } = await adapterOf(name, answers, { openMax: { requests: 1, bytes: 1000 } });
     const first = post(path, body);

@@ -30,12 +30,12 @@ async function requestsOf(ask: () => Promise<AdapterAnswer>): Promise<{ json: Ad
   return { json, seen: seen.filter((line) => line !== 'GET /v1/capabilities') };
 }
 
-describe('a call is one request at the service', () => {
+describe('one call causes one request to the service', () => {
   const piston = useAdapter(rig, 'piston');
   const judge0 = useAdapter(rig, 'judge0');
   const fusion = useAdapter(rig, 'sandbox-fusion');
 
-  test('instead of Piston, with the output of both streams in its order', async () => {
+  test('through the adapter for Piston, whose answer has the output of both streams', async () => {
     const body = { language: 'python', version: '*', files: [{ content: CODE }] };
     const { json, seen } = await requestsOf(() => call(`${piston()}/api/v2/execute`, body));
     expect(json.run).toMatchObject({ code: 3, stdout: 'a\nc\n', stderr: 'b\n' });
@@ -43,7 +43,7 @@ describe('a call is one request at the service', () => {
     expect(seen).toEqual(['POST /v1/jobs?wait_seconds=50&include=receipt%2Chistory']);
   });
 
-  test('instead of Judge0, with wait=true and every field, the same as by its token', async () => {
+  test('through the adapter for Judge0, with wait=true and every field; a read by token gives the same answer', async () => {
     const body = { language_id: 71, source_code: CODE, stdin: 'in' };
     const { json, seen } = await requestsOf(() => call(`${judge0()}/submissions?wait=true&fields=*`, body));
     expect(json).toMatchObject({ stdout: 'a\nc\n', stderr: 'b\n', exit_code: 3, source_code: CODE, stdin: 'in' });
@@ -51,14 +51,14 @@ describe('a call is one request at the service', () => {
     expect((await call(`${judge0()}/submissions/${json.token}?fields=*`)).json).toEqual(json);
   });
 
-  test('instead of SandboxFusion, with a returned file', async () => {
+  test('through the adapter for SandboxFusion, with a returned file', async () => {
     const body = { language: 'python', code: `open("a.txt", "w").write("left")\n${CODE}`, fetch_files: ['a.txt'] };
     const { json, seen } = await requestsOf(() => call(`${fusion()}/run_code`, body));
     expect(json).toMatchObject({ run_result: { return_code: 3, stdout: 'a\nc\n' }, files: { 'a.txt': 'bGVmdA==' } });
     expect(seen).toEqual(['POST /v1/jobs?wait_seconds=50&include=receipt']);
   });
 
-  test('of the tool run_code, with a returned file', async () => {
+  test('through the MCP tool run_code, with a returned file', async () => {
     const service = createServiceClient({ baseUrl: rig().service.url, apiKey: rig().alpha.key });
     const agent = new Client({ name: 'test', version: '1.0.0' });
     const [agentSide, toolSide] = InMemoryTransport.createLinkedPair();

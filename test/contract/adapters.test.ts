@@ -15,12 +15,12 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 const SLOW = 'while True: pass';
 const GREEDY = 'x = bytearray(2 << 30)\nfor i in range(0, len(x), 4096): x[i] = 1';
 
-describe('instead of Piston', () => {
+describe('the adapter for callers of Piston', () => {
   const url = useAdapter(rig, 'piston');
   const execute = (body: Record<string, unknown>) => call(`${url()}/api/v2/execute`, { version: '*', ...body });
   const python = (content: string, more = {}) => execute({ language: 'python', files: [{ content }], ...more });
 
-  test('the client piston-client runs a program after only its server was changed', async () => {
+  test('the library piston-client runs a program once its server address is that of the adapter', async () => {
     const client = pistonClient({ server: url() });
     const answer = await client.execute('python', 'import sys\nprint(sys.argv[1:])');
     expect(answer).toMatchObject({ language: 'python', run: { stdout: "['1', '2', '3']\n", code: 0, signal: null } });
@@ -76,7 +76,7 @@ describe('instead of Piston', () => {
     expect((await python('print(1)', { run_timeout: 0, run_memory_limit: -1 })).json.run.stdout).toBe('1\n');
   });
 
-  test('the list of packages has the installed ones', async () => {
+  test('the list of packages has the languages that the service can run', async () => {
     const { json } = await call(`${url()}/api/v2/packages`);
     expect(json).toContainEqual({ language: 'lua', language_version: expect.stringMatching(/^5\./), installed: true });
   });
@@ -105,13 +105,13 @@ describe('instead of Piston', () => {
     ],
     ['no version', { language: 'python', files: [{ content: '1' }] }, /^version is required as a string$/],
     ['an empty program', { language: 'python', version: '*', files: [{ content: '' }] }, /code/],
-  ])('%s is a clear error', async (_what, body, message) => {
+  ])('%s is answered with 400 and a message that says what is wrong', async (_what, body, message) => {
     const { status, json } = await call(`${url()}/api/v2/execute`, body);
     expect([status, json.message]).toEqual([400, expect.stringMatching(message)]);
   });
 });
 
-describe('instead of Judge0', () => {
+describe('the adapter for callers of Judge0', () => {
   const url = useAdapter(rig, 'judge0');
   const submit = (body: Record<string, unknown>, query = 'wait=true') => call(`${url()}/submissions?${query}`, body);
   const python = (source_code: string, more = {}, query?: string) =>
@@ -138,16 +138,19 @@ describe('instead of Judge0', () => {
   test.each([
     ['an expected output', { expected_output: '1' }, 71],
     ['another number of the language', {}, 92],
-  ])('a token is a UUID, unless there is more to remember: %s', async (_what, more, language_id) => {
-    const usual = await python('print(1)', {}, '');
-    expect(usual.json.token).toMatch(/^[0-9a-f-]{36}$/);
-    const other = await python('print(1)', { ...more, language_id }, '');
-    expect(other.json.token.length).toBeGreaterThan(36);
-    await rig().alpha.client.waitForResult(jobOf(usual.json.token));
-    const read = await call(`${url()}/submissions/${usual.json.token}?fields=token,status_id,language_id`);
-    expect(read.json).toEqual({ token: usual.json.token, status_id: 3, language_id: 71 });
-    expect((await call(`${url()}/submissions/${other.json.token}?fields=language_id`)).json).toEqual({ language_id });
-  });
+  ])(
+    'a token is a UUID, and longer if the submission has %s, which the token keeps',
+    async (_what, more, language_id) => {
+      const usual = await python('print(1)', {}, '');
+      expect(usual.json.token).toMatch(/^[0-9a-f-]{36}$/);
+      const other = await python('print(1)', { ...more, language_id }, '');
+      expect(other.json.token.length).toBeGreaterThan(36);
+      await rig().alpha.client.waitForResult(jobOf(usual.json.token));
+      const read = await call(`${url()}/submissions/${usual.json.token}?fields=token,status_id,language_id`);
+      expect(read.json).toEqual({ token: usual.json.token, status_id: 3, language_id: 71 });
+      expect((await call(`${url()}/submissions/${other.json.token}?fields=language_id`)).json).toEqual({ language_id });
+    },
+  );
 
   test('a token finds the submission, even through another adapter', async () => {
     const { json } = await python('print(input())', { stdin: 'in', expected_output: 'in' }, '');
@@ -181,7 +184,7 @@ describe('instead of Judge0', () => {
     expect(json).toMatchObject({ stdout: base64('éü\n'), status: { id: 3 } });
   });
 
-  test('a batch gives a token or an error for each, and is read at once', async () => {
+  test('a batch is answered with a token or an error for each submission, and can be read in one request', async () => {
     const submissions = [
       { language_id: 71, source_code: 'print(1)' },
       { language_id: 9999, source_code: '1' },
@@ -205,20 +208,23 @@ describe('instead of Judge0', () => {
       400,
       { error: 'number of submissions in a batch should be less than or equal to 20' },
     ],
-  ])('a batch in which nothing can run is answered as Judge0 does', async (submissions, status, json) => {
-    expect(await call(`${url()}/submissions/batch`, { submissions })).toEqual({ status, json });
-  });
+  ])(
+    'a batch that Judge0 would refuse as a whole is answered as Judge0 answers it',
+    async (submissions, status, json) => {
+      expect(await call(`${url()}/submissions/batch`, { submissions })).toEqual({ status, json });
+    },
+  );
 
   test.each([
     [{ source_code: '1' }, { language_id: ["can't be blank"] }],
     [{ language_id: 71 }, { source_code: ["can't be blank"] }],
     [{ language_id: 71, source_code: ' \n' }, { source_code: ["can't be blank"] }],
     [{ language_id: 71, source_code: 5 }, { source_code: ['source_code must be a string'] }],
-  ])('an incomplete submission is answered as Judge0 does: %j', async (body, json) => {
+  ])('an incomplete submission is answered as Judge0 answers it: %j', async (body, json) => {
     expect(await submit(body)).toEqual({ status: 422, json });
   });
 
-  test('unknown fields are named', async () => {
+  test('a query with unknown fields is refused with their names', async () => {
     const { status, json } = await python('1', {}, 'wait=true&fields=stdout,shoes,hat');
     expect([status, json]).toEqual([400, { error: 'invalid fields: [shoes, hat]' }]);
   });
@@ -239,16 +245,16 @@ describe('instead of Judge0', () => {
     ['additional_files', 'UEsF'],
     ['enable_network', true],
     ['number_of_runs', 3],
-  ])('%s is refused by its name', async (member, value) => {
+  ])('the unsupported member %s is refused with its name', async (member, value) => {
     const { status, json } = await python('1', { [member]: value });
     expect([status, json]).toEqual([422, { [member]: ['is not supported here'] }]);
   });
 
-  test.each(['x', 'job_1.71.none', '../job_1.71.none'])('the token %s is unknown', async (token) => {
+  test.each(['x', 'job_1.71.none', '../job_1.71.none'])('the token %s is answered with 404', async (token) => {
     expect((await call(`${url()}/submissions/${encodeURIComponent(token)}`)).status).toBe(404);
   });
 
-  test('the lists name the languages and statuses on offer', async () => {
+  test('the lists have the languages and statuses that the adapter offers', async () => {
     const languages = await call(`${url()}/languages`);
     expect(languages.json).toContainEqual({ id: 63, name: `JavaScript (Node.js ${process.versions.node})` });
     expect((await call(`${url()}/languages/93`)).json).toMatchObject({ id: 93, is_archived: false });
@@ -267,7 +273,7 @@ describe('instead of Judge0', () => {
   });
 });
 
-describe('instead of SandboxFusion', () => {
+describe('the adapter for callers of SandboxFusion', () => {
   const url = useAdapter(rig, 'sandbox-fusion');
   const run = (body: Record<string, unknown>) => call(`${url()}/run_code`, { language: 'python', ...body });
 
@@ -316,7 +322,7 @@ describe('instead of SandboxFusion', () => {
     expect([status, json.detail[0].loc]).toEqual([422, ['body', member]]);
   });
 
-  test('a language that is not offered is an error that names the member', async () => {
+  test('a language that is not offered is answered with 422 and the name of the member', async () => {
     const { status, json } = await run({ language: 'lean', code: '1' });
     expect([status, json.detail[0].loc]).toEqual([422, ['body', 'language']]);
   });
@@ -348,11 +354,11 @@ describe('an extra slash in an address', () => {
       201,
     ],
     ['SandboxFusion', () => `${sandboxFusion()}/run_code/`, { language: 'bash', code: 'echo 1' }, 200],
-  ])('is accepted, as by %s', async (_what, url, body, status) => {
+  ])('is accepted, as it is by %s', async (_what, url, body, status) => {
     expect((await call(url(), body)).status).toBe(status);
   });
 
-  test('is accepted for a list', async () => {
+  test('is accepted in the address of a list', async () => {
     expect((await call(`${judge0()}/languages/`)).json).toEqual((await call(`${judge0()}/languages`)).json);
     expect((await call(`${piston()}/api/v2/runtimes/`)).status).toBe(200);
   });
@@ -384,7 +390,7 @@ describe('the callers of an adapter', () => {
     expect((await call(`${closed()}/statuses`, undefined, headers)).status).toBe(status);
   });
 
-  test('an address beyond this host needs a key', async () => {
+  test('vouchbox adapter refuses to listen beyond this host without --caller-key', async () => {
     const { code, stderr } = await vouchbox(['adapter', 'piston', '--host', '0.0.0.0']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('--caller-key')]);
   });

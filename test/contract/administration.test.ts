@@ -52,7 +52,7 @@ const COMMANDS = [
 
 describe('without a service and without data of one', () => {
   test.each(COMMANDS.map((words) => [words.join(' '), words] as const))(
-    'vouchbox %s says what to give, and creates nothing in the working directory',
+    'vouchbox %s asks for --data-dir, and creates nothing in the working directory',
     { tags: ['OPER-03'] },
     async (_name, words) => {
       const cwd = emptyDirectory();
@@ -79,14 +79,14 @@ describe('without a service and without data of one', () => {
     },
   );
 
-  test('commands for keys of a missing directory are refused like those without a service', async () => {
+  test('vouchbox keys refuses a data directory that does not exist, and says how one is made', async () => {
     const dataDir = join(emptyDirectory(), 'nothing');
     const { code, stderr } = await vouchbox(['keys', 'list', '--data-dir', dataDir], { cwd: emptyDirectory() });
     const says = `there is no data of a service in ${dataDir}; the first start of a service makes it; name that of another with --data-dir`;
     expect([code, stderr]).toEqual([1, `vouchbox: ${says}\n`]);
   });
 
-  test('an export from missing data creates nothing', async () => {
+  test('vouchbox export refuses a data directory without a store, and creates nothing in it', async () => {
     const dataDir = emptyDirectory();
     const ended = await vouchbox(['export', 'job_1', '--data-dir', dataDir, '--tenant', 'acme'], {
       cwd: emptyDirectory(),
@@ -97,7 +97,9 @@ describe('without a service and without data of one', () => {
 });
 
 describe('with a running service', () => {
-  test('vouchbox keys works from any directory, and names the one it used', { tags: ['OPER-03'] }, async () => {
+  test('vouchbox keys works from any directory, and prints which data directory it used', {
+    tags: ['OPER-03'],
+  }, async () => {
     const host = ownHost();
     const dataDir = emptyDirectory();
     await using service = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: dataDir } });
@@ -133,7 +135,7 @@ describe('with a running service', () => {
     expect((await listed.ended()).stdout).toContain('acme');
   });
 
-  test('a command asks which service is meant if two run', async () => {
+  test('a command without --data-dir is refused if two services run, and names both', async () => {
     const host = ownHost();
     const [one, two] = [emptyDirectory(), emptyDirectory()];
     await using first = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: one } });
@@ -171,7 +173,7 @@ describe('with a running service', () => {
     },
   );
 
-  test("a directory that another user has taken in place of a service's own stops each command with one line", async () => {
+  test("each command refuses with one line if another user owns the service's temporary directory", async () => {
     const own = mkdtempSync(join(tmpdir(), 'svc-administration-'));
     onTestFinished(() => rmSync(own, { recursive: true }));
     chmodSync(own, 0o777);
@@ -198,7 +200,7 @@ describe('with a running service', () => {
     }
   });
 
-  test('a user other than the user of the service is told to become that user, and nothing untrue', async () => {
+  test('a command of another user than that of the service is refused and told which user to become', async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'svc-administration-'));
     onTestFinished(() => rmSync(cwd, { recursive: true }));
     chmodSync(cwd, 0o755);

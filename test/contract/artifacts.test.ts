@@ -10,7 +10,7 @@ const python = (code: string, outputs: string[]) =>
   rig().run({ language: 'python', code, outputs, limits: { max_file_mb: 64 } });
 
 describe('a requested output', () => {
-  test('comes back exact, with size and digest, in the result, the history and the receipt', {
+  test('is returned byte for byte, and the result, the history and the receipt have its size and digest', {
     tags: ['Submission-6', 'Receipt-7', 'Result-8', 'Events-4d'],
   }, async () => {
     const { result, detail, events } = await python(
@@ -31,7 +31,7 @@ describe('a requested output', () => {
     expect(result.violations).toEqual([]);
   });
 
-  test('a program that failed or was killed still returns its output', async () => {
+  test('is returned even if its program failed or was killed', async () => {
     const failed = await python("open('output/a', 'w').write('x'); raise SystemExit(1)", ['output/a']);
     expect(failed.result).toMatchObject({ status: 'failed', artifacts: [{ path: 'output/a' }] });
     const ended = await rig().run({
@@ -43,13 +43,13 @@ describe('a requested output', () => {
     expect(ended.result).toMatchObject({ status: 'timed_out', artifacts: [{ path: 'output/a' }] });
   });
 
-  test('is the only file that is collected', { tags: ['Submission-6'] }, async () => {
+  test('is returned, and a file that was not requested is left out', { tags: ['Submission-6'] }, async () => {
     const { result } = await python("open('output/a', 'w'); open('output/b', 'w')", ['output/a']);
     expect(result.artifacts.map(({ path }) => path)).toEqual(['output/a']);
   });
 });
 
-test('an output with a second name, or with holes, comes back whole', { tags: ['Submission-36a'] }, async () => {
+test('an output that is a hard link, or a sparse file, is returned whole', { tags: ['Submission-36a'] }, async () => {
   const { result } = await python(
     "import os\nopen('output/one', 'w').write('same'); os.link('output/one', 'output/two')\nf = open('output/holes', 'wb'); f.seek(100000); f.write(b'x')",
     ['output/one', 'output/two', 'output/holes'],
@@ -63,7 +63,7 @@ test('an output with a second name, or with holes, comes back whole', { tags: ['
   ]);
 });
 
-describe('an output that cannot come back is a violation that names it, and the others still come back', () => {
+describe('a requested output that cannot be returned is named in a violation, and the others are returned', () => {
   test.each<[string, string, string]>([
     ['was not written', '', 'output_missing'],
     ['is a link to a file of its own', "os.symlink('good', 'output/bad')", 'output_path'],
@@ -85,26 +85,30 @@ describe('an output that cannot come back is a violation that names it, and the 
     expect(events.filter(({ kind }) => kind === 'violation')).toHaveLength(1);
   });
 
-  test('is below a directory that is a link', { tags: ['Submission-37'] }, async () => {
+  test('an output below a directory that is a symbolic link', { tags: ['Submission-37'] }, async () => {
     const { result } = await python("import os\nos.symlink('/etc', 'output/d')", ['output/d/passwd']);
     expect(result.violations).toMatchObject([{ type: 'output_path', path: 'output/d/passwd' }]);
     expect(result.artifacts).toEqual([]);
   });
 
-  test('is in a directory that was replaced by a link', { tags: ['Submission-37'] }, async () => {
+  test('an output in output/ itself, which the program replaced by a symbolic link', {
+    tags: ['Submission-37'],
+  }, async () => {
     const { result } = await python("import os\nos.rmdir('output')\nos.symlink('/etc', 'output')", ['output/passwd']);
     expect(result.artifacts).toEqual([]);
     expect(result.violations).toHaveLength(1);
   });
 });
 
-describe('sizes', () => {
-  test('2 MiB comes back whole', { tags: ['Limits-6'] }, async () => {
+describe('the sizes of outputs', () => {
+  test('a file of 2 MiB is returned whole', { tags: ['Limits-6'] }, async () => {
     const { result } = await python(`open('output/a', 'wb').write(b'x' * ${2 * MIB})`, ['output/a']);
     expect(result.artifacts[0]).toMatchObject({ size_bytes: 2 * MIB, sha256: sha256(Buffer.alloc(2 * MIB, 'x')) });
   });
 
-  test('4 MiB together come back, and the files beyond are named', { tags: ['Limits-6'] }, async () => {
+  test('files of together 4 MiB are returned, and a file beyond that is named in a violation', {
+    tags: ['Limits-6'],
+  }, async () => {
     const write = (name: string, bytes: number) => `open('output/${name}', 'wb').write(bytes(${bytes}))`;
     const { result } = await python([write('a', 2 * MIB), write('b', 2 * MIB), write('c', 1)].join('\n'), [
       'output/a',

@@ -19,7 +19,7 @@ const keys = (...words: string[]) => vouchbox(['attestation-keys', ...words, '--
 const serve = () =>
   vouchbox(['serve', '--port', '0', '--provider', 'subprocess', '--data-dir', dataDir, '--log-level', 'silent']);
 
-test('before the first signing key nothing is listed or exported', async () => {
+test('without any signing key, the list of keys is empty and an export of a key is refused', async () => {
   expect(await keys('list', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
   expect(await keys('export')).toMatchObject({
     code: 2,

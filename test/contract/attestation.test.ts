@@ -90,7 +90,7 @@ describe('an attestation', () => {
     });
   });
 
-  test('has in the detail the digests, sizes and addresses of the served bytes', {
+  test("is described in the job's detail by the digests, sizes and addresses of the bytes that are served", {
     tags: [
       'Attestation-2',
       'Attestation-4',
@@ -156,7 +156,7 @@ describe('an attestation', () => {
 
 describe('an attestation that cannot be read', () => {
   test.each(['attestation', 'result-artifact'] as const)(
-    'GET %s of a running job is 409',
+    'GET %s of a running job is answered with 409',
     { tags: ['States-4', 'Evidence-7', 'Errors-11'] },
     async (part) => {
       const { job_id } = await rig.alpha.client.submit({ language: 'bash', code: 'sleep 60' });
@@ -167,7 +167,7 @@ describe('an attestation that cannot be read', () => {
   );
 
   test.each(['attestation', 'result-artifact'] as const)(
-    'GET %s of a foreign or unknown job is 404',
+    "GET %s of another tenant's job, or of an unknown job, is answered with 404",
     { tags: ['Evidence-3'] },
     async (part) => {
       await attested(rig, ran.job_id);
@@ -243,7 +243,7 @@ test('the bytes of an attestation are the same after a restart (ATT-05), and tam
   expect(await third.stop()).toEqual([]);
 });
 
-test('a service without its key ends jobs unsigned, says why, and signs them once the key is back (ATT-07)', {
+test('a service whose key is missing runs jobs unsigned, says why, and signs them once the key is back (ATT-07)', {
   timeout: 60_000,
   tags: ['Attestation-1', 'States-3a', 'ATT-07'],
 }, async () => {
@@ -265,7 +265,7 @@ test('a service without its key ends jobs unsigned, says why, and signs them onc
   expect(await own.stop()).toEqual([]);
 });
 
-test('with signing off no key is made and nothing is signed, but earlier attestations are served', {
+test('a service with signing off makes no key and signs nothing, but still serves earlier attestations', {
   tags: ['Authentication-10f', 'Evidence-8', 'PublicKey-2'],
 }, async () => {
   const off = await Rig.start({ 'attestation-mode': 'off' });
@@ -299,7 +299,7 @@ test('with signing off no key is made and nothing is signed, but earlier attesta
   expect(await again.stop()).toEqual([]);
 });
 
-test('a job older than the retention is removed with its idempotency key, and an unsigned one stays', {
+test('a signed job older than the retention is removed with its idempotency key, and an unsigned job stays', {
   tags: ['Submit-1d', 'IDEM-09'],
 }, async () => {
   const first = await Rig.start(signing);
@@ -323,7 +323,7 @@ function withStore(dataDir: string, work: (database: DatabaseSync) => void): voi
   work(database);
 }
 
-describe('beside its receipt a statement has', () => {
+describe('a signed statement has, beside the receipt,', () => {
   /** The salts and the numbers of all jobs of the tenant, newest first. */
   async function stated(of: Rig, tenant: Tenant) {
     const { items } = await tenant.client.list();

@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const backup = (file: string, dataDir = rig.dataDir) => vouchbox(['backup', file, '--data-dir', dataDir]);
 
-test('a running service is copied whole, and the copy passes every check when it is restored', {
+test('a backup of a running service is complete, and passes every check when it is restored', {
   tags: ['STORE-12'],
 }, async () => {
   const ran = await rig.run({ language: 'bash', code: 'echo kept' });
@@ -32,7 +32,7 @@ test('a running service is copied whole, and the copy passes every check when it
   expect(await restored.stop()).toEqual([]);
 });
 
-test('a copy of a store, with the keys beside it, serves signed evidence byte for byte (ATT-05, STORE-12)', {
+test('a service on a restored store and its keys serves the same signed bytes as before (ATT-05, STORE-12)', {
   tags: ['STORE-12'],
 }, async () => {
   const signing = { 'attestation-mode': 'on', 'log-host': 'log.example' };
@@ -72,7 +72,7 @@ test('a backup overwrites nothing, and leaves no partial file', async () => {
   expect(existsSync(`${file}.partial`)).toBe(false);
 });
 
-test('a store that no service uses is copied too', async () => {
+test('a backup also copies a store that no service uses', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
   const other = await Rig.start({}, dataDir);
   const ran = await other.run({ language: 'bash', code: 'echo kept' });

@@ -59,7 +59,7 @@ describe('an upload', () => {
     expect([head.status, head.headers.get('content-length'), head.text]).toEqual([200, String(bytes.length), '']);
   });
 
-  test('may be repeated', { tags: ['Blobs-2'] }, async () => {
+  test('may be repeated, and is then answered with 200', { tags: ['Blobs-2'] }, async () => {
     const bytes = randomBytes(10);
     expect((await put(bytes)).status).toBe(201);
     expect((await put(bytes)).status).toBe(200);
@@ -74,7 +74,7 @@ describe('an upload', () => {
     expect(await statusOf(digestOf(bytes))).toBe(200);
   });
 
-  test('an upload of no bytes makes a blob', async () => {
+  test('an empty upload makes a blob of no bytes', async () => {
     const bytes = new Uint8Array(0);
     expect([200, 201]).toContain((await put(bytes)).status);
     const files = [{ path: 'input/empty', blob: `sha256:${digestOf(bytes)}` }];
@@ -91,14 +91,14 @@ describe('an upload', () => {
     for (const digest of [sha256, digestOf(bytes)]) expect(await statusOf(digest)).toBe(404);
   });
 
-  test('other bytes for the digest of a known blob are refused, too', { tags: ['Blobs-3'] }, async () => {
+  test('an upload of other bytes under the digest of a stored blob is refused', { tags: ['Blobs-3'] }, async () => {
     const known = randomBytes(30);
     await put(known);
     expect(refusalOf(await put(randomBytes(30), { sha256: digestOf(known) }))).toEqual([422, 'digest_mismatch']);
     expect(await statusOf(digestOf(known))).toBe(200);
   });
 
-  test('an address that is not a digest is refused', async () => {
+  test('an upload to an address that is not a digest is refused', async () => {
     const bytes = randomBytes(3);
     for (const sha256 of [digestOf(bytes).toUpperCase(), 'x', '..%2f..%2fetc', digestOf(bytes).slice(1)]) {
       expect(refusalOf(await put(bytes, { sha256 }))).toEqual([400, 'invalid_request']);
@@ -106,7 +106,9 @@ describe('an upload', () => {
     }
   });
 
-  test('an upload above 64 MiB is refused by its head', { tags: ['Limits-4a'] }, async () => {
+  test('an upload whose Content-Length is above 64 MiB is refused before its body is read', {
+    tags: ['Limits-4a'],
+  }, async () => {
     const sha256 = digestOf(randomBytes(9));
     const socket = await beginning(sha256, `Content-Length: ${blobBytesMax + 1}\r\nExpect: 100-continue\r\n`);
     const [answer] = (await once(socket, 'data')) as [Buffer];
@@ -141,7 +143,9 @@ describe('an upload', () => {
     expect(refusalOf(answer)).toEqual([415, 'unsupported_media_type']);
   });
 
-  test('an upload that breaks off leaves nothing, and frees its room', { tags: ['Blobs-3'] }, async () => {
+  test("an upload that breaks off stores nothing and takes nothing of the tenant's limit", {
+    tags: ['Blobs-3'],
+  }, async () => {
     const bytes = randomBytes(900_000);
     const sha256 = digestOf(bytes);
     for (let round = 0; round < 5; round++) {
@@ -170,7 +174,7 @@ describe('a tenant', () => {
     expect(refusalOf(await put(randomBytes(2 ** 20 + 1), { to: few() }))).toEqual([429, 'tenant_capacity_exhausted']);
   });
 
-  test('does not see the blobs of another', { tags: ['Blobs-4', 'Errors-9'] }, async () => {
+  test('does not see the blobs of another tenant', { tags: ['Blobs-4', 'Errors-9'] }, async () => {
     const bytes = randomBytes(50);
     const sha256 = digestOf(bytes);
     await put(bytes);
@@ -222,7 +226,7 @@ describe('a submission that names a blob', () => {
     expect(refused.json.error.message).toMatch(/^\/files have/);
   });
 
-  test('has the same evidence, and stands for the same idempotency key, as if the file were sent inline', {
+  test('has the same evidence as one with the file inline, and repeats it under the same idempotency key', {
     tags: ['Blobs-8', 'Submit-1'],
   }, async () => {
     const bytes = randomBytes(100);
@@ -243,7 +247,7 @@ describe('a submission that names a blob', () => {
     }
   });
 
-  test('other content under a used idempotency key does not repeat the first job', { tags: ['Submit-2'] }, async () => {
+  test('is refused under an idempotency key that was used with another blob', { tags: ['Submit-2'] }, async () => {
     const key = { headers: { 'idempotency-key': 'large-files' } };
     const submission = { language: 'bash', code: 'true' };
     const statuses = [];
@@ -270,7 +274,7 @@ describe('a submission that names a blob', () => {
     ['no content', { path: 'input/a' }, 400, '/files/0/content_base64 is required'],
     ['a path that leads out', { path: 'input/../a', blob: `sha256:${'0'.repeat(64)}` }, 400, '/files/0/path'],
     ['an absolute path', { path: '/etc/passwd', blob: `sha256:${'0'.repeat(64)}` }, 400, '/files/0/path'],
-  ])('is refused for %s, and makes no job', { tags: ['Blobs-7'] }, async (_what, file, status, message) => {
+  ])('is refused with %s, and makes no job', { tags: ['Blobs-7'] }, async (_what, file, status, message) => {
     const count = await rig().jobCount();
     const answer = await rig().post({ language: 'bash', code: 'true', files: [file] });
     expect([answer.status, answer.json.error.message]).toEqual([status, expect.stringContaining(message)]);

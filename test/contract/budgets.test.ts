@@ -36,7 +36,7 @@ const NONE_HELD = { body: 0, wait: 0, stream: 0, response: 0 };
 describe('the request budget', () => {
   const rig = useRig({ ...issuer.settings, provider: 'subprocess', 'rate-per-second': '0.5', 'rate-burst': '6' });
 
-  test('is stated in every answer, and shared by all credentials and connections of a tenant', {
+  test('is stated in the headers of every answer, and shared by all credentials and connections of a tenant', {
     tags: ['Errors-16', 'Limits-27', 'AUTH-19'],
   }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -84,7 +84,7 @@ describe('the request budget', () => {
   });
 });
 
-describe('a refused submission has not used its idempotency key:', { tags: ['IDEM-07'] }, () => {
+describe('the idempotency key of a refused submission can be used again:', { tags: ['IDEM-07'] }, () => {
   /** Refused at first, created once `mend` has made it possible, and a replay from then on. */
   async function expectUnused(rig: Rig, refused: Answer, retry: () => Promise<Answer>): Promise<void> {
     expect(refused.status).toBeGreaterThanOrEqual(400);
@@ -115,7 +115,7 @@ describe('a refused submission has not used its idempotency key:', { tags: ['IDE
     await expect.poll(async () => (await rig().alpha.client.status()).queue.depth, soon).toBe(0);
   });
 
-  test('refused with 429 and 503 while the queue is full', async () => {
+  test('after a refusal with 429 or 503 because the queue is full', async () => {
     const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
     const { alpha, beta } = rig();
     const running = await alpha.client.submit(sleeper);
@@ -137,7 +137,7 @@ describe('a refused submission has not used its idempotency key:', { tags: ['IDE
     await alpha.client.cancel(running.job_id);
   });
 
-  test('refused with 507 below the free-space reserve, and accepted by the next start', async () => {
+  test('after a refusal with 507 below the free-space reserve, at a later start with enough space', async () => {
     const full = await Rig.start({ provider: 'subprocess', 'free-space-reserve-mb': '1000000000' });
     const refused = await full.post(bash, keyed('no-room'));
     expectLater(refused, 507, 'insufficient_storage');
@@ -196,7 +196,7 @@ describe('permits', () => {
   const head = (line: string, key: string, more = '') =>
     `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${more}\r\n`;
 
-  test('reading a body holds one permit of the tenant and one of the service', {
+  test('a request holds one permit of the tenant and one of the service while its body is read', {
     tags: ['Errors-17', 'Errors-25', 'Limits-9'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -212,7 +212,7 @@ describe('permits', () => {
     await expect.poll(async () => (await rig().post(bash)).status, soon).toBe(201);
   });
 
-  test('a response holds one permit of the tenant and one of the service to its last byte', {
+  test('an answer holds one permit of the tenant and one of the service until its last byte is sent', {
     tags: ['Transfer-2', 'Transfer-3'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -238,7 +238,7 @@ describe('permits', () => {
     await expect.poll(async () => (await rig().request(jobs[0] ?? '')).status, soon).toBe(200);
   });
 
-  test('an open stream holds one permit of the tenant and one of the service, and a refused stream has spent its ticket', {
+  test('an open stream holds one permit of the tenant and of the service; a refused stream uses up its ticket', {
     tags: ['Stream-2', 'AUTH-11'],
   }, async () => {
     const { alpha, beta } = rig();

@@ -74,7 +74,7 @@ const jobOf = ({ json }: Answer) => json.job_id as string;
 const replayed = ({ headers }: Answer) => headers.get('idempotency-replayed');
 
 describe('a build', () => {
-  test('of a program that was built before is not repeated, whatever its key and its limits', {
+  test('of a program that was built before is answered with the earlier job, whatever its idempotency key and limits', {
     tags: ['Builds-3'],
   }, async () => {
     const first = await rig().run(C as unknown as JobSubmission);
@@ -96,7 +96,9 @@ describe('a build', () => {
     expect(new Set([first.job_id, ...others.map(jobOf)]).size).toBe(5);
   });
 
-  test('that fails has the messages of the compiler, and is repeated', { tags: ['Builds-4'] }, async () => {
+  test('that fails has the messages of the compiler, and runs anew when it is submitted again', {
+    tags: ['Builds-4'],
+  }, async () => {
     const wrong = { ...C, code: 'int main(void) { return ADD }' } as unknown as JobSubmission;
     const [one, other] = [await rig().run(wrong), await rig().run(wrong)];
     expect(one.result).toMatchObject({ status: 'failed', exit_code: null, large_outputs: [] });
@@ -107,13 +109,15 @@ describe('a build', () => {
     expect(refusalOf(start)).toEqual([422, 'input_unavailable', '/product/job_id']);
   });
 
-  test('and a program with a compiler do not report missing outputs of the program', async () => {
+  test('that fails reports the compiler, and no missing outputs of the program', async () => {
     const { code } = C;
     const { result } = await rig().run({ language: 'c', code, outputs: ['output/a'] });
     expect(result.violations.map(({ type }) => type)).toEqual(['compile']);
   });
 
-  test('whose product is too large has failed, and ran no program', { tags: ['Builds-4', 'Receipt-30a'] }, async () => {
+  test('whose product is too large fails, and its product cannot be started', {
+    tags: ['Builds-4', 'Receipt-30a'],
+  }, async () => {
     const code = 'char x[17 << 20] = {1}; int main(void) { return x[1]; }';
     const { job_id, result, detail } = await rig().run({ ...C, code } as unknown as JobSubmission);
     expect([result.status, detail.terminal_reason, result.large_outputs]).toEqual(['failed', 'compile_failed', []]);
@@ -123,7 +127,7 @@ describe('a build', () => {
     expect(refusalOf(start)).toEqual([422, 'input_unavailable', '/product/job_id']);
   });
 
-  test('that meets a limit reports it as a limit of the compiler', { tags: ['Builds-4'] }, async () => {
+  test('that reaches a limit reports this as a violation in the phase compile', { tags: ['Builds-4'] }, async () => {
     const code = `template <int N, int M> struct F { static const long v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };
 template <int M> struct F<0, M> { static const long v = M; };
 int main() { return F<20, 0>::v; }`;
@@ -137,7 +141,7 @@ int main() { return F<20, 0>::v; }`;
     expect(result.violations).toEqual([expect.objectContaining({ type: 'cpu_time', phase: 'compile' })]);
   });
 
-  test('has room for a whole standard library by default', { tags: ['Builds-5'] }, async () => {
+  test('has default limits that suffice to compile a whole standard library', { tags: ['Builds-5'] }, async () => {
     const { detail } = await rig().run(C as unknown as JobSubmission);
     expect(detail.requested_spec.limits).toMatchObject({
       cpu_seconds: 30,
@@ -185,7 +189,7 @@ int main() { return F<20, 0>::v; }`;
     [{ language: 'python' }, '/build'],
     [{ build: { options: 'a' } }, '/build/options'],
     [{ build: { more: 1 } }, '/build/more'],
-  ])('refuses members that only a run has: %j', { tags: ['Builds-6'] }, async (members, pointer) => {
+  ])('that has a member which only a run may have is refused: %j', { tags: ['Builds-6'] }, async (members, pointer) => {
     expect(refusalOf(await submit({ ...C, ...members }))).toEqual([400, 'invalid_request', pointer]);
   });
 });
@@ -211,7 +215,7 @@ describe('a product', () => {
     expect(refusalOf(await submit({ language: 'bash', code: ':', product: { job_id } }))[2]).toBe('/product');
   });
 
-  test('is looked up once for an idempotency key, which still answers after the product was removed', {
+  test('is started once under an idempotency key; a repeated submission gets the same job', {
     tags: ['Builds-7'],
   }, async () => {
     const { job_id } = await rig().run(C as unknown as JobSubmission);
@@ -222,7 +226,7 @@ describe('a product', () => {
     expect(jobOf(await submit(start, { headers }))).toBe(jobOf(first));
   });
 
-  test('needs the scope to read jobs', { tags: ['Builds-7'] }, async () => {
+  test('can be named only with a key that may read jobs', { tags: ['Builds-7'] }, async () => {
     const { job_id } = await rig().run(C as unknown as JobSubmission);
     await using operator = await openCredentials({ dataDir: rig().dataDir });
     const named = { tenant: 'alpha', principal: null, scopes: ['jobs:submit'] as const, expires_at: null };
@@ -288,7 +292,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
     expect(other).toBe(one);
   });
 
-  test('starts no other file instead of the product', { tags: ['Builds-2'] }, async () => {
+  test('is refused if a file of its request would replace the product', { tags: ['Builds-2'] }, async () => {
     const other = await rig().run(C as unknown as JobSubmission);
     const from = { job_id: other.job_id, path: 'output/product' };
     const files = [{ path: 'input/product', from }];

@@ -70,7 +70,7 @@ describe.each([
   });
   afterAll(async () => expect(await rig.stop()).toEqual([]));
 
-  test('the canary of a job tried what cells must refuse, and everything was refused', {
+  test("a job's canary tried everything that cells must refuse, and its cell refused all of it", {
     tags: ['Canary-1'],
   }, async () => {
     const canary = predicateOf((await rig.alpha.client.canary(job)).bytes);
@@ -82,7 +82,9 @@ describe.each([
     expect(canary).toMatchObject({ tenant: CANARY_TENANT, isolationClass: isolation_class });
   });
 
-  test('a job names its canary by digest, with the build of its node', { tags: ['Canary-2'] }, async () => {
+  test('the statement of a job names its canary by digest, and the build of its node', {
+    tags: ['Canary-2'],
+  }, async () => {
     const { also, finishedAt } = predicateOf(await signed(rig, job));
     const named = also?.['canary'] as { sha256: string; finishedAt: string };
     expect(named.sha256).toBe((await rig.alpha.client.canary(job)).sha256);
@@ -92,7 +94,7 @@ describe.each([
     expect(also?.['build']).toMatchObject({ server: sha256, programs: { [program]: sha256 } });
   });
 
-  test('an export has the canary beside the directory, and service-verify can require it', {
+  test('an export comes with the canary beside its directory, and service-verify can require a canary', {
     tags: ['Canary-3'],
   }, async () => {
     const [directory, canary] = [fresh(), fresh()];
@@ -111,13 +113,15 @@ describe.each([
     expect(await verify('--canary', file(await signed(rig, job)), ...young)).toMatchObject({ exitCode: 6 });
   });
 
-  test('a job that ended before any canary names none', { tags: ['Canary-4'] }, async () => {
+  test('the statement of a job that ended before the first canary names no canary', {
+    tags: ['Canary-4'],
+  }, async () => {
     expect(predicateOf(await signed(rig, first)).also ?? {}).not.toHaveProperty('canary');
     const refused = await rig.request(`/v1/jobs/${first}/canary`);
     expect([refused.status, refused.json.error.code]).toEqual([404, 'canary_not_found']);
   });
 
-  test('canaries belong to no tenant: nobody lists, reads or counts them', { tags: ['Canary-5'] }, async () => {
+  test('a canary belongs to no tenant, so that no tenant can list or read it', { tags: ['Canary-5'] }, async () => {
     const { job_id } = predicateOf((await rig.alpha.client.canary(job)).bytes).receipt as { job_id: string };
     for (const tenant of [rig.alpha, rig.beta]) {
       expect((await rig.request(`/v1/jobs/${job_id}`, { key: tenant.key })).status).toBe(404);
@@ -128,7 +132,7 @@ describe.each([
     }
   });
 
-  test('the status has the result of the newest canary', { tags: ['Canary-6'] }, async () => {
+  test('the status of the service has the result of the newest canary', { tags: ['Canary-6'] }, async () => {
     const { canaries } = await rig.alpha.client.status();
     expect(canaries).toMatchObject([{ isolation_class, runtime_pack: 'system', problem: null }]);
   });
@@ -155,7 +159,9 @@ test('a service whose operator turned canaries off runs none', { tags: ['Canary-
   expect(await rig.stop()).toEqual([]);
 });
 
-test('a class that refuses nothing gets no canary, which would run on the host', { tags: ['Canary-7'] }, async () => {
+test('a service with the provider subprocess, which isolates nothing, runs no canary', {
+  tags: ['Canary-7'],
+}, async () => {
   const rig = await Rig.start({ ...WITH_CANARIES, provider: 'subprocess' }, join(scratch, 'subprocess'));
   const { job_id } = await rig.alpha.client.run(python);
   expect(predicateOf(await signed(rig, job_id)).also ?? {}).not.toHaveProperty('canary');
@@ -163,7 +169,7 @@ test('a class that refuses nothing gets no canary, which would run on the host',
   expect(await rig.stop()).toEqual([]);
 });
 
-test('no credential can belong to the tenant of canaries', { tags: ['Canary-5'] }, async () => {
+test('a service does not start with a key for the tenant of canaries', { tags: ['Canary-5'] }, async () => {
   const start = Rig.start({ 'legacy-keys': `${CANARY_TENANT}=a-key-of-nobody` }, join(scratch, 'nobody'));
   await expect(start).rejects.toThrow('tenant that is not allowed');
 });

@@ -34,7 +34,7 @@ describe('cancelling a running job', () => {
     expect((await rig().ended(job_id)).result.status).toBe('cancelled');
   });
 
-  test('twice at once is one cancellation', { tags: ['Cancel-2'] }, async () => {
+  test('five times at once is recorded as one cancellation', { tags: ['Cancel-2'] }, async () => {
     const job_id = await running();
     await Promise.all(Array.from({ length: 5 }, () => rig().alpha.client.cancel(job_id)));
     const { events, result } = await rig().ended(job_id);
@@ -68,7 +68,7 @@ describe('a job that ended', () => {
     ['failed', 'false', {}],
     ['timed_out', 'sleep 60', { wall_seconds: 0.3 }],
   ])(
-    'as %s stays so after a cancellation',
+    'as %s keeps its status and its history when it is cancelled',
     { tags: ['States-1', 'States-1i', 'Cancel-2'] },
     async (status, code, limits) => {
       const before = await rig().run({ language: 'bash', code, limits });
@@ -81,7 +81,9 @@ describe('a job that ended', () => {
     },
   );
 
-  test('as cancelled is answered as both cancelled and already terminal', { tags: ['Cancel-1'] }, async () => {
+  test('as cancelled is reported as cancelled and already terminal when it is cancelled again', {
+    tags: ['Cancel-1'],
+  }, async () => {
     const job_id = await running();
     await rig().alpha.client.cancel(job_id);
     await rig().ended(job_id);

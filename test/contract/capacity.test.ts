@@ -16,7 +16,7 @@ function expectLater(answer: Answer | undefined, status: number, code: string): 
 describe('the queue', () => {
   const rig = useRig({ concurrency: '1', 'queue-max': '3', 'tenant-queue-max': '2' });
 
-  test('accepts its limit of jobs, of one tenant and of all, and not one more', {
+  test('accepts as many jobs as one tenant, and all tenants together, may have, and refuses one more', {
     tags: ['Submit-6', 'Errors-18'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -40,7 +40,7 @@ describe('the queue', () => {
 describe('the free-space reserve', () => {
   const rig = useRig({ 'free-space-reserve-mb': '1000000000' });
 
-  test('refuses new jobs while it is used, and everything else continues', {
+  test('makes the service refuse new jobs while less space is free, and answer other requests', {
     tags: ['Submit-6b', 'Errors-21'],
   }, async () => {
     expectLater(await rig().post(bash), 507, 'insufficient_storage');
@@ -48,7 +48,9 @@ describe('the free-space reserve', () => {
     expect((await rig().request('/healthz', { key: null })).status).toBe(200);
   });
 
-  test('makes the service report that it is not ready, with the reason', { tags: ['Endpoints-4'] }, async () => {
+  test('makes /readyz report free_space as the reason why the service is not ready', {
+    tags: ['Endpoints-4'],
+  }, async () => {
     const { status, json } = await rig().request('/readyz', { key: null });
     expect([status, json]).toEqual([
       503,
@@ -84,7 +86,7 @@ describe('a burst of runs', () => {
     'rate-burst': '20',
   });
 
-  test('returns all results to one client, and to two that share the limits of one tenant', async () => {
+  test('returns every result to the two clients that share the limits of one tenant', async () => {
     const { client, key } = rig().alpha;
     const other = createServiceClient({ baseUrl: rig().service.url, apiKey: key });
     const runs = Array.from({ length: 60 }, async (_, index) => {
@@ -99,7 +101,7 @@ describe('a burst of runs', () => {
 describe('waits', () => {
   const rig = useRig({ 'waits-max': '3', 'tenant-waits-max': '2' });
 
-  test('are held up to their limit, of one tenant and of all, and are free again when they end', {
+  test('are held up to the limits of one tenant and of all, and make room for others when they end', {
     tags: ['GetResult-6', 'Errors-17'],
   }, async () => {
     const { alpha, beta } = rig();

@@ -35,7 +35,7 @@ const tools = { sha256, refuse };
 const OLDER = { hash_version: 0, prev_hash: null, event_hash: null };
 
 describe('the record of a job', () => {
-  test('an unchanged record holds together', async () => {
+  test('an unchanged record passes every check', async () => {
     const kinds = new Set(record.events.map(({ kind }) => String(kind)));
     for (const kind of ['stdout', 'stderr', 'artifact', 'violation', 'finished']) expect(kinds).toContain(kind);
     expect(await verifyRecord(record, tools)).toMatchObject({
@@ -45,7 +45,7 @@ describe('the record of a job', () => {
     await expect(changedBy(() => {})).resolves.toBeDefined();
   });
 
-  test('is whole for the client that reads it from the service', async () => {
+  test('passes every check of the client that reads it from the service', async () => {
     expect((await rig().alpha.client.verify(record.job_id)).chain.count).toBe(record.events.length);
   });
 
@@ -71,11 +71,11 @@ describe('the record of a job', () => {
     ['another output', 'output', null, (_, { output }) => Object.assign(output as object, { stdout_bytes: 99 })],
     ['another file', 'artifacts', null, (_, receipt) => Object.assign(receipt, { output_artifacts: [] })],
     ['another job', 'receipt', null, (_, receipt) => Object.assign(receipt, { job_id: 'job_2' })],
-  ])('a record with %s does not hold together: %s', async (_what, check, seq, change) => {
+  ])('a record with %s fails the check: %s', async (_what, check, seq, change) => {
     await expect(changedBy(change)).rejects.toMatchObject({ check, seq });
   });
 
-  test('a record with a changed receipt does not hold together, and a running job has no record', async () => {
+  test('a record with a changed receipt fails the check of the receipt, as does the record of a running job', async () => {
     const receipt = { ...record.receipt, duration_ms: 1 };
     await expect(verifyRecord({ ...record, receipt }, tools)).rejects.toMatchObject({ check: 'receipt' });
     const { client } = rig().alpha;

@@ -58,7 +58,7 @@ describe('a tool', () => {
     ['a function', () => () => {}, "error: 'a function is no result of a tool'"],
     ['hostile text', () => '\u0000\u001b]0;x\u0007\u2028"\\\n', String.raw`'\x00\x1b]0;x\x07\u2028"\\\n'`],
     ['a prototype', () => JSON.parse('{"__proto__": {"polluted": 1}}'), "{'__proto__': {'polluted': 1}}"],
-  ])('that returns %s is understood as JSON has it', async (_, execute, said) => {
+  ])('that returns %s gives the program the value which JSON makes of it', async (_, execute, said) => {
     expect(await says(execute)).toBe(said);
   });
 
@@ -73,11 +73,11 @@ describe('a tool', () => {
     ],
     ['something else', () => Promise.reject('text'), "'the tool threw a string'"],
     ['half of a character', () => Promise.reject(new Error('a\ud800b')), String.raw`'a\ufffdb'`],
-  ])('that throws %s is an exception of the program', async (_, execute, said) => {
+  ])('that throws %s raises a ToolError in the program', async (_, execute, said) => {
     expect(await says(execute)).toBe(`error: ${said}`);
   });
 
-  test('whose result the service refuses is an error of the tool', async () => {
+  test('whose result the service refuses raises a ToolError in the program', async () => {
     const circle: unknown[] = [];
     circle.push(circle);
     expect(await says(() => circle)).toMatch(/^error: .Converting circular structure/);
@@ -88,7 +88,7 @@ describe('a tool', () => {
     expect(await says(() => '\ud800')).toMatch(/^error: .the service refused its result: /);
   });
 
-  test('that takes too long gets an error, and its signal aborts', async () => {
+  test('that takes too long raises a ToolError in the program, and its signal aborts', async () => {
     let heard: unknown = null;
     const execute = (_: unknown, { signal }: { signal: AbortSignal }) =>
       new Promise(() => signal.addEventListener('abort', () => (heard = signal.reason)));
@@ -125,12 +125,12 @@ for wrong in ({"query": "x"}, {"query": "A1"}, {"query": 7}):
     expect(receipt.status).toBe('succeeded');
   });
 
-  test('is an error in the program if its result does not fit its schema', async () => {
+  test('raises a ToolError in the program if its result does not fit its schema', async () => {
     const tools = { it: { result: { type: 'number' }, execute: () => 'text' } };
     expect(await says(() => {}, { tools })).toMatch(/^error: .the service refused its result: /);
   });
 
-  test('runs only if approve allows it, and an error in approve ends the run', async () => {
+  test('runs only if the option approve allows the call, and an error in approve ends the run', async () => {
     const asked: unknown[] = [];
     const tools = { it: (given: unknown) => given };
     const code = `
@@ -152,7 +152,7 @@ for n in range(3):
     expect(await client().waitForResult(job?.job_id as string)).toMatchObject({ status: 'cancelled' });
   });
 
-  test('that hangs is ended with its program by the signal of the run', async () => {
+  test("that hangs ends, and so does its program, when the run's signal aborts", async () => {
     const ending = new AbortController();
     let heard = false;
     const hang = (_: unknown, { signal }: { signal: AbortSignal }) => {
@@ -166,7 +166,7 @@ for n in range(3):
     expect(await client().waitForResult(job?.job_id as string)).toMatchObject({ status: 'cancelled' });
   });
 
-  test('that nobody answers ends with the program', async () => {
+  test("that never returns does not keep run() from returning when the program's time is over", async () => {
     const { stdout, violations } = await run('print(1)\ntools.hang()', {
       tools: { hang: () => new Promise(() => {}) },
       limits: { wall_seconds: 1 },
@@ -213,7 +213,7 @@ for n in range(3):
     expect(requests.map(({ operation }) => operation)).toEqual([lost.on, lost.on, lost.on]);
   });
 
-  test('is answered by requests if the client’s credential may not open the stream, or the platform sends no frames', async () => {
+  test('answers by HTTP requests if the client’s key may not open the stream, or the WebSocket takes no headers', async () => {
     const refused = { on: 'GET /v1/jobs/{id}/stream', answer: { status: 403, code: 'insufficient_scope' } };
     onTestFinished(() => void vi.unstubAllGlobals());
     const inBrowser = class extends WebSocket {
@@ -237,19 +237,19 @@ for n in range(3):
     }
   });
 
-  test('gets an error for a result that the stream would refuse', async () => {
+  test('with a result that the stream would refuse raises a ToolError in the program', async () => {
     expect(await says(() => '\ud800')).toMatch(/^error: 'the service refused its result/);
     expect(await says(() => 'x'.repeat(2 ** 19))).toMatch(/^error: 'the service refused its result/);
     expect((await says(() => 'x'.repeat(2 ** 17))).length).toBe(2 ** 17 + 2);
   });
 
-  test('that the program may not call is refused by the service', async () => {
+  test('that was not declared raises a ToolError in the program, and a tool with an invalid name is refused', async () => {
     const code = 'try:\n    tools.other()\nexcept tools.ToolError as error:\n    print(error.tool)';
     expect((await run(code, { tools: { it: () => 1 } })).stdout).toBe('other\n');
     await expect(run('', { tools: { 'no name': () => 1 } })).rejects.toBeInstanceOf(ServiceFailure);
   });
 
-  test('is called while output is passed on', async () => {
+  test('runs while onStdout receives output of the same program', async () => {
     const heard: string[] = [];
     const code = 'print("asks")\nprint(tools.it(n=1)["n"] + 1)';
     await run(code, { tools: { it: (given: unknown) => given }, onStdout: (text) => heard.push(text) });
@@ -257,10 +257,10 @@ for n in range(3):
   });
 });
 
-describe('a job that was submitted', () => {
+describe('the tool calls of a job that was submitted without waiting', () => {
   const rig = useRig({ provider: 'namespace', concurrency: '2' });
 
-  test('is answered to its end, and by a later caller only if nobody has answered', async () => {
+  test('are answered until the job ends; a later caller answers only those that have no answer', async () => {
     const { client } = rig().alpha;
     const code = 'for n in range(2):\n    print(tools.next(n=n))';
     const { job_id } = await client.submit({

@@ -64,7 +64,7 @@ const METHODS = {
 /** The client's calls that make several operations, or are about operations that were made. */
 const COMPOSED = ['grade', 'run', 'runs', 'verify', 'workspace'] as const;
 
-test('the client has a method for every operation of the contract, and few others', () => {
+test('the client has a method for every operation of the contract, and only the listed others', () => {
   expect([...Object.values<readonly string[]>(METHODS).flat(), ...COMPOSED].toSorted()).toEqual(
     Object.keys(rig().alpha.client).toSorted(),
   );
@@ -103,7 +103,7 @@ describe('each method returns what the contract promises:', { tags: ['What-1', '
     expect([...Errors(schema as TSchema, await ask(client, job_id))]).toEqual([]);
   });
 
-  test('methods that answer no JSON, or more than one answer', async () => {
+  test('methods that return bytes, or read several answers', async () => {
     const { client } = rig().alpha;
     const { job_id, events } = await rig().run({ language: 'bash', code: 'echo a' });
     expect(await Array.fromAsync(client.follow(job_id))).toEqual(events);
@@ -147,7 +147,7 @@ test('a link has the address of a page of the service, and its secret reads the 
   expect(await client.links(job_id)).toEqual({ items: [], may_make: true });
 });
 
-describe('a client whose key may submit and not read', { tags: ['Submit-8c'] }, () => {
+describe('a client whose key may submit jobs and not read them', { tags: ['Submit-8c'] }, () => {
   const keyWith = async (...scopes: Scope[]) => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
     return (await operator.create({ tenant: 'alpha', principal: null, scopes, expires_at: null })).key;
@@ -156,7 +156,7 @@ describe('a client whose key may submit and not read', { tags: ['Submit-8c'] }, 
     createServiceClient({ baseUrl: rig().service.url, apiKey: await keyWith(...scopes) });
   const refused = { code: 'insufficient_scope', status: 403, message: expect.stringContaining('"jobs:read"') };
 
-  test('stores jobs, and is told which scope a read needs', async () => {
+  test('submits jobs, and each of its reads fails with the name of the missing scope', async () => {
     const client = await clientWith('jobs:submit');
     const { job_id } = await client.submit({ language: 'bash', code: 'true' });
     await expect(client.result(job_id)).rejects.toMatchObject(refused);
@@ -166,7 +166,7 @@ describe('a client whose key may submit and not read', { tags: ['Submit-8c'] }, 
     expect((await rig().ended(job_id)).result.status).toBe('succeeded');
   });
 
-  test('makes no job in run() if the service can wait, because its key may not read the result', async () => {
+  test('makes no job with run(), because run() would have to read the result', async () => {
     const client = await clientWith('jobs:submit', 'service:read');
     const before = await rig().jobCount();
     await expect(client.run({ language: 'bash', code: 'true' })).rejects.toMatchObject(refused);
@@ -225,7 +225,7 @@ describe('the client with an unreliable service:', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(1000);
   });
 
-  test('requests a truncated result again, and does not parse it', async () => {
+  test('requests a result again whose answer was cut off', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'head -c 300000 /dev/zero | tr "\\0" x' });
     using front = await openWay(rig().port);
     front.way.bytesLeft = 100_000;
@@ -236,7 +236,7 @@ describe('the client with an unreliable service:', () => {
     expect(seen).toEqual(['again']);
   });
 
-  test('makes one job from a submission whose answer is lost', async () => {
+  test('makes only one job when the answer to a submission is lost and the client submits again', async () => {
     using front = await openWay(rig().port);
     front.way.bytesLeft = 20;
     const client = createServiceClient({ baseUrl: front.url, apiKey: rig().alpha.key, sleep: async () => {} });
@@ -247,7 +247,7 @@ describe('the client with an unreliable service:', () => {
     await rig().ended(submitted.job_id);
   });
 
-  test('follows a job over a restart of the service, with each event once', async () => {
+  test('follows a job across a restart of the service, and yields each event once', async () => {
     const first = await Rig.start({ provider: 'subprocess', 'drain-seconds': '0.1' });
     using front = await openWay(first.port);
     const restarted = Promise.withResolvers<void>();

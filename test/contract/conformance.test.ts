@@ -73,13 +73,15 @@ const guarded = operations.filter(([, { access }]) => access !== 'public');
 const scoped = guarded.filter(([, { access }]) => access.includes(':'));
 const ofJobs = operations.filter(([, { path }]) => path.includes('{id}'));
 
-test('the served document has every operation and every page, and no other', { tags: ['Endpoints-1'] }, () => {
+test('the OpenAPI document that the service serves has every operation and every page, and no other', {
+  tags: ['Endpoints-1'],
+}, () => {
   const served = contract.operations.map(({ id }) => id);
   expect(served.toSorted()).toEqual([...OPERATION_IDS, ...PAGE_IDS].toSorted());
 });
 
 test.each(['getAttestation', 'getResultArtifact'] as const)(
-  '%s of a signed job has the body that is listed',
+  '%s of a signed job answers with a body as the contract lists it',
   {
     tags: ['Versioning-1'],
   },
@@ -103,7 +105,7 @@ describe('without a credential', { tags: ['Endpoints-2', 'Authentication-1', 'Au
 
 describe('with a bad credential', () => {
   test.each(guarded)(
-    '%s is refused, and the challenge says so',
+    '%s is refused, and the challenge says invalid_token',
     { tags: ['Authentication-5a'] },
     async (_id, operation) => {
       const spoilt = only['jobs:read'].replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
@@ -117,7 +119,9 @@ describe('with a bad credential', () => {
   );
 });
 
-describe('with every scope except its own', { tags: ['Routes-7', 'Authentication-3a', 'AUTH-06'] }, () => {
+describe('with a key that has every scope except the one an operation needs', {
+  tags: ['Routes-7', 'Authentication-3a', 'AUTH-06'],
+}, () => {
   test.each(scoped)(
     '%s is refused, and the challenge names the scope',
     { tags: ['Errors-8'] },
@@ -130,7 +134,7 @@ describe('with every scope except its own', { tags: ['Routes-7', 'Authentication
     },
   );
 
-  test.each(scoped)('%s is refused before a job is looked up', async (_id, operation) => {
+  test.each(scoped)('%s is refused with 403 even for an unknown job', async (_id, operation) => {
     const answer = await ask(operation, { key: without[operation.access as Scope], job_id: unknown() });
     expect(answer.status).toBe(403);
   });
@@ -164,8 +168,8 @@ describe('a parameter that needs one more scope:', {
   });
 });
 
-describe('with only its own scope', { tags: ['Authentication-3a'] }, () => {
-  test.each(scoped)('%s is not refused for the credential', async (_id, operation) => {
+describe('with a key that has only one scope', { tags: ['Authentication-3a'] }, () => {
+  test.each(scoped)('%s is allowed by its scope alone', async (_id, operation) => {
     const key = operation.alsoAccess === undefined ? only[operation.access as Scope] : rig().alpha.key;
     const answer = await ask(operation, { key });
     // Whose job it is is another matter.
@@ -187,7 +191,7 @@ describe('with only its own scope', { tags: ['Authentication-3a'] }, () => {
   );
 });
 
-describe("another tenant's job looks unknown:", {
+describe("another tenant's job gets the same answer as an unknown job:", {
   tags: ['What-5', 'GetJob-2', 'Authentication-4a', 'Authentication-4b', 'AUTH-07'],
 }, () => {
   /** Everything observable in an answer, except what is new in each. */
@@ -248,7 +252,7 @@ describe("another tenant's job looks unknown:", {
 
 describe('for anyone', () => {
   test.each(operations.filter(([, { access }]) => access === 'public'))(
-    '%s answers everyone the same',
+    '%s gives everyone the same answer',
     async (_id, operation) => {
       const answers = [];
       for (const key of [null, 'nobody', rig().alpha.key]) answers.push(await ask(operation, { key }));

@@ -43,7 +43,7 @@ describe('E-13 three hundred connections that never finish a request', { tags: [
     ['stop in their first line', 'GET /v1/jo'],
     ['stop in their headers', `GET /v1/jobs HTTP/1.1\r\n${HOST}Authorization: Bea`],
   ])(
-    'and %s: the oldest are closed without an answer, and health checks, callers and newcomers are served',
+    'and %s: the oldest are closed without an answer, while health checks, open and new callers are served',
     async (_name, bytes) => {
       const kept = await open(whoami());
       expect((await kept.answer()).status).toBe(200);
@@ -67,7 +67,7 @@ describe('E-13 three hundred connections that never finish a request', { tags: [
 describe('slow heads of one address', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('are held up to the bound of an address, and a connection with a credential does not count', async () => {
+  test('are kept open up to the limit of an address, and a connection with a credential does not count', async () => {
     using stack = new DisposableStack();
     const open = async () => stack.use(await RawSocket.open(rig().port));
     const heads: RawSocket[] = [];
@@ -85,7 +85,7 @@ describe('slow heads of one address', () => {
 describe('callers', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('three hundred connections with a credential fill nearly all places, and no more', {
+  test('three hundred connections with a credential fill the places for connections except a reserve', {
     tags: ['Limits-16'],
   }, async () => {
     using stack = new DisposableStack();
@@ -105,7 +105,7 @@ describe('callers', () => {
 describe('a tenant that holds every place and uses each of its connections', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('loses connections to another tenant', { tags: ['Limits-16', 'CROWD-04'] }, async () => {
+  test("loses connections when another tenant's callers connect", { tags: ['Limits-16', 'CROWD-04'] }, async () => {
     using stack = new DisposableStack();
     const ask = (key: string) => `GET /v1/whoami HTTP/1.1\r\n${HOST}Authorization: Bearer ${key}\r\n\r\n`;
     const { alpha, beta } = rig();
@@ -128,7 +128,7 @@ describe('a tenant that holds every place and uses each of its connections', () 
 describe('E-26 two hundred waits of one tenant for the longest time', { tags: ['E-26'] }, () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('are held up to the tenant’s limit and answered at their end; waits beyond the limit are refused at once', async () => {
+  test('are held up to the tenant’s limit and answered when they end; waits beyond the limit are refused at once', async () => {
     const { alpha, beta } = rig();
     const { job_id } = await alpha.client.submit(sleeper);
     const other = await beta.client.submit(sleeper);

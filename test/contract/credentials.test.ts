@@ -46,7 +46,7 @@ const NOBODY = { status: 401, code: 'unauthorized', challenge: 'Bearer realm="sv
 const DISBELIEVED = { ...NOBODY, challenge: 'Bearer realm="svc", error="invalid_token"' };
 
 describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AUTH-01'] }, () => {
-  test('is required: without one the answer is a challenge', async () => {
+  test('is required; a request without one is answered with 401 and a challenge', async () => {
     expect(await asked('')).toEqual(NOBODY);
   });
 
@@ -69,14 +69,14 @@ describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AU
   });
 
   test.each(['bearer key-of-alpha', 'BEARER key-of-alpha', 'bEARER   key-of-alpha'])(
-    'is accepted with any case of its scheme and any number of spaces: %s',
+    'is accepted with its scheme in upper or lower case and any number of spaces: %s',
     { tags: ['Authentication-1a'] },
     async (line) => {
       expect((await asked(`Authorization: ${line}\r\n`)).status).toBe(200);
     },
   );
 
-  test('a credential of 16 KiB exceeds the bound of a head', async () => {
+  test('a credential of 16 KiB is refused because the head of its request is too large', async () => {
     const [answer] = await rig().raw(
       `GET /v1/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${'a'.repeat(16_384)}\r\n\r\n`,
     );
@@ -115,7 +115,7 @@ describe('AUTH-02 a credential outside its header', { tags: ['AUTH-02'] }, () =>
   });
 });
 
-describe('AUTH-04 a token that names the place of its key', { tags: ['AUTH-04'] }, () => {
+describe('AUTH-04 an access token whose header says where its key is', { tags: ['AUTH-04'] }, () => {
   let directory: string;
   let fifo: string;
   let connections = 0;
@@ -136,7 +136,7 @@ describe('AUTH-04 a token that names the place of its key', { tags: ['AUTH-04'] 
     rmSync(directory, { recursive: true });
   });
 
-  test('causes no connection and no file access, whether it is valid or not', async () => {
+  test('makes the service open no connection and no file for it, whether the token is valid or not', async () => {
     const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/keys.json`;
     const up = '../'.repeat(20);
     const headers: Record<string, unknown>[] = [
@@ -167,7 +167,7 @@ describe('AUTH-04 a token that names the place of its key', { tags: ['AUTH-04'] 
   });
 });
 
-describe('AUTH-07 the store gets the same queries for a foreign job as for an unknown one:', {
+describe("AUTH-07 the service sends its store the same queries for another tenant's job as for an unknown job:", {
   tags: ['AUTH-07'],
 }, () => {
   const asks = vi.spyOn(Channel.prototype, 'call');
@@ -317,7 +317,7 @@ test('AUTH-14 public surfaces name no tenant, nothing of the host and no depende
 });
 
 describe('AUTH-16 a refusal repeats no credential', { tags: ['AUTH-16'] }, () => {
-  test('wherever the request had it', async () => {
+  test('wherever the request contained it', async () => {
     const [, key = ''] = keys.alpha;
     const secret = secretOf(key);
     const wrong = `${key}x`;
@@ -390,7 +390,7 @@ describe('AUTH-17 headers of proxies and clients beside the credential', { tags:
 describe('AUTH-18 a page of another origin', { tags: ['AUTH-18'] }, () => {
   const origin = 'https://evil.example';
 
-  test('gets no CORS header: no operation answers a preflight or a request with one', {
+  test('gets an answer without a CORS header from every operation, to a preflight and to a request', {
     tags: ['Authentication-7'],
   }, async () => {
     const preflight = {
@@ -410,7 +410,7 @@ describe('AUTH-18 a page of another origin', { tags: ['AUTH-18'] }, () => {
     }
   });
 
-  test('opens no stream, and a page of the same origin opens one', { tags: ['Authentication-7a'] }, async () => {
+  test('cannot open a stream, and a page of the same origin can', { tags: ['Authentication-7a'] }, async () => {
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'true' });
     await rig().ended(job_id);
     const handshake = async (line: string) => {
@@ -441,7 +441,7 @@ describe('AUTH-18 a page of another origin', { tags: ['AUTH-18'] }, () => {
 describe('AUTH-19 the request budget', { tags: ['AUTH-19'] }, () => {
   const limited = useRig({ ...issuer.settings, provider: 'subprocess', 'rate-per-second': '0.01', 'rate-burst': '50' });
 
-  test('is shared by all principals and connections of a tenant, and costs other tenants nothing', async () => {
+  test('is shared by all principals and connections of a tenant, and is separate for each tenant', async () => {
     await using operator = await openCredentials({ dataDir: limited().dataDir });
     const mine = ['key-of-alpha'];
     for (const principal of ['ann', 'bob']) {

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startPostgres } from '../rig/postgres-server.ts';
 import { Rig } from '../rig/rig.ts';
 
-test('while the database is down a service refuses with 503 and is not ready; a running job ends afterwards', {
+test('a service whose database is down answers 503 and is not ready; its running job ends once the database is up', {
   tags: ['Errors-18b'],
 }, async () => {
   await using server = await startPostgres();

@@ -70,7 +70,7 @@ test.each([
   ['stalls (E-14)', ''],
   ['comes a byte at a time (E-14)', ' '.repeat(1000)],
 ])(
-  'a body that %s is answered 408 at its deadline, and its permit is free again',
+  'a request whose body %s is answered with 408 at its deadline, and frees its permit',
   { ...loadTimeout, tags: ['Limits-8', 'E-14'] },
   async (_name, rest) => {
     const slow = dripped(bodies, `${head(KEY_OF_ACME)}Content-Length: 2000\r\n\r\n{`, rest);

@@ -284,7 +284,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
 };
 
 test.each(ERROR_CODES)(
-  '%s occurs under its status, with Retry-After if waiting helps',
+  'a refusal with %s has the status of the table, and Retry-After if waiting helps',
   { tags: ['Submit-6c', 'Evidence-7', 'Evidence-8', 'Authentication-2e', 'Errors-4', 'Errors-12'] },
   async (code) => {
     const { status, retryAfter, text } = await provoke[code]();
@@ -297,7 +297,7 @@ test.each(ERROR_CODES)(
   },
 );
 
-test('a tenant whose share of the queue is taken gets 429 while the service has room for others', {
+test('a tenant that has used its share of the queue gets 429, not 503', {
   tags: ['Submit-6a', 'Errors-17'],
 }, async () => {
   const refusal = await whileQueueIsFull(() => tight().post(bash));

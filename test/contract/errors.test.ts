@@ -51,7 +51,7 @@ describe('an unsuccessful request', { tags: ['Errors-1', 'Errors-2'] }, () => {
     },
   );
 
-  test('has a new request id each time', async () => {
+  test('is answered with a new request id each time', async () => {
     const ids = await Promise.all(
       Array.from({ length: 5 }, async () => (await rig().request('/v1/nothing')).headers.get('x-request-id')),
     );
@@ -64,7 +64,7 @@ describe('an unsuccessful request', { tags: ['Errors-1', 'Errors-2'] }, () => {
   });
 });
 
-test('a successful answer has a request id too', { tags: ['Errors-2'] }, async () => {
+test('a successful answer has a request id', { tags: ['Errors-2'] }, async () => {
   for (const path of ['/healthz', '/v1/whoami', '/v1/jobs']) {
     expect((await rig().request(path)).headers.get('x-request-id')).toMatch(/^\S{8,}$/);
   }
@@ -88,7 +88,7 @@ describe('a credential', () => {
   });
 
   test.each(['wrong', 'key-of-alph', 'key-of-alphaa', 'KEY-OF-ALPHA'])(
-    'an invalid credential is refused as such: %s',
+    'an invalid credential is refused with invalid_token: %s',
     { tags: ['Authentication-5'] },
     async (key) => {
       const answer = await rig().request('/v1/whoami', { key });
@@ -106,7 +106,7 @@ describe('a credential', () => {
     },
   );
 
-  test('is checked before a body is read or judged', async () => {
+  test('is checked before the body of a request is read or validated', async () => {
     expectEnvelope(await rig().post('no JSON', { key: null }), 401, 'unauthorized');
   });
 
@@ -167,7 +167,7 @@ describe('a refusal by the HTTP parser or the listener', { tags: ['Errors-3'] },
     expectRawEnvelope(answers[0], code);
   });
 
-  test('two credentials count as none', async () => {
+  test('a request with two credentials is refused like one without any', async () => {
     const [answer] = await rig().raw(
       head(
         `GET /v1/whoami HTTP/1.1\r\n${authorized()}\r\nAuthorization: Bearer ${rig().beta.key}\r\nConnection: close`,

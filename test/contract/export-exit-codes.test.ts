@@ -90,7 +90,7 @@ async function exported(service: ScriptedService, job?: string) {
 const written = (path: string) => readFileSync(join(scratch, 'out', path));
 
 describe('vouchbox export', () => {
-  test('exits with 0 and has the file, even if the first answers broke off', async () => {
+  test('exits with 0 and writes the file, even if the first two answers break off', async () => {
     await using service = await serving(cutOff, cutOff, bytes(content));
     expect(await exported(service)).toMatchObject({ code: 0 });
     expect(written('input/a').equals(content)).toBe(true);
@@ -101,7 +101,7 @@ describe('vouchbox export', () => {
     });
   });
 
-  test('exits with 0 and names a file that the service has not kept', async () => {
+  test('exits with 0 and names a file that the service no longer has', async () => {
     await using service = await serving(refusal(404, 'blob_not_found', {}, false));
     const ended = await exported(service);
     expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining('input/a is missing') });
@@ -131,7 +131,7 @@ describe('vouchbox export', () => {
     expect(await exported(service, 'job_2')).toMatchObject({ code: 3 });
   });
 
-  test('exits with 4 if the answer breaks off each time', async () => {
+  test('exits with 4 if every answer for a file breaks off', async () => {
     await using service = await serving(cutOff);
     expect(await exported(service)).toMatchObject({ code: 4, stderr: expect.stringMatching(/^vouchbox: [^\n]+\n$/) });
   });
@@ -146,7 +146,7 @@ describe('vouchbox export', () => {
     ['other bytes', bytes(Buffer.alloc(content.length))],
     ['a part of the file as if it were all of it', bytes(content.subarray(0, 1000))],
     ['more than any file has, without an end', endless],
-  ])('exits with 5 where the service sends %s', async (_what, answer) => {
+  ])('exits with 5 if the service sends for a file %s', async (_what, answer) => {
     await using service = await serving(answer);
     expect(await exported(service)).toMatchObject({
       code: 5,

@@ -49,7 +49,7 @@ async function verified(directory: string, pems: readonly string[] = ['pinned.pe
 
 const tags = ['Inputs-7'];
 
-test('a job is exported with every job that it depends on, each once, and a list of what that discloses', {
+test('vouchbox export --with-inputs writes each job that a job depends on once, and lists what that discloses', {
   tags,
 }, async () => {
   const { code, stderr } = await exported(...access(), '--output', 'whole');
@@ -72,7 +72,9 @@ test('a job is exported with every job that it depends on, each once, and a list
   expect((await serviceVerify(directory)).exitCode).toBe(0);
 });
 
-test('exported programs and their files can be left out, and the edges are still checked', { tags }, async () => {
+test('an export of a graph with --evidence-only has no programs and files, and its edges are still verified', {
+  tags,
+}, async () => {
   const { code, stdout, stderr } = await exported(...access(), '--output', 'bare', '--evidence-only', '--json');
   expect([code, stderr]).toEqual([0, '']);
   const told = JSON.parse(stdout) as { jobs: { job_id: string; files: string[] }[]; gone: string[] };
@@ -84,7 +86,7 @@ test('exported programs and their files can be left out, and the edges are still
   expect((await verified('bare')).exitCode).toBe(0);
 });
 
-test('a byte that was changed in any job is named with the job, and a job that was removed is missing', {
+test('service-verify names the job of a changed byte, and reports a job whose directory was removed as missing', {
   tags,
 }, async () => {
   await exported(...access(), '--output', 'changed');
@@ -96,7 +98,7 @@ test('a byte that was changed in any job is named with the job, and a job that w
   expect([missing.exitCode, missing.stdout]).toEqual([5, expect.stringContaining(`${jobs.seed}  MISSING`)]);
 });
 
-test('a job of a stopped service is exported from its data, a removed one is missing, and keys are tried in turn', {
+test("a stopped service's data exports a graph, names a deleted job as missing, and finds the key of each job", {
   tags,
 }, async () => {
   const { stderr } = await exported('--data-dir', rig.dataDir, '--tenant', 'alpha', '--output', 'early');

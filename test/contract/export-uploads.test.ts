@@ -77,7 +77,7 @@ describe('a job with uploaded files', { tags: ['Limits-4a'] }, () => {
   test.each([
     ['3 MB', [3_000_000]],
     ['64 MiB in two files, as much as a job may have', [60_000_000, 64 * MEBIBYTE - 60_000_000]],
-  ])('a job of %s is run, exported and found good', async (name, sizes) => {
+  ])('of %s runs, is exported, and its export verifies', async (name, sizes) => {
     const files = sizes.map((bytes, at) => fileOf(`${at}-${bytes}.bin`, bytes));
     const job_id = await ran(...files);
     const exported = await vouchbox(['export', job_id, '--output', name, ...access()], { cwd: scratch });
@@ -86,7 +86,7 @@ describe('a job with uploaded files', { tags: ['Limits-4a'] }, () => {
     expect(await verified(name)).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
-  test('is found good by a program that uses the verifier as a library, and never has a whole file in memory', async () => {
+  test('is verified by a program that uses the verifier as a library on blobs of the export', async () => {
     const directory = join(scratch, '64 MiB in two files, as much as a job may have');
     const blobs = new Map<string, Blob>();
     for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {

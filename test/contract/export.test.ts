@@ -47,8 +47,8 @@ async function pin(name: string): Promise<void> {
   expect((await vouchbox(words)).code).toBe(0);
 }
 
-describe('from a service', () => {
-  test('everything of a job is exported, and accepted with the pinned key', async () => {
+describe('an export from a running service', () => {
+  test('has every file of a job, and verifies with the pinned key', async () => {
     await pin('pinned.pem');
     expect(await exported(ran.job_id, ...access())).toMatchObject({
       code: 0,
@@ -77,27 +77,27 @@ describe('from a service', () => {
     expect(await verified(ran.job_id)).toMatchObject({ exitCode: 0 });
   });
 
-  test('the program can be left out', async () => {
+  test('omits the program with --evidence-only', async () => {
     expect((await exported(ran.job_id, ...access(), '--evidence-only', '--output', 'bare')).code).toBe(0);
     expect(filesOf('bare')).not.toContain('code');
     expect(await verified('bare')).toMatchObject({ exitCode: 0 });
   });
 
-  test('existing files are not touched', async () => {
+  test('leaves existing files as they are', async () => {
     const again = await exported(ran.job_id, ...access(), '--output', 'bare');
     expect(again).toMatchObject({ code: 2, stdout: '' });
     expect(again.stderr).toMatch(/bare exists already/);
     expect(await verified('bare')).toMatchObject({ exitCode: 0 });
   });
 
-  test('a job of another tenant, or an unknown one, leaves nothing', async () => {
+  test("of another tenant's job, or of an unknown job, is refused and writes nothing", async () => {
     const foreign = await exported(ran.job_id, '--url', rig.service.url, '--key', rig.beta.key, '--output', 'foreign');
     expect([foreign.code, foreign.stdout]).toEqual([3, '']);
     expect(foreign.stderr).toContain('job_not_found');
     expect(existsSync(join(scratch, 'foreign'))).toBe(false);
   });
 
-  test('a job that never ran, and one with much output, are exported as well', async () => {
+  test('of a job that never ran, or of one with much output, verifies as well', async () => {
     const loud = await rig.run({ language: 'bash', code: 'seq 1 12000; exit 4' });
     const { job_id } = await rig.alpha.client.submit({ language: 'bash', code: 'sleep 60' });
     await rig.alpha.client.cancel(job_id);
@@ -108,7 +108,7 @@ describe('from a service', () => {
     }
   });
 
-  test('a job that an older key signed is exported with that key, which must be given', async () => {
+  test('of a job that an older key signed needs that key as --public-key', async () => {
     const old = join(scratch, 'pinned.pem');
     expect((await vouchbox(['attestation-keys', 'rotate', '--data-dir', rig.dataDir])).code).toBe(0);
     const replaced = await vouchbox(['attestation-keys', 'export', '--output', old, '--data-dir', rig.dataDir]);
@@ -127,8 +127,8 @@ describe('from a service', () => {
   });
 });
 
-describe('from the data of a service', () => {
-  test('nothing is exported while the service runs, and the message says to ask the service', async () => {
+describe('an export from the data directory of a service', () => {
+  test('is refused while the service runs, and the message says to ask the service', async () => {
     const { code, stderr } = await exported(
       ran.job_id,
       '--data-dir',
@@ -142,7 +142,7 @@ describe('from the data of a service', () => {
     expect(stderr).toMatch(/^vouchbox: .*another service holds.*; ask the running service: give --url and --key\n$/);
   });
 
-  test('the same files are exported after the service has stopped, whichever key signed the job', async () => {
+  test('has the same files as one from the running service, whichever key signed the job', async () => {
     const own = await Rig.start({ 'attestation-mode': 'on' });
     const { job_id } = await own.run(doubler);
     const words = ['--url', own.service.url, '--key', own.alpha.key];

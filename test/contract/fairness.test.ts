@@ -34,7 +34,7 @@ async function startOf(job_id: string, key: string): Promise<string> {
   return json.started_at as string;
 }
 
-test('one tenant’s thousand queued jobs do not delay the first job of another', async () => {
+test('a thousand queued jobs of one tenant do not delay the first job of another tenant', async () => {
   const release = await holdSlot();
   const { alpha, beta } = rig();
   const many = await submitted(alpha.key, 999);
@@ -56,7 +56,7 @@ test('one tenant’s thousand queued jobs do not delay the first job of another'
   }
 });
 
-test('tenants take turns, and the jobs of each run in the order of their submission', {
+test("tenants take turns, and each tenant's jobs run in the order of their submission", {
   tags: ['What-5a'],
 }, async () => {
   const release = await holdSlot();

@@ -49,12 +49,15 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
   const grade = (code: string, limits: Record<string, number> = {}, language = 'cpp') =>
     rig().alpha.client.grade(code, { tests: TESTS, language, limits: { ...roomy, ...limits } });
 
-  test.each(LIMITS.filter(isTried))('the limit of %s is for the program, not the compiler', async (_what, limits) => {
-    const { verdict } = await grade(SUM, limits);
-    expect(verdict).toMatchObject({ accepted: true, program: { build: { compiler: null } } });
-  });
+  test.each(LIMITS.filter(isTried))(
+    'a limit of %s applies to the program and not to its compiler',
+    async (_what, limits) => {
+      const { verdict } = await grade(SUM, limits);
+      expect(verdict).toMatchObject({ accepted: true, program: { build: { compiler: null } } });
+    },
+  );
 
-  test("a limit that the compiler meets is reported as the compiler's, with the reason", async () => {
+  test('a program whose compiler reaches a limit gets compile_limit, with the reason', async () => {
     const { verdict, notRun, jobs } = await grade(HUGE);
     expect(verdict).toMatchObject({ accepted: false, points: 0, tests: [{ verdict: 'compile_limit', run: null }] });
     expect(notRun).toEqual(
@@ -63,7 +66,7 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
     expect(jobs).toEqual([verdict.program.build?.job_id]);
   });
 
-  test.each(JUDGED.filter(isTried))('the program itself is judged by what it does: %j', async (code, verdict) => {
+  test.each(JUDGED.filter(isTried))('the program %j gets its verdict: %s', async (code, verdict) => {
     const graded = await grade(code, { cpu_seconds: 6 });
     expect([graded.verdict.tests[0]?.verdict, graded.notRun.size]).toEqual([verdict, 0]);
   });
@@ -93,7 +96,7 @@ describe('with its evidence', () => {
   const verified = (name: string) =>
     serviceVerify(['verdict', join(scratch, name), '--public-key', join(scratch, 'key.pem'), '--tenant', 'alpha']);
 
-  test('the command names the limit that the compiler met, and the verdict verifies', async () => {
+  test('vouchbox grade names the limit that the compiler reached, and the verdict verifies', async () => {
     writeFileSync(join(scratch, 'huge.cpp'), HUGE);
     const words = ['grade', 'huge.cpp', '--tests', 'tests'];
     const { code, stdout } = await command(...words, '--output', 'out');
@@ -108,14 +111,14 @@ describe('with its evidence', () => {
     expect(asJson.stderr).toMatch(/one was not run: the compiler met a limit/);
   });
 
-  test("the command shows the compiler's message for an error", async () => {
+  test("vouchbox grade shows the compiler's error message", async () => {
     writeFileSync(join(scratch, 'bad.cpp'), 'int main() { return missing; }');
     const { code, stdout, stderr } = await command('grade', 'bad.cpp', '--tests', 'tests');
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^one {2}compile_error {2}0\/1/)]);
     expect(stderr).toMatch(/the compiler: .*error: .*missing.* was not declared/);
   });
 
-  test('a verdict that blames the program for a limit of its compiler is refused', async () => {
+  test('service-verify refuses a verdict that calls a limit of the compiler a limit of the program', async () => {
     const { client } = rig().alpha;
     const ran = await client.run(SUM, { language: 'cpp', stdin: '1 2', limits: { cpu_seconds: 0.3 } });
     expect(ran.terminal_reason).toBe('cpu_limit');

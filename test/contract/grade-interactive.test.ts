@@ -67,7 +67,7 @@ const graded = (...words: string[]) =>
     env: { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key },
   });
 
-test('a verdict about an interactive problem has the points that its validator gives a program, and verifies', async () => {
+test("vouchbox grade gives a program the points of an interactive problem's validator, and the verdict verifies", async () => {
   const { code, stdout, stderr } = await graded('halves.py', '--tests', 'guess', '--output', 'guessed');
   expect([code, stdout]).toEqual([0, expect.stringMatching(/accepted: 100 of 100 points\n$/)]);
   expect(stderr).toMatch(/the samples are not run/);
@@ -77,7 +77,7 @@ test('a verdict about an interactive problem has the points that its validator g
   expect((await serviceVerify(words)).exitCode).toBe(0);
 });
 
-test('an interactive problem has partial points if its validator gives them', async () => {
+test("a program gets partial points in an interactive problem if the problem's validator gives them", async () => {
   const { code, stdout } = await graded('each.py', '--tests', 'guess');
   expect([code, stdout]).toEqual([
     1,
@@ -87,12 +87,12 @@ test('an interactive problem has partial points if its validator gives them', as
   ]);
 });
 
-test('an interactive problem is judged by no checker', async () => {
+test('vouchbox grade refuses --checker for an interactive problem', async () => {
   const { code, stderr } = await graded('halves.py', '--tests', 'guess', '--checker', 'judge.py');
   expect([code, stderr]).toEqual([2, expect.stringMatching(/^vouchbox: the problem is interactive: .*\n$/)]);
 });
 
-test('an interactive problem may be a plain folder, with the named interactor', async () => {
+test('vouchbox grade takes a plain folder of tests as an interactive problem with --interactor', async () => {
   const { code, stdout } = await graded('double.py', '--tests', 'doubles', '--interactor', 'judge.py');
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^one {2}accepted/)]);
 });

@@ -46,7 +46,7 @@ describe('a grading', () => {
       'memory_limit',
     ],
     ['too much output', 'print("x" * (9 << 20))', {}, 'output_limit'],
-  ])('distinguishes %s', async (_what, code, more, verdict) => {
+  ])('gives a program that ends by %s the verdict for that', async (_what, code, more, verdict) => {
     expect(await verdictsOf(code, [{ name: 'one', expected: 'never' }], more)).toEqual([verdict]);
   });
 
@@ -56,12 +56,12 @@ describe('a grading', () => {
     ['words', 'a\n\n b', 'a b', 'accepted'],
     ['exact', 'a\n', 'a', 'wrong_answer'],
     ['exact', 'é\n', 'é\n', 'accepted'],
-  ] as const)('compares %s', async (compare, output, expected, verdict) => {
+  ] as const)('compares by %s: %j with %j is %s', async (compare, output, expected, verdict) => {
     const code = `import sys; sys.stdout.write(${JSON.stringify(output)})`;
     expect(await verdictsOf(code, [{ name: 'one', expected, compare }])).toEqual([verdict]);
   });
 
-  test('asks a checker, which sees the input, the expected output and the real one', async () => {
+  test('asks a checker, which gets the input, the expected output and the actual output', async () => {
     const checker = {
       language: 'python',
       code: `read = lambda name: open('input/' + name).read()
@@ -89,7 +89,7 @@ raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expe
     expect(seen[0]).not.toMatch(/secret-expected|other-input/);
   });
 
-  test('refuses a program with libraries by their name, before any job', async () => {
+  test('refuses a program that names libraries, before it makes any job', async () => {
     const program = { ...{ language: 'python', code: '' }, libraries: { blob: `sha256:${'0'.repeat(64)}` } } as const;
     const graded = rig().alpha.client.grade(program, { tests: [{ name: 'a' }] });
     await expect(graded).rejects.toThrow(/takes no libraries: name a runtime pack/);
@@ -127,7 +127,7 @@ raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expe
     ],
     ['points that are not a number', [{ name: 'a', points: Number.NaN }], /^test a: its points/],
     ['text without a form in UTF-8', [{ name: 'a', expected: '\ud800' }], /^test a: .* no UTF-8 form/],
-  ])('refuses %s, before any job', async (_what, tests, message) => {
+  ])('refuses %s, before it makes any job', async (_what, tests, message) => {
     const { client } = rig().alpha;
     const newest = async () => (await client.list({ limit: 1 })).items[0]?.job_id;
     const before = await newest();
@@ -141,11 +141,11 @@ raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expe
     ['', {}, /^the program is empty/],
     ['#'.repeat(MIB + 1), {}, /^the program has 1048577 bytes; at most 1048576/],
     ['1', { checker: { language: 'python', code: '' } }, /^the checker is empty/],
-  ])('refuses a program or a checker of the wrong size', async (code, more, message) => {
+  ])('refuses a program or a checker that is empty or too large', async (code, more, message) => {
     await expect(grade(code, SUMS, more)).rejects.toThrow(message);
   });
 
-  test('takes groups, validators, tolerances and a checker with its codes and arguments, and has evidence of all', async () => {
+  test('supports groups, validators, tolerances and checkers with codes and arguments, with evidence of each', async () => {
     const { client } = rig().alpha;
     const code = 'import sys; a = float(input()); print(a / 3)';
     const checker = {
@@ -224,7 +224,7 @@ sys.exit(0 if said == wanted and sys.argv[-1] == "word" else 1)`,
     },
   );
 
-  test('refuses an interactor beside a checker, before any job', async () => {
+  test('refuses an interactor together with a checker, before it makes any job', async () => {
     const program = { language: 'bash', code: 'read', interactor: { language: 'bash', code: 'echo' } };
     const { client } = rig().alpha;
     const newest = async () => (await client.list({ limit: 1 })).items;
@@ -248,7 +248,7 @@ sys.exit(0 if said == wanted and sys.argv[-1] == "word" else 1)`,
     expect(verdict).toMatchObject({ accepted: true, points: 3 });
   });
 
-  test('judges a whole output even if stderr is cut', async () => {
+  test('judges the whole stdout even if stderr was truncated', async () => {
     const code = `import sys; print(3); sys.stderr.write("x" * (2 << 20))`;
     expect(await verdictsOf(code, [{ name: 'one', expected: '3' }])).toEqual(['accepted']);
   });
@@ -281,7 +281,7 @@ describe('a verdict', () => {
   const verified = (name: string, tenant = 'alpha') =>
     serviceVerify(['verdict', join(scratch, name), '--public-key', key, '--tenant', tenant]);
 
-  test('is printed as a table and as an exit code', async () => {
+  test('is printed as a table, or as JSON with --json, and sets the exit code', async () => {
     const good = await graded('sum.py', '--tests', 'tests');
     expect([good.code, good.stdout]).toEqual([
       0,
@@ -293,7 +293,7 @@ describe('a verdict', () => {
     expect([bad.code, JSON.parse(bad.stdout)]).toMatchObject([1, { accepted: false, points: 1 }]);
   });
 
-  test('is printed with each limit that the service changed, once', async () => {
+  test('is printed together with each limit that the service lowered, named once', async () => {
     const { code, stderr } = await graded('sum.py', '--tests', 'tests', '--limit', 'mem_mb=99999');
     expect([code, stderr.match(/--limit.*/g)]).toEqual([
       0,
@@ -301,14 +301,14 @@ describe('a verdict', () => {
     ]);
   });
 
-  test('is printed with the tests that expect no output, unless a checker judges them', async () => {
+  test('is printed with a warning about tests without expected output, unless a checker judges them', async () => {
     const says = 'there is no a.out: such a test counts only how the program ends';
     expect((await graded('sum.py', '--tests', 'open')).stderr).toContain(says);
     expect((await graded('sum.py', '--tests', 'open', '--checker', 'three.py')).stderr).not.toContain(says);
     expect((await graded('sum.py', '--tests', 'tests')).stderr).not.toContain('only the end');
   });
 
-  test('verifies offline together with its jobs, and reveals no program or test', async () => {
+  test('verifies offline together with its jobs, and contains neither the program nor the tests', async () => {
     expect((await graded('three.py', '--tests', 'tests', '--output', 'out')).code).toBe(1);
     const { exitCode, stdout } = await verified('out');
     expect([exitCode, stdout]).toEqual([
@@ -346,7 +346,7 @@ describe('a verdict', () => {
     expect(entries('.').filter((name) => name.includes('twice'))).toEqual(['twice']);
   });
 
-  test('is not given by an interrupted grading, which cancels its jobs', async () => {
+  test('is absent after an interrupted grading, which cancels its jobs', async () => {
     const { client } = rig().alpha;
     const running = async () => (await client.list({ limit: 10 })).items.filter(({ status }) => status === 'running');
     writeFileSync(join(scratch, 'slow.py'), 'import time; time.sleep(300)');
@@ -390,7 +390,7 @@ sys.exit(42 if said.strip().isdigit() and abs(float(said) - want) < float(sys.ar
       writeFileSync(join(scratch, 'hostile.py'), hostile);
     });
 
-    test('has the points of its groups, by its own validator, and verifies', async () => {
+    test('has the points of its groups, as its output validator gives them, and verifies', async () => {
       const bad = await graded(
         'three.py',
         '--tests',
@@ -415,12 +415,12 @@ sys.exit(42 if said.strip().isdigit() and abs(float(said) - want) < float(sys.ar
       expect(page).not.toContain('1000 1');
     });
 
-    test("has a page that shows the program's output as text", async () => {
+    test("comes with --report as a page that shows the program's output as text", async () => {
       expect((await graded('hostile.py', '--tests', 'sums', '--report', 'page.html')).code).toBe(1);
       expect(readFileSync(join(scratch, 'page.html'), 'utf8')).toContain('<pre>&lt;b&gt;no&lt;/b&gt;\n</pre>');
     });
 
-    test('is not given if a validator refuses an input', async () => {
+    test('is absent if an input validator refuses an input', async () => {
       const input = join(scratch, 'sums/data/secret/b/1.in');
       writeFileSync(input, '0 0\n');
       const { code, stderr } = await graded('sum.py', '--tests', 'sums', '--check-inputs');
@@ -473,7 +473,7 @@ sys.exit(42 if said.strip().isdigit() and abs(float(said) - want) < float(sys.ar
     ],
   ];
 
-  test.each(forgeries)('a verdict with %s is refused, and the line names the place', async (what, forge, names) => {
+  test.each(forgeries)('a verdict with %s is refused, and the message names the place', async (what, forge, names) => {
     const directory = `forged-${what.replaceAll(/\W/g, '')}`;
     cpSync(join(scratch, 'out'), join(scratch, directory), { recursive: true });
     forge(directory);

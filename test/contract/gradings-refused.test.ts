@@ -120,7 +120,7 @@ describe('a grading that cannot run is refused, and nothing is stored:', {
     expect(answer.json.error.message).toMatch(/^\/tests\/0\/stdin is 1048577 bytes/);
   });
 
-  test('the faulty part is named', async () => {
+  test('an argument that is too long is named by its place in the request', async () => {
     const { json } = await submit({ programs: [SUM], tests: [{ name: 'a' }, { name: 'b', args: ['x'.repeat(5000)] }] });
     expect(json.error.message).toMatch(/^\/tests\/1\/args\/0 is 5000 bytes/);
   });

@@ -59,7 +59,7 @@ async function outputOf(job_id: string): Promise<string> {
 }
 
 describe('a grading', () => {
-  test('runs every program against every test, and the judge of each program writes its verdict', {
+  test('runs every program with every test, and one judge job for each program writes the verdict about it', {
     tags: ['Gradings-1', 'Gradings-3', 'Gradings-9', 'Gradings-9a'],
   }, async () => {
     const answer = await submit({ programs: [{ name: 'good', ...SUM }, WRONG], tests: TESTS });
@@ -98,7 +98,9 @@ describe('a grading', () => {
     expect((await rig().alpha.client.detail(job_id)).receipt_sha256).toBe(good?.verdict?.receipt_sha256);
   });
 
-  test('asks a checker instead of comparing', { tags: ['Gradings-1', 'Gradings-2', 'Gradings-2a'] }, async () => {
+  test('with a checker asks it instead of comparing outputs', {
+    tags: ['Gradings-1', 'Gradings-2', 'Gradings-2a'],
+  }, async () => {
     const checker = { language: 'bash', code: '[ "$(cat input/output)" -gt "$(cat input/expected)" ]' };
     const {
       graded: [one],
@@ -106,7 +108,7 @@ describe('a grading', () => {
     expect(one?.verdict).toMatchObject({ accepted: true });
   });
 
-  test('takes texts that were uploaded, and gives a test its arguments and files', {
+  test('accepts uploads as program, input and expected output, and gives each test its arguments and files', {
     tags: ['Gradings-2', 'Gradings-2b'],
   }, async () => {
     const { client } = rig().alpha;
@@ -130,7 +132,7 @@ describe('a grading', () => {
     expect(again.graded[0]?.verdict).toMatchObject({ accepted: true });
   });
 
-  test('gives each run the files and variables of its program, and outputs of jobs', {
+  test('gives each run the files and variables of its program, and the outputs of jobs that its test names', {
     tags: ['Gradings-2a'],
   }, async () => {
     const made = await rig().run({ language: 'bash', code: 'printf made > output/a', outputs: ['output/a'] });
@@ -148,7 +150,7 @@ describe('a grading', () => {
     expect(refused.json.error.message).toMatch(/^\/tests\/0\/files\/0\/from names no output/);
   });
 
-  test('gets the same answer again with its idempotency key, and is refused with another body', {
+  test('gets its first answer again under its idempotency key; another body under that key is refused', {
     tags: ['Gradings-4'],
   }, async () => {
     const headers = { 'idempotency-key': 'grading-1' };
@@ -167,7 +169,7 @@ describe('a grading', () => {
     expect((await submit(ONE, { headers: refused })).status).toBe(201);
   });
 
-  test('needs a credential that may submit and read, and to be cancelled, one that may cancel', {
+  test('needs a key that may submit and read jobs, and is cancelled only with a key that may cancel jobs', {
     tags: ['Gradings-5'],
   }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -185,7 +187,7 @@ describe('a grading', () => {
     expect(refusalOf(await rig().request('/v1/gradings', { key }))).toEqual([403, 'insufficient_scope']);
   });
 
-  test('of another tenant looks unknown', { tags: ['Gradings-6'] }, async () => {
+  test('of another tenant is answered like an unknown grading', { tags: ['Gradings-6'] }, async () => {
     const id = await begun(ONE);
     for (const [path, method] of [
       ['', 'GET'],
@@ -201,7 +203,9 @@ describe('a grading', () => {
     expect(await rig().alpha.client.waitForGrading(id)).toMatchObject({ status: 'finished' });
   });
 
-  test('has one event for each job and each program, in order, and a last one', { tags: ['Gradings-11'] }, async () => {
+  test('has numbered events: one for each job, one for each program, and a last one for its end', {
+    tags: ['Gradings-11'],
+  }, async () => {
     const id = await begun({ programs: [{ name: 'good', ...SUM }, WRONG], tests: TESTS });
     const events = await eventsOf(id);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
@@ -225,7 +229,7 @@ describe('a grading', () => {
     expect(end.json).toEqual({ items: [], next_cursor: null });
   });
 
-  test('is listed newest first, in pages of its tenant', { tags: ['Gradings-10'] }, async () => {
+  test('is listed for its tenant alone, newest first, in pages', { tags: ['Gradings-10'] }, async () => {
     const ids = [await begun(ONE), await begun(ONE), await begun(ONE)].toReversed();
     const first = await rig().alpha.client.gradings({ limit: 2 });
     expect(first.items.map(({ grading_id }) => grading_id)).toEqual(ids.slice(0, 2));
@@ -248,7 +252,7 @@ describe('a verdict of version 2', { tags: ['Gradings-2d'] }, () => {
   const wordsOf = ({ tests }: { tests: readonly { name: string; verdict: string }[] }) =>
     tests.map(({ verdict }) => verdict);
 
-  test('counts groups, stops them, and skips groups after one that failed', async () => {
+  test('scores groups of tests, stops a group at a failure, and skips the groups that depend on it', async () => {
     const groups = [
       { name: 'easy', points: 10, score: 'minimum', stop: true },
       { name: 'hard', after: ['easy'] },
@@ -304,7 +308,7 @@ describe('a verdict of version 2', { tags: ['Gradings-2d'] }, () => {
     expect(wordsOf(other)).toEqual(['accepted']);
   });
 
-  test('is required by its own members, and refused if no verdict is possible', async () => {
+  test('must be requested if a grading has groups, and is refused if a group has no test', async () => {
     const groups = [{ name: 'g' }];
     expect(refusalOf(await submit({ ...ONE, groups }))).toEqual([400, 'invalid_request']);
     const refused = await submit({ ...ONE, ...V2, groups });
@@ -316,7 +320,7 @@ describe('a verdict of version 2', { tags: ['Gradings-2d'] }, () => {
   });
 });
 
-test('50,000 runs are accepted at once, and cancelled before they begin', {
+test('a grading of 50,000 runs is accepted in one request and can be cancelled', {
   tags: ['Gradings-2c', 'Gradings-12'],
 }, async () => {
   const body = {
@@ -331,7 +335,7 @@ test('50,000 runs are accepted at once, and cancelled before they begin', {
 });
 
 describe('a cancellation', { tags: ['Gradings-12'] }, () => {
-  test('ends the jobs of a grading, makes no more, and may be repeated', async () => {
+  test('ends the jobs of a grading, lets no more jobs begin, and may be repeated', async () => {
     const id = await begun({ programs: [SLOW, SLOW], tests: [{ name: 'a' }, { name: 'b' }], limits: LONG });
     await runningJob(rig());
     const { client } = rig().alpha;
@@ -346,7 +350,7 @@ describe('a cancellation', { tags: ['Gradings-12'] }, () => {
   });
 });
 
-test('a grading whose turn has not come is cancelled at once', { tags: ['Gradings-12'] }, async () => {
+test('a grading that still waits for its turn can be cancelled', { tags: ['Gradings-12'] }, async () => {
   const { client } = rig().alpha;
   const slow = { programs: [SLOW], tests: [{ name: 'a' }], limits: LONG };
   const ids: string[] = [];
@@ -358,7 +362,7 @@ test('a grading whose turn has not come is cancelled at once', { tags: ['Grading
 });
 
 describe('expected output', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
-  test('is shown to nobody: not by the jobs that get it, and not to anyone who knows its digest', async () => {
+  test('cannot be read from the jobs that get it, nor by its digest', async () => {
     const { client } = rig().alpha;
     const secret = 'a text that only the grader knows';
     const { blob } = await client.upload(secret);
@@ -387,7 +391,7 @@ describe('expected output', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
     }
   });
 
-  test('may be named by its owner, and by a test whose input it is', async () => {
+  test('that is also the input of a test can be downloaded by its digest', async () => {
     const { client } = rig().alpha;
     const { blob } = await client.upload('both an input and what is expected');
     const CAT = { language: 'bash', code: 'cat' };
@@ -397,7 +401,7 @@ describe('expected output', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
   });
 });
 
-test("a grading with more programs than the tenant's limit of uploads needs no room among the uploads", {
+test("a grading stores its own files without using up the tenant's limit of uploads", {
   tags: ['Gradings-14'],
 }, async () => {
   const few = await Rig.start({ provider: 'subprocess', concurrency: '2', 'tenant-blobs-max': '1' });
@@ -411,7 +415,7 @@ test("a grading with more programs than the tenant's limit of uploads needs no r
 });
 
 describe('in a full service', { tags: ['Gradings-7'] }, () => {
-  test('a grading takes one place of the queue, and other tenants have their turns beside it', async () => {
+  test('a grading takes one place of the queue, so that jobs of other tenants run in between', async () => {
     const { alpha, beta } = tight();
     const tests = Array.from({ length: 1000 }, (_, at) => ({ name: `${at}` }));
     const id = await begun({ programs: [{ language: 'bash', code: 'sleep 0.01' }], tests }, tight());
@@ -428,7 +432,7 @@ describe('in a full service', { tags: ['Gradings-7'] }, () => {
     await alpha.client.waitForGrading(id);
   });
 
-  test('a grading that finds no place is refused, and one that is repeated is answered', async () => {
+  test('a new grading is refused, and a repeated submission of an earlier grading is answered', async () => {
     const headers = { 'idempotency-key': 'full' };
     const slow = { programs: [SLOW], tests: [{ name: 'a' }], limits: LONG };
     const first = await begun(slow, tight(), { headers });
@@ -441,7 +445,7 @@ describe('in a full service', { tags: ['Gradings-7'] }, () => {
   });
 });
 
-test('a grading continues when the service starts again, and makes no job twice', {
+test('a grading continues after a restart of the service, and makes no job twice', {
   tags: ['Gradings-13', 'Gradings-9'],
 }, async () => {
   const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };

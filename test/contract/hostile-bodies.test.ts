@@ -35,11 +35,11 @@ describe('BODY-01 a text as a body', { tags: ['BODY-01'] }, () => {
     return codes;
   };
 
-  test('a text that is JSON is read, and refused for its content', async () => {
+  test('a text that is JSON is refused for its content, with invalid_request', async () => {
     expect(await codesOf(own.accepted)).toEqual(own.accepted.map(({ name }) => [name, '400 invalid_request']));
   });
 
-  test('a text that is not JSON is refused as such', async () => {
+  test('a text that is not JSON is refused with invalid_json', async () => {
     expect(await codesOf(own.refused)).toEqual(own.refused.map(({ name }) => [name, '400 invalid_json']));
   });
 });
@@ -74,17 +74,20 @@ describe('BODY-03 names of inherited properties', { tags: ['BODY-03'] }, () => {
   };
   const members = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '__defineGetter__'];
 
-  test.each(Object.entries(places))('are unknown members at "%s", and change nothing', async (pointer, bodyWith) => {
-    for (const name of members) {
-      for (const value of ['{"polluted":1}', '{"prototype":{"polluted":1}}', '1', 'null']) {
-        const answer = await rig().post(bodyWith(`"${name}":${value}`));
-        expect([name, value, codeOf(answer)]).toEqual([name, value, '400 invalid_request']);
-        expect(answer.json.error.message).toContain(`${pointer}/${name}`);
+  test.each(Object.entries(places))(
+    'are refused as unknown members at "%s", and pollute no prototype',
+    async (pointer, bodyWith) => {
+      for (const name of members) {
+        for (const value of ['{"polluted":1}', '{"prototype":{"polluted":1}}', '1', 'null']) {
+          const answer = await rig().post(bodyWith(`"${name}":${value}`));
+          expect([name, value, codeOf(answer)]).toEqual([name, value, '400 invalid_request']);
+          expect(answer.json.error.message).toContain(`${pointer}/${name}`);
+        }
       }
-    }
-    expect(({} as { polluted?: number }).polluted).toBeUndefined();
-    expect(codeOf(await rig().post(BODY))).toBe('created');
-  });
+      expect(({} as { polluted?: number }).polluted).toBeUndefined();
+      expect(codeOf(await rig().post(BODY))).toBe('created');
+    },
+  );
 
   test('are ordinary values where any value is allowed', async () => {
     for (const text of members) {
@@ -107,7 +110,7 @@ describe('BODY-05 text that is not plain UTF-8', { tags: ['BODY-05'] }, () => {
     ['an input path', '{"language":"bash","code":"true","files":[{"path":"input/TEXT","content_base64":""}]}'],
     ['an output path', '{"language":"bash","code":"true","outputs":["output/TEXT"]}'],
     ['a name', '{"language":"bash","code":"true","TEXT":1}'],
-  ])('is refused in %s, and never replaced silently', async (_name, body) => {
+  ])('is refused in %s instead of being replaced silently', async (_name, body) => {
     const [before = '', after = ''] = body.split('TEXT');
     const bytes = (middle: number[]) => Buffer.concat([Buffer.from(before), Buffer.from(middle), Buffer.from(after)]);
     const bad = [
@@ -132,7 +135,7 @@ describe('BODY-05 text that is not plain UTF-8', { tags: ['BODY-05'] }, () => {
     ['UTF-16', Buffer.from(BODY, 'utf16le')],
     ['UTF-16 with its mark', Buffer.from(`\ufeff${BODY}`, 'utf16le')],
     ['UTF-32', Buffer.from([...Buffer.from(BODY)].flatMap((byte) => [byte, 0, 0, 0]))],
-  ])('is refused as a whole body: %s', async (_name, bytes) => {
+  ])('is refused as the encoding of a whole body: %s', async (_name, bytes) => {
     expect(codeOf(await rig().post(new Uint8Array(bytes)))).toBe('400 invalid_json');
   });
 });
@@ -171,7 +174,7 @@ describe('BODY-06 a number', { tags: ['BODY-06'] }, () => {
     ['mem_mb', '64.00001', 64],
     ['max_pids', '1.5', 1],
     ['max_file_mb', '0.5', 1],
-  ])('a number for %s that is written %s keeps its value', async (name, number, kept) => {
+  ])('a number for %s that is written %s is kept as %s', async (name, number, kept) => {
     const { json } = await rig().post(withLimit(name, number));
     const { requested_spec } = await rig().alpha.client.detail(json.job_id);
     expect((requested_spec.limits as Record<string, number>)[name]).toBe(kept);
@@ -187,7 +190,7 @@ describe('BODY-06 a number', { tags: ['BODY-06'] }, () => {
     },
   );
 
-  test('a number that a double cannot hold is refused everywhere else', async () => {
+  test('a number that no double can represent is refused in members other than limits', async () => {
     const bodies = ['{"language":"bash","code":1e400}', '{"language":"bash","code":"true","files":[9007199254740993]}'];
     for (const body of bodies) expect(codeOf(await rig().post(body))).toBe('400 invalid_json');
   });
@@ -216,7 +219,7 @@ describe('BODY-07 the limit of source and stdin counts their bytes, however they
 });
 
 describe('BODY-10 NUL', { tags: ['BODY-10'] }, () => {
-  test('is kept in stdin and in files, to the byte', async () => {
+  test('is passed on unchanged in stdin and in files', async () => {
     const code = 'import sys\nprint(sys.stdin.buffer.read().hex(), open("input/a", "rb").read().hex())';
     const content_base64 = Buffer.from('\0f\0').toString('base64');
     const { result, detail } = await rig().run({
@@ -229,7 +232,7 @@ describe('BODY-10 NUL', { tags: ['BODY-10'] }, () => {
     expect(detail.requested_spec.stdin).toBe('a\0b\0');
   });
 
-  test('is kept in code, where the language decides what it means', async () => {
+  test('is passed on unchanged in code, where the language decides what it means', async () => {
     const { result, detail } = await rig().run({ language: 'node', code: 'console.log("a\0b".length)' });
     expect([result.stdout, detail.requested_spec.code]).toEqual(['3\n', 'console.log("a\0b".length)']);
   });

@@ -80,7 +80,7 @@ describe('an export from a hostile service', () => {
     },
   );
 
-  test('is refused before a history without an end fills the memory', { tags: ['OPER-08'] }, async () => {
+  test('is refused once the history, which never ends, is larger than 64 MiB', { tags: ['OPER-08'] }, async () => {
     const data = 'x'.repeat(9 << 20);
     await using service = await exporting('output/a', undefined, (response, after) => {
       json({ events: [{ job_id: 'job_1', seq: after + 1, kind: 'unheard-of', data }], next_cursor: after + 1 })(
@@ -97,7 +97,7 @@ describe('an export from a hostile service', () => {
     expect((await call(service, 'export', 'job_1')).stderr).toBe('vouchbox: the job has no receipt\n');
   });
 
-  test('leaves everything beside its directory untouched, whatever that is named', {
+  test('leaves a directory untouched that is named like its own temporary directory', {
     tags: ['OPER-07'],
   }, async () => {
     mkdirSync(join(scratch, 'kept.partial', 'precious'), { recursive: true });
@@ -256,7 +256,7 @@ describe('a grading by a hostile service', () => {
   test.each([
     ['the job of a test', EVIL_JOB, EVIL_JOB],
     ['another job in its verdict', 'job_1', EVIL_JOB],
-  ])('a verdict that names %s by a path writes nothing anywhere, and ends with 125', async (_what, ran, told) => {
+  ])('a verdict that names %s by a path makes the command end with 125 and write no file', async (_what, ran, told) => {
     const directory = tests();
     const before = namesIn(directory);
     await using service = await grading(ran, told);
@@ -265,7 +265,7 @@ describe('a grading by a hostile service', () => {
     expect(namesIn(directory)).toEqual(before);
   });
 
-  test('prints no character that a terminal interprets, and with --json the same JSON', {
+  test('is printed without characters that a terminal interprets, and with --json as the same JSON', {
     tags: ['OPER-06'],
   }, async () => {
     await using service = await grading('job_1', 'job_1');

@@ -76,7 +76,10 @@ async function submitShort(language: Language) {
 }
 
 describe('a launcher that hangs', () => {
-  test('keeps no submission waiting, and the job runs', { timeout: 5 * MINUTES, tags: ['Submit-8a'] }, async () => {
+  test('delays a submission by at most a few seconds, and the job still runs', {
+    timeout: 5 * MINUTES,
+    tags: ['Submit-8a'],
+  }, async () => {
     await Promise.all(LANGUAGES.map((language) => rig().run({ language, code: '1' })));
     const before = launchers();
     stop(before);
@@ -92,7 +95,9 @@ describe('a launcher that hangs', () => {
     expect(before.filter((pid) => !after.includes(pid)).length).toBeGreaterThanOrEqual(LANGUAGES.length);
   });
 
-  test('ends its running jobs as errors, and can be told to cancel them', { timeout: 5 * MINUTES }, async () => {
+  test('makes its running jobs end as errors, or as cancelled if they are cancelled', {
+    timeout: 5 * MINUTES,
+  }, async () => {
     const [ended, cancelled] = [
       await Promise.all(LANGUAGES.map(whenUp)),
       await Promise.all(LANGUAGES.map(whenUp)),

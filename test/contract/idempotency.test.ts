@@ -10,7 +10,7 @@ const freshKey = () => `key-${++keys}`;
 const post = (body: unknown, key: string, tenant = rig().alpha.key) =>
   rig().post(body, { key: tenant, headers: { 'idempotency-key': key } });
 
-test('the same idempotency key and specification give the first job again, and run nothing (IDEM-09)', {
+test('a submission with an earlier idempotency key and specification returns the first job and runs nothing (IDEM-09)', {
   tags: ['Submit-1', 'IDEM-09'],
 }, async () => {
   const key = freshKey();
@@ -30,7 +30,7 @@ test('without an idempotency key every submission is a new job', async () => {
   expect(first.json.job_id).not.toBe(second.json.job_id);
 });
 
-test('many concurrent submissions with one idempotency key make one job, and one answer says that it made the job', async () => {
+test('many concurrent submissions with one idempotency key make one job; only one answer says that it is new', async () => {
   const key = freshKey();
   const before = await rig().jobCount();
   const answers = await Promise.all(Array.from({ length: 8 }, () => post(spec, key)));
@@ -39,7 +39,7 @@ test('many concurrent submissions with one idempotency key make one job, and one
   expect(await rig().jobCount()).toBe(before + 1);
 });
 
-describe('the same specification (IDEM-03)', { tags: ['Submit-1', 'IDEM-03'] }, () => {
+describe('a specification that differs only in its spelling (IDEM-03)', { tags: ['Submit-1', 'IDEM-03'] }, () => {
   test.each([
     ['in another order and with white space', '{ "code" : "echo once",\n"language":"bash" }'],
     ['with escapes', '{"language":"\\u0062ash","code":"echo\\u0020once"}'],
@@ -52,7 +52,7 @@ describe('the same specification (IDEM-03)', { tags: ['Submit-1', 'IDEM-03'] }, 
       '{"language":"bash","code":"echo once","limits":{"wall_seconds":1.0e1,"mem_mb":256.0}}',
     ],
     ['with empty members', '{"language":"bash","code":"echo once","limits":{},"requirements":{}}'],
-  ])('%s is the same', async (_name, body) => {
+  ])('%s returns the first job', async (_name, body) => {
     const key = freshKey();
     const first = await post(spec, key);
     const second = await post(body, key);

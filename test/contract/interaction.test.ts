@@ -35,7 +35,7 @@ const ends = ({ program, interactor }: Pair) => [program, interactor].map(({ rec
 describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (provider) => {
   const rig = useRig({ provider, concurrency: '2' });
 
-  test('both programs are jobs that name each other, and the receipt of each has what the other wrote', {
+  test('the two programs are two jobs that name each other, and the receipt of each has what the other wrote', {
     tags: ['Interaction-1', 'Interaction-2', 'Interaction-3', 'Interaction-8', 'Interaction-9'],
   }, async () => {
     const { program, interactor } = await ran(rig(), { ...python(ASKS), interactor: python(ANSWERS) });
@@ -59,7 +59,9 @@ describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (provider)
     expect(raw_sha256).toBe(digestOf(said.stdout));
   });
 
-  test('cancelling either job cancels both, whether they run or wait', { tags: ['Interaction-5'] }, async () => {
+  test('cancelling one job of a pair cancels both, whether they run or are queued', {
+    tags: ['Interaction-5'],
+  }, async () => {
     const { client } = rig().alpha;
     const waits = { ...python('print("up", flush=True)\ninput()'), interactor: python('input()\ninput()') };
     const [first, second] = [await submitted(rig(), waits), await submitted(rig(), waits)];
@@ -75,7 +77,7 @@ describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (provider)
     }
   });
 
-  test('a wall limit while both wait is distinguished from one while a program computes', {
+  test('a wall limit that is reached while both programs wait for each other is reported as a deadlock', {
     tags: ['Interaction-9'],
   }, async () => {
     const limits = { wall_seconds: 2 };
@@ -102,7 +104,7 @@ describe('a pair', () => {
   const single = useRig({ provider: 'subprocess', concurrency: '1' });
   const pair = { ...python(ASKS), interactor: python(ANSWERS) };
 
-  test('has no input except its interactor’s output, and each member of the interactor is checked', {
+  test('is refused with an stdin of its own, or with an invalid member of its interactor', {
     tags: ['Interaction-4', 'Submission-2'],
   }, async () => {
     const before = await rig().jobCount();
@@ -129,7 +131,7 @@ describe('a pair', () => {
     expect(await single().jobCount()).toBe(0);
   });
 
-  test('runs even if its tenant may have one slot, with at most half of the memory each', {
+  test('runs even if its tenant may run one job, and each program then gets at most half of the memory', {
     tags: ['Interaction-5', 'Interaction-6'],
   }, async () => {
     const many = await Promise.all(
@@ -146,7 +148,7 @@ describe('a pair', () => {
     expect(inOrder).toEqual(inOrder.toSorted((one, other) => one.localeCompare(other)));
   });
 
-  test('has one idempotency key, which a pair with another interactor cannot use', {
+  test('has one idempotency key; a submission with another interactor under that key is refused', {
     tags: ['Interaction-7'],
   }, async () => {
     const headers = { 'idempotency-key': randomUUID() };

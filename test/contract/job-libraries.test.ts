@@ -82,7 +82,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect(next.stdout).toBe('a,input,main.cjs,output\n');
   });
 
-  test('a session with its own modules refuses a step with libraries, says what to do, and continues without them', {
+  test('a session that has its own node_modules refuses a step with libraries, and continues with one without', {
     tags: ['Libraries-4a'],
   }, async () => {
     const session = await own().alpha.client.session('with-own-modules', { language: 'node' });
@@ -99,7 +99,9 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect((await session.run(step)).stdout).toBe('1\n');
   });
 
-  test('no library runs before a step of a session imports it', { tags: ['Libraries-4'] }, async () => {
+  test("a library named like a Python module is not run before a session's step imports it", {
+    tags: ['Libraries-4'],
+  }, async () => {
     const ran = 'import sys; sys.stdout.write("ran first\\n")\n';
     const names = ['pickle.py', 'io.py', 'atexit.py'];
     const libraries = await given(archiveOf(names.map((name) => ({ name, content: ran }))));
@@ -130,7 +132,9 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
   });
 });
 
-test('an archive that fills the memory ends its job, and no other', { tags: ['Libraries-3'] }, async () => {
+test('an archive that fills the memory of its cell ends its own job and leaves other jobs running', {
+  tags: ['Libraries-3'],
+}, async () => {
   const content = Buffer.alloc(15 * 2 ** 20);
   const bomb = archiveOf(Array.from({ length: 10 }, (_, n) => ({ name: `f${n}`, content })));
   const limits = { mem_mb: 64, wall_seconds: 60, cpu_seconds: 60 };
@@ -156,7 +160,7 @@ test.each([
   },
 );
 
-test('an archive of another tenant looks unknown', { tags: ['Libraries-2'] }, async () => {
+test('an archive of another tenant is refused like an unknown blob', { tags: ['Libraries-2'] }, async () => {
   const libraries = await uploaded(archiveOf([{ name: 'of-beta.py' }]), rig().beta);
   expect(codeOf(await rig().post({ ...IMPORTS, libraries }))).toEqual([422, 'blob_unavailable']);
 });
@@ -171,7 +175,7 @@ test.each([
 });
 
 test.each([LIBRARIES_FILE, `${LIBRARIES_FILE}/a`])(
-  'no submission places a file at %s',
+  'a submission with libraries and a file at %s is refused',
   { tags: ['Libraries-2'] },
   async (path) => {
     const answer = await rig().post({ ...IMPORTS, files: [{ path, content_base64: '' }] });
@@ -187,13 +191,13 @@ test.each([1, 'a', null, {}, { blob: 'a' }, { blob: blobOf(PYTHON).blob, more: 1
   },
 );
 
-test('the client accepts as libraries what it uploaded', async () => {
+test('client.run accepts the answer of client.upload as its libraries', async () => {
   const { client } = rig().alpha;
   const { stdout } = await client.run(IMPORTS.code, { libraries: await client.upload(PYTHON) });
   expect(stdout).toBe('tiny\n');
 });
 
-test('libraries are part of what an idempotency key stands for', async () => {
+test('a submission with other libraries under a used idempotency key is refused', async () => {
   const send = (body: object, key: string) => rig().post(body, { headers: { 'idempotency-key': key } });
   const libraries = await uploaded(PYTHON);
   await send({ ...IMPORTS, libraries }, 'with');
@@ -204,7 +208,7 @@ test('libraries are part of what an idempotency key stands for', async () => {
   );
 });
 
-test('libraries and other files have at most 64 MiB together, as capabilities say', {
+test('libraries and other files may together have 64 MiB, and the capabilities state the limits of libraries', {
   tags: ['Libraries-7'],
 }, async () => {
   const { client } = rig().alpha;
@@ -220,7 +224,9 @@ test('libraries and other files have at most 64 MiB together, as capabilities sa
   expect(codeOf(answer)).toEqual([413, 'payload_too_large']);
 });
 
-test('an export has libraries, and is verified without the service', { tags: ['Libraries-2'] }, async () => {
+test('an export contains the libraries of its job, and is verified without the service', {
+  tags: ['Libraries-2'],
+}, async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-libraries-'));
   onTestFinished(() => rmSync(scratch, { recursive: true }));
   const { job_id } = await rig().run({ ...IMPORTS, libraries: await uploaded(PYTHON) });

@@ -41,7 +41,7 @@ test('an item of the list has the first meaningful line of its program', { tags:
   expect(await shown()).toEqual(['# marks \\u{1b}[31m']);
 });
 
-test('labels of another tenant list nothing', async () => {
+test('a list by a label has no jobs of another tenant that uses this label', async () => {
   await labelled('mine alone');
   expect(await Array.fromAsync(rig().beta.client.listAll({ label: 'mine alone' }))).toEqual([]);
 });
@@ -57,7 +57,7 @@ test('a repeated idempotency key with other labels gives the first job, which ke
   expect(await listed({ label: 'second' })).toEqual([]);
 });
 
-test('no signed text has the labels by default', async () => {
+test('the receipt and the events, which are signed, leave out the labels by default', async () => {
   const job = await labelled('only for finding it');
   await rig().alpha.client.waitForResult(job);
   const { receipt } = await rig().alpha.client.detail(job);
@@ -65,7 +65,7 @@ test('no signed text has the labels by default', async () => {
   expect(JSON.stringify([receipt, events])).not.toContain('only for finding it');
 });
 
-test('the receipt has labels that are to be signed, and the idempotency key stands for them', {
+test('sign_labels puts the labels into the receipt and makes them part of what the idempotency key stands for', {
   tags: ['Submission-51'],
 }, async () => {
   const headers = { 'idempotency-key': 'signed-labels' };
@@ -77,7 +77,7 @@ test('the receipt has labels that are to be signed, and the idempotency key stan
   expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
 });
 
-test('a demand to sign labels is refused without a label', { tags: ['Submission-51'] }, async () => {
+test('sign_labels without a label is refused', { tags: ['Submission-51'] }, async () => {
   const { status, json } = await rig().post({ ...bash(), sign_labels: true });
   expect([status, json.error.message]).toEqual([400, expect.stringContaining('/sign_labels')]);
 });
@@ -98,7 +98,7 @@ test.each([
   ]);
 });
 
-test('a repeated label counts once', async () => {
+test('a label that is given twice is stored once', async () => {
   const job = await labelled('twice', 'twice');
   expect(await listed({ label: 'twice' })).toEqual([job]);
 });

@@ -79,7 +79,7 @@ test.each<[string, How]>([
   expect(await problemsOf(client, files)).toEqual([]);
 });
 
-describe('if the blobs of a tenant leave no room', () => {
+describe('a grading whose tenant has reached its limit of blobs', () => {
   const part = (from: number) => new Uint8Array(Buffer.alloc(700_000, `part ${from} `));
   const body = (stdin: object, expected: object) =>
     ({
@@ -88,7 +88,7 @@ describe('if the blobs of a tenant leave no room', () => {
       verdict: 'urn:svc:verdict:v2',
     }) as never;
 
-  test('for the output of a test, the program fails with that problem', { tags: ['Gradings-2f'] }, async () => {
+  test('reports that there was too little room for the output of a test', { tags: ['Gradings-2f'] }, async () => {
     const { client } = narrow().alpha;
     const { blob } = await client.upload(part(1));
     const { grading_id } = await client.submitGrading(body({ blob }, { blob }));
@@ -96,7 +96,9 @@ describe('if the blobs of a tenant leave no room', () => {
     expect([status, graded[0]?.problem]).toEqual(['failed', expect.stringContaining('too little room')]);
   });
 
-  test('for the contents that gradings hold, another grading is refused', { tags: ['Gradings-14'] }, async () => {
+  test('is refused if its expected output does not fit beside that of earlier gradings', {
+    tags: ['Gradings-14'],
+  }, async () => {
     const { client, key } = narrow().beta;
     const submit = async (from: number) => {
       const { blob } = await client.upload(part(from));

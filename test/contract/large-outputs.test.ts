@@ -43,7 +43,7 @@ const leaving = (code: string, large_outputs: Large, more: object = {}) =>
 const write = (path: string, text: string, times = 1) => `open('${path}', 'w').write('${text}' * ${times})\n`;
 
 describe('a large output', () => {
-  test('comes back by its digest, and the chain, the receipt and the answers have it', {
+  test('can be read by its digest, which the history, the receipt and the answers contain', {
     tags: ['Large-1', 'Large-2'],
   }, async () => {
     const big = 'abcde'.repeat(MIB);
@@ -74,13 +74,15 @@ describe('a large output', () => {
     expect(theirs.status).toBe(404);
   });
 
-  test('a job without large outputs has no member for them', { tags: ['Large-2'] }, async () => {
+  test('is absent from every answer about a job that asked for none', { tags: ['Large-2'] }, async () => {
     const { detail, result } = await rig().run({ language: 'bash', code: 'echo x > output/a', outputs: ['output/a'] });
     for (const answer of [detail, result, detail.receipt, detail.requested_spec])
       expect(answer).not.toHaveProperty('large_outputs');
   });
 
-  test('may have all the bytes of its job, and not one more', { tags: ['Large-3'] }, async () => {
+  test('may use all the bytes that its job asked for; a file that does not fit is named in a violation', {
+    tags: ['Large-3'],
+  }, async () => {
     const paths = ['output/a', 'output/b', 'output/c'];
     const code = write('output/a', 'a', 999) + write('output/b', 'b', 2) + write('output/c', 'c');
     const ran = await rig().run(leaving(code, { paths, max_bytes: 1000 }));
@@ -162,12 +164,12 @@ describe('standard output', { tags: ['Large-6'] }, () => {
     expect((await bytesOf(digestOf(bytes))).equals(bytes)).toBe(true);
   });
 
-  test('is stored only as events if they have every byte', async () => {
+  test('is stored only in the events if the events have all of it', async () => {
     const ran = await rig().run(printing(`sys.stdout.write('é\\n' * 10_000)`));
     expect(ran.result).toMatchObject({ truncated: false, large_outputs: [], violations: [] });
   });
 
-  test('is not kept at all if it is too large', async () => {
+  test('is stored not even in part if it is larger than max_bytes, and a violation names it', async () => {
     const ran = await rig().run(printing(`sys.stdout.write('x' * ${2 * MIB + 1})`, { max_bytes: 2 * MIB }));
     expect(ran.result.large_outputs).toEqual([]);
     expect(ran.result.violations).toMatchObject([
@@ -175,7 +177,7 @@ describe('standard output', { tags: ['Large-6'] }, () => {
     ]);
   });
 
-  test('comes back even if the program is killed, and leaves less room for files', async () => {
+  test('is stored even if the program is killed, and counts towards max_bytes with the files', async () => {
     const code = `sys.stdout.write('x' * ${3 * MIB}); sys.stdout.flush()\n${write('output/a', 'a', 2)}while True: pass`;
     const ran = await rig().run(
       leaving(
@@ -191,7 +193,7 @@ describe('standard output', { tags: ['Large-6'] }, () => {
   });
 });
 
-test('an export has large outputs, and each way to verify it compares them and their edges', {
+test('an export contains large outputs, and every verifier compares them and the edges to other jobs', {
   tags: ['Large-2', 'Large-5'],
 }, async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
@@ -219,7 +221,9 @@ test('an export has large outputs, and each way to verify it compares them and t
   rmSync(scratch, { recursive: true });
 });
 
-test('vouchbox run fetches large outputs, and names the missing ones', { tags: ['Large-5'] }, async () => {
+test('vouchbox run downloads large outputs, and names those that the program did not write', {
+  tags: ['Large-5'],
+}, async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
   writeFileSync(join(scratch, 'make.sh'), `head -c ${3 * MIB} /dev/zero > output/a`);
   const access = ['--url', rig().service.url, '--key', rig().alpha.key];
@@ -277,7 +281,7 @@ test('room for large outputs is reserved until the job ends; then only its outpu
   expect(await upload(7)).toBe(201);
 });
 
-test('the bytes of a large output are kept as long as its job, or as long as another job that names them', {
+test('a large output is stored as long as its own job, or another job that names it, is stored', {
   tags: ['Large-5'],
 }, async () => {
   const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };

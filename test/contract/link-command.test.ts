@@ -14,7 +14,7 @@ const command = (...words: string[]) => commandAt(rig(), ...words);
 
 const ran = async (at = rig()) => (await at.run({ language: 'bash', code: 'echo handed on' })).job_id;
 
-test('only the address of a link is printed, and whoever has it reads the result until the link is revoked', async () => {
+test('vouchbox link prints only an address, which opens the result for anyone until the link is revoked', async () => {
   const job = await ran();
   const made = await command('link', job, '--show', 'code,files', '--expires-in', '1h');
   expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^http:\/\/\S+\/links\/\S+#\S+\n$/)]);
@@ -41,7 +41,7 @@ test('only the address of a link is printed, and whoever has it reads the result
   ]);
 });
 
-test('with --json the command prints the whole link, and the list of links has no secrets', async () => {
+test('vouchbox link --json prints the whole link, and vouchbox links prints no secrets', async () => {
   const job = await ran();
   const link = JSON.parse((await command('link', job, '--json')).stdout) as Record<string, string>;
   const { link_url = '', address, ...rest } = link;
@@ -62,7 +62,7 @@ test.each([
   expect((await rig().alpha.client.links(job)).items).toEqual([]);
 });
 
-test('vouchbox link says what to do instead if the service allows no links', async () => {
+test('vouchbox link recommends vouchbox export if the service allows no links', async () => {
   const { code, stdout, stderr } = await commandAt(withoutLinks(), 'link', await ran(withoutLinks()));
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(
@@ -70,7 +70,7 @@ test('vouchbox link says what to do instead if the service allows no links', asy
   );
 });
 
-test('another principal may make no link, and nobody may exceed the links of a job; the message says so', async () => {
+test("vouchbox link says that only the job's principal may make links, or that the job has too many", async () => {
   await using operator = await openCredentials({ dataDir: rig().dataDir });
   const { key } = await operator.create({ tenant: 'alpha', principal: 'bob', scopes: null, expires_at: null });
   const job = await ran();

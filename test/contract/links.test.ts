@@ -59,7 +59,7 @@ const told = ({ status, json, headers }: Answer) => [
   [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'),
 ];
 
-test('docs/CLIENTS.md reads a result with nothing but the address of a link', async () => {
+test('the shell example in docs/CLIENTS.md reads a result with only the address of a link', async () => {
   const { link } = await linkTo(await signed());
   const page = readFileSync(join(import.meta.dirname, '../../docs/CLIENTS.md'), 'utf8');
   const [, block = ''] = /^```sh\n(address=[^`]*)^```/m.exec(page) ?? [];
@@ -68,7 +68,7 @@ test('docs/CLIENTS.md reads a result with nothing but the address of a link', as
   expect((JSON.parse(stdout) as FoldedResult).stdout).toContain('document.domain');
 });
 
-test('a link shows status, result, receipt and signed documents, and only the named parts of the submission', {
+test('a link shows status, result, receipt and signed documents, and of the submission only the parts it names', {
   tags: ['Links-4', 'Links-5'],
 }, async () => {
   const job_id = await signed();
@@ -88,7 +88,7 @@ test('a link shows status, result, receipt and signed documents, and only the na
   expect((await read(given, `blobs/${big?.sha256}`)).json.error.code).toBe('blob_not_found');
 });
 
-test('a link shows the code, the input or the files, whichever it names', {
+test('a link that names the code, the input or the files shows this part and no other', {
   tags: ['Links-1', 'Links-4', 'Links-5'],
 }, async () => {
   const upload = await rig().alpha.client.upload('uploaded');
@@ -135,7 +135,7 @@ test('a link to a step of a session shows nothing of what the session keeps', { 
   expect((await read(given, `blobs/${sha256Hex('big')}`)).text).toBe('big');
 });
 
-test('a document that a link shows is a download, never a page of the service, and no cache keeps it', {
+test('a document of a link is sent as an attachment that no browser shows as a page and no cache stores', {
   tags: ['Links-9'],
 }, async () => {
   const given = await linkTo(await signed(), ['code', 'input', 'files']);
@@ -181,7 +181,9 @@ test('an unknown link, a wrong secret, the secret of another link, a key and a m
   expect((await read(given, 'job')).status).toBe(200);
 });
 
-test('the secret of a link opens nothing under /v1, and no other link', { tags: ['Links-6'] }, async () => {
+test('the secret of a link is refused under /v1 and under the addresses of a link that do not exist', {
+  tags: ['Links-6'],
+}, async () => {
   const { secret, id, link } = await linkTo(await signed());
   const job = `/v1/jobs/${link.job_id}`;
   for (const path of [job, `${job}/result`, `${job}/links`, '/v1/jobs', '/v1/whoami', '/metrics'])
@@ -196,7 +198,7 @@ test('the secret of a link opens nothing under /v1, and no other link', { tags: 
   expect((await rig().request(`/links/${id}/events`, { key: secret })).status).toBe(404);
 });
 
-test('the links of a job are listed without their secrets, and anyone who may read the job can end a link', {
+test('the list of links has no secrets, and anyone who may read the job can revoke a link', {
   tags: ['Links-2', 'Links-3'],
 }, async () => {
   const { client } = rig().alpha;
@@ -238,7 +240,7 @@ test.each([
   expect((await rig().alpha.client.links(job_id)).items).toEqual([]);
 });
 
-test('only the principal that submitted a job makes links to it, and its key ends them', {
+test('only the principal that submitted a job can make links to it, and revoking its key ends those links', {
   tags: ['Links-2', 'Links-7', 'Links-8'],
 }, async () => {
   await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -260,7 +262,7 @@ test('only the principal that submitted a job makes links to it, and its key end
   expect((await rig().request(path, { key: bob.key })).json).toEqual({ items: [], may_make: false });
 });
 
-test('a link to a running job shows the job as it stands', { tags: ['Links-4', 'Links-5'] }, async () => {
+test('a link to a running job shows the current state of the job', { tags: ['Links-4', 'Links-5'] }, async () => {
   const { client } = rig().alpha;
   const { job_id } = await client.submit({ language: 'bash', code: 'echo early; sleep 300' });
   for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
@@ -286,7 +288,7 @@ function readTogether({ id, secret }: Given, times: number): Promise<[status: nu
   return Promise.all(Array.from({ length: times }, once)).finally(() => agent.destroy());
 }
 
-test('two hundred readers at once get what they ask for or are told to wait, and the tenant is still answered', {
+test('two hundred concurrent readers of a link get an answer or Retry-After, and the tenant is served meanwhile', {
   tags: ['Links-10'],
 }, async () => {
   const given = await linkTo(await signed());
@@ -317,7 +319,7 @@ test('a link survives a restart, and is removed with its job', { tags: ['Links-7
   expect(await third.stop()).toEqual([]);
 });
 
-test('a service that allows no links makes and reads none, and still lists and ends existing ones', {
+test('a service that allows no links refuses to make or show one, but lists and revokes existing links', {
   tags: ['Links-11'],
 }, async () => {
   const first = await Rig.start(SETTINGS);

@@ -34,7 +34,9 @@ test("a list has the tenant’s jobs, newest first, and no other tenant's", { ta
   expect(json.items).toHaveLength(1);
 });
 
-test('a list has exactly the specified members in every item', { tags: ['Bodies-3', 'Bodies-3a'] }, async () => {
+test('each item of a list has exactly the members that the contract specifies', {
+  tags: ['Bodies-3', 'Bodies-3a'],
+}, async () => {
   const { json } = await list('?limit=1');
   const detail = await rig().alpha.client.detail(ids.at(-1) ?? '');
   const {
@@ -66,9 +68,9 @@ test('a list has exactly the specified members in every item', { tags: ['Bodies-
   expect(json.items).toEqual([{ ...lifecycle, truncated: false, attestation_available, first_line }]);
 });
 
-describe('pages', () => {
+describe('the pages of a list', () => {
   test.each([1, 2, 4, 6, 200])(
-    'pages of %i together make the whole list, with each job once',
+    'pages of at most %i jobs together make the whole list, with each job once',
     { tags: ['Bodies-2', 'List-2'] },
     async (limit) => {
       const seen: string[] = [];
@@ -82,7 +84,7 @@ describe('pages', () => {
     },
   );
 
-  test('stay the same while new jobs come', { tags: ['List-7'] }, async () => {
+  test('after the first one stay the same when a new job is submitted', { tags: ['List-7'] }, async () => {
     const { json } = await list('?limit=2');
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     expect(await idsOf(`?limit=3&cursor=${encodeURIComponent(json.next_cursor)}`)).toEqual(
@@ -98,15 +100,15 @@ describe('pages', () => {
   });
 });
 
-describe('filters', () => {
-  test('take one status or several', { tags: ['List-4'] }, async () => {
+describe('the filters of a list', () => {
+  test('accept one status or several', { tags: ['List-4'] }, async () => {
     const failed = ids[5] ?? '';
     expect(await idsOf('?status=failed')).toEqual([failed]);
     expect(await idsOf('?status=failed,timed_out,error')).toEqual([failed]);
     expect(await idsOf('?status=queued,running')).toEqual([]);
   });
 
-  test('take a language, alone and with a status', { tags: ['List-5'] }, async () => {
+  test('accept a language, alone and together with a status', { tags: ['List-5'] }, async () => {
     expect(await idsOf('?language=python')).toEqual([ids[1]]);
     expect(await idsOf('?language=node&status=succeeded')).toEqual([ids[3]]);
     expect(await idsOf('?language=node&status=failed')).toEqual([]);
@@ -134,7 +136,7 @@ describe('filters', () => {
     '?cursor=',
     '?tenant=beta',
     '?limit=1&limit=2',
-  ])('filters that are %s are refused', { tags: ['List-2', 'List-6'] }, async (query) => {
+  ])('the query %s is refused', { tags: ['List-2', 'List-6'] }, async (query) => {
     const { status, json } = await list(query);
     expect([status, json.error.code]).toEqual([400, 'invalid_request']);
   });

@@ -91,7 +91,7 @@ async function evidenceOf(job_id: string): Promise<string[]> {
   ];
 }
 
-test('a job of a service that keeps a log is proved to be in the log', { tags: ['Log-3', 'Log-6'] }, async () => {
+test('a service with a log proves that a job is in the log', { tags: ['Log-3', 'Log-6'] }, async () => {
   const proof = await proofOf(first);
   const { origin, log_key } = await keysOfLog();
   expect(origin).toBe('log.example/log/1');
@@ -109,7 +109,9 @@ test('the status states the progress of the log', { tags: ['Bodies-10c'] }, asyn
   expect([log?.size, log?.signed_size]).toEqual([2, 2]);
 });
 
-test('the opening statement is leaf 0, signed by the key that signs results', { tags: ['Log-1'] }, async () => {
+test("the log's opening statement is leaf 0 and is signed by the key that signs results", {
+  tags: ['Log-1'],
+}, async () => {
   const { opening, log_key } = await keysOfLog();
   const bytes = new TextEncoder().encode(JSON.stringify(opening));
   const decoded = decodeEnvelope(bytes);
@@ -130,7 +132,7 @@ test('the opening statement is leaf 0, signed by the key that signs results', { 
   expect(tile).toEqual(leafHash(body));
 });
 
-test('the tiles of hashes lead to the root that the head states', async () => {
+test("the hashes in the log's tiles give the root that its head states", async () => {
   await proofOf(first);
   const head = parseCheckpoint(await (await read('checkpoint')).text());
   if (head.kind === 'refused') throw new Error(head.reason);
@@ -144,7 +146,7 @@ test('the tiles of hashes lead to the root that the head states', async () => {
   expect(rangeHash({ start: 0, end: size }, hashes)).toEqual(root);
 });
 
-test('a leaf is proved to anyone who has only its hash', async () => {
+test('anyone who has only the hash of a leaf gets the proof for it', async () => {
   await proofOf(first);
   const { bytes } = await rig.alpha.client.attestation(first);
   const decoded = decodeEnvelope(bytes);
@@ -156,7 +158,7 @@ test('a leaf is proved to anyone who has only its hash', async () => {
   expect(told).toBe(own);
 });
 
-describe('a path is not found if it asks the log for', { tags: ['Log-4'] }, () => {
+describe('the log answers 404 to a request for', { tags: ['Log-4'] }, () => {
   test.each([
     ['a leaf', `proof?hash=${'0'.repeat(64)}`],
     ['a malformed hash', 'proof?hash=x'],
@@ -195,7 +197,7 @@ describe('vouchbox export --log-proof', () => {
     });
   });
 
-  test('is not for a graph of jobs', async () => {
+  test('is refused together with --with-inputs, because a proof belongs to one job', async () => {
     const words = ['export', first, '--with-inputs', '--log-proof', join(scratch, 'graph'), ...access()];
     expect(await vouchbox(words)).toMatchObject({
       code: 2,
@@ -204,7 +206,7 @@ describe('vouchbox export --log-proof', () => {
   });
 });
 
-test('the data of a stopped service proves a job, too', async () => {
+test('vouchbox export --log-proof works with the data directory of a stopped service', async () => {
   await proofOf(first);
   const { log_key } = await keysOfLog();
   const key = file((await rig.alpha.client.publicKey()).public_key_pem);
@@ -221,7 +223,9 @@ test('the data of a stopped service proves a job, too', async () => {
   rig = await Rig.start(SETTINGS, dataDir);
 });
 
-test('after a restart the log continues, and proves that it only grew', { tags: ['Log-2'] }, async () => {
+test('the log continues after a restart of the service, and proves that it only grew', {
+  tags: ['Log-2'],
+}, async () => {
   const state = join(scratch, 'head');
   const logKey = file((await keysOfLog()).log_key);
   const remember = ['--log-key', logKey, '--log-state', state];
@@ -242,7 +246,7 @@ test('after a restart the log continues, and proves that it only grew', { tags: 
   expect(await serviceVerify([...words, '--log-consistency', grown])).toMatchObject({ exitCode: 0 });
 });
 
-test('a job of another tenant and an unknown one look the same', async () => {
+test("a request for the proof of another tenant's job is answered like one for an unknown job", async () => {
   const ofBeta = await rig.request(`/v1/jobs/${first}/log-proof`, { key: rig.beta.key });
   const unknown = await rig.request('/v1/jobs/job_x/log-proof', { key: rig.beta.key });
   expect([ofBeta.status, unknown.status]).toEqual([404, 404]);
@@ -253,7 +257,9 @@ test('a job of another tenant and an unknown one look the same', async () => {
   expect(told(ofBeta)).toEqual(told(unknown));
 });
 
-test('a service that keeps no log proves nothing, and has no public log', { tags: ['Log-3', 'Log-4'] }, async () => {
+test('a service without a log answers requests for a proof and for the public log with 404', {
+  tags: ['Log-3', 'Log-4'],
+}, async () => {
   const plain = await Rig.start(SIGNED);
   const { job_id } = await plain.alpha.client.run(python);
   await expect
@@ -269,7 +275,7 @@ test('a service that keeps no log proves nothing, and has no public log', { tags
   expect(await plain.stop()).toEqual([]);
 });
 
-test('the name of a log must be the name of a host', async () => {
+test('a service refuses to start with a --log-host that is not the name of a host', async () => {
   const words = [
     'serve',
     '--port',

@@ -24,7 +24,7 @@ const tenantOf = async (job: string, words: readonly string[], env: Record<strin
 };
 
 describe('vouchbox login', () => {
-  test('keeps address and key where only their owner can read them, and never prints the key', async () => {
+  test('stores address and key in a file that only its owner can read, and never prints the key', async () => {
     const { key } = rig().alpha;
     const { code, stdout, stderr } = await login('alpha');
     expect(code).toBe(0);
@@ -36,7 +36,7 @@ describe('vouchbox login', () => {
     expect([statSync(file()).mode & 0o777, statSync(join(config, 'vouchbox')).mode & 0o777]).toEqual([0o600, 0o700]);
   });
 
-  test('takes a piped key, and the key of the environment only if nothing is piped', async () => {
+  test('takes the key from --key, then from stdin, and then from SERVICE_KEY', async () => {
     const env = { SERVICE_KEY: rig().beta.key };
     const words = ['login', '--json', '--url', rig().service.url];
     const tenants = {
@@ -50,7 +50,7 @@ describe('vouchbox login', () => {
     expect(await loggedInTo(['--key', rig().alpha.key], `${rig().beta.key}\n`)).toBe(tenants.alpha);
   });
 
-  test('keeps nothing for a key that the service refuses, or for an invalid address', async () => {
+  test('stores no profile for a key that the service refuses, or for an invalid address', async () => {
     const words = ['login', '--url', rig().service.url, '--key', 'unknown'];
     expect(await call(words)).toMatchObject({ code: 1, stderr: expect.stringContaining('unauthorized') });
     for (const url of ['localhost:8080', 'http://me:secret@127.0.0.1:1']) {
@@ -61,7 +61,7 @@ describe('vouchbox login', () => {
     expect((await call(['profiles', '--json'])).stdout).toBe('[]\n');
   });
 
-  test('makes named profiles; options and the environment override them', async () => {
+  test('stores a profile under the name that --profile gives; options and the environment override its values', async () => {
     await login('alpha');
     await login('beta', '--profile', 'other');
     const [alpha, beta] = [await rig().alpha.client.whoami(), await rig().beta.client.whoami()];
@@ -80,7 +80,7 @@ describe('vouchbox login', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('there are default, other')]);
   });
 
-  test('makes a printed configuration of MCP name the profile', async () => {
+  test('is followed by an MCP configuration that names the profile', async () => {
     const configured = async (env: Record<string, string> = {}) => {
       const { stdout, stderr } = await call(['mcp', 'config', 'claude'], { env });
       expect(stderr).not.toContain('starts cells itself');
@@ -94,7 +94,7 @@ describe('vouchbox login', () => {
     expect(named).toMatchObject({ args: ['mcp'], env: { SERVICE_URL: rig().service.url } });
   });
 
-  test('sends the key of a profile to no other address', async () => {
+  test('stores a key that is sent only to the address of its profile', async () => {
     await login('alpha');
     const { code, stderr } = await call(['jobs', '--url', 'http://127.0.0.1:1']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('needs a key')]);
@@ -105,7 +105,7 @@ describe('vouchbox login', () => {
     expect([code, stderr.trimEnd().split('\n')]).toEqual([2, [expect.stringContaining('the key is empty, or has')]]);
   });
 
-  test('says in one line if the home of the user cannot be written, and keeps nothing', async () => {
+  test('says in one line that the profile cannot be written', async () => {
     const within = ['unshare', '--mount', 'sh', '-ec', 'mount -t tmpfs -o ro none "$0"; exec "$@"', config];
     const words = ['login', '--url', rig().service.url, '--key', rig().alpha.key];
     expect(await call(words, { within })).toEqual({
@@ -123,7 +123,7 @@ describe('vouchbox login', () => {
     expect(await call(['profiles', '--json'], withoutHome)).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
   });
 
-  test('refuses a file of keys that others can read, or that is malformed', async () => {
+  test('stores profiles in a file that later commands refuse if others can read it or if it is malformed', async () => {
     await login('alpha');
     chmodSync(file(), 0o640);
     const read = await call(['jobs']);
@@ -132,7 +132,7 @@ describe('vouchbox login', () => {
 });
 
 describe('vouchbox logout', () => {
-  test('forgets a profile, or all of them, and the service stays unchanged', async () => {
+  test('removes one profile or all of them, and revokes no key at the service', async () => {
     await login('alpha');
     await login('alpha', '--profile', 'a');
     await login('alpha', '--profile', 'b');

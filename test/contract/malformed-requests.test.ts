@@ -71,7 +71,7 @@ function tagsOf(title: string): string[] {
   return [title.split(' ', 1), ALSO_SHOWN[title] ?? []].flat();
 }
 
-describe('refused with 400, the connection closed, and the request after it not executed:', () => {
+describe('refused with 400, and the next request on the connection is not executed:', () => {
   for (const [title, bytes] of [
     ['E-01 two hosts', get('/healthz', HOST + HOST)],
     ['E-01 two hosts that differ', get('/healthz', `${HOST}Host: other.example\r\n`)],
@@ -170,7 +170,7 @@ describe('refused with 400, the connection closed, and the request after it not 
     expectRefusal(answers[0], 413, 'payload_too_large');
   });
 
-  test('E-07 CONNECT, with 405 and what is allowed', { tags: ['E-07'] }, async () => {
+  test('E-07 CONNECT, with 405 and the allowed methods in Allow', { tags: ['E-07'] }, async () => {
     const answers = await exchange(`CONNECT svc.example:80 HTTP/1.1\r\n${HOST}\r\n${NEXT}`);
     expect(answers).toHaveLength(1);
     expectRefusal(answers[0], 405, 'method_not_allowed');
@@ -301,14 +301,14 @@ describe('refused before a byte of the body is requested:', { tags: ['E-11'] }, 
     expect(raw.text.startsWith(`HTTP/1.1 ${status}`)).toBe(true);
   });
 
-  test('E-11 a client that asks first is told 100 Continue, then sends its body, which is accepted', async () => {
+  test('E-11 a client that sends Expect: 100-continue gets 100 Continue, and then its body is accepted', async () => {
     using raw = await RawSocket.open(rig().port);
     raw.send(`${POST}${CONTINUE}Content-Length: ${SPEC.length}\r\n\r\n`);
     await raw.until(() => raw.text === 'HTTP/1.1 100 Continue\r\n\r\n');
     expect((await raw.send(SPEC).answers(2))[1]?.status).toBe(201);
   });
 
-  test('E-19 a compression bomb is discarded as it comes', { tags: ['E-19'] }, async () => {
+  test('E-19 a body encoded as gzip, even a compression bomb, is refused with 415', { tags: ['E-19'] }, async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
     const before = await rig().jobCount();
     const answer = await rig().post(bomb, { headers: { 'content-encoding': 'gzip' } });
@@ -324,7 +324,7 @@ describe('refused before a byte of the body is requested:', { tags: ['E-11'] }, 
   });
 });
 
-test('E-12 a refusal before any request is counted under its status, and ends its connection', {
+test('E-12 bytes that are refused before they are a request are counted by status and end the connection', {
   tags: ['E-12'],
 }, async () => {
   const counted = async () => seriesOf((await rig().request('/metrics', { key: TOKEN })).text);
@@ -348,7 +348,7 @@ test('E-12 a refusal before any request is counted under its status, and ends it
   expect([400, 405, 417, 431].map(grown)).toEqual([2, 1, 1, 1]);
 });
 
-test('E-03 a body that ends before its declared length is not a request, and leaves nothing', {
+test('E-03 a request whose body ends before its declared length is refused and makes no job', {
   tags: ['E-03'],
 }, async () => {
   const before = await rig().jobCount();
@@ -365,7 +365,7 @@ describe('E-17 many requests in a row on one connection', { tags: ['E-17'] }, ()
   const burst = requests / 10;
   const limited = useRig({ provider: 'subprocess', 'rate-per-second': '0.01', 'rate-burst': String(burst) });
 
-  test('are answered in order, and each spends the budget', async () => {
+  test('are answered in order, and each counts against the request budget', async () => {
     const paths = Array.from({ length: requests }, (_, index) => (index % 2 === 0 ? '/v1/whoami' : '/v1/jobs?limit=0'));
     using raw = await RawSocket.open(limited().port);
     const answers = await raw.send(paths.map((path) => get(path, HOST + KEY)).join('')).answers(requests);

@@ -26,7 +26,7 @@ function programOf(index: number): { language: string; code: string } {
   }
 }
 
-test('two hundred jobs submitted at once each return exactly their own output', async () => {
+test('each of two hundred concurrently submitted jobs returns exactly its own output', async () => {
   const indices = Array.from({ length: 200 }, (_, index) => index);
   const submitted = await Promise.all(indices.map((index) => rig().alpha.client.submit(programOf(index))));
   expect(new Set(submitted.map(({ job_id }) => job_id)).size).toBe(200);

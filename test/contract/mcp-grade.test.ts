@@ -61,7 +61,7 @@ describe('a grading', () => {
     ]);
   });
 
-  test('has groups, and a checker with a file of its own', async () => {
+  test('supports groups of tests, and a checker with a file of its own', async () => {
     const checker = {
       language: 'python',
       code: 'import sys\nsys.exit(open("input/output").read() != open("input/words/said").read())',
@@ -87,7 +87,7 @@ describe('a grading', () => {
     });
   });
 
-  test("has the compiler's message, marked as such", async () => {
+  test("shows the compiler's message between two marks", async () => {
     const code = '#error "No such luck"\nint main(void) { return 0; }';
     const { structuredContent, content } = await grade({ programs: [{ language: 'c', code }], tests: [RIGHT] });
     const [{ build, tests }] = structuredContent.programs;
@@ -98,7 +98,7 @@ describe('a grading', () => {
     );
   });
 
-  test('runs under the given limits', async () => {
+  test('runs each program under the limits that the call gives', async () => {
     const looping = { language: 'python', code: 'while True: pass' };
     const limits = { cpu_seconds: 0.3, memory_mb: 64 };
     const { structuredContent, content } = await grade({ programs: [looping], tests: [{ name: 'ends' }], ...limits });
@@ -108,7 +108,7 @@ describe('a grading', () => {
     expect(content[0]?.text).toContain(`  ends time_limit: 0 of 1 points, cpu_limit, ${tests[0].job_id}`);
   });
 
-  test('with many tests lists those that were not accepted, and how many it leaves out', async () => {
+  test('with more than a hundred tests lists the failed ones, and says how many tests it leaves out', async () => {
     const many = Array.from({ length: 105 }, (_, index) => ({ name: `t${index}`, expected: index === 104 ? '1' : '' }));
     const { structuredContent } = await grade({ programs: [{ language: 'bash', code: 'true' }], tests: many });
     const [{ tests, tests_left_out, points, points_max }] = structuredContent.programs;
@@ -143,7 +143,7 @@ test.each([
   ['what no service takes', { programs: [DOUBLE], tests: [RIGHT, RIGHT] }, /two tests have the same name: right/],
   ['an unknown language', { programs: [{ language: 'cobol', code: '1' }], tests: [RIGHT] }, /unsupported_language/],
   ['no tests', { programs: [DOUBLE], tests: [] }, /tests/],
-])('an error says what is wrong, and nothing ran: %s', async (_what, words, reason) => {
+])('a call with a fault gets an error that says what is wrong: %s', async (_what, words, reason) => {
   expect(await grade(words)).toMatchObject({
     isError: true,
     content: [{ text: expect.stringMatching(reason) as string }],

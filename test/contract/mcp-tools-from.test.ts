@@ -20,7 +20,7 @@ interface Ran {
   readonly structuredContent: { readonly job_id: string; readonly stdout: string; readonly stderr: string };
 }
 
-describe('a server some of whose tools are allowed', () => {
+describe('vouchbox mcp --tools-from with some of the server’s tools allowed', () => {
   const agent = new Client({ name: 'test', version: '1.0.0' });
   const allow = ['search', 'notes.read', 'fail', 'large', 'die'].flatMap((name) => ['--allow-tool', name]);
   beforeAll(() =>
@@ -40,7 +40,7 @@ describe('a server some of whose tools are allowed', () => {
     return ((await agent.callTool({ name: 'run_code', arguments: words })) as unknown as Ran).structuredContent;
   };
 
-  test('a model is told which tools exist and how to call them, and no text of a server ends a line', async () => {
+  test('run_code describes the allowed tools, each on one line whatever the server’s texts contain', async () => {
     const { tools } = await agent.listTools();
     const about = tools.find(({ name }) => name === 'run_code');
     const lines = about?.description?.split('\n') ?? [];
@@ -66,7 +66,7 @@ describe('a server some of whose tools are allowed', () => {
     expect(await run(language, code)).toMatchObject({ stdout: 'a page about cells one\ntwo\n', stderr: '' });
   });
 
-  test('each call is an event of the job, by the name that the program used', async () => {
+  test('each call is an event of the job, under the name that the program used', async () => {
     const { job_id } = await run('python', 'tools.notes_read()');
     const events = await Array.fromAsync(rig().alpha.client.events(job_id));
     const calls = events.filter(({ kind }) => kind.startsWith('tool_'));
@@ -82,7 +82,7 @@ describe('a server some of whose tools are allowed', () => {
     ['die()', 'the server of this tool gave no answer: Connection closed'],
     ['search(query=7)', 'the arguments do not fit: at /query'],
     ['picture()', 'the submission names no tool of this name'],
-  ])('%s is an error of the program, and the next call is answered', async (call, why) => {
+  ])('the call %s raises a ToolError in the program, and the next call is answered', async (call, why) => {
     const code = `try:\n    tools.${call}\nexcept tools.ToolError as error:\n    print(error)\nprint(tools.notes_read())`;
     const { stdout, stderr } = await run('python', code);
     expect(stderr).toBe('');
@@ -91,7 +91,7 @@ describe('a server some of whose tools are allowed', () => {
   });
 });
 
-describe('nothing is served', () => {
+describe('vouchbox mcp --tools-from refuses to start', () => {
   const refusal = async (...words: readonly string[]) => {
     const { code, stderr, stdout } = await vouchbox(['mcp', ...words], { env: environment() });
     expect(stdout).toBe('');

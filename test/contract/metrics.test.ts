@@ -34,7 +34,7 @@ describe('the metrics of the service', () => {
     expect((await rig().request(`/metrics?token=${TOKEN}`, { key: null })).status).toBe(401);
   });
 
-  test('have a token that gives access to nothing else', { tags: ['Authentication-9a', 'AUTH-13'] }, async () => {
+  test('have a token that opens only the metrics', { tags: ['Authentication-9a', 'AUTH-13'] }, async () => {
     for (const path of ['/v1/whoami', '/v1/metrics', '/v1/jobs', '/v1/status']) {
       expect((await rig().request(path, { key: TOKEN })).status).toBe(401);
     }
@@ -79,7 +79,7 @@ describe('the metrics of the service', () => {
     expect(await grown('svc_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toBe(3);
   });
 
-  test('show the jobs that wait and run now, and drop each at its end', async () => {
+  test('show how many jobs wait and run now, and no longer count a job once it has ended', async () => {
     const { client } = rig().alpha;
     const jobs = await Promise.all([1, 2, 3].map(() => client.submit(sleeper)));
     await expect.poll(() => current('svc_jobs_running'), soon).toBe(2);
@@ -124,7 +124,7 @@ describe('the metrics of the service', () => {
     expect(before.join('\n')).not.toMatch(/alpha|beta|gamma|job_0|key-of|nowhere/);
   });
 
-  test('count refusals of the parser before there was a request', async () => {
+  test('count refusals of bytes that the HTTP parser could not read as a request', async () => {
     const name = 'svc_http_heads_refused_total{status="400"}';
     const before = (await current(name)) ?? 0;
     const [answer] = await rig().raw('hello\r\n\r\n');
@@ -168,7 +168,7 @@ describe('the metrics of a tenant', () => {
     expect((await rig().request('/v1/metrics')).headers.get('content-type')).toBe(PROMETHEUS_MEDIA_TYPE);
   });
 
-  test('are served even if the operator set no metrics token', { tags: ['Routes-2'] }, async () => {
+  test('are served to the tenant even if the operator set no metrics token', { tags: ['Routes-2'] }, async () => {
     for (const key of [rig().alpha.key, TOKEN, null]) {
       const refused = await rig().request('/metrics', { key });
       expect([refused.status, refused.json.error.code]).toEqual([404, 'route_not_found']);
@@ -196,7 +196,7 @@ describe('traces', () => {
     expect(names.toSorted()).toEqual(['POST /v1/jobs', 'job', 'queued', 'running']);
   });
 
-  test('hold no credential and nothing of a program', async () => {
+  test('contain no credential, no input and no output of a program', async () => {
     await expect.poll(() => collector.spans.find(isOfJob), sent).toBeDefined();
     for (const secret of [rig().alpha.key, 'canary']) expect(collector.text()).not.toContain(secret);
   });

@@ -17,7 +17,7 @@ describe('a service with a pack of libraries', { timeout: BUILD_MILLISECONDS_MAX
       env: { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key },
     });
 
-  test('lists the libraries of the pack by the names that programs import', { tags: ['Bodies-7a'] }, async () => {
+  test('lists the libraries of the pack with the names that programs import', { tags: ['Bodies-7a'] }, async () => {
     const { runtime_packs } = await rig().alpha.client.capabilities();
     const [system, pack] = runtime_packs;
     expect(system?.libraries).toBeUndefined();
@@ -25,7 +25,7 @@ describe('a service with a pack of libraries', { timeout: BUILD_MILLISECONDS_MAX
     expect(slugify).toEqual({ language: 'python', name: 'python-slugify', version: '4.0.0', modules: ['slugify'] });
   });
 
-  test('names the pack that has a library which a program misses', async () => {
+  test('makes vouchbox run name the pack that has the library which a program failed to import', async () => {
     const missed = await run('import slugify', '--language', 'python');
     expect(missed.code).toBe(1);
     expect(missed.stderr).toMatch(/^vouchbox: slugify is in a pack: --runtime tiny$/m);
@@ -35,7 +35,7 @@ describe('a service with a pack of libraries', { timeout: BUILD_MILLISECONDS_MAX
     });
   });
 
-  test('tells a model the libraries in the description of run_code', async () => {
+  test('makes the MCP tool run_code list the libraries in its description', async () => {
     const env = { PATH: process.env['PATH'] ?? '', SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key };
     const client = new Client({ name: 'test', version: '1.0.0' });
     await client.connect(new StdioClientTransport({ command: commandFile, args: ['mcp'], env, stderr: 'pipe' }));
@@ -49,7 +49,7 @@ describe('a service with a pack of libraries', { timeout: BUILD_MILLISECONDS_MAX
     ['python', 'import torch', 'torch'],
     ['node', 'require("left-pad/part")', 'left-pad'],
     ['node', 'import "@scope/left-pad";', '@scope/left-pad'],
-  ])('says of %s that no pack has it, and what brings it', async (language, code, name) => {
+  ])('makes vouchbox run say of a program in %s with %j that no pack has the library', async (language, code, name) => {
     const { stderr } = await run(code, '--language', language);
     expect(stderr).toContain(`vouchbox: no listed pack of this service has ${name};`);
   });

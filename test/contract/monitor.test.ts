@@ -84,7 +84,7 @@ async function showing(
 const pinned = () => ['--log-key', file(log.key.text), '--witness', file(witness.text), '--state', state];
 const looked = (url: string, ...more: string[]) => vouchbox(['monitor', url, ...pinned(), '--once', ...more]);
 
-test('the monitor remembers the head of a log that grew, with its witnesses', async () => {
+test('the monitor stores the newest head of a log that grew, with its witnesses', async () => {
   const first = await looked(await showing(log));
   expect([first.code, first.stdout]).toEqual([
     0,
@@ -97,7 +97,7 @@ test('the monitor remembers the head of a log that grew, with its witnesses', as
   expect(JSON.parse(same.stdout)).toMatchObject({ word: 'WITNESSED by witness.example', size: 15 });
 });
 
-test('a log that grows after it gave its head and before it gives the proof is asked again', async () => {
+test('the monitor asks again if the log grows between its head and its proof', async () => {
   await looked(await showing(log));
   const growing = grownBy(log.fork(), 5, 'more');
   const grown = await looked(
@@ -118,7 +118,7 @@ test.each([
   ['REOPENED', log.reopened(), {}],
   ['NOT SIGNED', new TestLog(), {}],
   ['NOT SIGNED', log, { '/log/checkpoint': 'garbage' }],
-])('the monitor reports a log as %s, and ends', async (word, shown, says) => {
+])('the monitor reports a log as %s, ends, and keeps the head that it saw before', async (word, shown, says) => {
   await looked(await showing(log));
   const before = readFileSync(state, 'utf8');
   const ended = await vouchbox(['monitor', await showing(shown, says), ...pinned()]);
@@ -126,7 +126,7 @@ test.each([
   expect(readFileSync(state, 'utf8')).toBe(before);
 });
 
-test('if two addresses show two histories of one log, the monitor keeps the proof against the log for anyone', async () => {
+test('the monitor saves a proof that convinces anyone if two addresses show two histories of one log', async () => {
   const forked = grownBy(new TestLog(undefined, log.key), 9, 'another');
   const ended = await vouchbox(['monitor', await showing(log), await showing(forked), ...pinned()]);
   expect([ended.code, ended.stdout]).toEqual([6, expect.stringContaining('FORKED')]);
@@ -134,7 +134,7 @@ test('if two addresses show two histories of one log, the monitor keeps the proo
   expect([shown.exitCode, shown.stdout]).toEqual([6, expect.stringContaining('FORKED')]);
 });
 
-test('the first head that a witness saw after the time of a promise is kept beside the promise', async () => {
+test('the monitor saves, beside a promise, the first head that a witness saw after the promised time', async () => {
   const [due, later, elsewhere] = [promiseBy(SEEN), promiseBy(SEEN + 1), promiseBy(SEEN, 'log.example/log/2')];
   const promises = [due, later, elsewhere].flatMap((promise) => ['--promise', promise]);
   const first = await looked(await showing(log), ...promises);
@@ -148,16 +148,19 @@ test('the first head that a witness saw after the time of a promise is kept besi
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('is no promise')]);
 });
 
-test.each(['--log-key', '--witness', '--promise'])('a missing file of %s is reported in one line', async (option) => {
-  const nowhere = join(scratch, 'nowhere');
-  const looked = await vouchbox(['monitor', 'http://127.0.0.1:1', ...pinned(), '--once', option, nowhere]);
-  expect(looked).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/^vouchbox: .*nowhere cannot be read: .*\n$/),
-  });
-});
+test.each(['--log-key', '--witness', '--promise'])(
+  'vouchbox monitor reports in one line that the file of %s cannot be read',
+  async (option) => {
+    const nowhere = join(scratch, 'nowhere');
+    const looked = await vouchbox(['monitor', 'http://127.0.0.1:1', ...pinned(), '--once', option, nowhere]);
+    expect(looked).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^vouchbox: .*nowhere cannot be read: .*\n$/),
+    });
+  },
+);
 
-test('the next tree of a log is followed once the user accepts that the log was opened again', async () => {
+test('with --accept-reopened, the monitor follows the next tree of a log that was opened again', async () => {
   await looked(await showing(log));
   const next = grownBy(log.reopened(), 4, 'statement');
   const accepted = await looked(await showing(next), '--accept-reopened');
@@ -180,7 +183,7 @@ test('with --accept-reopened, a monitor that keeps running accepts one new tree 
   });
 });
 
-test('a promise that one tree of a log made is watched in the next tree, which answers for it', async () => {
+test('the monitor watches a promise from one tree of a log in the next tree, which must keep the promise', async () => {
   await looked(await showing(log));
   const due = promiseBy(SEEN);
   const words = ['--promise', due, '--promise', due, '--accept-reopened'];
@@ -189,7 +192,7 @@ test('a promise that one tree of a log made is watched in the next tree, which a
   expect(readFileSync(`${due}.head`, 'utf8')).toContain('log.example/log/2\n1\n');
 });
 
-test('the monitor calls only two different heads of the same size a proof for anyone', async () => {
+test('the monitor says that only two different heads of the same size would convince anyone', async () => {
   await looked(await showing(log));
   const older = await looked(await showing(grownBy(new TestLog(undefined, log.key), 3, 'statement')));
   expect([older.code, older.stderr]).toEqual([
@@ -210,12 +213,12 @@ test.each([
   expect(await looked(url)).toMatchObject({ code: 4, stdout: expect.stringMatching(/^NO ANSWER/) });
 });
 
-test('a monitor refuses a pause that is too long for a timer, because a timer would then not pause at all', async () => {
+test('vouchbox monitor refuses an --every that is longer than a timer of Node can wait', async () => {
   const ended = await vouchbox(['monitor', await showing(log), ...pinned(), '--every', '9999999']);
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('from 1 to 2147483') });
 });
 
-test('a monitor continues until it is interrupted', async () => {
+test('vouchbox monitor runs until it is interrupted', async () => {
   const shown = log.fork();
   await using monitor = new Command(['monitor', await showing(shown), ...pinned(), '--every', '1']);
   await monitor.shows(/seen for the first time/);

@@ -37,11 +37,11 @@ async function uploaded(bytes: number, to: Rig = rig()) {
   return { blob, sha256: digestOf(content) };
 }
 
-describe('standard input that is named', () => {
+describe('standard input that names a blob or an output', () => {
   test.each([
     ['a cell', rig],
     ['a process of the host', host],
-  ])('reaches the program of %s, however large it is', { tags: ['Inputs-8'] }, async (_kind, to) => {
+  ])('reaches a program in %s whole, even with 2 MiB', { tags: ['Inputs-8'] }, async (_kind, to) => {
     const { blob, sha256 } = await uploaded(2 * MIB, to());
     const { result, detail } = await to().run({ language: 'python', code: COUNT, stdin: { blob } } as JobSubmission);
     expect(result).toMatchObject({ status: 'succeeded', stdout: `${sha256}\n` });
@@ -49,7 +49,7 @@ describe('standard input that is named', () => {
     expect(detail.receipt).toMatchObject({ stdin_sha256: sha256, input_artifacts: [] });
   });
 
-  test('may be left unread', { tags: ['Inputs-8'] }, async () => {
+  test('may be left unread by its program', { tags: ['Inputs-8'] }, async () => {
     const { blob, sha256 } = await uploaded(2 * MIB);
     const { result, detail } = await rig().run(given({ blob }, { code: 'read -rN 3 x; echo done' }) as JobSubmission);
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'done\n' });
@@ -71,7 +71,7 @@ describe('standard input that is named', () => {
     }
   });
 
-  test('is refused for every fault of a named file, and no job is made', {
+  test('is refused for every fault for which a named file is refused, and no job is made', {
     tags: ['Inputs-8', 'AUTH-21'],
   }, async () => {
     const { blob, from } = await producer();
@@ -107,7 +107,7 @@ describe('standard input that is named', () => {
   });
 
   test.each(['text', 'upload', 'output', 'digest'] as const)(
-    'counts by its content under an idempotency key that was used with a %s',
+    'returns the first job, submitted with a %s, for any form of the same content under one idempotency key',
     { tags: ['Inputs-9'] },
     async (first) => {
       const { text, blob, from } = await producer();
@@ -122,7 +122,9 @@ describe('standard input that is named', () => {
     },
   );
 
-  test('that is damaged in the store never ends early for a program', { tags: ['Inputs-8'] }, async () => {
+  test('that is damaged in the store is never passed to a program as if it were complete', {
+    tags: ['Inputs-8'],
+  }, async () => {
     const { blob } = await uploaded(MIB);
     const database = new DatabaseSync(join(rig().dataDir, 'svc.db'));
     const { changes } = database

@@ -12,7 +12,7 @@ const { packs: built } = await shippedPacks(['lua']);
 const packs = mkdtempSync(join(tmpdir(), 'svc-new-pack-'));
 afterAll(() => rmSync(packs, { recursive: true }));
 
-describe('a service', () => {
+describe('a running service', () => {
   const rig = useRig({ provider: 'namespace', 'runtime-packs-dir': packs });
   let announced: Disposable;
   beforeAll(() => {
@@ -32,7 +32,7 @@ describe('a service', () => {
     });
   });
 
-  test('does not offer a pack whose files differ from its manifest', async () => {
+  test('leaves out a pack whose files differ from its manifest', async () => {
     cpSync(join(built, 'lua'), join(packs, 'lua'), { recursive: true, verbatimSymlinks: true });
     const [version = ''] = readdirSync(join(packs, 'lua'));
     const file = join(packs, 'lua', version, 'tree/etc/environment');
@@ -44,7 +44,7 @@ describe('a service', () => {
     writeFileSync(file, content);
   });
 
-  test('offers a new pack once its canaries have run, and runs its language', async () => {
+  test('offers a pack once vouchbox packs build reports it as offered, and runs its language', async () => {
     const { code, services } = await build();
     expect([code, services]).toEqual([0, [{ data_dir: rig().dataDir, offered: true, problem: null }]]);
     const { languages, runtime_packs } = await rig().alpha.client.capabilities();
@@ -53,7 +53,7 @@ describe('a service', () => {
     expect((await rig().run(submitted)).result).toMatchObject({ status: 'succeeded', stdout: '42\n' });
   });
 
-  test('keeps its offer when the pack is built again', async () => {
+  test('still offers a pack when the pack is built again', async () => {
     const { code, services } = await build();
     expect([code, services]).toEqual([0, [{ data_dir: rig().dataDir, offered: true, problem: null }]]);
     expect((await rig().alpha.client.capabilities()).runtime_packs).toHaveLength(2);

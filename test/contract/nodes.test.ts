@@ -57,7 +57,7 @@ async function held(): Promise<number[]> {
   return rows.map(({ jobs }) => jobs).toSorted((few, many) => few - many);
 }
 
-test('a job that came to a busy node runs on the other, and a wait at the first gets its result', async () => {
+test('a job that was sent to a busy node runs on another node, and a wait at the first node gets its result', async () => {
   const first = await running(one);
   const second = await running(one);
   expect(await held()).toEqual([1, 1]);
@@ -99,7 +99,7 @@ test('a running job ends as an error if the node that has claimed it does not kn
   });
 });
 
-test('a caller at another node than the cell sees each call, and answers it once', {
+test('a caller at one node sees each tool call of a program on another node, and answers it once', {
   tags: ['Tools-6', 'Tools-8'],
 }, async () => {
   const code =
@@ -149,7 +149,7 @@ test('a stream ticket opens one stream, at any node', async () => {
   expect([await opened(other), await opened(one), await opened(other)]).toEqual(['open', 'refused', 'refused']);
 });
 
-test('one idempotency key is one job, whichever nodes it is sent to', async () => {
+test('submissions with one idempotency key make one job, whichever nodes they are sent to', async () => {
   const body = { language: 'bash', code: 'echo once' };
   const headers = { 'idempotency-key': 'the-same' };
   const answers = await Promise.all([one, other, one, other].map((rig) => rig.post(body, { headers })));
@@ -157,7 +157,7 @@ test('one idempotency key is one job, whichever nodes it is sent to', async () =
   expect(answers.filter((answer) => answer.headers.get('idempotency-replayed') === 'false')).toHaveLength(1);
 });
 
-test('if two nodes get steps of a session at once, one is accepted, and either node continues from its state', {
+test('one of several concurrent steps of a session is accepted, and every node continues from its state', {
   tags: ['Sessions-9'],
 }, async () => {
   const first = await (await one.alpha.client.session('shared')).run('xs = [0]');
@@ -180,7 +180,7 @@ test('if two nodes get steps of a session at once, one is accepted, and either n
   expect((await other.alpha.client.session('shared')).lastJob).toBe(after);
 });
 
-test('a key that was revoked at one node is refused at the other from then on', async () => {
+test('once a key is revoked at one node, the other node refuses it too', async () => {
   await using operator = await openCredentials({ dataDir: one.dataDir, databaseUrl: url });
   const { key, credential_id } = await operator.create({
     tenant: 'alpha',
@@ -194,7 +194,7 @@ test('a key that was revoked at one node is refused at the other from then on', 
   expect(await status()).toBe(401);
 });
 
-test('every node serves what one of them signed', async () => {
+test('every node serves the attestation that one of them signed', async () => {
   const { job_id } = await one.run({ language: 'bash', code: 'echo signed' });
   const envelope = async (rig: Rig) => await rig.request(`/v1/jobs/${job_id}/attestation`);
   await expect.poll(async () => (await envelope(one)).status).toBe(200);
@@ -240,7 +240,7 @@ test('while the signing node has no key, another node signs', async () => {
   await expect.poll(signingProblems).toEqual([null, null]);
 });
 
-test('a node with another signing key is refused, and told what to do', async () => {
+test('a node without the signing key of the service does not start, and says to copy attestation-keys', async () => {
   const refusal = await Rig.start({ ...NODE, 'database-url': url }).catch((error: Error) => error);
   expect(refusal).toMatchObject({
     name: 'StartError',
@@ -249,7 +249,7 @@ test('a node with another signing key is refused, and told what to do', async ()
   });
 });
 
-test('the node that accepted a job wakes another, which wakes no third, and followers hear its end', async () => {
+test('only one node sends the wake-up for a waiting job, and those who follow the job are told of its end', async () => {
   await using session = await Session.open(url, {});
   const asked = async <Row>(sql: string) => (await session.execute<Row & object>({ sql, parameters: [] })).rows;
   const channels = await asked<{ name: string }>(

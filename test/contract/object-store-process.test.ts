@@ -66,7 +66,7 @@ describe.skipIf(!hasObjectServer())('a service with an object store', () => {
     return { command, asked, client: createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' }) };
   }
 
-  test('a kill between a put and the change of the row loses nothing, and leaves no object behind', async () => {
+  test('a service that is killed between storing an object and changing the row loses no content and no object', async () => {
     const reading = Promise.withResolvers<void>();
     // The service reads an object back before it changes anything.
     await using proxy = await openObjectProxy(settings['SERVICE_OBJECT_STORE_URL'] ?? '', (method) => {
@@ -100,7 +100,7 @@ describe.skipIf(!hasObjectServer())('a service with an object store', () => {
     expect(leftoversOf(dataDir)).toEqual([]);
   });
 
-  test('jobs of a stopped service can be exported with its settings; without these the export says what is missing', async () => {
+  test("vouchbox export of a stopped service needs the object store's settings, and names those that are missing", async () => {
     const exported = (env: Record<string, string>) =>
       vouchbox(['export', job_id, '--data-dir', dataDir, '--tenant', 'alpha'], { cwd: scratch, env });
     const without = await exported({});

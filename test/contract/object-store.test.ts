@@ -68,7 +68,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
   const digestOf = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
   const digestOfText = ({ text }: Answer) => digestOf(text);
 
-  test('large contents move to the object store, and every answer has the same bytes as before', async () => {
+  test('receives large contents, and every answer has the same bytes as before', async () => {
     await server.refuse();
     const { job_id, result } = await rig.run(large(1));
     await attested(job_id);
@@ -84,7 +84,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect(digestOf(artifactIn(await resultOf(job_id)))).toBe(result.artifacts[0]?.sha256);
   });
 
-  test('a job ends and is read while the object store is down, and its contents move when the store is back', async () => {
+  test('that is down lets jobs end and be read, and receives their contents when it is up again', async () => {
     await server.refuse();
     const { job_id, result } = await rig.run(large(2));
     expect(result.status).toBe('succeeded');
@@ -95,7 +95,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect(digestOf(artifactIn(await resultOf(job_id)))).toBe(result.artifacts[0]?.sha256);
   });
 
-  test('an unreachable content is refused for now, with a code that says so', async () => {
+  test('that refuses a read makes the service answer 503 store_unavailable, which a client may retry', async () => {
     const { job_id } = await rig.run(large(3));
     await moved(job_id);
     await server.refuse();
@@ -107,7 +107,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect((await resultOf(job_id)).status).toBe(200);
   });
 
-  test('a changed artifact is never answered whole, and is counted', async () => {
+  test('with a changed artifact makes the service break off the answer, and count the damage', async () => {
     const { job_id } = await rig.run(large(4));
     await moved(job_id);
     const artifact = artifactIn(await resultOf(job_id));
@@ -116,7 +116,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect((await status())?.damaged).toBeGreaterThan(0);
   });
 
-  test('a missing artifact is refused before anything is sent', async () => {
+  test('with a missing artifact makes the service answer 500 instead of the result', async () => {
     const { job_id } = await rig.run(large(5));
     await moved(job_id);
     const artifact = artifactIn(await resultOf(job_id));
@@ -126,7 +126,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect((await status())?.missing).toBeGreaterThan(0);
   });
 
-  test('a changed or missing result is signed again, with the same bytes', async () => {
+  test('with a changed or missing signed result makes the service sign the same bytes again', async () => {
     const { job_id } = await rig.run(large(6));
     await moved(job_id);
     const before = digestOfText(await resultArtifact(job_id));

@@ -30,7 +30,7 @@ describe('a submission with wait_seconds', () => {
     expect(json.result.artifacts[0]).toMatchObject({ path: 'output/a', size_bytes: 1_000_000 });
   });
 
-  test('answers without a result when the time is over, and the job continues', { tags: ['Submit-8a'] }, async () => {
+  test('answers without a result when the wait is over, and the job continues', { tags: ['Submit-8a'] }, async () => {
     const { status, json } = await submit(SLEEPS, '?wait_seconds=0.2');
     expect(status).toBe(201);
     expect(json).not.toHaveProperty('result');
@@ -38,7 +38,7 @@ describe('a submission with wait_seconds', () => {
     expect((await rig().ended(json.job_id)).result.status).toBe('cancelled');
   });
 
-  test.each(['', '?wait_seconds=0'])('%j does not wait', async (query) => {
+  test.each(['', '?wait_seconds=0'])('answers at once with the query %j', async (query) => {
     const { status, json } = await submit({ language: 'bash', code: 'true' }, query);
     expect(status).toBe(201);
     expect(json).not.toHaveProperty('result');
@@ -55,7 +55,7 @@ describe('a submission with wait_seconds', () => {
     expect(second.json.result).toEqual(first.json.result);
   });
 
-  test('stores nothing if no wait of the tenant is free', { tags: ['Submit-8b'] }, async () => {
+  test('is refused and makes no job if the tenant has no wait left', { tags: ['Submit-8b'] }, async () => {
     const sleeping = await submit(SLEEPS, '');
     const waits = Array.from({ length: 2 }, () => rig().request(`${sleeping.json.result_url}?wait_seconds=60`));
     const refused = await submit({ language: 'bash', code: 'true' }, '?wait_seconds=60').then(async (answer) => {
@@ -68,7 +68,7 @@ describe('a submission with wait_seconds', () => {
     expect(refused.jobsAfter).toBe(refused.jobs);
   });
 
-  test('shows no result to a key that may submit and not read, not even of a job whose idempotency key it knows', {
+  test('is refused for a key that may not read, even under the idempotency key of an earlier job', {
     tags: ['Submit-8c'],
   }, async () => {
     const body = { language: 'bash', code: 'echo a secret' };
