@@ -101,7 +101,7 @@ describe('a submission with include', () => {
   const PARTS = 'receipt,detail,history';
   const hello = { language: 'bash', code: 'echo out; echo err >&2' };
 
-  test('has, beside the result, the answers of the other operations on the job', {
+  test('answers with the result, and with receipt, detail and history as other operations return them', {
     tags: ['Submit-9', 'Submit-9a'],
   }, async () => {
     const { json } = await submit(hello, `?wait_seconds=60&include=${PARTS}`);
@@ -113,7 +113,7 @@ describe('a submission with include', () => {
     expect(json).not.toHaveProperty('stream_ticket');
   });
 
-  test('answers with every event, however many there are, and with a long program', {
+  test('answers with all of more than 1200 events, and with a program of 200 kB', {
     tags: ['Submit-9a'],
   }, async () => {
     const code = `for ((i = 0; i < 1200; i++)); do echo $i; done # ${'x'.repeat(200_000)}`;
@@ -125,7 +125,7 @@ describe('a submission with include', () => {
   });
 
   test.each(['', '&wait_seconds=0.2'])(
-    'leaves out members that need the end, if the job does not end in time: %j',
+    'answers without receipt, detail and history if the job does not end in time: %j',
     {
       tags: ['Submit-9a'],
     },
@@ -139,7 +139,7 @@ describe('a submission with include', () => {
     },
   );
 
-  test('answers with a ticket that opens the stream of the job once, and a repeated key with another ticket', {
+  test("answers with a ticket that opens the job's stream once, and a repeated submission with a new ticket", {
     tags: ['Submit-9b'],
   }, async () => {
     const headers = { 'idempotency-key': 'one-call-ticket' };
@@ -155,14 +155,14 @@ describe('a submission with include', () => {
     }
   });
 
-  test('a ticket comes beside a result too', { tags: ['Submit-9b'] }, async () => {
+  test('answers with a ticket and the result if it also waits', { tags: ['Submit-9b'] }, async () => {
     const { json } = await submit(hello, '?wait_seconds=60&include=stream_ticket');
     expect(json.result.status).toBe('succeeded');
     expect((await streamed(json.stream_ticket.stream_url)).at(-1)?.kind).toBe('finished');
   });
 
   test.each(['', 'result', 'receipt,', 'receipt,unheard-of', 'receipt&include=detail'])(
-    'is refused with the words %j, and no job is stored',
+    'is refused if include is %j, and makes no job',
     { tags: ['Submit-9'] },
     async (words) => {
       const jobs = await rig().jobCount();
@@ -173,7 +173,7 @@ describe('a submission with include', () => {
     },
   );
 
-  test('a stream ends with the requested outcome, and a stream that missed nothing has only that', {
+  test('a stream ends with the result and the receipt if they are requested with include', {
     tags: ['Stream-3f', 'Stream-3b'],
   }, async () => {
     const code = `${hello.code}; head -c 200000 /dev/zero | tr '\\0' é; head -c 200000 /dev/zero > output/a`;
@@ -216,7 +216,7 @@ describe('a replay with wait_seconds', () => {
   const replay = async (job_id: string, query: string): Promise<ReplayPage> =>
     (await rig().request(`/v1/jobs/${job_id}/replay?${query}`)).json as ReplayPage;
 
-  test('answers as soon as there is an event after the cursor, until the history is complete', {
+  test('answers as soon as there is an event after the cursor, and at once when the history is complete', {
     tags: ['Replay-7'],
   }, async () => {
     const { json } = await submit({ language: 'bash', code: 'for i in 1 2 3; do echo $i; sleep 0.2; done' }, '');
@@ -235,7 +235,7 @@ describe('a replay with wait_seconds', () => {
     });
   });
 
-  test('answers an empty page when the time is over, with the given cursor', {
+  test('answers with an empty page and the given cursor when the wait is over', {
     tags: ['Replay-7'],
   }, async () => {
     const { json } = await submit(SLEEPS, '');
@@ -247,7 +247,7 @@ describe('a replay with wait_seconds', () => {
     await rig().ended(json.job_id);
   });
 
-  test("another tenant's job is an unknown job at once", async () => {
+  test("answers with 404 for another tenant's job, without waiting", async () => {
     const { json } = await submit({ language: 'bash', code: 'true' }, '');
     const { status } = await rig().request(`/v1/jobs/${json.job_id}/replay?wait_seconds=60`, { key: rig().beta.key });
     expect(status).toBe(404);
@@ -255,7 +255,7 @@ describe('a replay with wait_seconds', () => {
   });
 });
 
-test('capabilities name both waits, and what a submission may include', async () => {
+test('the capabilities name the features for waits and for include', async () => {
   const { json } = await rig().request('/v1/capabilities');
   expect(json.features).toEqual(
     expect.arrayContaining(['submission_wait', 'submission_include', 'stream_include', 'replay_wait']),

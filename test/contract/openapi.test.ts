@@ -312,7 +312,7 @@ const WITHOUT_QUERY: Change = { ...PROVOCATIONS.shutting_down, query: '' };
 const WITHOUT_BODY: Change = { ...PROVOCATIONS.tenant_capacity_exhausted, body: '' };
 const BY_TICKET: Change = { ...PROVOCATIONS.insufficient_storage, key: null, query: `ticket=${'T'.repeat(43)}` };
 
-describe('a refusal occurs where the document lists it, and nowhere else:', { tags: ['Versioning-1'] }, () => {
+describe('an operation gives exactly the refusals that the document lists for it:', { tags: ['Versioning-1'] }, () => {
   const codes = ERROR_CODES.filter((code) => code !== 'method_not_allowed');
 
   test.each(operations)('%s', async (_id, operation) => {
@@ -379,7 +379,7 @@ const OPENMETRICS: Change = {
   },
 };
 
-describe('a success has exactly the status, the headers and the media type that the document lists:', {
+describe('an operation succeeds with the status, headers and media type that the document lists:', {
   tags: ['Versioning-1'],
 }, () => {
   test.each(operations)('%s', async (_id, operation) => {
@@ -399,12 +399,12 @@ describe('a success has exactly the status, the headers and the media type that 
   });
 });
 
-test('the front page has the members that are listed, and no other', { tags: ['Pages-1'] }, async () => {
+test('the front page has exactly the members that the document lists', { tags: ['Pages-1'] }, async () => {
   const front = contract.operations.find(({ path }) => path === '/') as ContractOperation;
   expect(contract.mismatchOf(front, await ask(front, PLAIN))).toBeNull();
 });
 
-describe('a path takes the methods that are listed, HEAD beside GET, OPTIONS, and no other:', {
+describe('a path accepts the methods that the document lists, OPTIONS, HEAD where GET is listed, and no other:', {
   tags: ['Endpoints-1a', 'Headers-1', 'Errors-10'],
 }, () => {
   const paths = Map.groupBy(contract.operations, ({ path }) => path);
@@ -437,7 +437,7 @@ describe('a path takes the methods that are listed, HEAD beside GET, OPTIONS, an
   });
 });
 
-test('metrics come in both listed media types', () => {
+test('metrics are served in both media types that the document lists', () => {
   for (const { id } of contract.operations.filter(({ path }) => path.endsWith('/metrics'))) {
     const types = Object.keys(contract.contentOf(id, 200));
     expect(types.toSorted()).toEqual([OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE].toSorted());
@@ -464,7 +464,7 @@ function textsFor(schema: JsonSchema): { readonly taken: string[]; readonly refu
   return { taken: ['x', 'x'.repeat(maxLength)], refused: ['', 'a b', long] };
 }
 
-describe('a parameter accepts what its schema says:', { tags: ['Versioning-1'] }, () => {
+describe('a parameter accepts the values that its schema allows, and no other:', { tags: ['Versioning-1'] }, () => {
   const all = contract.operations.flatMap((operation) =>
     operation.parameters.map((parameter) => [operation.id, parameter.name, operation, parameter] as const),
   );

@@ -36,14 +36,14 @@ const exited = (exit_code: number) => ({
 
 describe('a program that ends by itself', () => {
   test.each([0, 1, 2, 124, 127, 134, 137, 139, 143, 255])(
-    'exits with %i, which has no special meaning',
+    'with exit code %i is reported as exited with this code',
     { tags: ['Result-3', 'States-1c'] },
     async (code) => {
       expect(outcomeOf(await bash(`exit ${code}`))).toEqual(exited(code));
     },
   );
 
-  test('exits with its code in every language', async () => {
+  test('with exit code 7 is reported as exited with 7 in Python and in Node', async () => {
     expect(outcomeOf(await python('raise SystemExit(7)'))).toEqual(exited(7));
     expect(outcomeOf(await node('process.exitCode = 7'))).toEqual(exited(7));
   });
@@ -54,16 +54,20 @@ describe('a program that ends by itself', () => {
     ['SIGTERM', 'import os; os.kill(os.getpid(), 15)'],
     ['SIGKILL', 'import os; os.kill(os.getpid(), 9)'],
     ['SIGUSR1', 'import os; os.kill(os.getpid(), 10)'],
-  ])('a program that sends itself %s has failed', { tags: ['Result-3', 'States-1c'] }, async (signal, code) => {
-    expect(outcomeOf(await python(code))).toEqual({
-      status: 'failed',
-      exit_code: null,
-      signal,
-      terminal_reason: 'signaled',
-    });
-  });
+  ])(
+    'by sending itself %s is reported as failed with that signal',
+    { tags: ['Result-3', 'States-1c'] },
+    async (signal, code) => {
+      expect(outcomeOf(await python(code))).toEqual({
+        status: 'failed',
+        exit_code: null,
+        signal,
+        terminal_reason: 'signaled',
+      });
+    },
+  );
 
-  test('a program that throws an exception shows it on stderr', async () => {
+  test('by an exception shows the exception on stderr', async () => {
     const ran = await python('raise ValueError("é")');
     expect(outcomeOf(ran)).toEqual(exited(1));
     expect(ran.result.stderr).toContain('ValueError: é');
@@ -94,7 +98,7 @@ describe('wall_seconds', () => {
     expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out', terminal_reason: 'wall_limit' });
   });
 
-  test('does not end a program that finishes earlier', async () => {
+  test('lets a program that finishes earlier exit normally', async () => {
     expect(outcomeOf(await bash('sleep 0.2', { wall_seconds: 60 }))).toEqual(exited(0));
   });
 });
@@ -109,7 +113,9 @@ describe('cpu_seconds', () => {
     expect(ran.detail.receipt?.resource_usage?.cpu_ms).toBeGreaterThanOrEqual(500);
   });
 
-  test('counts all processes of a job together, including ended ones', { tags: ['Submission-15'] }, async () => {
+  test('counts all processes of a job together, including those that have ended', {
+    tags: ['Submission-15'],
+  }, async () => {
     const code = `import os, time
 while True:
     if os.fork() == 0:
@@ -121,7 +127,7 @@ while True:
     expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out', terminal_reason: 'cpu_limit' });
   });
 
-  test('does not count sleeping', async () => {
+  test('leaves out the time that a program sleeps', async () => {
     expect(outcomeOf(await bash('sleep 3', { cpu_seconds: 2 }))).toEqual(exited(0));
   });
 });
@@ -131,7 +137,7 @@ describe('mem_mb', () => {
   const ample = { cpu_seconds: 60, wall_seconds: 120 };
   const oomKilled = { status: 'oom_killed', exit_code: null, signal: null, terminal_reason: 'memory_limit' };
 
-  test('ends a program that takes more', { tags: ['Submission-16', 'States-1e'] }, async () => {
+  test('ends a Python program that needs more memory', { tags: ['Submission-16', 'States-1e'] }, async () => {
     const ran = await python('data = bytearray(300 * 1024 * 1024)', { mem_mb: 64, ...ample });
     expect(outcomeOf(ran)).toEqual(oomKilled);
     expect(violations(ran)).toEqual(['memory']);
@@ -139,12 +145,14 @@ describe('mem_mb', () => {
     expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeLessThan(65 * 1024 * 1024);
   });
 
-  test('ends a node program that takes more', async () => {
+  test('ends a Node program that needs more memory', async () => {
     const ran = await node('const kept = []; for (;;) kept.push(Buffer.alloc(1 << 20, 1));', { mem_mb: 128, ...ample });
     expect(outcomeOf(ran)).toEqual(oomKilled);
   });
 
-  test("is exceeded by a child too, whatever the parent's exit code", { tags: ['States-1e'] }, async () => {
+  test('ends a job whose child process needs more memory, although the main process exits with 0', {
+    tags: ['States-1e'],
+  }, async () => {
     const code = `import os
 if os.fork() == 0:
     data = bytearray(300 * 1024 * 1024)
@@ -162,13 +170,13 @@ os.wait()`;
     expect(peak).toBeLessThanOrEqual(64 * 1024 * 1024);
   });
 
-  test('lets a program use its whole request: 200 MB touched of 256', async () => {
+  test('of 256 lets a program write 200 MiB', async () => {
     const ran = await python('data = b"x" * (200 * 1024 * 1024); print(len(data))', { mem_mb: 256, ...ample });
     expect(outcomeOf(ran)).toEqual(exited(0));
     expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeGreaterThan(200 * 1024 * 1024);
   });
 
-  test('counts memory, not address space: the reservations of numpy and V8 are free', async () => {
+  test('counts used memory and leaves out reserved address space, such as that of numpy and V8', async () => {
     // The host's kernel refuses at once a request for more than its whole memory, whatever a job may use.
     const reserved = Math.min(8 * GIB, Math.floor(totalmem() / 2));
     const ran = await python(`import mmap; m = mmap.mmap(-1, ${reserved}); m[0] = 1; print("ok")`, {
@@ -191,7 +199,7 @@ try:
 except OSError as error:
     print(made, error.errno)`;
 
-  test('refuses a fork, which the program sees as an ordinary error', { tags: ['Submission-17'] }, async () => {
+  test('makes fork fail with an ordinary error in the program', { tags: ['Submission-17'] }, async () => {
     const ran = await python(forks, { max_pids: 16 });
     expect(outcomeOf(ran)).toEqual(exited(0));
     const [made, errno] = ran.result.stdout.trim().split(' ').map(Number);
@@ -207,8 +215,8 @@ except OSError as error:
   });
 });
 
-describe('a limit below the needs of a waiting interpreter', () => {
-  test('is raised to what the interpreter needs while it waits, everywhere except in the requested limits', {
+describe('a limit that is too low for an interpreter to wait for its program', () => {
+  test('is raised to what the interpreter needs, and only the requested limits state the original value', {
     tags: ['Submission-26b'],
   }, async () => {
     // Each breach has a job of its own: the kernel may kill for memory before it has to refuse a process.
@@ -249,7 +257,7 @@ describe('a limit below the needs of a waiting interpreter', () => {
 });
 
 describe('max_file_mb', () => {
-  test('refuses the first byte too many and reports it, and the program continues', {
+  test('refuses the first byte beyond it, reports this as a violation, and lets the program continue', {
     tags: ['Submission-18', 'Events-4h'],
   }, async () => {
     const code = `
@@ -269,7 +277,7 @@ except OSError as error:
     );
   });
 
-  test('does not count the input files of the job', { tags: ['Events-4h'] }, async () => {
+  test('leaves out the input files of the job', { tags: ['Events-4h'] }, async () => {
     const ran = await rig().run({
       language: 'bash',
       code: `ls input\n#${'x'.repeat(2 ** 20 - 10)}`,
@@ -280,28 +288,28 @@ except OSError as error:
     expect(ran.result).toMatchObject({ status: 'succeeded', stdout: 'a\n', violations: [] });
   });
 
-  test('holds for a sparse file', async () => {
+  test('applies to the length of a sparse file', async () => {
     const ran = await python("open('/tmp/a', 'wb').truncate(1 << 40)", { max_file_mb: 1 });
     expect(ran.result).toMatchObject({ status: 'failed', exit_code: 1 });
     expect(ran.result.stderr).toContain('OSError');
   });
 });
 
-describe('a program that tries to stay', () => {
+describe('a program that tries to outlive its job', () => {
   /** No process of this service that has `mark` in its arguments is left on the host. */
   const expectGone = (mark: string) => {
     const left = leftoversOf(rig().dataDir).filter((line) => line.includes(mark));
     expect(left).toEqual([]);
   };
 
-  test('leaves children in its process group: they end with it', async () => {
+  test('by children in its process group is ended together with them', async () => {
     const ran = await bash('sleep 4711 & sleep 4711 & echo done');
     expect(outcomeOf(ran)).toEqual(exited(0));
     expect(ran.result.stdout).toBe('done\n');
     expectGone('4711');
   });
 
-  test('leaves daemons, forked twice, in their own session, with stdout open', async () => {
+  test('by daemons in a session of their own, with stdout open, is ended together with them', async () => {
     const code = `import os, time
 if os.fork() == 0:
     os.setsid()
@@ -316,18 +324,18 @@ print('done')`;
     expectGone('4712');
   });
 
-  test('kills its parent', async () => {
+  test('by killing its parent and every process it can reach ends with an ordinary outcome', async () => {
     const ran = await bash('kill -9 $PPID; kill -9 1; kill -9 -1; echo alive', { wall_seconds: 5 });
     expect(['succeeded', 'failed', 'error', 'timed_out']).toContain(ran.detail.status);
     expect(ran.detail.terminal_reason).not.toBe('internal_error');
   });
 
-  test('stops itself', async () => {
+  test('by sending itself SIGSTOP is ended by its wall limit', async () => {
     const ran = await bash('kill -STOP $$', { wall_seconds: 1 });
     expect(['timed_out', 'succeeded']).toContain(ran.detail.status);
   });
 });
 
-test('after programs that tried to stay, the service runs the next job normally', async () => {
+test('the service runs the next job normally after programs that tried to outlive their jobs', async () => {
   expect((await bash('echo ok')).result.stdout).toBe('ok\n');
 });

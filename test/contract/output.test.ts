@@ -13,7 +13,7 @@ const records = ({ events }: Ran, stream: string) =>
 /** Writes bytes, given as a Python expression, unchanged. */
 const write = (expression: string, stream = 'stdout') => `import sys\nsys.${stream}.buffer.write(${expression})`;
 
-describe('the folded text is what was written:', { tags: ['Result-5'] }, () => {
+describe('the result has exactly the text that the program wrote:', { tags: ['Result-5'] }, () => {
   test.each([
     ['nothing', "b''", ''],
     ['one line', "b'a\\n'", 'a\n'],
@@ -61,7 +61,7 @@ describe('the folded text is what was written:', { tags: ['Result-5'] }, () => {
 });
 
 describe('bytes that are not UTF-8', () => {
-  test('become one U+FFFD each, and the raw bytes are counted and digested', {
+  test('become one U+FFFD each, and the receipt has the count and the digest of the raw bytes', {
     tags: ['Receipt-15', 'Receipt-16', 'Receipt-17', 'Result-9'],
   }, async () => {
     const bytes = Buffer.from('a\xff\xfeb\n\xc3\n\xe2\x82\n\xed\xa0\x80\n', 'latin1');
@@ -74,18 +74,18 @@ describe('bytes that are not UTF-8', () => {
     });
   });
 
-  test('bytes at the very end are not lost', async () => {
+  test('are kept as U+FFFD even at the very end of the output', async () => {
     expect((await python(write("b'a\\xe2\\x82'"))).result.stdout).toBe('a\ufffd');
   });
 });
 
-describe('a record is at most 16 KiB', () => {
+describe('a record of output, which has at most 16 KiB', () => {
   test.each([
     [recordBytesMax - 1, 1],
     [recordBytesMax, 1],
     [recordBytesMax + 1, 2],
     [2 * recordBytesMax + 1, 3],
-  ])('a line of %i bytes has %i records', { tags: ['Events-5', 'Limits-11'] }, async (bytes, count) => {
+  ])('a line of %i bytes is stored as %i records', { tags: ['Events-5', 'Limits-11'] }, async (bytes, count) => {
     const ran = await python(`print('x' * ${bytes})`);
     const pieces = records(ran, 'stdout');
     expect(pieces).toHaveLength(count);
@@ -93,7 +93,7 @@ describe('a record is at most 16 KiB', () => {
     expect(ran.result.stdout).toBe(`${'x'.repeat(bytes)}\n`);
   });
 
-  test('records never end inside a character', { tags: ['Events-5'] }, async () => {
+  test('a record ends only between two characters', { tags: ['Events-5'] }, async () => {
     const text = `${'x'.repeat(recordBytesMax - 1)}😀${'é'.repeat(recordBytesMax)}`;
     const ran = await python(`print('x' * ${recordBytesMax - 1} + '😀' + 'é' * ${recordBytesMax})`);
     expect(ran.result.stdout).toBe(`${text}\n`);
@@ -103,7 +103,7 @@ describe('a record is at most 16 KiB', () => {
     }
   });
 
-  test('partial says that no newline followed', { tags: ['Events-4c'] }, async () => {
+  test('a record is marked as partial if no newline followed its text', { tags: ['Events-4c'] }, async () => {
     const ran = await bash("printf 'a\\nb'");
     expect(records(ran, 'stdout')).toEqual([{ text: 'a' }, { text: 'b', partial: true }]);
   });
@@ -113,13 +113,13 @@ describe('a stream is stored up to 10,000 records', () => {
   const lines = (count: number) => python(`for i in range(${count}): print(i)`);
   const text = (count: number) => Array.from({ length: count }, (_, index) => `${index}\n`).join('');
 
-  test.each([streamRecordsMax - 1, streamRecordsMax])('%i lines are whole', async (count) => {
+  test.each([streamRecordsMax - 1, streamRecordsMax])('%i lines are stored completely', async (count) => {
     const ran = await lines(count);
     expect(ran.result.stdout).toBe(text(count));
     expect(ran.result.truncated).toBe(false);
   });
 
-  test('10,001 lines are truncated, and the history and the receipt say by how much', {
+  test('10,001 lines are truncated, and the history and the receipt say how much is missing', {
     tags: ['What-8', 'Receipt-14', 'Result-6', 'Events-4f', 'Events-6', 'Limits-10'],
   }, async () => {
     const ran = await lines(streamRecordsMax + 1);
@@ -147,13 +147,13 @@ describe('a stream is stored up to 10,000 records', () => {
 });
 
 describe('a stream is stored up to 1 MiB', () => {
-  test.each([streamBytesMax - 1, streamBytesMax])('%i bytes are whole', async (bytes) => {
+  test.each([streamBytesMax - 1, streamBytesMax])('%i bytes are stored completely', async (bytes) => {
     const { result } = await python(write(`b'x' * ${bytes}`));
     expect(result.stdout).toBe('x'.repeat(bytes));
     expect(result.truncated).toBe(false);
   });
 
-  test('one byte over the bound truncates only its own stream', {
+  test('one byte beyond the limit truncates its own stream and leaves the other stream whole', {
     tags: ['Receipt-14', 'Result-6', 'Events-6', 'Limits-10'],
   }, async () => {
     const ran = await python(`${write(`b'x' * ${streamBytesMax + 1}`)}\n${write("b'whole'", 'stderr')}`);
@@ -162,7 +162,7 @@ describe('a stream is stored up to 1 MiB', () => {
     expect(ran.events.filter(({ kind }) => kind === 'truncated')).toHaveLength(1);
   });
 
-  test('a line of 10 MB is read to its end, counted and digested', {
+  test('a line of 10 MB is read to its end, and the receipt has its count and its digest', {
     tags: ['Receipt-16', 'Limits-21', 'CHAIN-06'],
   }, async () => {
     const ran = await python(write("b'0123456789' * 1_000_000"));
@@ -184,7 +184,7 @@ describe('a stream is stored up to 1 MiB', () => {
   });
 });
 
-test('the receipt digests the retained texts joined by one LF, without a trailing one', {
+test('the receipt has the digest of the stored texts, joined by one LF and without a final LF', {
   tags: ['What-8', 'Receipt-12'],
 }, async () => {
   const ran = await bash("printf 'a\\n\\nb'; printf 'é\\n' >&2");
@@ -200,22 +200,22 @@ test('the receipt digests the retained texts joined by one LF, without a trailin
 });
 
 describe('a program that misuses its streams', () => {
-  test('keeps what it printed and its exit code if it closes its stdout', async () => {
+  test('by closing its stdout keeps its earlier output and its exit code', async () => {
     const { result } = await bash('echo before; exec 1>&-; echo after 2>/dev/null; echo err >&2; exit 3');
     expect(result).toMatchObject({ status: 'failed', exit_code: 3, stdout: 'before\n' });
   });
 
-  test('keeps what it printed and its exit code if it closes all its streams and continues', async () => {
+  test('by closing all its streams keeps its earlier output and its exit code', async () => {
     const { result } = await bash('echo a; exec 0<&- 1>&- 2>&-; exit 0');
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'a\n', stderr: '' });
   });
 
-  test('ends well if it never reads a stdin of 1 MiB', async () => {
+  test('by not reading a stdin of 1 MiB succeeds', async () => {
     const { result } = await rig().run({ language: 'bash', code: 'echo done', stdin: 'x'.repeat(1024 * 1024) });
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'done\n' });
   });
 
-  test('keeps its last output if it exits right after writing', async () => {
+  test('by exiting right after a write of 60 kB keeps all of that output', async () => {
     const { result } = await python("import os; os.write(1, b'x' * 60000); os._exit(0)");
     expect(result.stdout).toHaveLength(60_000);
   });

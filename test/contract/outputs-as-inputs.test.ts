@@ -50,7 +50,7 @@ describe('an output that a submission names', () => {
     expect(ran.detail.receipt?.policy_sha256).toBe(digestOf(said));
   });
 
-  test('is found by only its digest, and the answer names its job', { tags: ['Inputs-3'] }, async () => {
+  test('can be named by its digest alone, and the detail then names its job', { tags: ['Inputs-3'] }, async () => {
     const { job_id, text, blob } = await producer();
     const ran = await rig().run(reader({ path: 'input/a', blob }) as JobSubmission);
     expect(ran.result.stdout).toBe(text);
@@ -60,7 +60,7 @@ describe('an output that a submission names', () => {
     expect(again.detail.requested_spec.files).toEqual([{ path: 'input/a', blob }]);
   });
 
-  test('is refused unless the job of the tenant has ended and has it', { tags: ['Inputs-2'] }, async () => {
+  test("is refused unless one of the tenant's jobs has ended and has this output", { tags: ['Inputs-2'] }, async () => {
     const { job_id, blob } = await producer();
     const { client } = rig().alpha;
     const running = await client.submit({
@@ -86,7 +86,9 @@ describe('an output that a submission names', () => {
     expect(await refused({ path: 'input/a', blob }, theirs)).toEqual([422, 'blob_unavailable']);
   });
 
-  test('is refused with a path that no output has, and with an invalid name', { tags: ['Inputs-2'] }, async () => {
+  test('is refused with a path that no output can have, or with a malformed reference', {
+    tags: ['Inputs-2'],
+  }, async () => {
     const { job_id } = await producer();
     const invalid = [400, 'invalid_request'];
     for (const path of [
@@ -109,7 +111,9 @@ describe('an output that a submission names', () => {
     expect(await refused({ ...from(job_id), path: 'input/../a' })).toEqual(invalid);
   });
 
-  test('gives nobody the code or the input of a job by its digest', { tags: ['Inputs-3', 'AUTH-21'] }, async () => {
+  test('must be an output: the digest of code, stdin, an input file or a receipt is refused', {
+    tags: ['Inputs-3', 'AUTH-21'],
+  }, async () => {
     const [code, stdin, sent] = [`cat # ${++made}`, `stdin ${++made}`, `sent ${++made}`];
     const files = [{ path: 'input/a', content_base64: Buffer.from(sent).toString('base64') }];
     const { detail } = await rig().run({ language: 'bash', code, stdin, files });
@@ -118,7 +122,7 @@ describe('an output that a submission names', () => {
       expect(await refused({ path: 'input/a', blob: `sha256:${sha256}` })).toEqual([422, 'blob_unavailable']);
   });
 
-  test('needs the scope to read jobs', { tags: ['Inputs-4'] }, async () => {
+  test('is refused for a key that may not read jobs', { tags: ['Inputs-4'] }, async () => {
     const { job_id, blob, text } = await producer();
     await using operator = await openCredentials({ dataDir: rig().dataDir });
     const issued = await operator.create({
@@ -134,7 +138,7 @@ describe('an output that a submission names', () => {
     expect((await rig().post(reader({ path: 'input/a', blob }), submitter)).status).toBe(201);
   });
 
-  test('looks the same whether it belongs to another tenant or does not exist, and without the scope', {
+  test('is refused in the same words if it is of another tenant, unknown, or of a job that the key may not read', {
     tags: ['AUTH-21', 'Inputs-2', 'Inputs-4'],
   }, async () => {
     const { job_id, blob } = await producer();
@@ -157,7 +161,7 @@ describe('an output that a submission names', () => {
     }
   });
 
-  test('counts as a blob while a job needs it, and is refused beyond the bound', { tags: ['Inputs-5'] }, async () => {
+  test("counts towards the tenant's limit of blobs while a job needs it", { tags: ['Inputs-5'] }, async () => {
     const [one, other] = [await producer(few()), await producer(few())];
     const waits = { language: 'bash', code: 'cat input/a; sleep 300' };
     const first = await few().post({ ...waits, files: [from(one.job_id)] });
@@ -168,7 +172,7 @@ describe('an output that a submission names', () => {
     expect((await few().post({ ...waits, files: [from(one.job_id)] })).status).toBe(201);
   });
 
-  test('outputs that are together too large are refused', { tags: ['Limits-4a'] }, async () => {
+  test('is refused if all named outputs together are too large', { tags: ['Limits-4a'] }, async () => {
     const { job_id, text } = await producer();
     const { blob } = await rig().alpha.client.upload(new Uint8Array(64 * 2 ** 20 - text.length + 1));
     const files = [from(job_id), { path: 'input/b', blob }];
@@ -203,7 +207,7 @@ describe('a key', { tags: ['Inputs-6'] }, () => {
   );
 });
 
-test('a waiting job keeps the bytes of a removed job, and a new job cannot name them', {
+test('an output stays stored for a waiting job after its own job is removed; new jobs cannot name it', {
   tags: ['Inputs-5', 'Inputs-6'],
 }, async () => {
   const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };

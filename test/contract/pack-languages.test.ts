@@ -55,7 +55,7 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
     expect(capabilities.runtime_packs).toContainEqual(expect.objectContaining({ name: 'c', languages: ['c', 'cpp'] }));
   });
 
-  test("the compiler's usage does not count as the program's", { tags: ['Receipt-30b'] }, async () => {
+  test("the program's usage in the receipt leaves out the compiler's usage", { tags: ['Receipt-30b'] }, async () => {
     const { receipt } = (await rig().run({ language: 'c', code: PROGRAMS['c'] ?? '', ...given })).detail;
     const { resource_usage: job, program_usage: program } = receipt ?? {};
     expect(program?.account).toBe(provider === 'gvisor' ? 'guest' : 'cell');
@@ -66,25 +66,28 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
     expect([failed?.resource_usage?.cpu_ms, failed?.program_usage]).toEqual([expect.any(Number), undefined]);
   });
 
-  test.each(languages)('a program in %s runs without naming its pack, which the receipt names', async (language) => {
-    const { result, detail } = await rig().run({ language, code: PROGRAMS[language] ?? '', ...given });
-    expect([result.stderr, result.stdout, result.status]).toEqual(['', 'one\ttwo words\tb=c\tin\n', 'succeeded']);
-    expect(result.artifacts.map(({ path }) => path)).toEqual(['output/f']);
-    expect(detail.receipt).toMatchObject({
-      runtime: null,
-      runtime_pack: { name: language === 'cpp' ? 'c' : language },
-    });
-  });
+  test.each(languages)(
+    'a program in %s runs without a named pack, and its receipt names the pack',
+    async (language) => {
+      const { result, detail } = await rig().run({ language, code: PROGRAMS[language] ?? '', ...given });
+      expect([result.stderr, result.stdout, result.status]).toEqual(['', 'one\ttwo words\tb=c\tin\n', 'succeeded']);
+      expect(result.artifacts.map(({ path }) => path)).toEqual(['output/f']);
+      expect(detail.receipt).toMatchObject({
+        runtime: null,
+        runtime_pack: { name: language === 'cpp' ? 'c' : language },
+      });
+    },
+  );
 
   const compiled: JobSubmission = { language: 'c', code: 'int main(void) { return 3; }', limits };
 
-  test('a compiled program that fails differs from one that did not compile', async () => {
+  test('a compiled program that exits with 3 is reported as exited, not as a compile error', async () => {
     const { result, detail } = await rig().run(compiled);
     expect([result.status, result.exit_code, result.violations]).toEqual(['failed', 3, []]);
     expect(detail.terminal_reason).toBe('exited');
   });
 
-  test("a program that does not compile fails as such, with its compiler's message", async () => {
+  test("a program that does not compile fails with compile_failed and the compiler's message", async () => {
     const { result, detail } = await rig().run({ ...compiled, code: 'int main(void) { return missing; }' });
     expect([result.status, result.exit_code, detail.terminal_reason]).toEqual(['failed', null, 'compile_failed']);
     expect(result.stderr).toContain('‘missing’ undeclared');
@@ -101,7 +104,7 @@ int main() { return F<30, 1>::v; }`;
     expect([result.status, result.violations]).toMatchObject(['timed_out', [{ type: 'wall_time', phase: 'compile' }]]);
   });
 
-  test('a source that includes stdin gets nothing: stdin is for the program', async () => {
+  test("a source that includes /dev/stdin gets an empty file, and the program reads the job's stdin", async () => {
     const code = '#include "/dev/stdin"\n#include <stdio.h>\nint main(void) { putchar(getchar()); return 0; }';
     const { result } = await rig().run({ ...compiled, code, stdin: 'x' });
     expect([result.stderr, result.stdout]).toEqual(['', 'x']);
@@ -111,7 +114,7 @@ int main() { return F<30, 1>::v; }`;
 describe('without the packs', () => {
   const rig = useRig();
 
-  test('a known language without its pack is unavailable, and not unknown', async () => {
+  test('a known language without its pack is refused with runtime_unavailable', async () => {
     const answer = await rig().post({ language: 'ruby', code: 'puts 1' });
     expect([answer.status, answer.json.error.code]).toEqual([422, 'runtime_unavailable']);
   });

@@ -84,14 +84,14 @@ open('output/b', 'w').write('b')`;
     });
   });
 
-  test('the program sees from inside what the service claims from outside', { tags: ['Detail-6'] }, () => {
+  test('the program sees in its cell the privileges that the receipt claims', { tags: ['Detail-6'] }, () => {
     expect(ran.result.stdout).toBe(
       'NoNewPrivs 1\nSeccomp 2\nCapEff 0000000000000000\nCapBnd 0000000000000000\nUid 1000\nGid 1000\na\n',
     );
     expect(ran.detail.receipt).toMatchObject({ no_new_privileges: true, seccomp: 'filter', capabilities: '0' });
   });
 
-  test('the receipt says the same as the detail, with the runtime’s own name and version', {
+  test('the receipt agrees with the detail, and has the runtime’s own name and version', {
     tags: ['What-4', 'Receipt-2', 'Receipt-3', 'Receipt-4', 'Receipt-8', 'Receipt-9'],
   }, () => {
     expect(ran.detail.receipt).toMatchObject({
@@ -115,7 +115,9 @@ open('output/b', 'w').write('b')`;
     });
   });
 
-  test('the receipt digests the input and the returned output', { tags: ['Receipt-1', 'Receipt-7'] }, () => {
+  test('the receipt has the digests of the code, the input and the returned output', {
+    tags: ['Receipt-1', 'Receipt-7'],
+  }, () => {
     expect(ran.detail.receipt).toMatchObject({
       code_sha256: sha256(code),
       stdin_sha256: sha256('given'),
@@ -125,7 +127,7 @@ open('output/b', 'w').write('b')`;
     expect(ran.detail.receipt?.policy_sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('the receipt has the usage: wall, CPU and memory, and no more', {
+  test('the receipt states wall time, CPU time and peak memory, and no other usage', {
     tags: ['Receipt-6', 'Receipt-18'],
   }, () => {
     const usage = ran.detail.receipt?.resource_usage;
@@ -134,17 +136,21 @@ open('output/b', 'w').write('b')`;
     expect(usage?.memory_peak_bytes).toBeLessThan(128 * 1024 * 1024);
   });
 
-  test('the receipt’s digest is over its canonical form without the digest', { tags: ['Receipt-22'] }, () => {
+  test("the receipt's own digest is computed over its canonical form without that digest", {
+    tags: ['Receipt-22'],
+  }, () => {
     expect(ran.detail.receipt_sha256).toBe(ran.detail.receipt?.receipt_sha256);
     expect(verifyReceipt({ ...ran.detail.receipt })).toMatchObject({ kind: 'intact' });
   });
 
-  test('a job without stdin has no stdin digest', { tags: ['Receipt-1'] }, async () => {
+  test('the receipt of a job without stdin has null as the digest of stdin', { tags: ['Receipt-1'] }, async () => {
     const { detail } = await rig().run({ language: 'bash', code: 'true' });
     expect(detail.receipt?.stdin_sha256).toBeNull();
   });
 
-  test('a queued job claims nothing', { tags: ['Detail-3', 'Detail-4', 'Attestation-3'] }, async () => {
+  test('the detail of a queued job has null for every member about its isolation', {
+    tags: ['Detail-3', 'Detail-4', 'Attestation-3'],
+  }, async () => {
     const { client } = rig().alpha;
     const sleeper = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } };
     const jobs = await Promise.all(Array.from({ length: 8 }, () => client.submit(sleeper)));
@@ -172,7 +178,7 @@ open('output/b', 'w').write('b')`;
 describe('under the development subprocess', () => {
   const rig = useRig({ provider: 'subprocess' });
 
-  test('nothing is claimed except the wall limit, and networking is the host’s', {
+  test('the detail claims no limit except the wall limit, and states the host’s network', {
     tags: ['What-8b', 'Detail-9', 'Detail-10', 'Detail-11', 'Detail-16'],
   }, async () => {
     const { result, detail } = await rig().run({ language: 'python', code: 'print("hi")' });
@@ -191,7 +197,7 @@ describe('under the development subprocess', () => {
     });
   });
 
-  test('any minimum above none is refused', async () => {
+  test('a submission that requires any isolation is refused', async () => {
     const { status, json } = await rig().post({
       language: 'bash',
       code: 'true',

@@ -20,7 +20,7 @@ describe.each([
     expect(await stdoutOf({ language, code: copy, stdin })).toBe(stdin);
   });
 
-  test('stdin is at its end if none was given', { tags: ['Submission-4'] }, async () => {
+  test('stdin is empty if the submission gives none', { tags: ['Submission-4'] }, async () => {
     expect(await stdoutOf({ language, code: copy })).toBe('');
     expect(await stdoutOf({ language, code: copy, stdin: '' })).toBe('');
   });
@@ -47,14 +47,14 @@ describe('the working directory', () => {
     expect(await stdoutOf({ language: 'bash', code, files })).toBe('one\n ff 00\n');
   });
 
-  test('lets no part of the input be changed', { tags: ['Submission-39'] }, async () => {
+  test('has an input/ in which the program can change nothing', { tags: ['Submission-39'] }, async () => {
     const files = [{ path: 'input/a', content_base64: base64('kept') }];
     const code =
       'for act in "echo x > input/a" "rm input/a" "touch input/b" "chmod 777 input/a"; do (eval "$act") 2>/dev/null && echo "$act"; done; cat input/a';
     expect(await stdoutOf({ language: 'bash', code, files })).toBe('kept');
   });
 
-  test('allows writing to output/ and /tmp, and little else', { tags: ['Submission-39'] }, async () => {
+  test('can be written only in output/; outside it only /tmp can be written', { tags: ['Submission-39'] }, async () => {
     const code = `
 for directory in /work/output /tmp / /usr /etc /proc /dev /root /var; do
   (echo x > "$directory/probe") 2>/dev/null && echo "$directory"
@@ -65,7 +65,7 @@ true`;
 });
 
 describe('the environment', () => {
-  test('is small and fixed, and has nothing of the service’s own', { tags: ['Submission-40'] }, async () => {
+  test('has only a few fixed variables, and none of the service’s own', { tags: ['Submission-40'] }, async () => {
     const names = await stdoutOf({ language: 'python', code: 'import os; print(" ".join(sorted(os.environ)))' });
     expect(names.trim().split(' ')).toEqual(expect.arrayContaining(['HOME', 'LANG', 'PATH', 'PYTHONUNBUFFERED']));
     expect(
@@ -77,11 +77,11 @@ describe('the environment', () => {
     expect(await stdoutOf({ language: 'bash', code: 'echo "$HOME $LANG"' })).toBe('/tmp C.UTF-8\n');
   });
 
-  test('is a user without name or privileges', async () => {
+  test('gives the program a user and a group with the id 1000', async () => {
     expect(await stdoutOf({ language: 'bash', code: 'id -u; id -g; id -G' })).toBe('1000\n1000\n1000\n');
   });
 
-  test('has no network: no interface but loopback, and no connection', { tags: ['What-8a', 'Events-10'] }, async () => {
+  test('refuses every network connection', { tags: ['What-8a', 'Events-10'] }, async () => {
     const code = `
 import socket
 for family, address in ((socket.AF_INET, ('127.0.0.1', ${80})), (socket.AF_INET, ('169.254.169.254', 80)), (socket.AF_INET6, ('::1', 80))):
@@ -95,7 +95,7 @@ for family, address in ((socket.AF_INET, ('127.0.0.1', ${80})), (socket.AF_INET,
   });
 });
 
-describe('stdio can be opened again by path', { tags: ['Submission-41'] }, () => {
+describe('the standard streams can be opened again by path', { tags: ['Submission-41'] }, () => {
   test('echo x > /dev/stderr writes to stderr', async () => {
     const { result } = await rig().run({
       language: 'bash',
@@ -105,7 +105,7 @@ describe('stdio can be opened again by path', { tags: ['Submission-41'] }, () =>
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'y\nz\n', stderr: 'x\n' });
   });
 
-  test('python and node open their streams by path, too', async () => {
+  test('Python and Node can open their standard streams by path', async () => {
     const python = await rig().run({ language: 'python', code: "open('/dev/stderr', 'w').write('p')" });
     expect(python.result.stderr).toBe('p');
     const node = await rig().run({ language: 'node', code: "require('fs').writeFileSync('/dev/stdout', 'n')" });
@@ -113,7 +113,7 @@ describe('stdio can be opened again by path', { tags: ['Submission-41'] }, () =>
   });
 });
 
-describe('node source', () => {
+describe('a program in JavaScript', () => {
   test('may be an ES module', { tags: ['Submission-42'] }, async () => {
     const code =
       "import { readFileSync } from 'node:fs';\nawait null;\nconsole.log(typeof readFileSync, import.meta.url);";
@@ -125,14 +125,14 @@ describe('node source', () => {
     expect(await stdoutOf({ language: 'node', code })).toBe('function /work/main.cjs\n');
   });
 
-  test("Node code that is neither ESM nor CommonJS fails with Node's own message", async () => {
+  test("with a syntax error fails with Node's own message", async () => {
     const { result } = await rig().run({ language: 'node', code: 'const = 1' });
     expect(result).toMatchObject({ status: 'failed', exit_code: 1 });
     expect(result.stderr).toContain('SyntaxError');
   });
 });
 
-test('one job leaves nothing for the next', async () => {
+test('files that one job leaves in /tmp, output/ and /dev/shm are absent in the next job', async () => {
   const plant = 'echo planted | tee /tmp/left /work/output/left /dev/shm/left >/dev/null; true';
   await rig().run({ language: 'bash', code: plant });
   const code = 'ls -A /tmp /work/output /dev/shm | grep left; true';

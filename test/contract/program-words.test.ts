@@ -23,7 +23,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
   const rig = useRig({ provider });
 
   test.each(Object.keys(SHOW))(
-    'a program in %s has its arguments and its variables',
+    'a program in %s gets its arguments and its environment variables',
     { tags: ['Submission-43', 'Submission-44'] },
     async (language) => {
       const { result } = await rig().run({ language, code: SHOW[language] ?? '', ...words });
@@ -32,14 +32,14 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
   );
 
   test.each(['node', 'typescript'])(
-    'a program in %s also has them if it is restarted for its heap',
+    'a program in %s gets its arguments and variables even if Node is restarted with another heap size',
     async (language) => {
       const { result } = await rig().run({ language, code: SHOW[language] ?? '', ...words, limits: { mem_mb: 200 } });
       expect([result.stdout, result.stderr]).toEqual([SHOWN[language], '']);
     },
   );
 
-  test('the largest arguments and variables reach a program whole, beside its stdin', {
+  test('a program gets the largest allowed arguments and variables whole, and its stdin as well', {
     tags: ['Submission-45'],
   }, async () => {
     const args = Array.from({ length: 64 }, (_, at) => String(at % 10).repeat(512));
@@ -49,7 +49,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
     expect(result.stdout).toBe('32768 512 all of it\n');
   });
 
-  test('every file below output/ comes back without a name in the submission', {
+  test('the pattern output/** returns every file below output/', {
     tags: ['Submission-46'],
   }, async () => {
     const code =
@@ -76,13 +76,15 @@ describe('the record of a job', () => {
     });
   });
 
-  test('has no arguments, no variables and no digests if none were given', { tags: ['Receipt-25'] }, async () => {
+  test('has empty arguments and variables, and null as their digests, if none were given', {
+    tags: ['Receipt-25'],
+  }, async () => {
     const { detail } = await rig().run({ language: 'bash', code: 'true' });
     expect(detail.requested_spec).toMatchObject({ args: [], env: {} });
     expect(detail.receipt).toMatchObject({ args_sha256: null, env_sha256: null });
   });
 
-  test('other arguments or variables under the same key are another specification', async () => {
+  test('is not returned for a submission with other arguments or variables under its idempotency key', async () => {
     const post = async (change: object) => {
       const answer = await rig().post({ ...job, ...change }, { headers: { 'idempotency-key': 'words' } });
       return [answer.status, answer.headers.get('idempotency-replayed') ?? answer.json.error.code] as const;

@@ -71,7 +71,9 @@ async function runCode({ service, alpha: { key } }: Rig, words: Readonly<Record<
   }
 }
 
-test('an agent that asks for a promise gets it with the answer', { tags: ['Promise-3'] }, async () => {
+test('the MCP tool run_code returns a promise if it is called with promise: true', {
+  tags: ['Promise-3'],
+}, async () => {
   const { structuredContent, content } = await runCode(rig, { promise: true });
   const { job_id, promise } = structuredContent as { job_id: string; promise: { envelope: string; answer_by: string } };
   expect(content).toMatchObject([
@@ -82,7 +84,7 @@ test('an agent that asks for a promise gets it with the answer', { tags: ['Promi
   expect((await runCode(rig, {})).structuredContent).not.toHaveProperty('promise');
 });
 
-test('the result of a run keeps the promise that the run was given, as the log proves', {
+test('a signed result and its log proof show that the promise which client.run got was kept', {
   tags: ['Promise-1', 'Promise-3'],
 }, async () => {
   const { client } = rig.alpha;
@@ -140,7 +142,7 @@ describe('the answer to a submission that asks for a promise', () => {
   });
 });
 
-test('the promise of a program that talked to another one is kept', { tags: ['Promise-3'] }, async () => {
+test('the promise of a program with an interactor is shown to be kept', { tags: ['Promise-3'] }, async () => {
   const { client } = rig.alpha;
   const talking = {
     language: 'bash',
@@ -155,7 +157,7 @@ test('the promise of a program that talked to another one is kept', { tags: ['Pr
   expect(await serviceVerify([...words, '--envelope', envelope])).toMatchObject({ exitCode: 0 });
 });
 
-test('a run that asks for no promise has none', async () => {
+test('a run that does not ask for a promise gets none', async () => {
   const { client } = rig.alpha;
   const { promise, job_id } = await client.run(python);
   expect(promise).toBeNull();
@@ -163,7 +165,7 @@ test('a run that asks for no promise has none', async () => {
   await expect(client.pending(job_id)).rejects.toMatchObject({ code: 'not_promised' });
 });
 
-test('another tenant sees neither the promise nor the statements that the job waits', async () => {
+test('another tenant can read neither the promise of a job nor the statements that the job still waits', async () => {
   const { promise, job_id } = await rig.alpha.client.submit(python, { promise: 'required' });
   expect(promise).not.toBeNull();
   const { client } = rig.beta;
@@ -171,7 +173,7 @@ test('another tenant sees neither the promise nor the statements that the job wa
   await expect(client.pending(job_id)).rejects.toMatchObject({ code: 'job_not_found' });
 });
 
-test('an idempotency key stands either for a submission with a promise or for one without', async () => {
+test('a submission without a promise is refused under the idempotency key of one with a promise', async () => {
   const { client } = rig.alpha;
   const first = await client.submit(python, { idempotencyKey: 'promised', promise: 'required' });
   const again = await client.submit(python, { idempotencyKey: 'promised', promise: 'required' });
@@ -181,7 +183,7 @@ test('an idempotency key stands either for a submission with a promise or for on
   await expect(without).rejects.toMatchObject({ code: 'idempotency_key_reused' });
 });
 
-test('a job that will not end by the promised time is stated in the log as waiting, and continues', {
+test('the log states that a job is still pending if it will not end by the promised time', {
   tags: ['Promise-4', 'Promise-5'],
 }, async () => {
   const { client } = rig.alpha;
@@ -211,10 +213,10 @@ async function signed(job_id: string) {
   return await rig.alpha.client.attestation(job_id);
 }
 
-describe('the command', () => {
+describe('vouchbox run and vouchbox export', () => {
   const access = () => ['--url', rig.service.url, '--key', rig.alpha.key];
 
-  test('stores the promise of a run in a file, and the promise of a job beside its export', async () => {
+  test('store the promise in the file that --promise-file or --promise names', async () => {
     const [promise, beside] = [join(scratch, 'kept.promise'), join(scratch, 'exported.promise')];
     const program = join(scratch, 'program.py');
     writeFileSync(program, python.code);
@@ -237,7 +239,7 @@ describe('the command', () => {
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('exists already') as string });
   });
 
-  test('stores no promise for a graph of jobs', async () => {
+  test('refuse --promise together with --with-inputs', async () => {
     const words = ['export', 'job_x', '--with-inputs', '--promise', join(scratch, 'graph'), ...access()];
     expect(await vouchbox(words)).toMatchObject({
       code: 2,
@@ -255,7 +257,9 @@ describe('a service without a log', () => {
     expect(await plain.stop()).toEqual([]);
   });
 
-  test('refuses to promise, and a client that requires a promise submits no job', { tags: ['Promise-1'] }, async () => {
+  test('refuses a submission with a promise, and a client that requires a promise submits no job', {
+    tags: ['Promise-1'],
+  }, async () => {
     const { client } = plain.alpha;
     await expect(client.submit({ ...python, promise: true })).rejects.toMatchObject({
       code: 'promise_not_offered',
@@ -270,7 +274,7 @@ describe('a service without a log', () => {
   });
 });
 
-test('a service that promises all jobs also promises jobs that did not ask for a promise, and jobs of gradings', {
+test('a service with log-promises: all gives a promise to every job, also to the jobs of gradings', {
   tags: ['Promise-1'],
 }, async () => {
   const all = await Rig.start({ ...LOGGED, 'log-promises': 'all' });
@@ -284,6 +288,6 @@ test('a service that promises all jobs also promises jobs that did not ask for a
   expect(await all.stop()).toEqual([]);
 });
 
-test('a service that is to promise all jobs, and keeps no log, does not start', async () => {
+test('a service with log-promises: all and without a log does not start', async () => {
   await expect(Rig.start({ ...SIGNED, 'log-promises': 'all' })).rejects.toThrow('no log is kept');
 });

@@ -40,12 +40,12 @@ async function pasted(block: string, job_id = ''): Promise<{ stdout: string; std
   return await promisify(execFile)('bash', ['-ec', NPX + text], { cwd: scratch, env });
 }
 
-test('README.md starts with one command, which the checks of a change run too', () => {
+test('the first example of README.md is one command, which .ci/run runs too', () => {
   expect(BLOCKS[0]).toBe('npm run quickstart\n');
   expect(readFileSync(join(root, '.ci/run'), 'utf8')).toContain('step npm run quickstart -- --once\n');
 });
 
-test('README.md leads from a submission to its result, and to a check by somebody else', async () => {
+test('the examples of README.md submit a job, show its result, and verify it with the exported key', async () => {
   const submitted = await pasted(blockWith('/v1/jobs?wait_seconds=10'));
   const { job_id, result } = JSON.parse(submitted.stdout) as { job_id: string; result: Record<string, unknown> };
   const shown = /^ {2}"result": (\{.*?^ {2}\})/ms.exec(README)?.[1] ?? '';
@@ -58,7 +58,7 @@ test('README.md leads from a submission to its result, and to a check by somebod
   expect(stdout).toMatch(/^ok .*isolation>=linux-shared-kernel/m);
 });
 
-test('README.md runs a program from the command line', async () => {
+test('the example of vouchbox run in README.md runs a program and fetches its output', async () => {
   writeFileSync(join(scratch, 'program.py'), 'import sys; print(sys.argv[1:]); open("output/x", "w").write("1")');
   writeFileSync(join(scratch, 'data.csv'), '1,2\n');
   const { stdout } = await pasted(blockWith('vouchbox run program.py'));

@@ -27,7 +27,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const replay = async (query: string, job_id = ran.job_id) => rig().request(`/v1/jobs/${job_id}/replay${query}`);
 
 describe('the history', () => {
-  test('has the kinds of a job’s life in their order', {
+  test('has the kinds of events in the order of a job’s life', {
     tags: ['What-3b', 'Events-2', 'Events-3', 'Events-9'],
   }, () => {
     const kinds = ran.events.map(({ kind }) => kind);
@@ -56,7 +56,7 @@ describe('the history', () => {
     }
   });
 
-  test('is a chain that anyone can recompute, and whose head the receipt names', {
+  test('is a hash chain that anyone can recompute, and the receipt names its head', {
     tags: ['What-3b', 'Receipt-20', 'Receipt-21'],
   }, () => {
     let prev_hash = '0'.repeat(64);
@@ -102,10 +102,10 @@ describe('the history', () => {
   });
 });
 
-describe('a page', () => {
+describe('a page of the history', () => {
   const all = () => ran.events.length;
 
-  test('holds the whole history by default, and no cursor once the end was delivered', {
+  test('has the whole history by default, and no cursor if it has the last event', {
     tags: ['What-7', 'Bodies-1', 'Replay-4'],
   }, async () => {
     const { status, json, headers } = await replay('');
@@ -115,7 +115,7 @@ describe('a page', () => {
   });
 
   test.each([1, 2, 7, 1000])(
-    'pages of %i link to the next, and together they are the history',
+    'of at most %i events leads to the next, and all pages together are the history',
     { tags: ['Replay-2', 'Replay-3'] },
     async (limit) => {
       const events: JobEvent[] = [];
@@ -130,7 +130,7 @@ describe('a page', () => {
     },
   );
 
-  test('that has the last event also has the outcome of the job, if that is requested', {
+  test('that has the last event also has the result and the receipt if they are requested with include', {
     tags: ['Replay-8'],
   }, async () => {
     const { json: result } = await rig().request(`/v1/jobs/${ran.job_id}/result`);
@@ -148,13 +148,13 @@ describe('a page', () => {
       expect((await replay(`?${wrong}`)).status).toBe(400);
   });
 
-  test('starts after its cursor, which is exclusive', { tags: ['Replay-1'] }, async () => {
+  test('starts with the event after its cursor', { tags: ['Replay-1'] }, async () => {
     const { json } = await replay('?after=3&limit=2');
     expect(json.events.map(({ seq }: JobEvent) => seq)).toEqual([4, 5]);
     expect(json.next_cursor).toBe(5);
   });
 
-  test('a page at or after the end is empty', async () => {
+  test('is empty after the last event', async () => {
     expect((await replay(`?after=${all() - 1}`)).json).toMatchObject({
       events: [{ kind: 'finished' }],
       next_cursor: null,
@@ -163,7 +163,7 @@ describe('a page', () => {
     expect((await replay(`?after=${all() + 100}`)).json).toMatchObject({ events: [] });
   });
 
-  test('a page of a running job is empty, with its own cursor, until something happens', {
+  test('of a running job without a new event is empty and has the same cursor', {
     tags: ['Replay-4'],
   }, async () => {
     const { client } = rig().alpha;
@@ -188,12 +188,12 @@ describe('a page', () => {
     ['?after='],
     ['?after=1&after=2'],
     ['?before=1'],
-  ])('may not be requested as %s', { tags: ['Replay-2'] }, async (query) => {
+  ])('is refused for the query %s', { tags: ['Replay-2'] }, async (query) => {
     const { status, json } = await replay(query);
     expect([status, json.error.code]).toEqual([400, 'invalid_request']);
   });
 
-  test('does not run the program again', { tags: ['Replay-5'] }, async () => {
+  test('is read from the store, without making a new job', { tags: ['Replay-5'] }, async () => {
     const before = await rig().jobCount();
     await replay('');
     expect(await rig().jobCount()).toBe(before);

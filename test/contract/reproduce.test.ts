@@ -66,8 +66,8 @@ const reproduce = (directory: string, ...words: string[]) =>
   command('reproduce', directory, '--url', other.service.url, '--key', other.beta.key, ...words);
 const jobsOfOther = async () => (await other.beta.client.list()).items.length;
 
-describe('a job of one service', () => {
-  test('is run again by another service, whose export agrees with the first', async () => {
+describe('vouchbox reproduce with a job of one service', () => {
+  test('runs the job at another service, and the two exports agree', async () => {
     const first = await exportOf(doubler, 'first');
     const { code, stdout } = await reproduce(first, ...keys);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('AGREE 2 of 2') });
@@ -76,44 +76,44 @@ describe('a job of one service', () => {
     expect(await serviceVerify([...words, ...pinned, '--require', 'operators>=2'])).toMatchObject({ exitCode: 0 });
   });
 
-  test('is the same job of the other service if it is requested twice', async () => {
+  test('makes one job at the other service, even if it is called twice', async () => {
     const before = await jobsOfOther();
     expect(await reproduce('first', '--output', 'again', ...keys)).toMatchObject({ code: 0 });
     expect(await jobsOfOther()).toBe(before);
   });
 
-  test('sends nothing if its files would replace existing ones', async () => {
+  test('submits nothing if its files would replace existing files', async () => {
     const before = await jobsOfOther();
     const { code, stderr } = await reproduce('first', ...keys);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('exists already') });
     expect(await jobsOfOther()).toBe(before);
   });
 
-  test('whose output no seed fixes differs, and the difference is named', async () => {
+  test('names stdout as the difference if the output of the job is random', async () => {
     const random = { language: 'python', code: 'import uuid\nprint(uuid.uuid4())' };
     const { code, stdout } = await reproduce(await exportOf(random, 'random'), '--json', ...keys);
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 6, agreement: 'differ', members: ['stdout'] });
   });
 
-  test('is checked by the keys in the exports if none is pinned, and the reader is told so', async () => {
+  test('verifies with the keys in the exports if none is pinned, and says so', async () => {
     const { code, stderr } = await reproduce('first', '--output', 'unpinned');
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('no key was pinned') });
   });
 
-  test('is run again from within its export, which stays unchanged', async () => {
+  test('works in the directory of the export, and refuses to run there twice', async () => {
     const words = ['reproduce', '.', '--url', other.service.url, '--key', other.beta.key];
     const within = () => vouchbox(words, { cwd: join(scratch, 'first') });
     rmSync(join(scratch, 'first-reproduced'), { recursive: true });
     expect([(await within()).code, (await within()).code]).toEqual([0, 2]);
   });
 
-  test('whose input is not text is run again with the same bytes', async () => {
+  test('gives the other job the same bytes as input if the input is not text', async () => {
     const { blob } = await one.alpha.client.upload(Uint8Array.of(0xff, 0, 0x80));
     const counts = { language: 'python', code: 'import sys\nprint(list(sys.stdin.buffer.read()))', stdin: { blob } };
     expect((await reproduce(await exportOf(counts, 'bytes'), ...keys)).stdout).toContain('AGREE 2 of 2');
   });
 
-  test('that called tools is answered from its export', async () => {
+  test('answers the tool calls of the other job from the export', async () => {
     const add = { arguments: { type: 'object', required: ['a'] }, execute: ({ a }: { a: number }) => a + 1 };
     const code = `print(tools.add(a=1), tools.add(a=2))
 try:
@@ -123,7 +123,7 @@ except tools.ToolError as error:
     expect((await reproduce(await exportWithTools(code, 'asking', { add }), ...keys)).stdout).toContain('AGREE 2 of 2');
   });
 
-  test('that calls its tools at once, in another order each time, still agrees', async () => {
+  test('finds agreement if the job makes concurrent tool calls in another order', async () => {
     const code = `
 import asyncio, random
 async def main():
@@ -133,7 +133,7 @@ print(sorted(asyncio.run(main())))`;
     expect((await reproduce(first, ...keys)).stdout).toContain('AGREE 2 of 2');
   });
 
-  test('that calls its tools differently is ended, and differs by its calls', async () => {
+  test('ends the other job if it calls a tool with other arguments, and names tool_calls as the difference', async () => {
     const code = 'import uuid\nprint(tools.keep(id=str(uuid.uuid4())))';
     const first = await exportWithTools(code, 'asking-otherwise', { keep: () => true });
     const { code: exit, stdout, stderr } = await reproduce(first, ...keys);
@@ -141,7 +141,7 @@ print(sorted(asyncio.run(main())))`;
     expect([exit, stdout]).toEqual([6, expect.stringMatching(/DIFFER: .*tool_calls/)]);
   });
 
-  test('gives no second opinion if the operator is the same', async () => {
+  test('exits with 5 if both jobs were signed by the same key', async () => {
     const again = [
       'first',
       '--output',
@@ -160,7 +160,7 @@ print(sorted(asyncio.run(main())))`;
     });
   });
 
-  test('is compared even if only the first service’s key is pinned, in whatever form, and then refused', async () => {
+  test('compares the jobs even if only the first service’s key is pinned, and then exits with 2', async () => {
     const pem = readFileSync(join(scratch, 'one.pem'), 'utf8');
     writeFileSync(join(scratch, 'crlf.pem'), pem.replaceAll('\n', '\r\n'));
     const { code, stdout } = await reproduce('first', '--output', 'spaced', '--public-key', 'crlf.pem');
@@ -168,7 +168,7 @@ print(sorted(asyncio.run(main())))`;
   });
 });
 
-describe('a build', () => {
+describe('vouchbox reproduce with a build', () => {
   const sum = {
     language: 'c',
     code: '#include <stdio.h>\nint main(void) { int x; scanf("%d", &x); printf("%d\\n", x + ADD); return 3; }',
@@ -176,7 +176,7 @@ describe('a build', () => {
   const builtBy = async (rig: Rig, tenant: 'alpha' | 'beta') =>
     (await rig[tenant].client.submit({ ...sum, build: { options: ['-DADD=2'] } } as never)).job_id;
 
-  test('agrees with the build of another service, and so do jobs that start its product', async () => {
+  test('finds agreement of the builds of two services, and of the jobs that start their products', async () => {
     const first = await exportOf({ ...sum, build: { options: ['-DADD=1', '-Wall'] } }, 'build');
     const { code, stdout, stderr } = await reproduce(first, '--json', ...keys);
     const answer = JSON.parse(stdout) as { job_id: string };
@@ -189,22 +189,22 @@ describe('a build', () => {
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('AGREE 2 of 2') });
   });
 
-  test('with other options makes another product, so jobs that start it had other input', async () => {
+  test('calls jobs not comparable whose products were built with different options', async () => {
     const otherBuild = await builtBy(other, 'beta');
     const { code, stdout } = await reproduce('started', '--output', 'optionless', '--product', otherBuild, ...keys);
     expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining('NOT COMPARABLE: inputs') });
   });
 
-  test('is not required if the job started none', async () => {
+  test('refuses --product for a job that started no product', async () => {
     const { code, stderr } = await reproduce('first', '--output', 'none', '--product', 'job_x', ...keys);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('the job started no product') });
   });
 });
 
-describe('a malicious service', () => {
+describe('vouchbox reproduce at a malicious service', () => {
   const EVIL = '../x\u001b[2J';
 
-  test('that never ends the job is given up in time, and the reader is told which job still runs', async () => {
+  test('that never ends the job stops after --timeout, and names the job that still runs', async () => {
     const queued = whole('POST /v1/jobs', { job_id: 'job_1', status: 'queued' });
     await using service = await scriptedService([json(queued, 201), () => {}]);
     const words = ['--url', service.baseUrl, '--key', 'k', '--output', 'late', '--timeout', '1'];
@@ -215,14 +215,14 @@ describe('a malicious service', () => {
     });
   });
 
-  test('that never accepts the job is given up in time', async () => {
+  test('that never accepts the job stops after --timeout', async () => {
     await using service = await scriptedService([() => {}]);
     const words = ['--url', service.baseUrl, '--key', 'k', '--output', 'late', '--timeout', '1'];
     const { code, stderr } = await command('reproduce', 'first', ...words);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('did not take the job within 1 s') });
   });
 
-  test('that names a job by a path or by terminal sequences has no effect with either', async () => {
+  test('that puts a path and terminal sequences into a job id requests no such path and prints no sequences', async () => {
     await using service = await scriptedService([
       json(whole('POST /v1/jobs', { job_id: EVIL, status: 'queued' }), 201),
     ]);
@@ -233,7 +233,7 @@ describe('a malicious service', () => {
   });
 });
 
-describe('nothing is sent', () => {
+describe('vouchbox reproduce submits no job', () => {
   async function expectRefused(directory: string, says: string, ...words: string[]): Promise<void> {
     const before = await jobsOfOther();
     const { code, stderr } = await reproduce(directory, '--output', `of-${directory}`, ...words);
@@ -241,27 +241,27 @@ describe('nothing is sent', () => {
     expect(await jobsOfOther()).toBe(before);
   }
 
-  test('of an export that was changed', async () => {
+  test('if the export was changed', async () => {
     const changed = await exportOf(doubler, 'changed');
     const code = join(scratch, changed, 'code');
     writeFileSync(code, readFileSync(code, 'utf8').replace('* 2', '* 3'));
     await expectRefused(changed, 'code is not as it is listed', ...keys);
   });
 
-  test('of an export that no pinned key signed', async () => {
+  test('if no pinned key signed the export', async () => {
     await expectRefused('first', 'signature', '--public-key', 'other.pem');
   });
 
-  test('of an export without its program', async () => {
+  test('if the export lacks the program', async () => {
     await expectRefused(await exportOf(doubler, 'bare', '--evidence-only'), 'policy.json is missing', ...keys);
   });
 
-  test('of a program that talked to another', async () => {
+  test('if the exported program had an interactor', async () => {
     const pair = { language: 'bash', code: 'echo 1', interactor: { language: 'bash', code: 'read x' } };
     await expectRefused(await exportOf(pair, 'pair'), 'talked to the program of another job', ...keys);
   });
 
-  test('from a directory that is not an export', async () => {
+  test('if the directory is not an export', async () => {
     await expectRefused('.', 'is not an export', ...keys);
   });
 });

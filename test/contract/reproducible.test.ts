@@ -16,7 +16,7 @@ test('a reproducible program sees a set in the same order at every run', { tags:
   expect((await rig().run(program)).result.stdout).not.toBe(one.result.stdout);
 });
 
-test('the specification, the policy and the receipt say that a job is reproducible, and of other jobs they say nothing', async () => {
+test('only a reproducible job has the member reproducible in its specification, policy and receipt', async () => {
   const { detail } = await rig().run({ ...program, reproducible: true });
   const { requested_spec, receipt } = detail;
   expect(requested_spec.reproducible).toBe(true);
@@ -30,7 +30,7 @@ test('the specification, the policy and the receipt say that a job is reproducib
   }
 });
 
-test('reproducible is part of what an idempotency key stands for, and false counts as left out', async () => {
+test('a submission with another value of reproducible is refused under its key; false counts as left out', async () => {
   const send = (body: object, key: string) => rig().post(body, { headers: { 'idempotency-key': key } });
   await send({ ...program, reproducible: true }, 'seeded');
   expect((await send({ ...program, reproducible: true }, 'seeded')).headers.get('idempotency-replayed')).toBe('true');

@@ -134,8 +134,8 @@ async function vanish({ bytes, permit, told }: Phase, clients: number): Promise<
 const KINDS: readonly PermitKind[] = ['body', 'wait', 'stream', 'response'];
 const permitsHeld = () => KINDS.map((kind) => served.server.permits.held(kind));
 
-describe('E-16: after clients that vanished', { tags: ['E-16'] }, () => {
-  test.each(PHASES)('$name, their permits are free again', loadTimeout, async (phase) => {
+describe('E-16: after clients closed their connections without notice', { tags: ['E-16'] }, () => {
+  test.each(PHASES)('$name, the permits of these clients are free again', loadTimeout, async (phase) => {
     await vanish(phase, AT_ONCE);
     await expect.poll(() => [...permitsHeld(), followers], patient).toEqual([0, 0, 0, 0, 0]);
     const before = held();

@@ -56,7 +56,7 @@ async function expectRefused(from: string, reason: RegExp, ...more: string[]): P
   rmSync(join(dataDir, '..'), { recursive: true });
 }
 
-test('a service that starts from a restored backup serves every job, its promise and its signatures, byte for byte', {
+test('a service on a restored backup serves every job, promise and signature byte for byte as before', {
   tags: ['STORE-12'],
 }, async () => {
   const dataDir = fresh();
@@ -88,7 +88,7 @@ test('a restore refuses a directory with content, and leaves it unchanged', asyn
   rmSync(join(dataDir, '..'), { recursive: true });
 });
 
-test('a damaged backup is refused, and leaves nothing', async () => {
+test('a restore refuses a damaged backup, and leaves no data directory behind', async () => {
   const cut = join(scratch, 'cut.db');
   writeFileSync(cut, readFileSync(file).subarray(0, -8192));
   await expectRefused(cut, /cannot be restored: .*damaged/);
@@ -98,7 +98,7 @@ test('a damaged backup is refused, and leaves nothing', async () => {
   await expectRefused(join(scratch, 'none.db'), /there is no file/);
 });
 
-test('a backup whose events were changed is refused: every chain is recomputed', async () => {
+test('a restore recomputes every digest, and refuses a backup in which a receipt was changed', async () => {
   const changed = join(scratch, 'changed.db');
   copyFileSync(file, changed);
   const database = new DatabaseSync(changed);
@@ -107,14 +107,14 @@ test('a backup whose events were changed is refused: every chain is recomputed',
   await expectRefused(changed, /cannot be restored: .*receipt/);
 });
 
-test('a store that was copied together with its write-ahead log is refused as a backup', async () => {
+test('a restore refuses a store that was copied together with its write-ahead log', async () => {
   const copied = join(scratch, 'copied.db');
   copyFileSync(file, copied);
   writeFileSync(`${copied}-wal`, 'log');
   await expectRefused(copied, /a store with a log beside it.*vouchbox backup/);
 });
 
-test('keys that no service would use are refused', async () => {
+test('a restore refuses signing keys that no service could use', async () => {
   const bad = join(scratch, 'bad-keys');
   mkdirSync(bad);
   writeFileSync(join(bad, 'signing-key.pem'), 'no key');

@@ -4,7 +4,7 @@ import { useRig } from '../rig/rig.ts';
 
 const rig = useRig();
 
-describe('the folded result', () => {
+describe('the result', () => {
   test('has exactly the members of the specification', {
     tags: ['What-7', 'Result-1', 'Result-4', 'GetResult-1'],
   }, async () => {
@@ -38,7 +38,7 @@ describe('the folded result', () => {
   });
 });
 
-describe('wait_seconds', () => {
+describe('a read of the result with wait_seconds', () => {
   test('answers as soon as the job ends, long before the wait is over', { tags: ['GetResult-3'] }, async () => {
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'sleep 0.3; echo done' });
     const started = performance.now();
@@ -47,7 +47,7 @@ describe('wait_seconds', () => {
     expect(performance.now() - started).toBeLessThan(30_000);
   });
 
-  test('an expired wait answers 200 with the present status and the stored part of the result', {
+  test('answers 200 with the current status and the output so far when the wait is over', {
     tags: ['Result-2', 'Result-4', 'GetResult-4'],
   }, async () => {
     const { client } = rig().alpha;
@@ -74,7 +74,7 @@ describe('wait_seconds', () => {
     await rig().ended(job_id);
   });
 
-  test('several waiting readers are all answered with the same end', async () => {
+  test('answers all of several waiting readers with the same result', async () => {
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'sleep 0.3; echo done' });
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => rig().request(`/v1/jobs/${job_id}/result?wait_seconds=30`)),
@@ -83,13 +83,13 @@ describe('wait_seconds', () => {
     expect(answers[0]?.json.status).toBe('succeeded');
   });
 
-  test.each(['0', '0.5', '299.999', '300'])('may be %s', { tags: ['GetResult-2'] }, async (wait) => {
+  test.each(['0', '0.5', '299.999', '300'])('accepts the value %s', { tags: ['GetResult-2'] }, async (wait) => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     expect((await rig().request(`/v1/jobs/${job_id}/result?wait_seconds=${wait}`)).status).toBe(200);
   });
 
   test.each(['-1', '300.001', '301', 'NaN', 'Infinity', '', 'x', '1&wait_seconds=2'])(
-    'may not be %j',
+    'refuses the value %j',
     { tags: ['GetResult-2', 'Limits-13', 'E-26'] },
     async (wait) => {
       const { job_id } = await rig().run({ language: 'bash', code: 'true' });

@@ -85,7 +85,7 @@ class Node {
 
 const hello = { language: 'bash', code: 'echo hello' } as const;
 
-test('while no node runs programs, the API says so, and refuses jobs until one does', async () => {
+test('the API refuses jobs with 503 while no node runs programs, and readyz says unready', async () => {
   const submitted = await fetch(`${api.url}/v1/jobs`, {
     method: 'POST',
     headers: { authorization: 'Bearer key-of-alpha', 'content-type': 'application/json' },
@@ -99,7 +99,7 @@ test('while no node runs programs, the API says so, and refuses jobs until one d
   expect(await api.client.readiness()).toMatchObject({ status: 'unready', checks: { provider: false, store: true } });
 });
 
-test('a job is accepted by an ordinary user, run by an executor, and signed by a node that runs nothing', {
+test('three nodes share a job: one without privileges accepts it, one runs it, and one signs it', {
   tags: ['Bodies-14'],
 }, async () => {
   const executor = await Node.start('executor');
@@ -160,7 +160,7 @@ test('a job is accepted by an ordinary user, run by an executor, and signed by a
   expect(await executor.stop()).toEqual([]);
 });
 
-test('a node without the role api answers probes and metrics, and refuses everything else', async () => {
+test('a node without the role api answers health checks and metrics, and every other path with 404', async () => {
   expect((await signer.get('/healthz')).status).toBe(200);
   expect((await signer.get('/readyz')).status).toBe(200);
   expect((await signer.get('/metrics', 'token-of-metrics')).text).toContain('svc_job_slots 0');
@@ -174,12 +174,12 @@ test('a node without the role api answers probes and metrics, and refuses everyt
   }
 });
 
-test('the start says which roles a node has', () => {
+test('a node logs its roles when it starts', () => {
   const started = signer.command.stderr.split('\n').find((line) => line.includes('"started"')) ?? '{}';
   expect(JSON.parse(started)).toMatchObject({ roles: ['signer'], backend: null, isolation_class: null });
 });
 
-test('a store in a file is refused to a node that leaves out a role, in one line', async () => {
+test('a node that leaves out a role does not start with a store in a file, and says why in one line', async () => {
   const env = { SERVICE_ROLES: 'signer,api', SERVICE_DATA_DIR: '/nonexistent/data' };
   const { code, stderr } = await vouchbox(['serve'], { env });
   expect(code).toBe(1);

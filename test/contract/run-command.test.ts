@@ -35,7 +35,7 @@ async function firstEntryOf(directory: string): Promise<string> {
 }
 
 describe('vouchbox run', () => {
-  test('passes both streams on to the byte, and the exit code', async () => {
+  test('passes on stdout, stderr and the exit code of the program unchanged', async () => {
     const file = program(
       'a.py',
       "import sys\nprint('é')\nsys.stdout.write('no newline')\nprint('err', file=sys.stderr)\nsys.exit(3)",
@@ -43,7 +43,7 @@ describe('vouchbox run', () => {
     expect(await run(file)).toMatchObject({ code: 3, stdout: 'é\nno newline', stderr: 'err\n' });
   });
 
-  test("escapes the program's output on a terminal unless told not to, and gives a pipe the exact bytes", {
+  test("escapes the program's output on a terminal, and passes on the exact bytes with --raw or to a pipe", {
     tags: ['OPER-05'],
   }, async () => {
     const file = program('escapes.sh', String.raw`printf 'a\033]0;title\007\302\233\342\200\256\n'`);
@@ -55,7 +55,9 @@ describe('vouchbox run', () => {
     expect((await run(file)).stdout).toBe(`${bytes}\n`);
   });
 
-  test('gives stdin, files, limits and language, and fetches outputs', { tags: ['What-1a'] }, async () => {
+  test('gives the program stdin, files and limits in the named language, and fetches its outputs', {
+    tags: ['What-1a'],
+  }, async () => {
     program('data', 'from a file');
     const file = program(
       'b',
@@ -85,14 +87,14 @@ describe('vouchbox run', () => {
     expect(readFileSync(join(scratch, 'output/deep/b'), 'utf8')).toBe('deep\n');
   });
 
-  test('reads the program, or its stdin, from its own stdin', async () => {
+  test("reads the program from stdin with -, and the program's stdin from stdin with --stdin -", async () => {
     const code = { ...toService(), stdin: 'print(6 * 7)' };
     expect(await vouchbox(['run', '-', '--language', 'python'], code)).toMatchObject({ code: 0, stdout: '42\n' });
     const input = { ...toService(), stdin: 'piped' };
     expect(await vouchbox(['run', program('cat.sh', 'cat'), '--stdin', '-'], input)).toMatchObject({ stdout: 'piped' });
   });
 
-  test('passes its own stdin to the program, unless told otherwise', async () => {
+  test('passes its own stdin to the program unless --stdin is given', async () => {
     const input = { ...toService(), stdin: 'piped' };
     const file = program('cat.sh', 'cat');
     expect(await vouchbox(['run', file], input)).toMatchObject({ code: 0, stdout: 'piped' });
@@ -135,7 +137,7 @@ describe('vouchbox run', () => {
     expect(ended.stderr).toMatch(stderr);
   });
 
-  test('gives arguments and variables, and fetches every output below a directory', async () => {
+  test('gives the program arguments and variables, and fetches every output into a directory', async () => {
     const file = program('words.sh', 'echo "$1" "$2" "$A" > output/a; mkdir output/d; echo deep > output/d/b');
     const ended = await run(file, '--env', 'A=b=c', '--output', 'output/**=all', '--', '--flag', 'two words');
     expect([ended.code, ended.stderr]).toEqual([0, '']);
@@ -146,7 +148,7 @@ describe('vouchbox run', () => {
   test.each([
     ['lines', 'yes | head -n 10001', '10000 lines'],
     ['bytes', 'head -c 1048577 /dev/zero | tr "\\0" x', '1 MiB'],
-  ])('says that the cap on %s cut the output, and how to get all of the output', async (_cap, code, remark) => {
+  ])('says that the limit on %s truncated the output, and how to get all of it', async (_cap, code, remark) => {
     const file = program('long.sh', code);
     const recorded = `only its first ${remark} are recorded`;
     expect((await run(file)).stderr).toBe(
@@ -161,7 +163,7 @@ describe('vouchbox run', () => {
     );
   });
 
-  test('refuses a directory where a file is to be written, before the program runs', async () => {
+  test('refuses a directory in place of the file for an output, before the program runs', async () => {
     mkdirSync(join(scratch, 'taken'));
     const file = program('touch.sh', 'touch output/a');
     for (const words of [
@@ -186,7 +188,7 @@ describe('vouchbox run', () => {
     expect(readFileSync(join(scratch, 'plain'), 'utf8')).toBe('kept');
   });
 
-  test('says what allows a file beyond its bound: a higher limit, or a large output', async () => {
+  test('says which option allows a file that exceeded a limit', async () => {
     const file = program('grow.py', "open('output/a', 'wb').write(bytes(3 * 2 ** 20))");
     expect((await run(file, '--limit', 'max_file_mb=1')).stderr).toMatch(
       /^vouchbox: file_size: .*; --limit max_file_mb=N raises it, up to \d+$/m,
@@ -196,7 +198,7 @@ describe('vouchbox run', () => {
     );
   });
 
-  test('names in one line an output that did not come back, and fails unless that is allowed', async () => {
+  test('names an output that the program did not write, and exits with 1 unless --allow-missing is given', async () => {
     const file = program('d.sh', 'true');
     const words = [file, '--output', 'output/a=never'];
     const stderr = 'vouchbox: output_missing: output/a was not written\n';
@@ -207,7 +209,7 @@ describe('vouchbox run', () => {
     expect(none).toMatchObject({ code: 0, stderr: 'vouchbox: no file came back for output/**\n' });
   });
 
-  test('fails if an output is lost, unless that is allowed, and names it', async () => {
+  test('names an output that is too large, and exits with 1 unless --allow-missing is given', async () => {
     const file = program('large.py', "open('output/large', 'wb').write(bytes(2 ** 21 + 1)); open('output/small', 'w')");
     const words = [file, '--output', 'output/**=lost'];
     const stderr = expect.stringMatching(
@@ -218,7 +220,7 @@ describe('vouchbox run', () => {
     expect(await run(...words, '--allow-missing')).toMatchObject({ code: 0, stderr });
   });
 
-  test('names a limit that was changed, on stderr and in JSON', async () => {
+  test('names a limit that the service lowered on stderr, and prints the limits in force with --json', async () => {
     const file = program('limits.sh', 'true');
     const asked = ['--limit', 'mem_mb=99999', '--limit', 'wall_seconds=5'];
     const said = 'vouchbox: --limit mem_mb=99999 became 1024, the most that this service allows\n';
@@ -242,7 +244,7 @@ describe('vouchbox run', () => {
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
-  test('says that programs have no network, once, if a program tried to use one', async () => {
+  test('says once that programs have no network if the program tried to use it', async () => {
     const code = 'for at in 1 2; do echo > /dev/tcp/192.0.2.1/80; done';
     const { stderr } = await run(program('n.sh', code));
     expect(stderr.split('\n').filter((line) => line.startsWith('vouchbox: '))).toEqual([
@@ -250,7 +252,7 @@ describe('vouchbox run', () => {
     ]);
   });
 
-  test('prints one JSON document with --json, and nothing else on stdout', async () => {
+  test('prints only one JSON document on stdout with --json', async () => {
     const file = program('j.sh', 'echo out; echo err >&2; echo result > output/a');
     const { stdout, stderr } = await run(file, '--json', '--output', 'output/a=json-output');
     expect(JSON.parse(stdout)).toMatchObject({
@@ -274,7 +276,7 @@ describe('vouchbox run', () => {
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
-  test('explains a refusal in one line, with code 125 if this service cannot run it and 2 if none could', async () => {
+  test('explains a refusal in one line, and exits with 125 if another service might accept the job, else with 2', async () => {
     const file = program('g.sh', 'true');
     const request = String.raw`request \S+\)`;
     const cases: [string[], number, RegExp][] = [
@@ -324,7 +326,7 @@ describe('vouchbox run', () => {
     ['a key without a service', ['g.sh', '--key', 'k']],
     ['a service of its own and another one', ['g.sh', '--local', '--url', 'http://127.0.0.1:1']],
     ['an output elsewhere', ['g.sh', '--output', 'plot.png']],
-  ])('is wrong usage for %s: code 2', async (_name, words) => {
+  ])('exits with 2 for %s', async (_name, words) => {
     const { code, stderr } = await vouchbox(['run', ...words], { cwd: scratch });
     expect([code, stderr.length > 0]).toEqual([2, true]);
   });
@@ -342,13 +344,13 @@ describe('vouchbox run', () => {
     );
   });
 
-  test('says that a service without TLS has no https:// address', async () => {
+  test('recommends http:// if the service behind an https:// address speaks no TLS', async () => {
     const env = { SERVICE_URL: rig().service.url.replace('http:', 'https:'), SERVICE_KEY: 'k' };
     const { code, stderr } = await vouchbox(['run', program('h.sh', 'true')], { cwd: scratch, env });
     expect([code, stderr]).toEqual([125, expect.stringMatching(/: nothing speaks TLS there; try http:.*\n$/)]);
   });
 
-  test('says what to do where no loopback leads to a service of this host', async () => {
+  test('recommends to bring up the loopback interface if it is down', async () => {
     const env = { SERVICE_URL: 'http://127.0.0.1:8080', SERVICE_KEY: 'k' };
     const { code, stderr } = await vouchbox(['run', program('h.sh', 'true')], {
       cwd: scratch,
@@ -361,7 +363,7 @@ describe('vouchbox run', () => {
     ]);
   });
 
-  test('says in one line if a service of its own has no place for its data', async () => {
+  test('says in one line that its own service cannot store its data if TMPDIR is missing', async () => {
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: join(scratch, 'absent') };
     const { code, stderr } = await vouchbox(['run', program('i.py', '')], { cwd: scratch, env });
     expect([code, stderr]).toEqual([
@@ -370,7 +372,7 @@ describe('vouchbox run', () => {
     ]);
   });
 
-  test('starts its own service if none is named, and leaves nothing of that service', async () => {
+  test('starts its own service if none is named, and removes everything of that service afterwards', async () => {
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: scratch };
     const words = ['run', program('i.py', 'print("own")')];
     const quiet = await vouchbox(words, { cwd: scratch, env });
@@ -397,7 +399,7 @@ describe('vouchbox run', () => {
     },
   );
 
-  test('leaves nothing of its own service when it is interrupted before the program runs', async () => {
+  test('removes everything of its own service when it is interrupted before the program runs', async () => {
     const own = mkdtempSync(join(scratch, 'own-'));
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: own };
     const file = program('k.sh', 'sleep 300');
@@ -432,7 +434,7 @@ describe('vouchbox jobs', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ status: 'failed', already_terminal: true });
   });
 
-  test('the command without an argument lists jobs, with the options of the list', async () => {
+  test('lists jobs without an argument, and then takes the options of jobs list', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     const { code, stdout } = await vouchbox(['jobs', '--limit', '1', '--json'], toService());
     expect([code, JSON.parse(stdout)[0].job_id]).toEqual([0, job_id]);
@@ -449,13 +451,13 @@ describe('vouchbox jobs', () => {
       ['jobs', '--urll', 'x'],
       /^vouchbox: unknown option '--urll'\n.*--url\?.*\n\(vouchbox jobs list --help lists its options\)\n$/,
     ],
-  ])('%j is wrong usage, and the message says what is right', async (words, stderr) => {
+  ])('with wrong usage, as %j, exits with 2 and a message that says what is right', async (words, stderr) => {
     const ended = await vouchbox(words, toService());
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(ended.stderr).toMatch(stderr);
   });
 
-  test('needs a service and an existing job', async () => {
+  test('fails without a service, or for an unknown job', async () => {
     expect((await vouchbox(['jobs', 'list'])).code).toBe(2);
     const { code, stderr } = await vouchbox(['jobs', 'show', 'job_1'], toService());
     expect([code, stderr.includes('job_not_found')]).toEqual([1, true]);

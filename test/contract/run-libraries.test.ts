@@ -45,13 +45,13 @@ with zipfile.ZipFile('tiny-1.0-py3-none-any.whl', 'w') as wheel:
 print(hashlib.sha256(open('tiny-1.0-py3-none-any.whl', 'rb').read()).hexdigest(), end='')
 `;
 
-describe('wheels', () => {
+describe('Python wheels', () => {
   let digest: string;
   beforeAll(() => {
     digest = execFileSync('python3', ['-c', MAKE_WHEEL], { cwd: scratch, encoding: 'utf8' });
   });
 
-  test('are packed as their lock says, and a program has them, by file and by digest', async () => {
+  test('are packed as requirements.txt says, and a program gets them by file or by digest', async () => {
     plant('requirements.txt', `tiny==1.0 --hash=sha256:${digest}\n`);
     plant('a.py', 'import tiny; print(tiny.NAME)');
     const packed = await command('libraries', 'pack', '--python', 'requirements.txt', '--output', 'python.tar.gz');
@@ -71,7 +71,7 @@ describe('wheels', () => {
     ['with another digest', `tiny==1.0 --hash=sha256:${'a'.repeat(64)}\n`, '(from -r ./wrong.txt (line 1))'],
     ['without one', 'tiny==1.0\n', '"tiny==1.0" is not NAME==VERSION with --hash'],
     ['by an option that would build one', '--no-binary=:all:\n', 'is not NAME==VERSION with --hash'],
-  ])('%s are not packed', async (_, text, problem) => {
+  ])('%s are refused by vouchbox libraries pack', async (_, text, problem) => {
     plant('wrong.txt', text);
     const { code, stderr, stdout } = await command(
       'libraries',
@@ -86,7 +86,7 @@ describe('wheels', () => {
   });
 });
 
-describe('packages of npm', () => {
+describe('npm packages', () => {
   let integrity: string;
   beforeAll(() => {
     const source = join(scratch, 'source');
@@ -120,7 +120,7 @@ describe('packages of npm', () => {
       },
     });
 
-  test('are packed as their lock says, none of their scripts runs, and a program has them', async () => {
+  test('are packed as package-lock.json says, without running their scripts, and a program gets them', async () => {
     plant('package-lock.json', lock(integrity));
     plant('a.mjs', 'import tiny from "tiny"; console.log(tiny.name);');
     const packed = await command(
@@ -145,7 +145,7 @@ describe('packages of npm', () => {
     expect(ran).toMatchObject({ code: 0, stdout: 'tiny\n', stderr: '' });
   });
 
-  test('with another digest are not packed', async () => {
+  test('with another digest than in the lock are refused by vouchbox libraries pack', async () => {
     plant('package-lock.json', lock(`sha512-${'A'.repeat(86)}==`));
     const { code, stdout } = await command(
       'libraries',
@@ -163,20 +163,23 @@ describe('packages of npm', () => {
 test.each([
   ['--python', 'package-lock.json', '{}', /not NAME==VERSION .*; `pip-compile --generate-hashes` .* --node takes /],
   ['--node', 'requirements.txt', 'tiny==1.0\n', /not JSON: .*; `npm install --package-lock-only` .* --python takes /],
-])('%s says which file it takes, and which option takes a %s', async (option, name, text, advice) => {
-  mkdirSync(join(scratch, option));
-  plant(join(option, name), text);
-  const { code, stderr } = await command('libraries', 'pack', option, join(option, name), '--output', 'no.tar.gz');
-  expect([code, stderr]).toEqual([2, expect.stringMatching(advice)]);
-});
+])(
+  'vouchbox libraries pack %s says which file it needs, and which option takes a %s',
+  async (option, name, text, advice) => {
+    mkdirSync(join(scratch, option));
+    plant(join(option, name), text);
+    const { code, stderr } = await command('libraries', 'pack', option, join(option, name), '--output', 'no.tar.gz');
+    expect([code, stderr]).toEqual([2, expect.stringMatching(advice)]);
+  },
+);
 
-test('packing says in one line that there is no place for its files', async () => {
+test('vouchbox libraries pack says in one line that it cannot store its files if TMPDIR is missing', async () => {
   const words = ['libraries', 'pack', '--python', 'requirements.txt', '--output', 'no.tar.gz'];
   const { code, stderr } = await vouchbox(words, { cwd: scratch, env: { TMPDIR: join(scratch, 'absent') } });
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^vouchbox: nothing can be stored in .*absent.*\n$/)]);
 });
 
-test.each(['a.py', 'a.mjs'])('a run of %s names the archive that cannot be unpacked', async (name) => {
+test.each(['a.py', 'a.mjs'])('vouchbox run %s names the archive of libraries that cannot be unpacked', async (name) => {
   writeFileSync(join(scratch, 'link.tar.gz'), archiveOf([{ name: 'a', kind: '2', target: '/etc' }]));
   plant(name, '1');
   const { code, stderr } = await command('run', name, '--libraries', 'link.tar.gz');
@@ -195,7 +198,7 @@ test.each([
   ['an archive with another checksum', changed(archiveOf([{ name: 'a' }]), -8)],
   ['an archive that was cut', archiveOf([{ name: 'a' }]).subarray(0, -4)],
   ['an empty file', Buffer.alloc(0)],
-])('%s is refused before an upload', async (_, bytes) => {
+])('%s is refused as libraries before it is uploaded', async (_, bytes) => {
   writeFileSync(join(scratch, 'spoilt.tar.gz'), bytes);
   plant('a.py', '1');
   for (const words of [
@@ -211,21 +214,27 @@ test.each([
 test.each([
   ['c.py', 'import tiny', 'pip'],
   ['c.cjs', 'require("tiny")', 'npm'],
-])('a run of %s says that its library is not in the archive', async (name, code, installer) => {
-  writeFileSync(join(scratch, 'other.tar.gz'), archiveOf([{ name: 'level/tiny/a' }]));
-  plant(name, code);
-  const { stderr } = await command('run', name, '--libraries', 'other.tar.gz');
-  expect(stderr.split('\n').slice(-3)).toEqual([
-    expect.any(String),
-    `vouchbox: the program did not find tiny in --libraries other.tar.gz: at its root must be tiny, as ${installer} installs it`,
-    '',
-  ]);
-});
+])(
+  'vouchbox run %s says that the imported library is not at the root of the archive',
+  async (name, code, installer) => {
+    writeFileSync(join(scratch, 'other.tar.gz'), archiveOf([{ name: 'level/tiny/a' }]));
+    plant(name, code);
+    const { stderr } = await command('run', name, '--libraries', 'other.tar.gz');
+    expect(stderr.split('\n').slice(-3)).toEqual([
+      expect.any(String),
+      `vouchbox: the program did not find tiny in --libraries other.tar.gz: at its root must be tiny, as ${installer} installs it`,
+      '',
+    ]);
+  },
+);
 
-test.each(['--python', '--node'])('%s names its missing file, and gives no other advice', async (option) => {
-  const { code, stderr } = await command('libraries', 'pack', option, 'absent.txt', '--output', 'no.tar.gz');
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/^vouchbox: absent\.txt cannot be read: ENOENT[^;]*\n$/)]);
-});
+test.each(['--python', '--node'])(
+  'vouchbox libraries pack %s says in one line that its file cannot be read',
+  async (option) => {
+    const { code, stderr } = await command('libraries', 'pack', option, 'absent.txt', '--output', 'no.tar.gz');
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^vouchbox: absent\.txt cannot be read: ENOENT[^;]*\n$/)]);
+  },
+);
 
 test.each([
   [
@@ -234,7 +243,7 @@ test.each([
     /tiny-1\.0-py3-none-any\.whl is not installed: give --directory what pip or npm/,
   ],
   ['packages one level down', 'node_modules/tiny.js', /one level down: give --directory level.*\/node_modules\n/],
-])('a directory of %s is not packed', async (_, file, problem) => {
+])('vouchbox libraries pack --directory refuses a directory with %s', async (_, file, problem) => {
   const directory = mkdtempSync(join(scratch, 'level-'));
   mkdirSync(dirname(join(directory, file)), { recursive: true });
   writeFileSync(join(directory, file), '');
@@ -243,7 +252,7 @@ test.each([
   expect([code, stderr]).toEqual([2, expect.stringMatching(problem)]);
 });
 
-test('a directory is packed as it is', async () => {
+test('vouchbox libraries pack --directory packs a directory unchanged', async () => {
   mkdirSync(join(scratch, 'own'));
   plant('own/own.py', 'NAME = "own"\n');
   plant('own.py', 'import own; print(own.NAME)');
@@ -260,7 +269,7 @@ test('a directory is packed as it is', async () => {
   expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('missing.tar.gz is neither sha256')]);
 });
 
-test('another service gets the libraries of an exported job, and runs the job with the same result', async () => {
+test('vouchbox reproduce gives another service the libraries of an exported job, and the results agree', async () => {
   const other = await Rig.start({ 'attestation-mode': 'on' });
   try {
     mkdirSync(join(scratch, 'shared'));

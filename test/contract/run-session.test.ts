@@ -22,7 +22,7 @@ function step(session: string, code: string, ...words: string[]) {
   return command('run', 'a.py', '--session', session, ...words);
 }
 
-test('a run begins with the state that the last run of its session left', async () => {
+test('vouchbox run --session begins with the state that the last run of the session left', async () => {
   expect(await step('notes', "xs = [1]\nopen('seen', 'w').write('é')")).toMatchObject({
     code: 0,
     stdout: '',
@@ -34,7 +34,7 @@ test('a run begins with the state that the last run of its session left', async 
   expect(readdirSync(join(scratch, 'here'))).toEqual(['o']);
 });
 
-test('a step lists what it could not keep, at most ten by name', async () => {
+test('vouchbox run --session lists what a step could not keep, at most ten by name', async () => {
   const told = await step('told', "kept = 1\nopened = open('a\\x1b', 'w')");
   expect(told.code).toBe(0);
   expect(told.stderr).toMatch(
@@ -51,7 +51,7 @@ test('a step lists what it could not keep, at most ten by name', async () => {
   ]).toEqual(['1\n', 12, true]);
 });
 
-test('a step that fails leaves the session unchanged, and names the session’s last step', async () => {
+test('vouchbox run --session names the session’s last step if a step failed, which changes no state', async () => {
   expect((await step('fails', 'raise SystemExit(3)')).stderr).toBe(
     'vouchbox: session fails stays at its beginning: no state came back from this step\n',
   );
@@ -73,7 +73,7 @@ async function jsonOf(ended: ReturnType<typeof command>) {
   return { ...rest, json: JSON.parse(stdout) as any };
 }
 
-test('the JSON of a step says what the step kept', async () => {
+test('vouchbox run --session --json says what the step kept', async () => {
   const { json } = await jsonOf(step('json', 'a = 1\nopened = open("x", "w")', '--json'));
   expect([json.outputs, json.violations, json.large_outputs]).toEqual([[], [], []]);
   expect(json.session).toEqual({
@@ -89,7 +89,7 @@ test('the JSON of a step says what the step kept', async () => {
   });
 });
 
-test('the error for a step that conflicts with its session says what to do', async () => {
+test('vouchbox run --session says what to do about a step in another language than the session', async () => {
   await step('shared', 'a = 1');
   writeFileSync(join(scratch, 'b.sh'), 'true');
   const other = await command('run', 'b.sh', '--session', 'shared');
@@ -114,7 +114,7 @@ test.each(['.', '..', 'a b', ''])('refuses %j as the name of a session', async (
     expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining('begins with a letter or a digit')]);
 });
 
-test('a step says that its session was removed', async () => {
+test('vouchbox run --session says that the session was removed while the step ran', async () => {
   const { service, alpha } = rig();
   const remove = `SERVICE_URL=${service.url} SERVICE_KEY=${alpha.key} ${commandFile} sessions remove gone >&2 && echo null`;
   const ended = await step('gone', 'a = 1\ntools.remove()', '--tool', `remove=${remove}`);
@@ -126,7 +126,7 @@ test('a step says that its session was removed', async () => {
   ]);
 });
 
-test('sessions are listed and removed', async () => {
+test('vouchbox sessions lists and removes sessions', async () => {
   const { json: ran } = await jsonOf(step('listed', 'a = 1', '--json'));
   const { json } = await jsonOf(command('sessions', '--json'));
   expect(json).toContainEqual(expect.objectContaining({ name: 'listed', last_job_id: ran.job_id }));

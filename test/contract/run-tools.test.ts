@@ -39,11 +39,11 @@ test.each([
   ['prints too much', 'yes', 'error: the command printed more than 262144 bytes'],
   ['prints what no service takes', String.raw`printf '"\\ud800"'`, 'error: holds a lone surrogate'],
   ['prints a number that would change', 'echo "[9007199254740993]"', 'error: holds a number that a double cannot hold'],
-])('a command that %s', async (_what, command, said) => {
+])('the program gets the right answer from a tool whose command %s', async (_what, command, said) => {
   expect((await says(command)).slice(0, said.length)).toBe(said);
 });
 
-test('several commands answer at once', async () => {
+test('the commands of several tools run concurrently', async () => {
   // Neither ends before the other has begun.
   const pipe = join(scratch, 'pipe');
   const [writes, reads] = [`mkfifo ${pipe}; echo 1 > ${pipe}`, `until [ -p ${pipe} ]; do :; done; cat ${pipe}`];
@@ -56,7 +56,7 @@ asyncio.run(main())`;
   expect(stdout).toBe("['', 1]\n");
 });
 
-test('a command that still runs when the job ends is killed', async () => {
+test("a tool's command that still runs when the job ends is killed", async () => {
   const words = ['--tool', 'it=exec sleep 600', '--limit', 'wall_seconds=2'];
   expect((await run('tools.it()', ...words)).code).toBe(124);
 });
@@ -64,7 +64,7 @@ test('a command that still runs when the job ends is killed', async () => {
 test.each([
   ['beside it', ''],
   ['as a daemon does', 'setsid '],
-])('a process that a command starts %s ends with the command', async (_what, apart) => {
+])("a process that a tool's command starts %s ends with the command", async (_what, apart) => {
   const pid = join(mkdtempSync(join(scratch, 'started-')), 'pid');
   const starts = `${apart}sh -c 'echo $$ > ${pid}; exec sleep 600' > /dev/null 2>&1 &`;
   const started = await says(`${starts} until [ -s ${pid} ]; do :; done; cat ${pid}`);
@@ -85,7 +85,7 @@ test.each([
   ['no command', ['it'], '--tool it: give NAME=COMMAND'],
   ['a name twice', ['it=true', 'it=false'], '--tool it=false: it has a command already'],
   ['a name that programs cannot use', ['a b=true'], '--tool '],
-])('%s is wrong usage', async (_what, tools, says) => {
+])('vouchbox run exits with 2 for a --tool with %s', async (_what, tools, says) => {
   const { code, stderr } = await run('1', ...tools.flatMap((tool) => ['--tool', tool]));
   expect([code, stderr]).toEqual([2, expect.stringContaining(says)]);
 });

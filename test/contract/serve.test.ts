@@ -107,7 +107,7 @@ describe('one process', { tags: ['OPER-04'] }, () => {
     expect((await client().capabilities()).isolation_class).toBe('none');
   });
 
-  test('ignores signals without a meaning, and opens no inspector', async () => {
+  test('ignores SIGUSR1 and SIGUSR2, and opens no inspector of Node', async () => {
     for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
       command.kill(signal);
       expect((await client().health()).status).toBe('ok');
@@ -115,7 +115,7 @@ describe('one process', { tags: ['OPER-04'] }, () => {
     expect(command.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).toEqual([]);
   });
 
-  test('reads the keys of the token issuer again with SIGHUP, and keeps the old ones if it cannot', async () => {
+  test('reads the keys of the token issuer again on SIGHUP, and keeps the earlier keys if it cannot read them', async () => {
     const headers = { authorization: `Bearer ${await issuer.token()}` };
     const answered = async () => (await fetch(`${url}/v1/whoami`, { headers })).status;
     expect(await answered()).toBe(200);
@@ -130,7 +130,7 @@ describe('one process', { tags: ['OPER-04'] }, () => {
     expect((await client().health()).status).toBe('ok');
   });
 
-  test('is the process that was started, on the pinned Node, whichever Node is first in the path', async () => {
+  test('runs as the started process itself, without a child, on the pinned Node', async () => {
     expect(realpathSync(`/proc/${command.pid}/exe`)).toBe(realpathSync(process.execPath));
     expect(readFileSync(`/proc/${command.pid}/task/${command.pid}/children`, 'utf8')).toBe('');
     command.kill('SIGKILL');
@@ -140,7 +140,7 @@ describe('one process', { tags: ['OPER-04'] }, () => {
 });
 
 describe('a request to stop', () => {
-  test('SIGTERM gives running jobs their time, records those that it ended, and exits with 0', async () => {
+  test('SIGTERM lets jobs run for the drain time, records those that it ends, and exits with 0', async () => {
     const dataDir = freshDirectory();
     const { command, url, client } = await serving(dataDir);
     await using _command = command;
@@ -166,7 +166,7 @@ describe('a request to stop', () => {
     expect(leftoversOf(dataDir)).toEqual([]);
   });
 
-  test('the end of its terminal stops the service in order', async () => {
+  test('the end of its terminal stops the service as SIGTERM does', async () => {
     const dataDir = freshDirectory();
     const terminal = ['sh', '-c', 'exec script -qefc "$*" /dev/null', 'sh'];
     const { command, client } = await serving(dataDir, {}, terminal);
@@ -179,7 +179,7 @@ describe('a request to stop', () => {
     );
   });
 
-  test('a second request ends the service at once, as in a crash', { tags: ['OPER-04'] }, async () => {
+  test('a second SIGINT ends the service at once, without waiting for its jobs', { tags: ['OPER-04'] }, async () => {
     const { command, client } = await serving(freshDirectory(), { SERVICE_DRAIN_SECONDS: '300' });
     await using _command = command;
     await startedJob(client);
@@ -190,7 +190,7 @@ describe('a request to stop', () => {
   });
 });
 
-test('two services with data directories of one path in different mount namespaces leave each other alone', {
+test("two services in different mount namespaces with the same data path do not touch each other's jobs", {
   tags: ['OPER-01'],
 }, async () => {
   const [dataDir, other] = [freshDirectory(), freshDirectory()];
@@ -215,7 +215,9 @@ test('two services with data directories of one path in different mount namespac
   expect((await first.client.readiness()).status).toBe('ready');
 });
 
-test('a service closes its files to other users, whatever its umask', { tags: ['OPER-02'] }, async () => {
+test('a service makes its files inaccessible to other users even if its umask is 0', {
+  tags: ['OPER-02'],
+}, async () => {
   const dataDir = freshDirectory();
   const { command, client } = await serving(dataDir, {}, ['sh', '-c', 'umask 0; exec "$@"', 'sh']);
   await using _command = command;
@@ -228,7 +230,7 @@ test('a service closes its files to other users, whatever its umask', { tags: ['
   expect(modes.filter(([, rights]) => rights !== 0)).toEqual([]);
 });
 
-test('after a crash every job is still there: running ones are recovered, queued ones run, and no cell is left', {
+test('after a crash running jobs end as errors, queued jobs run, and no cell of the old service is left', {
   tags: ['What-3a', 'Receipt-19', 'States-2', 'RST-03'],
 }, async () => {
   const dataDir = freshDirectory();
@@ -276,7 +278,7 @@ test('after a crash every job is still there: running ones are recovered, queued
   expect(leftoversOf(dataDir)).toEqual([]);
 });
 
-test('a missing runtime makes the service refuse jobs with 503 and lose none, until it is back', {
+test('a service whose runtime is missing refuses jobs with 503, and runs the accepted ones when it is back', {
   tags: ['Endpoints-4', 'Submit-6d', 'Errors-20'],
 }, async () => {
   const ownMounts = ['unshare', '--mount', '--propagation', 'private'];
@@ -314,7 +316,7 @@ test('a missing runtime makes the service refuse jobs with 503 and lose none, un
   expect(events).toEqual(['queued', 'started', 'stdout', 'finished']);
 });
 
-test('a job that is larger than a restarted service allows ends as an error that claims nothing', {
+test('a queued job that needs more than the restarted service allows ends as an error without claims', {
   tags: ['Detail-11', 'Detail-12', 'Receipt-10', 'States-1f'],
 }, async () => {
   const dataDir = freshDirectory();
@@ -395,7 +397,7 @@ describe('a failed start prints one clear line and exits with 1', () => {
     await expectLine({ ...settingsFor(dataDir), SERVICE_PROVIDER: 'subprocess' }, /^vouchbox: /);
   });
 
-  test('a /run/svc that cannot be written, with what to do', async () => {
+  test('a /run/svc that cannot be written, with advice', async () => {
     const within = ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs -o ro tmpfs /run/svc && exec "$@"', 'sh'];
     await expectLine(settingsFor(freshDirectory()), /^vouchbox: \/run\/svc cannot be written: EROFS; make /, within);
   });
@@ -405,14 +407,14 @@ describe('a failed start prints one clear line and exits with 1', () => {
     await expectLine({ SERVICE_PORT: 'http' }, /^vouchbox: SERVICE_PORT does not take "http"/);
   });
 
-  test('a missing runtime, with what to do', async () => {
+  test('a missing runtime, with advice', async () => {
     const hide = 'mount --bind /dev/null "$(command -v crun)" && exec "$@"';
     const within = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', hide, 'sh'];
     const settings = { ...settingsFor(freshDirectory()), SERVICE_NAMESPACE_LAUNCHER: 'crun' };
     await expectLine(settings, /^vouchbox: .*namespace.*vouchbox doctor/, within);
   });
 
-  test('a host on which nothing isolates programs, with the three ways out', async () => {
+  test('a host on which nothing can isolate programs, with three remedies', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-serve-nobody-'));
     chownSync(dataDir, 65534, 65534);
     // User namespaces are all that an ordinary user needs: the kernel seems to have none left.
@@ -427,7 +429,7 @@ describe('a failed start prints one clear line and exits with 1', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  test('an unknown flag is wrong usage', async () => {
+  test('an unknown flag, with exit code 2', async () => {
     expect((await vouchbox(['serve', '--prot', '1'])).code).toBe(2);
   });
 });

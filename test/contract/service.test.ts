@@ -6,7 +6,7 @@ import { useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'metrics-token': 'token-of-metrics' });
 
-describe('to anyone', () => {
+describe('without a key', () => {
   test('healthz says that it is alive', { tags: ['Endpoints-3'] }, async () => {
     const { status, json } = await rig().request('/healthz', { key: null });
     expect([status, json]).toEqual([200, { status: 'ok' }]);
@@ -20,7 +20,7 @@ describe('to anyone', () => {
     ]);
   });
 
-  test('openapi.json is the checked-in contract', { tags: ['Endpoints-5'] }, async () => {
+  test('openapi.json equals the file of the protocol package', { tags: ['Endpoints-5'] }, async () => {
     const { status, json } = await rig().request('/openapi.json', { key: null });
     expect(status).toBe(200);
     const file = readFileSync(new URL(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8');
@@ -28,7 +28,7 @@ describe('to anyone', () => {
     expect(json.openapi).toMatch(/^3\.1\./);
   });
 
-  test('the public surfaces hold no secret and no path of the host', { tags: ['Endpoints-6'] }, async () => {
+  test('the public answers contain no secret and no path of the host', { tags: ['Endpoints-6'] }, async () => {
     for (const path of ['/healthz', '/readyz', '/openapi.json']) {
       const { text } = await rig().request(path, { key: null });
       for (const secret of ['key-of-alpha', 'key-of-beta', 'token-of-metrics', rig().dataDir, process.cwd()]) {
@@ -38,8 +38,8 @@ describe('to anyone', () => {
   });
 });
 
-describe('to a caller', () => {
-  test('capabilities state what it can run, in which class, and up to which limits', {
+describe('with a key', () => {
+  test('capabilities state what the service can run, in which isolation class, and up to which limits', {
     tags: ['What-2a', 'Bodies-5', 'Bodies-6', 'Bodies-7', 'Bodies-8', 'Versioning-8'],
   }, async () => {
     const capabilities = await rig().alpha.client.capabilities();
@@ -103,7 +103,7 @@ describe('to a caller', () => {
     }
   });
 
-  test('whoami names the caller, without the key', { tags: ['Bodies-9'] }, async () => {
+  test('whoami names the caller, and leaves out the key', { tags: ['Bodies-9'] }, async () => {
     const { json, text } = await rig().request('/v1/whoami');
     expect(json).toEqual({
       tenant: 'alpha',
@@ -117,7 +117,7 @@ describe('to a caller', () => {
     expect((await rig().beta.client.whoami()).tenant).toBe('beta');
   });
 
-  test('capabilities are sent again only to a client with an outdated copy', {
+  test('capabilities are answered with 304 to a client whose copy is up to date', {
     tags: ['Bodies-8b', 'Headers-3'],
   }, async () => {
     const path = '/v1/capabilities';

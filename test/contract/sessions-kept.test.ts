@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-test('a session is unchanged after its service was killed, between two steps and during one', {
+test('a session keeps its state if its service is killed between two steps or during a step', {
   tags: ['Sessions-8'],
 }, async () => {
   const dataDir = join(scratch, 'killed');
@@ -69,7 +69,7 @@ function age({ dataDir }: Rig, job_id: string): void {
   database.prepare('update jobs set finished_at = ? where job_id = ?').run('2020-01-01T00:00:00.000Z', job_id);
 }
 
-test('a session whose last good step is removed begins anew, and is removed with its last step', {
+test('a session begins anew when its last successful step is removed, and ends when its last step is removed', {
   tags: ['Sessions-10'],
 }, async () => {
   const first = await Rig.start({ provider: 'subprocess' });

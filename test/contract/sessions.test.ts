@@ -63,7 +63,7 @@ const JAVASCRIPT = [
 describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (provider) => {
   const own = useRig({ provider });
 
-  test('20 steps in Python leave what one program leaves', { tags: ['Sessions-4'] }, async () => {
+  test('20 steps in Python leave the same state as one program of their code', { tags: ['Sessions-4'] }, async () => {
     const bare = await own().run({ language: 'python', code: PYTHON.join('\n') });
     const { results, last } = await steps(PYTHON, 'python', own());
     expect(bare.result.stderr).toBe('');
@@ -73,7 +73,9 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
     expect(last.receipt.code_sha256).toBe(sha256Hex(PYTHON.at(-1) as string));
   });
 
-  test('20 steps in JavaScript leave what one program leaves', { tags: ['Sessions-5'] }, async () => {
+  test('20 steps in JavaScript leave the same state as one program of their code', {
+    tags: ['Sessions-5'],
+  }, async () => {
     const imports = /import fs from "node:fs"; /g;
     const code = `import fs from "node:fs";\n${JAVASCRIPT.map((each) => each.replace(imports, '')).join('\n')}`;
     const bare = await own().run({ language: 'node', code });
@@ -98,7 +100,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
     expect(results[1]?.kept?.not_kept).toEqual([{ kind: 'file', name: 'pipe', reason }]);
   });
 
-  test('a step has its own heap size and arguments, and its traceback distinguishes it from earlier steps', async () => {
+  test('a step has its own limits and arguments, and its traceback shows which code is of an earlier step', async () => {
     const { session } = await steps(['globalThis.a = 1'], 'node', own());
     const code = 'console.log(a, process.argv.slice(2), require.main === module, __filename.endsWith("/main.cjs"))';
     const ran = await session.run(code, { limits: { mem_mb: 400 }, args: ['b'] });
@@ -126,7 +128,9 @@ describe('a step', () => {
     expect(node.last.kept?.globals).toBe(1);
   });
 
-  test('never keeps variables of the environment, arguments or standard input', { tags: ['Sessions-7'] }, async () => {
+  test('keeps no environment variables, arguments or standard input for the next step', {
+    tags: ['Sessions-7'],
+  }, async () => {
     const { session } = await steps([]);
     await session.run('import os', { env: { SECRET: 'told' }, args: ['a'], stdin: 'in' });
     const ran = await session.run('print(os.environ.get("SECRET"), os.sys.argv[1:], input() if False else "")');
@@ -175,7 +179,7 @@ describe('a step', () => {
     ['a broken pickle', 'b"session state 1 python\\nvalues 9\\nnonsense"', 'cannot be loaded'],
     ['a path outside', 'b"session state 1 python\\nfile 644 1 ..%2Fescape\\nx"', 'cannot be loaded'],
   ])(
-    'whose program left %s as its state breaks only the next step',
+    'whose program wrote %s as its state makes the next step fail',
     { tags: ['Sessions-8'] },
     async (_, bytes, told) => {
       const { session } = await steps(['a = 1']);
@@ -187,7 +191,7 @@ describe('a step', () => {
   );
 
   test.each(['os.symlink("/etc/passwd", state)', 'os.mkfifo(state)', 'os.mkdir(state)'])(
-    'whose program left no file as its state, by %s, leaves the session as it was',
+    'whose program put something other than a file in place of its state, by %s, changes nothing in the session',
     { tags: ['Sessions-8'] },
     async (left) => {
       const { session } = await steps(['a = 1']);
@@ -197,7 +201,7 @@ describe('a step', () => {
     },
   );
 
-  test('may name its own inputs and outputs, but no file that the session uses', {
+  test('may name inputs and outputs, except the files in which the session stores its state', {
     tags: ['Sessions-2'],
   }, async () => {
     const named = { path: 'input/.session/step.py', content_base64: '' };
@@ -221,7 +225,7 @@ describe('a step', () => {
 });
 
 describe('a session', () => {
-  test('advances by one step at a time, and tells the last step to steps that it refuses', {
+  test('accepts one of several concurrent steps, and names its last step when it refuses the others', {
     tags: ['Errors-11b', 'Sessions-9'],
   }, async () => {
     const name = fresh();
@@ -254,7 +258,7 @@ describe('a session', () => {
     ]);
   });
 
-  test('makes one step from a submission that is sent twice', { tags: ['Sessions-9'] }, async () => {
+  test('makes one step of a submission that is sent twice', { tags: ['Sessions-9'] }, async () => {
     const body = step(fresh(), null);
     const send = () => rig().post(body, { headers: { 'Idempotency-Key': body.session?.name ?? '' } });
     const [one, two] = [await send(), await send()];
@@ -291,7 +295,7 @@ describe('a session', () => {
     expect((await session.run('print("a" in globals())')).stdout).toBe('False\n');
   });
 
-  test('that was removed, or began anew, while a step ran is reported to that step', async () => {
+  test('that was removed, or began anew, during a step is reported in the result of that step', async () => {
     const { session, last } = await steps(['a = 1']);
     const { name } = session;
     const remove = async () => void (await rig().alpha.client.removeSession(name));

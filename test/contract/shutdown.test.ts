@@ -67,7 +67,7 @@ async function begun(rig: Rig, count: number): Promise<string[]> {
   return jobs;
 }
 
-test('RST-01: a stop under load refuses, answers, closes and ends everything, and the next start finds all of it', {
+test('RST-01: a stop under load refuses new jobs, answers all waits, ends all jobs, and loses none', {
   ...loadTimeout,
   tags: ['GetResult-5', 'Errors-19', 'RST-01'],
 }, async () => {
@@ -119,7 +119,7 @@ test('RST-01: a stop under load refuses, answers, closes and ends everything, an
   expect(await next.stop()).toEqual([]);
 });
 
-test('jobs that exceed the drain time are recorded as ended by the stop, and queued ones run later', {
+test('a stop ends jobs that run longer than the drain time, and queued jobs run after the next start', {
   ...loadTimeout,
   tags: ['States-2a'],
 }, async () => {
@@ -144,7 +144,7 @@ test('jobs that exceed the drain time are recorded as ended by the stop, and que
   expect(await second.stop()).toEqual([]);
 });
 
-test('a job that ends within the drain time is recorded as it ended', async () => {
+test('a job that ends within the drain time is recorded with its real end', async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-shutdown-'));
   onTestFinished(() => rmSync(scratch, { recursive: true }));
   // The program runs as another user.

@@ -31,14 +31,14 @@ const serve = (databaseUrl: string) =>
 describe('without its database', () => {
   beforeAll(() => server.kill());
 
-  test('a start that waits ends with 0 when it is asked to stop', async () => {
+  test('a start that waits for the database exits with 0 on SIGTERM', async () => {
     await using command = serve(server.url);
     await command.complains(/"the start waits for the database"/);
     command.kill('SIGTERM');
     expect(await command.ended()).toMatchObject({ code: 0, stdout: '' });
   });
 
-  test('a start waits for the database, without the password in its log, and then serves', async () => {
+  test('a start waits for the database, logs this without the password, and then serves', async () => {
     await using command = serve(server.url);
     await command.complains(/"the start waits for the database"/);
     expect(command.stderr).not.toContain(new URL(server.url).password);

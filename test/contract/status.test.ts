@@ -12,11 +12,11 @@ import { Rig, useRig } from '../rig/rig.ts';
 const soon = { timeout: 30_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
-describe('status', () => {
+describe('the status of a service', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1', 'queue-max': '9' });
   const status = () => rig().alpha.client.status();
 
-  test('has the members of the contract, and the values of an idle service', {
+  test('has the members of the contract, with the values of an idle service', {
     tags: ['Bodies-10', 'Bodies-13', 'Versioning-8'],
   }, async () => {
     const { nodes = [], last_hour, ...others } = await status();
@@ -42,7 +42,9 @@ describe('status', () => {
     expect((await status()).uptime_seconds).toBeGreaterThanOrEqual(uptime_seconds);
   });
 
-  test('has the last hour of the caller’s own jobs, and of the queue', { tags: ['Bodies-10e'] }, async () => {
+  test('has figures of the last hour for the caller’s own jobs, and for the queue', {
+    tags: ['Bodies-10e'],
+  }, async () => {
     const rows = async (of: 'alpha' | 'beta') => (await rig()[of].client.status()).last_hour;
     const sum = (counts: readonly number[] = []) => counts.reduce((total, count) => total + count, 0);
     const before = sum((await rows('alpha'))?.ended.failed);
@@ -59,14 +61,14 @@ describe('status', () => {
     expect(sum((await rows('beta'))?.ended.failed)).toBe(0);
   });
 
-  test('counts the parked cells, and their memory', { tags: ['Bodies-10'] }, async () => {
+  test('has the number of parked cells, and their memory', { tags: ['Bodies-10'] }, async () => {
     await expect.poll(async () => (await status()).parked.cells, soon).toBeGreaterThanOrEqual(3);
     const { mem_mb, mem_mb_max } = (await status()).parked;
     expect(mem_mb).toBeGreaterThan(3);
     expect(mem_mb).toBeLessThanOrEqual(mem_mb_max);
   });
 
-  test('counts waiting and running jobs, of every tenant, and the age of the oldest', {
+  test('has the numbers of waiting and running jobs of all tenants, and the age of the oldest one', {
     tags: ['Bodies-11'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -88,7 +90,7 @@ describe('status', () => {
   });
 });
 
-test('a stopping service says so while it still answers, and is not ready', {
+test('a stopping service reports draining in its status, and unready in /readyz', {
   tags: ['Endpoints-4'],
 }, async () => {
   const rig = await Rig.start({ provider: 'subprocess', concurrency: '1', 'drain-seconds': '60' });
@@ -120,7 +122,7 @@ const WITHOUT_RUNSC = [
   'sh',
 ];
 
-test('a service that took a weaker class gives the reason, in its status and at its start', {
+test('a service that chose a weaker isolation class gives the reason in its status and its log', {
   tags: ['Bodies-13'],
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-status-'));

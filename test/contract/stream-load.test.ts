@@ -46,7 +46,7 @@ async function append({ rig }: ScriptedServer, key: JobKey, { count, text }: { c
 }
 
 describe('a long history', () => {
-  test('is read whole in pages and over a stream, and ends where the receipt says', loadTimeout, async () => {
+  test('is complete in pages and over a stream, and its last hash is the one in the receipt', loadTimeout, async () => {
     await using served = await ScriptedServer.open();
     const { key, cell } = await served.start('long');
     await append(served, key, { count: EVENTS, text: 'x' });
@@ -81,8 +81,8 @@ async function replay({ server }: ScriptedServer, { job_id }: JobKey, after: num
   return (await response.json()) as { events: Link[]; next_cursor: number | null };
 }
 
-describe('E-23: a reader that takes nothing', { tags: ['E-23'] }, () => {
-  test('is sent no more than its socket takes, delays nobody, and loses nothing because of its cursor', {
+describe('E-23: a reader of a stream that stops reading', { tags: ['E-23'] }, () => {
+  test('is sent only what its socket accepts, delays nobody, and continues later at its cursor', {
     ...loadTimeout,
     tags: ['Stream-5a'],
   }, async () => {

@@ -65,7 +65,7 @@ async function begun({ alpha }: Rig): Promise<string> {
 }
 
 describe('a ticket', () => {
-  test('opens one of fifty streams that use it at once', { tags: ['Ticket-3'] }, async () => {
+  test('opens only one of fifty streams that use it concurrently', { tags: ['Ticket-3'] }, async () => {
     const job_id = await begun(rig());
     for (let round = 0; round < loadSize({ small: 2, full: 100 }); round++) {
       const { stream_url } = await mint(rig(), job_id);
@@ -76,7 +76,7 @@ describe('a ticket', () => {
     await rig().alpha.client.cancel(job_id);
   });
 
-  test('a ticket whose credential has expired opens nothing, and never will', async () => {
+  test('is refused once its credential has expired', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     const operator = await openCredentials({ dataDir: rig().dataDir });
     const [key, tickets] = await mintedBeforeTheEnd(operator, job_id);
@@ -84,7 +84,7 @@ describe('a ticket', () => {
     for (const { stream_url } of tickets) expect(await upgrade(rig(), stream_url)).toEqual([401, 'unauthorized']);
   });
 
-  test('a ticket that is spent, forged or for another job is refused like a missing credential', async () => {
+  test('is refused like a missing credential if it was used, is forged, or is for another job', async () => {
     const [first, second] = [await rig().run({ language: 'bash', code: 'true' }), await rig().run(sleeperOf(0))];
     const { ticket, stream_url } = await mint(rig(), first.job_id);
     const { ticket: other } = await mint(rig(), first.job_id);
@@ -99,7 +99,7 @@ describe('a ticket', () => {
     }
   });
 
-  test('a ticket from before a restart opens a stream after it, unless its credential was ended or replaced', {
+  test('opens a stream after a restart of the service, unless its credential was ended or replaced', {
     timeout: 180_000,
   }, async () => {
     let before = await Rig.start({ provider: 'subprocess' });
@@ -144,7 +144,7 @@ function sleeperOf(seconds: number) {
 }
 
 describe('a stream', () => {
-  test('if a program ends while its stream opens, each event arrives once, finished last', {
+  test('sends each event once, finished last, even if the program ends while the stream opens', {
     ...loadTimeout,
     tags: ['What-7', 'Stream-1'],
   }, async () => {
@@ -165,7 +165,7 @@ describe('a stream', () => {
     }
   });
 
-  test('has all events even as one of two hundred streams of one job', loadTimeout, async () => {
+  test('sends all events to each of two hundred readers of one job', loadTimeout, async () => {
     const job_id = await begun(rig());
     const opened = Array.from({ length: 200 }, () => streamed(rig(), `/v1/jobs/${job_id}/stream`, rig().alpha.key));
     const streams = Promise.all(opened);

@@ -14,7 +14,7 @@ const file = (path: string, content: string | Uint8Array = 'x') => ({
 });
 
 describe('an accepted submission', () => {
-  test("is answered 201 with the job's addresses, relative and also as Location", {
+  test("is answered with 201, the job's relative addresses, and a Location header", {
     tags: ['Bodies-12', 'Submit-1e', 'Submit-1f'],
   }, async () => {
     const { status, headers, json } = await rig().post(bash());
@@ -39,7 +39,7 @@ describe('an accepted submission', () => {
     expect(result.status).toBe('succeeded');
   });
 
-  test('may demand that limits are enforced, and keeps each demand once and in order', async () => {
+  test('may demand that limits are enforced, and the detail lists each demanded limit once', async () => {
     const { status, json } = await rig().post(bash({ requirements: { enforced: ['max_pids', 'mem_mb', 'mem_mb'] } }));
     expect(status).toBe(201);
     const { requested_spec } = await rig().alpha.client.detail(json.job_id);
@@ -48,7 +48,7 @@ describe('an accepted submission', () => {
     expect(enforced).toEqual(expect.arrayContaining(['mem_mb', 'max_pids']));
   });
 
-  test('has defaults for every limit that it leaves out, and is kept whole as requested_spec', {
+  test('gets the default for everything that it leaves out, and is returned as requested_spec', {
     tags: ['What-1a', 'Submission-9', 'Submission-21', 'Submission-22', 'Submission-26', 'Detail-14'],
   }, async () => {
     const { detail } = await rig().run(bash());
@@ -66,7 +66,7 @@ describe('an accepted submission', () => {
     });
   });
 
-  test('is clamped to the ceilings and never refused for exceeding them', {
+  test('gets the ceiling for each limit that exceeds its ceiling', {
     tags: ['What-3', 'Submission-23', 'Submission-24', 'Limits-22'],
   }, async () => {
     const { detail } = await rig().run(
@@ -76,7 +76,7 @@ describe('an accepted submission', () => {
     expect(detail.effective_spec?.limits).toEqual(LIMIT_CEILINGS);
   });
 
-  test('keeps limits below the ceilings, and wall and CPU seconds may be fractional', {
+  test('keeps limits below the ceilings, including fractions of wall and CPU seconds', {
     tags: ['Submission-19'],
   }, async () => {
     const limits = { wall_seconds: 2.5, cpu_seconds: 1.25, mem_mb: 64, max_pids: 16, max_file_mb: 1 };
@@ -84,7 +84,7 @@ describe('an accepted submission', () => {
     expect(detail.requested_spec.limits).toEqual(limits);
   });
 
-  test('may demand the class of this service, and any weaker one', {
+  test('may demand the isolation class of this service, or a weaker one', {
     tags: ['Submission-8', 'Submission-28'],
   }, async () => {
     for (const minimum_isolation of ['none', 'linux-shared-kernel']) {
@@ -92,7 +92,7 @@ describe('an accepted submission', () => {
     }
   });
 
-  test('may name a runtime pack that capabilities lists', { tags: ['Submission-7', 'Bodies-7'] }, async () => {
+  test('may name a runtime pack that the capabilities list', { tags: ['Submission-7', 'Bodies-7'] }, async () => {
     const { runtime_packs } = await rig().alpha.client.capabilities();
     expect(runtime_packs.map(({ name }) => name)).toContain('system');
     const { result, detail } = await rig().run(bash({ runtime: 'system' }));
@@ -101,7 +101,7 @@ describe('an accepted submission', () => {
     expect(detail.receipt?.runtime_pack?.name).toBe('system');
   });
 
-  test('may spell its JSON with escapes, in any order and with white space', async () => {
+  test('may be JSON with escapes, white space, and members in any order', async () => {
     const { status, json } = await rig().post(' {\n"code":"echo \\u00e9\\ud83d\\ude00", "language" : "bash" }\t');
     expect(status).toBe(201);
     expect((await rig().ended(json.job_id)).result.stdout).toBe('é😀\n');
@@ -184,7 +184,7 @@ describe('a refused submission', () => {
     expectRefusal(body, 400, 'invalid_json'),
   );
 
-  test('is refused for an unknown language, but not for its spelling', {
+  test('is refused for an unknown language, and for a known one in other letter case', {
     tags: ['Submission-13', 'Submit-5a', 'Errors-6'],
   }, async () => {
     await expectRefusal(bash({ language: 'cobol' }), 400, 'unsupported_language', '/language');
@@ -192,7 +192,7 @@ describe('a refused submission', () => {
     await expectRefusal(bash({ language: '__proto__' }), 400, 'unsupported_language', '/language');
   });
 
-  test('is refused for a runtime pack that is not here', { tags: ['Submit-5', 'Errors-13'] }, () =>
+  test('is refused for a runtime pack that the service lacks', { tags: ['Submit-5', 'Errors-13'] }, () =>
     expectRefusal(bash({ runtime: 'python-data-9' }), 422, 'runtime_unavailable', '/runtime'),
   );
 
@@ -207,7 +207,7 @@ describe('a refused submission', () => {
       expectRefusal(bash({ requirements: { minimum_isolation } }), 422, 'minimum_isolation_unsatisfied'),
   );
 
-  test('is refused if it demands to enforce something that is not a limit', () =>
+  test('is refused if it demands to enforce a limit that does not exist', () =>
     expectRefusal(bash({ requirements: { enforced: ['luck'] } }), 400, 'invalid_request', '/requirements/enforced/0'));
 
   test('is refused for a content type that is not plain JSON, and for a compressed body', {
@@ -230,7 +230,7 @@ describe('sizes are limited in bytes after decoding', () => {
   const text = (bytes: number) => `#${'x'.repeat(bytes - 1)}`;
   const statusOf = async (body: unknown) => (await rig().post(body)).status;
 
-  test('code: 1 MiB and not one byte more, however it is escaped', {
+  test('code may have 1 MiB and no byte more, however it is escaped', {
     tags: ['Submission-3', 'Limits-1', 'BODY-07'],
   }, async () => {
     expect(await statusOf(bash({ code: text(MIB) }))).toBe(201);
@@ -241,23 +241,23 @@ describe('sizes are limited in bytes after decoding', () => {
     expect(await statusOf(bash({ code: `#${'é'.repeat(MIB / 2)}` }))).toBe(413);
   });
 
-  test('stdin: 1 MiB and not one byte more', { tags: ['Submission-4', 'Limits-2'] }, async () => {
+  test('stdin may have 1 MiB and no byte more', { tags: ['Submission-4', 'Limits-2'] }, async () => {
     expect(await statusOf(bash({ stdin: text(MIB) }))).toBe(201);
     expect(await statusOf(bash({ stdin: text(MIB + 1) }))).toBe(413);
   });
 
-  test('a file: 2 MiB and not one byte more', { tags: ['Limits-4'] }, async () => {
+  test('a file may have 2 MiB and no byte more', { tags: ['Limits-4'] }, async () => {
     expect(await statusOf(bash({ files: [file('input/a', Buffer.alloc(2 * MIB))] }))).toBe(201);
     expect(await statusOf(bash({ files: [file('input/a', Buffer.alloc(2 * MIB + 1))] }))).toBe(413);
   });
 
-  test('all files: 4 MiB and not one byte more', { tags: ['Limits-4'] }, async () => {
+  test('all files together may have 4 MiB and no byte more', { tags: ['Limits-4'] }, async () => {
     const two = [file('input/a', Buffer.alloc(2 * MIB)), file('input/b', Buffer.alloc(2 * MIB))];
     expect(await statusOf(bash({ files: two }))).toBe(201);
     expect(await statusOf(bash({ files: [...two, file('input/c', 'x')] }))).toBe(413);
   });
 
-  test('32 files and 32 outputs, and not one more', { tags: ['Limits-3', 'Limits-5'] }, async () => {
+  test('a submission may have 32 files and 32 outputs, and no more', { tags: ['Limits-3', 'Limits-5'] }, async () => {
     const names = (count: number) => Array.from({ length: count }, (_, index) => String(index));
     expect(await statusOf(bash({ files: names(32).map((name) => file(`input/${name}`)) }))).toBe(201);
     expect(await statusOf(bash({ files: names(33).map((name) => file(`input/${name}`)) }))).toBe(400);
@@ -265,7 +265,7 @@ describe('sizes are limited in bytes after decoding', () => {
     expect(await statusOf(bash({ outputs: names(33).map((name) => `output/${name}`) }))).toBe(400);
   });
 
-  test('the body: 24 MiB, refused by its declared length before it is read', {
+  test('the body may have 24 MiB, and a larger one is refused by its Content-Length before it is read', {
     tags: ['Limits-7', 'BODY-08'],
   }, async () => {
     const padded = (bytes: number) => {

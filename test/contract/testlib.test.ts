@@ -121,7 +121,7 @@ int main() {
 
 describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the class of %s', (provider) => {
   const rig = useRig({ 'runtime-packs-dir': packs, provider });
-  test('checkers, validators and interactors end as with testlib', async () => {
+  test('checkers, validators and interactors exit with the same codes as with the original testlib.h', async () => {
     const limits = { cpu_seconds: 60, wall_seconds: 120, mem_mb: 1024 };
     const files = {
       cases: CASES.map(({ as, input, output = '', answer = '' }) => `${as}\0${input}\0${output}\0${answer}\0`).join(''),

@@ -36,7 +36,7 @@ async function signedTools(to: Rig, job_id: string): Promise<unknown> {
   return (statement.statement.predicate['also'] as Record<string, unknown> | undefined)?.['tools'];
 }
 
-test('a statement about a job with tools has what follows from the events, and an export is verified with its calls', {
+test('the statement about a job has the summary of its tool calls, and an export verifies with these calls', {
   tags: ['Tools-13'],
 }, async () => {
   const job_id = await answered(rig());
@@ -58,7 +58,7 @@ test('a statement about a job with tools has what follows from the events, and a
   expect(verified.stdout).not.toContain('\u001b');
 });
 
-test('the statement about a job that called none of its tools says so, and a statement about a job without tools has no such member', {
+test('the statement has an empty summary for a job that called no tool, and none for a job without tools', {
   tags: ['Tools-13'],
 }, async () => {
   const { job_id } = await rig().run({ ...submission, code: 'true' });

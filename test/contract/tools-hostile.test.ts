@@ -43,7 +43,7 @@ describe.each(['namespace', 'gvisor'] as const)('in cells of %s', (provider) => 
     expect([result.status, types]).toEqual(['failed', [type]]);
   });
 
-  test('concurrent output of two processes is read as lines, or ends the program', async () => {
+  test('calls that four processes of a program write concurrently are all read', async () => {
     const code = `
 for child in range(4):
     if os.fork() == 0:
@@ -58,7 +58,7 @@ print("done", flush=True)`;
     expect([result.stdout, new Set(numbers).size]).toEqual(['done\n', 40]);
   });
 
-  test('a program that never reads its answers ends like any other', async () => {
+  test('a program that never reads the answers to its calls ends normally', async () => {
     const { job_id } = await rig().alpha.client.submit(
       callingPython('for n in range(40): begin("search")\nimport sys; sys.stdin.read()\nprint("over")'),
     );
@@ -70,7 +70,7 @@ print("done", flush=True)`;
     expect(events.filter(({ kind }) => kind === 'tool_call')).toHaveLength(40);
   });
 
-  test('two programs with calls of the same numbers each get only their own answers', {
+  test('two programs whose calls have the same numbers get only their own answers', {
     tags: ['Tools-7'],
   }, async () => {
     const code = 'for n in range(20): begin("search", n=n)\nprint(sorted(told()["result"] for n in range(20)))';
@@ -87,7 +87,7 @@ print("done", flush=True)`;
     }
   });
 
-  test('answers may come in any order, and each goes to its call', async () => {
+  test('answers may be given in any order, and each reaches its own call', async () => {
     const code =
       'for n in range(10): begin("search", n=n)\nprint([(t["call"], t["result"]) for t in [told() for n in range(10)]])';
     const { job_id } = await rig().alpha.client.submit(callingPython(code));
@@ -101,7 +101,7 @@ print("done", flush=True)`;
   });
 });
 
-test('schemas that take forever delay the calls of their own tenant, and not the calls of another', {
+test('a schema that takes forever to check delays calls of its own tenant, and no call of another tenant', {
   tags: ['Tools-10'],
 }, async () => {
   const own = await Rig.start({ provider: 'subprocess', concurrency: '3' });
@@ -134,7 +134,7 @@ test('schemas that take forever delay the calls of their own tenant, and not the
   expect(await own.stop()).toEqual([]);
 });
 
-test('a job whose service was killed between call and answer ends, and no answer is accepted or delivered any more', {
+test('a job whose service is killed while a call is open ends, and later answers are refused', {
   tags: ['Tools-8'],
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-tools-killed-'));

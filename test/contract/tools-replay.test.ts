@@ -40,7 +40,7 @@ console.log(said.join('; '), await tools.quick({ at: -0.5 }));`;
     };
   };
 
-  test('a program gets the same answers in the same order, and no tool runs', async () => {
+  test('a program that runs with the option replay gets the recorded answers, and no tool runs', async () => {
     const first = await run(program, { tools: tools() });
     expect(first.stdout).toMatch(/^quick; slow; no page; the arguments do not fit.*; the submission names no tool/);
     const never = () => expect.unreachable('a tool ran');
@@ -51,7 +51,7 @@ console.log(said.join('; '), await tools.quick({ at: -0.5 }));`;
   });
 });
 
-describe('a replay', () => {
+describe('client.run with the option replay', () => {
   const rig = useRig({ provider: 'namespace', concurrency: '2' });
   const client = () => createServiceClient({ baseUrl: rig().service.url, apiKey: rig().alpha.key });
   const run = (code: string, options: RunOptions = {}) =>
@@ -60,7 +60,7 @@ describe('a replay', () => {
   const sums = 'for n in range(3):\n    print(tools.add(a=n, b=1))';
   const recorded = () => run(sums, { tools: { add } });
 
-  test('needs no tools if the service refused no call, and accepts only events', async () => {
+  test('needs no tools if the service refused no call, and accepts a list of events', async () => {
     const { job_id, stdout } = await recorded();
     const replay: JobEvent[] = await Array.fromAsync(client().events(job_id));
     expect((await run(sums, { replay })).stdout).toBe(stdout);
@@ -93,7 +93,7 @@ describe('a replay', () => {
     expect(status).toBe(end);
   });
 
-  test('accepts calls that were open at once in another order, and gives each its own answer', async () => {
+  test('accepts concurrent calls in another order, and gives each its own answer', async () => {
     const doubles = (first: string, last: number) => `
 import asyncio
 async def main():
@@ -106,14 +106,14 @@ print(sorted(asyncio.run(main())), tools.double(n=${last}))`;
     await expect(tooEarly).rejects.toThrow(/^call 2 is .*"n":4.*"n":0.*, or one of 2 others that were open then$/);
   });
 
-  test('leaves a call open that nobody answered, so that the job ends as before', async () => {
+  test('leaves a call open that nobody answered in the recorded run', async () => {
     const open = { tools: { add: () => new Promise(() => {}) }, limits: { wall_seconds: 2 } };
     const first = await run(sums, open);
     const second = await run(sums, { replay: first, limits: { wall_seconds: 2 } });
     expect([first.status, second.status]).toEqual(['timed_out', 'timed_out']);
   });
 
-  test('works for a run without calls, and not for a result without history', async () => {
+  test('accepts a run without calls, and refuses a result without history', async () => {
     const quiet = await run('print(1)');
     expect((await run('print(1)', { replay: quiet })).stdout).toBe('1\n');
     const before = (await client().list()).items.length;

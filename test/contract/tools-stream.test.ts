@@ -25,8 +25,8 @@ async function expectUnanswered(job_id: string): Promise<void> {
   await rig().alpha.client.cancel(job_id);
 }
 
-describe('over a stream that a credential opened', { tags: ['Tools-9'] }, () => {
-  test('a call arrives as its event, and an answer goes back and is seen as its event', async () => {
+describe('over a stream that was opened with a key', { tags: ['Tools-9'] }, () => {
+  test('a call arrives as an event, and the answer is sent as a message and then appears as an event', async () => {
     const job_id = await submitted('for n in range(3): print(call("search", n=n)["result"])');
     const stream = await AnsweringStream.open(rig(), job_id);
     for (let at = 1; at <= 3; at++) {
@@ -42,7 +42,7 @@ describe('over a stream that a credential opened', { tags: ['Tools-9'] }, () => 
     expect(kinds).toEqual(Array(3).fill(['tool_call', 'tool_result']).flat());
   });
 
-  test('an answer is refused in a frame, and the stream continues', async () => {
+  test('the refusal of an answer arrives as a message, and the stream stays open', async () => {
     const tools = [{ name: 'search', result: { type: 'integer' as const } }];
     const job_id = await submitted('print(call("search")["result"], flush=True); call("search")', { tools });
     const stream = await AnsweringStream.open(rig(), job_id);
@@ -65,7 +65,7 @@ describe('over a stream that a credential opened', { tags: ['Tools-9'] }, () => 
     expect((await rig().ended(job_id)).result.stdout).toBe('5\n');
   });
 
-  test('a stream that broke is opened again, and the same answer succeeds again', async () => {
+  test('the same answer may be sent again over a new stream after the first stream broke', async () => {
     const job_id = await submitted('call("search"); call("search")');
     const first = await AnsweringStream.open(rig(), job_id);
     const { seq } = await first.event('tool_call');
@@ -99,7 +99,7 @@ describe('over a stream that a credential opened', { tags: ['Tools-9'] }, () => 
     await expectUnanswered(job_id);
   });
 
-  test('many answers that change nothing close the stream, and each gets its reply until then', async () => {
+  test('hundreds of answers to unknown calls close the stream, and each one before that is answered', async () => {
     const job_id = await waiting();
     const stream = await AnsweringStream.open(rig(), job_id);
     await stream.event('tool_call');
@@ -114,7 +114,7 @@ describe('over a stream that a credential opened', { tags: ['Tools-9'] }, () => 
   });
 });
 
-describe('a message closes a stream', { tags: ['Tools-9', 'Tools-7', 'Stream-3d'] }, () => {
+describe('a message from the client closes a stream', { tags: ['Tools-9', 'Tools-7', 'Stream-3d'] }, () => {
   const answer = { call_seq: 3, result: 1 };
 
   test.each<[string, () => Promise<string | null>]>([

@@ -58,7 +58,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'] as const)('with cells of %s'
     expect(detail.networking).toBe(provider === 'subprocess' ? 'host' : 'disabled');
   });
 
-  test('a program without tools has no descriptor for calls', { tags: ['Tools-12'] }, async () => {
+  test('a program without tools has no file descriptor for calls', { tags: ['Tools-12'] }, async () => {
     const code = 'import os; print([fd for fd in os.listdir("/proc/self/fd") if fd in ("30", "31")])';
     expect((await rig().run({ language: 'python', code })).result.stdout).toBe('[]\n');
   });
@@ -107,7 +107,7 @@ describe('a submission', () => {
     expect(await refused(changes)).toBe(problem);
   });
 
-  test('has its tools in the specification, and their limits, clamped, in the receipt', {
+  test('has its tools in requested_spec, and their limits, at most the ceilings, in the receipt', {
     tags: ['Tools-2', 'Tools-3', 'Tools-4'],
   }, async () => {
     const tools: Tool[] = [
@@ -126,7 +126,7 @@ describe('a submission', () => {
     expect(other.detail.receipt).not.toMatchObject({ policy_sha256 });
   });
 
-  test('under a used idempotency key counts as another submission if its tools differ', async () => {
+  test('under a used idempotency key is refused if its tools differ', async () => {
     const { client } = rig().alpha;
     const options = { idempotencyKey: 'tools' };
     await client.submit(callingPython('print(1)'), options);
@@ -141,7 +141,7 @@ describe('an answer', () => {
   const waiting = (more: Partial<JobSubmission> = {}) =>
     submitted(rig(), callingPython('print(call("search", q=1)); told()', more));
 
-  test('is accepted once: the same answer again succeeds, and another is refused', {
+  test('is accepted once; afterwards the same answer succeeds again and a different one is refused', {
     tags: ['Tools-6', 'Errors-11a'],
   }, async () => {
     const job_id = await waiting();
@@ -164,7 +164,7 @@ describe('an answer', () => {
     expect(refusalOf(await answer(rig(), job_id, 99, { result: 1 }))).toEqual([404, 'tool_call_not_found']);
   });
 
-  test('may be given only by principals that the submission names and that have the scope', {
+  test('is accepted only from principals that the submission names and that may submit jobs', {
     tags: ['Tools-7'],
   }, async () => {
     const job_id = await waiting({ tool_principals: ['helper'] });
@@ -199,7 +199,7 @@ describe('an answer', () => {
     ['33 levels', `{"result":${'['.repeat(33)}${']'.repeat(33)}}`, [400, 'invalid_json']],
     ['more bytes than one may have', { result: 'x'.repeat(1000) }, [413, 'payload_too_large']],
     ['more than a body may have', { result: 'x'.repeat(1024 * 1024) }, [413, 'payload_too_large']],
-  ])('with %s is not taken, and its call stays open', async (_, body, refusal) => {
+  ])('with %s is refused, and its call stays open', async (_, body, refusal) => {
     const job_id = await waiting({ tool_limits: { call_bytes: 1000 } });
     const [call] = await openCalls(rig(), job_id);
     expect(refusalOf(await answer(rig(), job_id, call?.seq ?? 0, body))).toEqual(refusal);
@@ -207,7 +207,7 @@ describe('an answer', () => {
     await rig().alpha.client.cancel(job_id);
   });
 
-  test('larger than a body may be is refused at once with the maximum of an answer, whatever the job’s limits are', async () => {
+  test('that is larger than any body is refused with a message that states the largest answer', async () => {
     const job_id = await waiting();
     const [call] = await openCalls(rig(), job_id);
     const { json } = await answer(rig(), job_id, call?.seq ?? 0, { result: 'x'.repeat(2 * 1024 * 1024) });
@@ -217,7 +217,7 @@ describe('an answer', () => {
     await rig().alpha.client.cancel(job_id);
   });
 
-  test('may have any name and any character, and reaches the program and the history unchanged', async () => {
+  test('may contain any name and any character, and reaches the program and the history unchanged', async () => {
     const job_id = await submitted(
       rig(),
       callingPython('answer = answers if not begin("search") else told()\nimport sys\nprint(ascii(answer))'),
@@ -233,7 +233,9 @@ describe('an answer', () => {
     expect(JSON.stringify(dataOf(events, 'tool_result')[0])).toContain('"result":{"":[],"__proto__":{"polluted":1},');
   });
 
-  test('that comes too late gets an error, and changes nothing', { tags: ['Tools-11', 'Errors-11a'] }, async () => {
+  test('that comes after the end of the job is refused and changes nothing', {
+    tags: ['Tools-11', 'Errors-11a'],
+  }, async () => {
     const job_id = await waiting({ limits: { wall_seconds: 0.5 } });
     const [call] = await openCalls(rig(), job_id);
     const { events, result } = await rig().ended(job_id);
@@ -244,13 +246,17 @@ describe('an answer', () => {
     expect(events.at(-1)?.kind).toBe('finished');
   });
 
-  test('is not awaited once the job has ended', { tags: ['Tools-5'] }, async () => {
+  test('is no longer awaited once the job has ended: a wait for calls is answered at once', {
+    tags: ['Tools-5'],
+  }, async () => {
     const job_id = await submitted(rig(), callingPython('print(1)'));
     const { json } = await rig().request(`${pathOf(job_id)}?wait_seconds=300`);
     expect(json).toEqual({ calls: [], next_cursor: null });
   });
 
-  test('must fit the schema of the result, and so must the arguments', { tags: ['Tools-10'] }, async () => {
+  test('must fit the schema of the result, and the arguments of a call must fit theirs', {
+    tags: ['Tools-10'],
+  }, async () => {
     const argumentsOf = {
       type: 'object',
       properties: { q: { $ref: '#/$defs/text' } },

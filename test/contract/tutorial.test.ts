@@ -59,18 +59,18 @@ function expectShown(stdout: string): void {
   }
 }
 
-test('docs/TUTORIAL.md starts as README.md does', () => {
+test('the first commands of docs/TUTORIAL.md are those of README.md', () => {
   const readme = blocksOf('README.md');
   expect(SET_UP).toBe(readme[0]?.replace('\n', ' -- --once\n'));
   expect(readme).toContain(START);
 });
 
-test('docs/TUTORIAL.md goes from a program to a result that somebody else verified, and to a forgery that is found', async () => {
+test('the commands of docs/TUTORIAL.md run a program, verify its result, and detect a forged one', async () => {
   const { service, alpha, dataDir } = rig();
   await expectWalk({ url: service.url, key: alpha.key, tenant: 'alpha', dataDir, home: emptyHome() });
 });
 
-test('docs/TUTORIAL.md works for an ordinary user who has only user namespaces', {
+test('the commands of docs/TUTORIAL.md work for an ordinary user who has only user namespaces', {
   timeout: 300_000,
 }, async () => {
   const home = emptyHome();
@@ -82,7 +82,7 @@ test('docs/TUTORIAL.md works for an ordinary user who has only user namespaces',
   await expectWalk({ url, key: 'change-this-key', tenant: 'me', dataDir, home }, AS_NOBODY);
 });
 
-test('the quick start shows an ordinary user a result that was verified', { timeout: 300_000 }, async () => {
+test('vouchbox demo --once shows a verified result to an ordinary user', { timeout: 300_000 }, async () => {
   const home = emptyHome();
   chownSync(home, NOBODY, NOBODY);
   const { PATH = '' } = process.env;

@@ -62,7 +62,7 @@ describe('after an upgrade', () => {
   });
 
   test.each(ENDED.acme)(
-    'the detail of %s claims nothing about its run, which was not recorded (Spec § Job detail)',
+    'the detail of %s has null for what the older version did not record (Spec § Job detail)',
     { tags: ['Detail-4', 'Detail-5'] },
     async (job_id) => {
       expect(await clientOf('acme').detail(job_id)).toMatchObject({
@@ -75,7 +75,7 @@ describe('after an upgrade', () => {
     },
   );
 
-  test('events of v0.1 are served with hash version 0, and none of them is called complete (Spec § Events 7)', {
+  test('events of v0.1 are served with hash version 0, and their chain as incomplete (Spec § Events 7)', {
     tags: ['Events-7c', 'Versioning-3', 'CHAIN-13'],
   }, async () => {
     for (const event of await eventsOf('acme', 'job_09')) {
@@ -85,7 +85,7 @@ describe('after an upgrade', () => {
     expect(await clientOf('acme').result('job_09')).toMatchObject({ stdout: 'first\n', stderr: 'é\n', exit_code: 0 });
   });
 
-  test('queued jobs run, with the defaults for limits that were not recorded', async () => {
+  test('jobs that were queued run, with the defaults for limits that the older version did not record', async () => {
     const plain = await clientOf('acme').detail('job_zz');
     expect(plain).toMatchObject({ status: 'succeeded', requested_spec: { limits: {} } });
     expect(plain.effective_spec?.limits).toMatchObject({ wall_seconds: 10, mem_mb: 256 });
@@ -96,7 +96,7 @@ describe('after an upgrade', () => {
     expect((await clientOf('acme').detail('job_07aa')).effective_spec?.limits).toMatchObject({ cpu_seconds: 2 });
   });
 
-  test('queued jobs get receipts of what was submitted, with the limits that they ran with', {
+  test('jobs that were queued get receipts of what was submitted, with the limits under which they ran', {
     tags: ['Receipt-1'],
   }, async () => {
     for (const job of WAITED) {
@@ -119,7 +119,7 @@ describe('after an upgrade', () => {
     });
   });
 
-  test('a chain continues after events of v0.1, and says that it is not complete', {
+  test('a chain that continues after events of v0.1 is served as incomplete', {
     tags: ['Receipt-21'],
   }, async () => {
     const events = await eventsOf('acme', 'job_zz');
@@ -147,7 +147,7 @@ describe('after an upgrade', () => {
     },
   );
 
-  test('jobs are listed by the time of their submission, in pages, and no other tenant sees them', async () => {
+  test('jobs are listed to their own tenant, in pages, in the order of their submission', async () => {
     const pages = await Array.fromAsync(clientOf('acme').listAll({ limit: 2 }));
     expect(pages.map((item) => item.job_id)).toEqual([
       'job_00bb',
@@ -167,7 +167,7 @@ describe('after an upgrade', () => {
 });
 
 describe('every job that ended is attested after an upgrade', () => {
-  test('receipts of v0.3 are embedded unchanged, with the tenant of their row (Spec § Result artifact)', {
+  test('the statement embeds a receipt of v0.3 unchanged, with the tenant of its job (Spec § Result artifact)', {
     tags: ['Artifact-6', 'Artifact-7', 'Versioning-5b'],
   }, async () => {
     using stored = new DatabaseSync(join(fixtures, 'v0.3.db'), { readOnly: true });
@@ -188,7 +188,7 @@ describe('every job that ended is attested after an upgrade', () => {
   });
 
   test.each(every)(
-    'the offline verifier accepts %s’s %s, and its history',
+    'service-verify accepts the attestation and the history of %s’s %s',
     { tags: ['Versioning-4'] },
     async (tenant, job_id) => {
       await attested(tenant, job_id);
@@ -213,7 +213,7 @@ describe('every job that ended is attested after an upgrade', () => {
     },
   );
 
-  test('an attestation under a key that this service never had is withdrawn and made again', {
+  test('an attestation under a key that this service never had is withdrawn, and the job is signed again', {
     tags: ['Versioning-6'],
   }, async () => {
     await attested('acme', 'job_a1b2');
@@ -233,7 +233,7 @@ function fetchPart(tenant: string, job_id: string): Promise<Response> {
   return fetch(`${rig.service.url}/v1/jobs/${job_id}/attestation`, { headers });
 }
 
-test('an auditor learns that events of v0.1 prove nothing, alone or with their receipt', async () => {
+test('service-verify chain says that events of v0.1 prove nothing, alone or with their receipt', async () => {
   const history = join(evidence, 'first.ndjson');
   const receipt = join(evidence, 'first.json');
   const events = await eventsOf('acme', 'job_09');
@@ -245,7 +245,7 @@ test('an auditor learns that events of v0.1 prove nothing, alone or with their r
   expect(`${alone.exitCode} ${alone.stdout}${alone.stderr}`).toMatch(/^6 .*there is nothing to verify/s);
 });
 
-test('a store of v0.1 is upgraded at once, and every ended job of it is attested', async () => {
+test('a store of v0.1 is upgraded in one start, and each of its ended jobs is attested', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
   copyFileSync(join(fixtures, 'v0.1.db'), join(dataDir, 'svc.db'));
   const first = await Rig.start(settings, dataDir);
@@ -277,7 +277,7 @@ test('a store of a newer version is refused in one line and left unchanged', asy
   rmSync(dataDir, { recursive: true });
 });
 
-test('the older store stays beside the upgraded one', () => {
+test('a copy of the older store stays beside the upgraded store', () => {
   const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-written-with-lists'));
   expect(copy.subarray(0, 15).toString()).toBe('SQLite format 3');
 });

@@ -47,7 +47,7 @@ const PLAN: GradingPlan = {
   limits: { cpu_seconds: 2 },
 };
 
-test('a verdict of a grading that the service made verifies offline with the evidence of its jobs', {
+test("the service's verdict of a grading verifies offline with the evidence of its jobs", {
   tags: ['Gradings-2d', 'Gradings-14'],
 }, async () => {
   const { client } = rig().alpha;
@@ -73,7 +73,7 @@ test('a verdict of a grading that the service made verifies offline with the evi
   expect(await problemsOf(client, missing)).not.toEqual([]);
 });
 
-test('a verdict of a service verifies even if outputs are not text, or larger than memory allows', {
+test("the service's verdict verifies even if outputs are not text, or too large for the judge", {
   tags: ['Gradings-2d'],
 }, async () => {
   const { client } = rig().alpha;
@@ -97,7 +97,7 @@ else: print("right " * (166000 if sys.argv[1] == "large" else 1))`;
 
 const SMALL: GroupRecord = { name: 'small', score: 'sum', points: 0, after: [], stop: false };
 
-test('the interactor judges a test, and the verdict depends on both jobs of each pair', {
+test('the interactor decides a test, and the verdict needs the evidence of both jobs of the pair', {
   tags: ['Gradings-2e', 'Gradings-14'],
 }, async () => {
   const { client } = rig().alpha;
@@ -166,7 +166,7 @@ describe('a verdict', () => {
     driven = await driveGrading(rig().alpha.client, { plan: PLAN, program: python('print(input())') });
   });
 
-  test('has verdicts, points and groups, and the usage of each test', () => {
+  test('has the verdict, the points, the group and the usage of each test', () => {
     const { verdict } = driven;
     expect(verdict).toMatchObject({ schema: 'urn:svc:verdict:v2', accepted: false, points: 2.5, points_max: 11 });
     expect(verdict.groups).toMatchObject([
@@ -237,7 +237,7 @@ describe('a verdict', () => {
     expect(problems.join('\n')).toMatch(names);
   });
 
-  test('that judges one test in another way is refused', async () => {
+  test('that judged one test without the checker, or by another checker, is refused', async () => {
     const { client } = rig().alpha;
     const program = python('print(input())');
     const limits = PLAN.limits as LimitsInput;
@@ -262,14 +262,14 @@ describe('a verdict', () => {
     }
   });
 
-  test('without tests is refused', async () => {
+  test('that contains no tests is refused', async () => {
     const { client } = rig().alpha;
     const forged = await judgeGrading(client, { ...driven.grading, tests: [], groups: [] }, []);
     expect(forged.verdict.accepted).toBe(true);
     expect(await problemsOf(client, forged.files)).toEqual([expect.stringContaining('not a verdict of this form')]);
   });
 
-  test('without the job of a test is refused', async () => {
+  test('is refused if the evidence lacks the job of a test', async () => {
     for (const { job_id } of driven.ends.values()) {
       const jobs = new Map(driven.files.jobs);
       jobs.delete(job_id);
@@ -279,7 +279,7 @@ describe('a verdict', () => {
   });
 });
 
-test('a test that reached its wall limit without getting its processor time runs twice, and both jobs are named', async () => {
+test('a test that reached its wall limit with little CPU time is run again, and the verdict names both jobs', async () => {
   const { client } = rig().alpha;
   const plan: GradingPlan = { tests: [{ name: 'one' }], limits: { wall_seconds: 0.5 } };
   const { verdict, files, grading } = await driveGrading(client, {
@@ -315,7 +315,7 @@ test('large texts are compared in a separate job', async () => {
   expect(problems[0]).toMatch(/^test same: it was compared in another way/);
 });
 
-test('an output of more lines than are recorded is compared whole, by its digest', async () => {
+test('an output with more lines than the history records is compared whole, and the verdict has its digest', async () => {
   const { client } = rig().alpha;
   const program = python('for at in range(12000): print(at)\nif input() == "2": print("more")');
   const expected = text(Array.from({ length: 12_000 }, (_, at) => `${at}\n`).join(''));
@@ -333,7 +333,7 @@ test('an output of more lines than are recorded is compared whole, by its digest
   expect(problems[0]).toMatch(/^test 2: its checker was given another output/);
 });
 
-test('an output that exceeds its room is not compared', async () => {
+test('a test whose output is larger than output_bytes gets output_limit', async () => {
   const { client } = rig().alpha;
   const tests = [{ name: 'one', expected: text('x') }];
   const plan: GradingPlan = { tests, output_bytes: 1 << 20 };

@@ -113,7 +113,9 @@ const problemOf = async (rig: Rig) => (await rig.alpha.client.status()).log?.las
 /** A head waits two seconds for its witnesses. On a busy machine a later head is the one that has what a test looks for. */
 const laterHead = { timeout: 60_000, interval: 500 };
 
-test('a good witness among hostile ones signs each head, also after it was killed', { tags: ['Log-7'] }, async () => {
+test('a good witness among hostile ones cosigns each head, also after it was killed and restarted', {
+  tags: ['Log-7'],
+}, async () => {
   const rig = await Rig.start(witnessed, join(scratch, 'data'));
   const isWitnessed = async () => {
     const { job_id } = await rig.alpha.client.run(python);
@@ -145,7 +147,7 @@ test('a good witness among hostile ones signs each head, also after it was kille
 /** A module that ends a witness at that moment. */
 const DIES = fileURLToPath(new URL('../log/dies-before-its-answer.mjs', import.meta.url));
 
-test('a witness that dies after it stored its state and before it answers continues with the one tree', {
+test('a witness that dies between storing its state and answering cosigns the same tree afterwards', {
   tags: ['Log-7'],
 }, async () => {
   const { port } = new URL(witnessUrl);
@@ -183,7 +185,7 @@ test('a witness that dies after it stored its state and before it answers contin
   expect(await rig.stop('kept')).toEqual([]);
 });
 
-test('a store that was rolled back signs results, logs nothing and says so, even without its witnesses', {
+test('a service on a rolled-back store signs results, adds nothing to its log, and reports the problem', {
   tags: ['Log-8', 'Log-8a'],
 }, async () => {
   const older = join(scratch, 'older');
@@ -208,7 +210,9 @@ test('a store that was rolled back signs results, logs nothing and says so, even
   expect(await alone.stop('kept')).toEqual([]);
 });
 
-test('a store that is older than its own mark logs nothing', { tags: ['Log-8'] }, async () => {
+test('a service on a store that is older than the mark in its data directory adds nothing to its log', {
+  tags: ['Log-8'],
+}, async () => {
   const dataDir = join(scratch, 'marked');
   cpSync(join(scratch, 'older'), dataDir, { recursive: true });
   writeFileSync(join(dataDir, 'log-mark'), readFileSync(join(scratch, 'data/log-mark')));
@@ -246,7 +250,7 @@ async function reopened(
   return { stderr, origin: keys.origin, previous: predicate.previous };
 }
 
-test('the next tree of a log begins with the last witnessed head, and has the waiting statements', {
+test("vouchbox log reopen begins the log's next tree with the last witnessed head and the waiting statements", {
   tags: ['Log-9'],
 }, async () => {
   const rig = await Rig.start(witnessed, join(scratch, 'older'));
@@ -264,7 +268,9 @@ test('the next tree of a log begins with the last witnessed head, and has the wa
   expect(await rig.stop('kept')).toEqual([]);
 });
 
-test('a restored store is closed for logging until its next tree is opened', { tags: ['Log-9'] }, async () => {
+test('a service on a restored store adds nothing to its log until vouchbox log reopen opens the next tree', {
+  tags: ['Log-9'],
+}, async () => {
   const [from, dataDir, backup] = [join(scratch, 'data'), join(scratch, 'restored'), join(scratch, 'backup')];
   expect(await vouchbox(['backup', backup, '--data-dir', from])).toMatchObject({ code: 0 });
   const keys = ['--attestation-keys', join(from, 'attestation-keys')];
@@ -279,7 +285,7 @@ test('a restored store is closed for logging until its next tree is opened', { t
   expect(await rig.stop('kept')).toEqual([]);
 });
 
-test('an empty file of witnesses is refused at the start', async () => {
+test('a service does not start with an empty file of witnesses', async () => {
   const words = ['serve', '--port', '0', '--provider', 'subprocess', '--log-host', 'log.example'];
   const bad = file('bad', `${readFileSync(logKey, 'utf8')} http://127.0.0.1:1\n`);
   const refused = await vouchbox([...words, '--data-dir', join(scratch, 'other'), '--log-witnesses', bad]);

@@ -44,7 +44,7 @@ describe.each([
     expect(await rig.stop()).toEqual([]);
   });
 
-  test('a running job keeps its true wall limit, and is attested without a day’s wait', {
+  test('a running job ends at its wall limit as measured by elapsed time, and is attested soon afterwards', {
     ...patient,
     tags: ['CHAIN-08'],
   }, async () => {
@@ -60,20 +60,24 @@ describe.each([
     await expect.poll(isAttested, patient).toBe(true);
   });
 
-  test('waiting and running jobs can be ended, and none ends before it was submitted', patient, async () => {
-    const { client } = rig.alpha;
-    const running = await client.submit(endless);
-    await wroteSomething(rig, running.job_id);
-    const waiting = await client.submit(endless);
-    setClock(jump);
-    await client.cancel(waiting.job_id);
-    await client.cancel(running.job_id);
-    for (const { job_id } of [waiting, running]) {
-      const ran = await rig.ended(job_id);
-      expect(ran.detail.status).toBe('cancelled');
-      expectTruthful(ran);
-    }
-  });
+  test(
+    'waiting and running jobs can be cancelled, and none is recorded as ended before its submission',
+    patient,
+    async () => {
+      const { client } = rig.alpha;
+      const running = await client.submit(endless);
+      await wroteSomething(rig, running.job_id);
+      const waiting = await client.submit(endless);
+      setClock(jump);
+      await client.cancel(waiting.job_id);
+      await client.cancel(running.job_id);
+      for (const { job_id } of [waiting, running]) {
+        const ran = await rig.ended(job_id);
+        expect(ran.detail.status).toBe('cancelled');
+        expectTruthful(ran);
+      }
+    },
+  );
 
   test('a job that was queued when the service stopped runs after the next start', {
     ...patient,

@@ -22,7 +22,7 @@ const GRADING: GradingSubmission = {
   interactor: { language: 'python', code: JUDGE },
 };
 
-test('an interactor that was killed with its service after the program had ended judges once more', async () => {
+test('a test is run again if the service was killed while the interactor ran after its program had ended', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-killed-grading-'));
   let grading_id = '';
   {

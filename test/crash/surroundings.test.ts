@@ -81,7 +81,7 @@ test.runIf(isLongForm)(
 /** A program that writes 480 KiB which hardly compress. They are stored as events, and once more in its result. */
 const WRITER = { language: 'bash', code: 'head -c 368640 /dev/urandom | base64 -w 0' } as const;
 
-test('a disk too small for the accepted jobs holds them back at the reserve, and all succeed once it is larger', {
+test('jobs wait while the disk has only the free-space reserve left, and all succeed once the disk is larger', {
   ...patient,
   tags: ['RES-31'],
 }, async () => {

@@ -11,7 +11,7 @@ import { crashClient } from './workload.ts';
 /** Long enough that a timeout means a hang, and not a busy machine. */
 const patient = { timeout: 600_000 };
 
-test('a killed service never signs truncated output as whole', {
+test('a service that was killed while output was truncated signs the output as truncated', {
   ...patient,
   tags: ['Result-6', 'Artifact-4a', 'Events-6a'],
 }, async () => {

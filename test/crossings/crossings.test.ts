@@ -15,7 +15,7 @@ import { removeDirectories } from './service.ts';
 const root = join(import.meta.dirname, '../..');
 afterAll(removeDirectories);
 
-describe.runIf(isLongForm)('a cell of the short form holds:', async () => {
+describe.runIf(isLongForm)('a feature works at a place, in the short form:', async () => {
   const packs = builtPacks(PACKS);
   if (packs === null)
     process.stdout.write('crossings: no pack is built, so what needs one is left to npm run crossings\n');
@@ -38,24 +38,24 @@ test('every feature meets at least ten places, and every place meets a feature',
   expect(empty).toEqual(process.getuid?.() === 0 ? ['ordinary-user'] : []);
 });
 
-test('every client outside the packages has its column', () => {
+test('every client in clients/ has its column in the table of crossings', () => {
   const clients = readdirSync(join(root, 'clients'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(PLACE_NAMES).toEqual(expect.arrayContaining(clients.map(({ name }) => `${name}-client`)));
 });
 
-test('where a feature cannot meet a place, the reason is one sentence', () => {
+test('the reason why a feature cannot be tried at a place is one sentence', () => {
   for (const place of PLACE_NAMES) {
     for (const feature of FEATURES) expect(sentenceOf(place, feature) ?? 'It runs.').toMatch(/^[A-Z`].*\.$/);
   }
 });
 
-test('a feature without a row names an existing test file that tries it', () => {
+test('a feature without a row in the table names an existing test file that tries the feature', () => {
   const elsewhere = Object.values(ROWS_OF_THE_CODE).flatMap((rows) => Object.values(rows));
   const missing = elsewhere.filter((row) => !(row in SCENARIOS || existsSync(join(root, row))));
   expect(missing).toEqual([]);
 });
 
-test('the page has a mark for each cell, and names those that did not hold', () => {
+test('the page has a mark for each feature at each place, and describes the places where one failed', () => {
   const outcomes = CELLS.map((cell) => ({ ...cell, problem: cell.place === 'http' ? 'broken' : null, seconds: 1 }));
   const page = pageOf({ outcomes, day: '2026-01-02', seconds: 61, processors: 2 });
   const rows = page.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('|  |'));

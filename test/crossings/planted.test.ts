@@ -108,7 +108,7 @@ function missedIn(said: string): string[] {
   });
 }
 
-test('a new entry in any list of the code does not compile without its row or column', {
+test('the compiler reports a missing row or column of the crossings for a new entry in any list of the code', {
   timeout: 600_000,
 }, async () => {
   await using tree = await copyOfTree();

@@ -32,7 +32,7 @@ function analyze(...words: string[]): string {
   }
 }
 
-describe('the unit', () => {
+describe('the systemd unit', () => {
   test.skipIf(!hasSystemd)(`is accepted by systemd with its example of a drop-in, without a warning${untried}`, () => {
     expect(analyze('verify', '--man=no')).toBe('');
   });
@@ -44,12 +44,12 @@ describe('the unit', () => {
     expect(Number(exposure)).toBeLessThanOrEqual(Number(documented));
   });
 
-  test('starts a command that the checkout has, and names it once', () => {
+  test('starts the command that a checkout has in node_modules/.bin', () => {
     expect(unit.get('ExecStart')).toEqual([`/opt/vouchbox/node_modules/.bin/${COMMAND} serve`]);
     expect(existsSync(join(root, 'node_modules/.bin', COMMAND))).toBe(true);
   });
 
-  test('has settings that the service accepts, and so has the drop-in', () => {
+  test('and its example of a drop-in have settings that the service accepts', () => {
     const dropIn = readUnit(read('vouchbox.service.d/example.conf'));
     for (const assignments of [unit.get('Environment') ?? [], dropIn.get('Environment') ?? []]) {
       const environment = Object.fromEntries(assignments.map((text) => text.split('=', 2)));
@@ -60,7 +60,7 @@ describe('the unit', () => {
     expect(secrets).not.toEqual([]);
   });
 
-  test('puts no seccomp filter on the service, because every program would inherit it', () => {
+  test('puts no seccomp filter on the service, because every program in a cell would inherit that filter', () => {
     const filters = [
       ...[
         'SystemCallFilter',
@@ -80,21 +80,21 @@ describe('the unit', () => {
   });
 });
 
-describe('the documents and the container', () => {
-  test('name the capabilities of the unit, and no others', () => {
+describe('docs/operating and the container files', () => {
+  test('name exactly the capabilities of the systemd unit', () => {
     const listed = [...rights.matchAll(/^\| `(CAP_[A-Z_]+)` \|/gm)].map(([, name = '']) => name);
     expect(listed.toSorted()).toEqual(unitCapabilities().toSorted());
     const added = /cap_add:\n((?: {6}- [A-Z_]+\n)+)/.exec(read('compose.yaml'))?.[1]?.match(/[A-Z_]+/g) ?? [];
     expect(added.map((name) => `CAP_${name}`).toSorted()).toEqual(unitCapabilities().toSorted());
   });
 
-  test('start a command that the checkout has, and name it once', () => {
+  test('start the command that a checkout has in node_modules/.bin', () => {
     const entry = `ENTRYPOINT ["/opt/vouchbox/node_modules/.bin/${COMMAND}"]`;
     expect(read('Containerfile').split(`.bin/${COMMAND}`)).toHaveLength(2);
     expect(read('Containerfile')).toContain(entry);
   });
 
-  test('set only variables that the service takes', () => {
+  test('set only variables that the service accepts', () => {
     const text = `${read('Containerfile')}${read('compose.yaml')}`;
     const environment = Object.fromEntries(
       [...text.matchAll(/(SERVICE_[A-Z_]+)(?:=|: ")([^"\s]+)/g)].map(([, name, value]) => [name ?? '', value]),

@@ -70,7 +70,7 @@ describe('the values of the chart', () => {
   const errorsOf = (values: object) => (isValid(values) ? [] : (isValid.errors ?? []));
   const defaults = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as Record<string, unknown>;
 
-  test('match their schema, and each has a place in it', () => {
+  test('fit their schema, and the schema describes each of them', () => {
     expect(errorsOf(defaults)).toEqual([]);
     expect(errorsOf(merged(defaults, ALL))).toEqual([]);
     const { properties } = isValid.schema as { properties: object };
@@ -122,21 +122,18 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
     expect(() => renderer.render({ database: { existingSecret: 'db' } })).toThrow('attestation.existingSecret');
   });
 
-  test.each(COMPONENTS)(
-    'gives the pods of %s their role, and settings that it takes, as they were written',
-    (component) => {
-      for (const values of [NEEDED, ALL]) {
-        const environment = { ...environmentOf(component, values), ...PARTIAL, CREDENTIALS_DIRECTORY: '' };
-        expect(loadConfig(environment).roles).toEqual([component]);
-      }
-      expect(environmentOf(component, ALL)).toMatchObject({
-        SERVICE_RATE_PER_SECOND: '0.5',
-        SERVICE_RATE_BURST: '1000000',
-      });
-    },
-  );
+  test.each(COMPONENTS)('gives the pods of %s their role, and the settings of the values unchanged', (component) => {
+    for (const values of [NEEDED, ALL]) {
+      const environment = { ...environmentOf(component, values), ...PARTIAL, CREDENTIALS_DIRECTORY: '' };
+      expect(loadConfig(environment).roles).toEqual([component]);
+    }
+    expect(environmentOf(component, ALL)).toMatchObject({
+      SERVICE_RATE_PER_SECOND: '0.5',
+      SERVICE_RATE_BURST: '1000000',
+    });
+  });
 
-  test('leaves the executor the capabilities of the unit', () => {
+  test('gives the executor the capabilities of the systemd unit', () => {
     const { command, securityContext } = containerOf('executor', ALL);
     const [bounding = ''] = command.filter((word: string) => word.startsWith('--bounding-set='));
     const left = bounding
@@ -150,19 +147,22 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
     expect(added.filter((name: string) => name !== 'CAP_SETPCAP')).toEqual(unitCapabilities());
   });
 
-  test.each(['api', 'signer'] as const)('gives the pods of %s no rights, and nothing of their machine', (component) => {
-    const { securityContext, initContainers = [], containers, volumes } = podOf(component, ALL);
-    expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
-    for (const container of [...initContainers, ...containers])
-      expect(container.securityContext).toEqual({
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
-        capabilities: { drop: ['ALL'] },
-      });
-    for (const volume of volumes) expect(volume).not.toHaveProperty('hostPath');
-  });
+  test.each(['api', 'signer'] as const)(
+    'gives the pods of %s no capabilities, and mounts nothing of the node',
+    (component) => {
+      const { securityContext, initContainers = [], containers, volumes } = podOf(component, ALL);
+      expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+      for (const container of [...initContainers, ...containers])
+        expect(container.securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+      for (const volume of volumes) expect(volume).not.toHaveProperty('hostPath');
+    },
+  );
 
-  test('gives the signing key only to signers, and no account a token', () => {
+  test('gives the signing key only to signers, and mounts no service account token', () => {
     const holders = COMPONENTS.filter((component) =>
       podOf(component).volumes.some(({ secret }: { secret?: { secretName: string } }) => secret?.secretName === 'key'),
     );
@@ -171,7 +171,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
     expect(named('ServiceAccount', 'box')['automountServiceAccountToken']).toBe(false);
   });
 
-  test('lets callers reach only the API', () => {
+  test('allows callers network access only to the API', () => {
     const ports = [{ port: 'http' }];
     const rules = (values: Values) =>
       COMPONENTS.map((component) => named('NetworkPolicy', `box-${component}`, values)['spec'].ingress);
@@ -200,7 +200,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
       for (const mount of container.volumeMounts) expect(names).toContain(mount.name);
   });
 
-  test('scales the API by its processors, and executors by the age of the queue', () => {
+  test('scales the API by its CPU usage, and executors by the age of the queue', () => {
     const metricsOf = (component: Component) =>
       named('HorizontalPodAutoscaler', `box-${component}`, ALL)['spec'].metrics[0];
     expect(metricsOf('api')).toMatchObject({ resource: { name: 'cpu', target: { averageUtilization: 70 } } });

@@ -36,7 +36,7 @@ describe.skipIf(untried !== '')(`the pods of the chart${untried}`, () => {
     return Pod.start(deployment, { settings, signingKey });
   }
 
-  test('share one service: one takes jobs, one runs them isolated, and one signs', async () => {
+  test('share one service: the api accepts jobs, the executor runs them isolated, and the signer signs', async () => {
     await using api = await start('api');
     const client = createServiceClient({ baseUrl: api.url, apiKey: API_KEY });
     // A pod that serves callers gets them before there is an executor.

@@ -66,16 +66,19 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
     return job_id;
   }
 
-  test.skipIf(isMissing)(`the sample is accepted unchanged${suffix}`, () => {
+  test.skipIf(isMissing)(`the proxy accepts its sample configuration unchanged${suffix}`, () => {
     expect(() => checkSample(kind, directory)).not.toThrow();
   });
 
-  test.skipIf(isMissing)(`a job is submitted, and a wait is answered when the job ends${suffix}`, async () => {
-    const job_id = await started();
-    const waiting = through(`/v1/jobs/${job_id}/result?wait_seconds=300`);
-    await client.cancel(job_id);
-    expect(await (await waiting).json()).toMatchObject({ status: 'cancelled', stdout: 'started\n' });
-  });
+  test.skipIf(isMissing)(
+    `a job can be submitted, and a wait for its result is answered when the job ends${suffix}`,
+    async () => {
+      const job_id = await started();
+      const waiting = through(`/v1/jobs/${job_id}/result?wait_seconds=300`);
+      await client.cancel(job_id);
+      expect(await (await waiting).json()).toMatchObject({ status: 'cancelled', stdout: 'started\n' });
+    },
+  );
 
   test.skipIf(isMissing)(`a stream shows output by WebSocket while the program runs${suffix}`, async () => {
     const { job_id } = await client.submit(sleeper);
@@ -89,19 +92,22 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
     expect(kinds).toEqual(expect.arrayContaining(['stdout', 'finished']));
   });
 
-  test.skipIf(isMissing)(`the largest body is taken, and one byte more is refused with 413${suffix}`, async () => {
-    expect(await submitBytes(bodyBytesMax)).toMatchObject({ status: 201, body: { status: 'queued' } });
-    expect(await submitBytes(bodyBytesMax + 1)).toMatchObject({
-      status: 413,
-      body: { error: { code: 'payload_too_large', request_id: expect.stringMatching(/^req_/), retryable: false } },
-    });
-  });
+  test.skipIf(isMissing)(
+    `the largest allowed body is accepted, and one byte more is refused with 413${suffix}`,
+    async () => {
+      expect(await submitBytes(bodyBytesMax)).toMatchObject({ status: 201, body: { status: 'queued' } });
+      expect(await submitBytes(bodyBytesMax + 1)).toMatchObject({
+        status: 413,
+        body: { error: { code: 'payload_too_large', request_id: expect.stringMatching(/^req_/), retryable: false } },
+      });
+    },
+  );
 
-  test.skipIf(isMissing)(`the metrics of all tenants are not shown${suffix}`, async () => {
+  test.skipIf(isMissing)(`the address /metrics is answered with 404${suffix}`, async () => {
     expect((await through('/metrics')).status).toBe(404);
   });
 
-  test.skipIf(isMissing)(`a service that stops ends waits and streams through it${suffix}`, async () => {
+  test.skipIf(isMissing)(`waits and streams through the proxy end when the service stops${suffix}`, async () => {
     const job_id = await started();
     const { stream_url } = await client.streamTicket(job_id);
     const socket = new WebSocket(`${proxy.url.replace('https', 'wss')}${stream_url}`);

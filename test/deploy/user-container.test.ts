@@ -19,8 +19,8 @@ interface Compose {
 }
 const { vouchbox } = (parse(readFileSync(join(DEPLOY, 'compose.user.yaml'), 'utf8')) as Compose).services;
 
-describe('the container of a user', () => {
-  test('has no capability, no root, and nothing of the host', () => {
+describe('the container for an ordinary user', () => {
+  test('runs without capabilities, not as root, and mounts nothing of the host', () => {
     expect(vouchbox).toMatchObject({ user: '1000:1000', cap_drop: ['ALL'], read_only: true });
     // Docker would put it below /usr, which a cell cannot show then.
     expect(vouchbox['init']).toBeUndefined();
@@ -29,7 +29,7 @@ describe('the container of a user', () => {
     expect(vouchbox['volumes']).toEqual(['data:/home/vouchbox']);
   });
 
-  test('has a reason for each of its rights in the document, which starts Podman with the same rights', () => {
+  test('has its rights explained one by one in the document, whose Podman command gives the same rights', () => {
     const [, command = ''] = /```sh\n(podman run [\s\S]*?)```/.exec(page) ?? [];
     expect(vouchbox.security_opt).toEqual([
       ...['no-new-privileges:true', 'seccomp:./seccomp.json', 'apparmor:unconfined', 'systempaths=unconfined'],
@@ -56,7 +56,7 @@ describe('the container of a user', () => {
     }
   });
 
-  test('has a filter that refuses nothing that a cell’s own filter allows a program', () => {
+  test('has a seccomp filter that allows every system call which a cell’s own filter allows', () => {
     const { defaultAction, syscalls } = JSON.parse(readFileSync(join(DEPLOY, 'seccomp.json'), 'utf8')) as {
       defaultAction: string;
       syscalls: readonly { readonly names: readonly string[]; readonly action: string }[];
@@ -111,22 +111,24 @@ function step(name: string, inputs: Readonly<Record<string, string>>) {
 
 const NOTHING = { PROGRAM: 'answer.py', ENFORCED: '', MINIMUM_ISOLATION: '' };
 
-describe('the action, as an ordinary user', () => {
-  test('tries the host', { timeout: 120_000 }, () => {
+describe('the GitHub action, as an ordinary user', () => {
+  test('runs vouchbox doctor on the host', { timeout: 120_000 }, () => {
     expect(step('Doctor', {})).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('programs are isolated by'),
     });
   });
 
-  test('runs a program if the demanded limits are enforced, and keeps its outputs', { timeout: 60_000 }, () => {
+  test('runs a program if the demanded limits are enforced, and returns its result', { timeout: 60_000 }, () => {
     const demands = { ENFORCED: 'cpu_seconds max_pids', MINIMUM_ISOLATION: 'linux-shared-kernel' };
     const { status, stdout, result } = step('Run', { ...NOTHING, ...demands });
     expect({ status, result }).toEqual({ status: 0, result: stdout });
     expect(JSON.parse(stdout)).toMatchObject({ status: 'succeeded', stdout: '42\n' });
   });
 
-  test('fails if a demanded limit is not enforced, and executes no part of an input', { timeout: 60_000 }, () => {
+  test('fails if a demanded limit is not enforced, and never executes the text of an input in its shell', {
+    timeout: 60_000,
+  }, () => {
     const { status, result } = step('Run', { ...NOTHING, ENFORCED: 'mem_mb' });
     expect({ status, result }).toEqual({ status: 125, result: '' });
     const hostile = step('Run', { ...NOTHING, PROGRAM: '$(touch harmed); touch harmed', ENFORCED: '$(touch harmed)' });

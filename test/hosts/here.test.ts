@@ -4,7 +4,7 @@ import { reportedIn } from './here.ts';
 const host = { name: 'wsl2', title: 'WSL2', trials: ['facts'] };
 const line = { trial: 'facts', held: true, observed: 'Linux', seconds: 2.5, when: '2026-01-01' };
 
-test('a report of another machine is kept as it was printed', () => {
+test('a line of a report from another machine is kept unchanged', () => {
   expect(reportedIn(`${JSON.stringify(line)}\n`, host)).toEqual([line]);
 });
 
@@ -14,7 +14,7 @@ test('markup and further lines in a report stay inside their cell of the table',
 });
 
 test.each([{ trial: 'doctor' }, { held: 'yes' }, { when: 'today' }, { seconds: '2' }, { observed: 3 }])(
-  'a line with %j is not a line of a report',
+  'a line with %j is refused as a line of a report',
   (wrong) => {
     expect(() => reportedIn(JSON.stringify({ ...line, ...wrong }), host)).toThrow('this is no line of a report');
   },

@@ -6,12 +6,12 @@ import { readObserved, tableOf } from './observed.ts';
 import { TRIALS } from './within/trials.ts';
 
 describe('docs/HOSTS.md', () => {
-  test('is made from the observations of the hosts, and nothing else', () => {
+  test('equals the table that is made of the stored observations', () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/HOSTS.md'), 'utf8');
     expect(page).toBe(tableOf(readObserved()));
   });
 
-  test('shows "no" if a trial did not hold', () => {
+  test('shows "no" if a trial failed', () => {
     const name = HOSTS[0]?.name ?? '';
     const trials = [{ trial: 'doctor', held: false, observed: '1 failed', seconds: 3, when: '2026-01-01' }];
     expect(tableOf({ [name]: trials })).toContain('| **no** | 1 failed | 2026-01-01 | 3 |');

@@ -5,7 +5,7 @@ import { planOf } from './plan.ts';
 
 const ALL = { trials: undefined, isRest: false, isLong: false };
 
-describe('the plan of a run', () => {
+describe('the plan of npm run hosts', () => {
   test('has every trial of every host except the long ones, by default', () => {
     const planned = planOf([], ALL);
     expect(new Map(planned.map(({ name, trials }) => [name, trials]))).toEqual(
@@ -15,19 +15,19 @@ describe('the plan of a run', () => {
     expect(planOf(['debian-12-small'], ALL).map(({ name }) => name)).toEqual(['debian-12-small']);
   });
 
-  test('begins with the host that takes longest', () => {
+  test('begins with the host whose trials take longest', () => {
     const seconds = planOf([], ALL).map(secondsOf);
     expect(seconds).toEqual(seconds.toSorted((one, other) => other - one));
   });
 
-  test('adds the set-up if nothing is compiled for the host, and only then', () => {
+  test('includes the set-up only if nothing is compiled yet for the host', () => {
     const [arm] = planOf(['debian-12-arm64'], { ...ALL, trials: ['groups'] });
     expect(arm?.trials).toEqual(['set-up', 'groups']);
     const [other] = planOf(['debian-12'], { ...ALL, trials: ['groups'] });
     expect(other?.trials).toEqual(['groups']);
   });
 
-  test('refuses a host that does not exist, and names those that do', () => {
+  test('refuses an unknown host, and names the known ones', () => {
     expect(() => planOf(['debian-1'], ALL)).toThrow(/there is no host debian-1: take debian-12, /);
   });
 });

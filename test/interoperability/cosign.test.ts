@@ -41,7 +41,7 @@ describe.skipIf(!isInstalled)(`cosign${untried}`, () => {
     });
   });
 
-  test('accepts a bundle with an entry of the log, too', async () => {
+  test('accepts a bundle that contains an entry of the log', async () => {
     const log = new TestLog();
     const index = log.appendSigned(job.attestation.envelope, key.publicKeyPem);
     const [logKey, proof] = [scratch.write('log.key', log.key.text), scratch.write('proof', log.proof(index))];

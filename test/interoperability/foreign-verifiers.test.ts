@@ -45,19 +45,19 @@ describe('openssl pkeyutl', () => {
     return (await run('openssl', words)).exitCode;
   }
 
-  test("accepts the service's signatures over the pre-authentication encoding, and no others", async () => {
+  test("accepts the service's signatures over the pre-authentication encoding, and refuses changed ones", async () => {
     for (const { attestation } of jobs) expect(await verify(attestation.envelope)).toBe(0);
     for (const envelope of spoiled) expect(await verify(envelope)).toBe(1);
   });
 
-  test('reads the public key as the service writes it', async () => {
+  test('reads and writes the public key in the same form as the service', async () => {
     const { stdout } = await run('openssl', ['pkey', '-pubin', '-in', keyFile, '-pubout']);
     expect(stdout).toBe(key.publicKeyPem);
   });
 });
 
 describe('python3-cryptography', () => {
-  test("accepts the service's envelopes, and none that was changed", { tags: ['What-4b'] }, async () => {
+  test("accepts the service's envelopes, and refuses changed ones", { tags: ['What-4b'] }, async () => {
     const envelopes = [...jobs.map(({ attestation }) => attestation.envelope), ...spoiled].map(file);
     const script = join(import.meta.dirname, 'verify_with_cryptography.py');
     // Debian's Python, which has Debian's packages; another one may come first in PATH.
@@ -86,7 +86,7 @@ describe('@sigstore/bundle and @sigstore/verify', () => {
     verifier.verify(toSignedEntity(bundleFromJSON(bundle)));
   }
 
-  test('accept a bundle that service-verify made, in its newest form', async () => {
+  test('accept a bundle of service-verify, which has media type version 0.3', async () => {
     for (const job of jobs) {
       const bundle = await bundleOf(job);
       expect(bundleFromJSON(bundle).mediaType).toBe('application/vnd.dev.sigstore.bundle.v0.3+json');
@@ -94,7 +94,7 @@ describe('@sigstore/bundle and @sigstore/verify', () => {
     }
   });
 
-  test('refuse a bundle for another key, another hint, or another payload', async () => {
+  test('refuse a bundle with another key, another hint, or another payload', async () => {
     const bundle = (await bundleOf(jobs[0] as AttestedJob)) as Record<string, object>;
     expect(() => verify(bundle, signingKey())).toThrow('signature verification failed');
     const other = { ...bundle['verificationMaterial'], publicKey: { hint: 'other' } };

@@ -147,13 +147,13 @@ describe('@sigstore/verify', () => {
     expect(() => verify(spoilt(change))).toThrow(problem);
   });
 
-  test('refuses a bundle with the root of another log, and with the key of another signer', async () => {
+  test('refuses a bundle under the trusted root of another log, or under the key of another signer', async () => {
     const trusted = await made('trusted-root', '--log-key', file(new TestLog().key.text));
     expect(() => verify(bundles[0], { trusted })).toThrow('invalid checkpoint signature');
     expect(() => verify(bundles[0], { pem: signingKey().publicKeyPem })).toThrow('signature verification failed');
   });
 
-  test('gets no time from the log, which signs none', () => {
+  test('counts no trusted time stamp in a bundle, because the log signs no time', () => {
     const [entry] = (bundles[0] as Bundle).verificationMaterial.tlogEntries;
     expect(Number(entry?.integratedTime)).toBeGreaterThan(0);
     const material = toTrustMaterial(TrustedRoot.fromJSON(root), () => ({

@@ -52,7 +52,7 @@ function caseOf(index: number, old: number, size: number): Case {
   };
 }
 
-describe.skipIf(!isInstalled)(`Go’s own reader of logs${untried}`, () => {
+describe.skipIf(!isInstalled)(`the Go packages sumdb/note and tlog${untried}`, () => {
   let directory = '';
   beforeAll(() => {
     directory = mkdtempSync(join(tmpdir(), 'vouchbox-go-'));
@@ -67,20 +67,20 @@ describe.skipIf(!isInstalled)(`Go’s own reader of logs${untried}`, () => {
     return execFileSync(join(directory, 'notes'), { input, encoding: 'utf8' }).trimEnd().split('\n');
   }
 
-  test('accepts the proof of every statement in every tree, and the growth from every smaller tree', () => {
+  test('accept inclusion proofs in trees of every size, and consistency proofs from smaller trees', () => {
     const cases: Case[] = [];
     for (let size = 2; size <= SIZE; size++)
       for (let index = 1; index < size; index += 3) cases.push(caseOf(index, ((index * 7) % size) + 1, size));
     expect(new Set(verdictsOf(cases))).toEqual(new Set(['good']));
   });
 
-  test('accepts a head that a witness cosigned', () => {
+  test('accept a head that a witness cosigned', () => {
     const witness = testNoteKey('witness.example', 'cosignature');
     const Head = log.checkpoint(SIZE, testCosignature(witness, log.headText(SIZE), 1_800_000_000));
     expect(verdictsOf([{ ...caseOf(5, 9, SIZE), Head }])).toEqual(['good']);
   });
 
-  test('refuses changed proofs and heads', () => {
+  test('refuse changed proofs and heads', () => {
     const good = caseOf(5, 9, SIZE);
     const stranger = testNoteKey('log.example/log/1', 'note');
     const text = log.headText(SIZE);
@@ -99,10 +99,10 @@ describe.skipIf(!isInstalled)(`Go’s own reader of logs${untried}`, () => {
     expect(verdicts.filter((verdict) => !verdict.startsWith('refused'))).toEqual([]);
   });
 
-  describe('of a running service', () => {
+  describe('with the log of a running service', () => {
     const rig = useRig({ provider: 'subprocess', 'attestation-mode': 'on', 'log-host': 'log.example' });
 
-    test('accepts each result with its served head, and the growth of the log from every head before', async () => {
+    test('accept the proof of each result, and the growth of the log from every earlier head', async () => {
       const heads: { readonly size: number; readonly text: string }[] = [];
       const cases: Case[] = [];
       for (let at = 0; at < 6; at++) {

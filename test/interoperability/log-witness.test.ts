@@ -100,7 +100,7 @@ describe.skipIf(program === undefined)(`a third-party witness${untried}`, () => 
     return [`${witnesses.standings[0]?.state}: ${witnesses.standings[0]?.reason}`, lines.length];
   }
 
-  test('signs each head of a log that grows, also after a restart', { tags: ['Log-7'] }, async () => {
+  test('cosigns each head of a log that grows, also after a restart', { tags: ['Log-7'] }, async () => {
     const witnesses = asked();
     for (const leaves of [0, 1, 5, 70, 0]) {
       grow(leaves);
@@ -113,7 +113,7 @@ describe.skipIf(program === undefined)(`a third-party witness${untried}`, () => 
     expect(await saidOf(headOf(log))).toEqual(['signs: null', 1]);
   });
 
-  test('refuses a log that was rolled back, rewritten or signed by a stranger, and continues to sign', async () => {
+  test('refuses a head that was rolled back, rewritten or signed by a stranger, and then cosigns good heads', async () => {
     grow(10);
     expect(await saidOf(headOf(log))).toEqual(['signs: null', 1]);
     const fork = new TestLog({ host: 'log.example', tree: 1 }, pair);

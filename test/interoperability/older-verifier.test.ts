@@ -53,7 +53,7 @@ describe.skipIf(!isThere)(`service-verify of commit ${COMMIT}`, () => {
   test.each([
     ['a salt and a number', undefined],
     ['members of a later version', { canary: { age: 3 }, build: null }],
-  ])('takes an export whose statement has %s', { tags: ['Artifact-14'] }, async (_what, also) => {
+  ])('accepts an export whose statement has %s', { tags: ['Artifact-14'] }, async (_what, also) => {
     const job = attestedJob({ outputs: { 'output/a': 'a' }, ...(also !== undefined && { also }) });
     const path = scratch.writeAll(also === undefined ? 'salted' : 'later', exportOf(job));
     const key = scratch.write('key.pem', job.key.publicKeyPem);

@@ -92,7 +92,7 @@ function trust({ envelope, result_artifact }: Evidence): string[] {
 const names = [...Object.keys(submissions), 'cancelled'];
 
 describe('the evidence that the service serves', () => {
-  test('is recomputed by a foreign auditor, chain, receipt, result, statement and signature', {
+  test('passes every check of an independent auditor: chain, receipt, result, statement and signature', {
     tags: ['Artifact-8', 'Artifact-9'],
   }, async () => {
     const jobs = Array.from(evidence.values());
@@ -108,7 +108,7 @@ describe('the evidence that the service serves', () => {
     expect({ stdout, stderr }).toEqual({ stdout: verdicts.join(''), stderr: '' });
   });
 
-  test('carries signatures that python3-cryptography accepts', async () => {
+  test('has signatures that python3-cryptography accepts', async () => {
     const script = join(import.meta.dirname, 'verify_with_cryptography.py');
     const envelopes = Array.from(evidence.values(), ({ envelope }) => envelope);
     const { stdout } = await run('/usr/bin/python3', [script, keyFile, ...envelopes]);
@@ -129,7 +129,7 @@ describe('the evidence that the service serves', () => {
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
   });
 
-  test('the evidence of a long job is refused without its last page', async () => {
+  test('of a long job is refused without the last page of its history', async () => {
     const { pages, detailFile } = evidenceOf('long');
     expect(pages.length).toBeGreaterThan(2);
     expect(await serviceVerify(['chain', ...pages.slice(0, -1), '--receipt', detailFile])).toMatchObject({
@@ -138,7 +138,7 @@ describe('the evidence that the service serves', () => {
     });
   });
 
-  test('the evidence of one job does not pass for the evidence of another', async () => {
+  test('of one job is refused as the evidence of another job', async () => {
     const [one, other] = [evidenceOf('plain'), evidenceOf('silent')];
     const name = ['--subject-name', `svc://jobs/${one.job_id}/result`];
     expect(await serviceVerify(['verify', ...trust(other), ...name])).toMatchObject({ exitCode: 4 });
@@ -146,7 +146,7 @@ describe('the evidence that the service serves', () => {
     expect(await serviceVerify(['verify', ...mixed, ...name])).toMatchObject({ exitCode: 3 });
   });
 
-  test('meets a policy for what was observed, and no other', async () => {
+  test('passes a policy that states what was observed, and fails a stricter policy', async () => {
     const job = evidenceOf('files');
     const held = [
       ...['status=succeeded', 'exit_code=0', 'isolation>=linux-shared-kernel', 'networking=disabled', 'seccomp=filter'],
@@ -161,7 +161,7 @@ describe('the evidence that the service serves', () => {
     expect(bad.exitCode).toBe(5);
   });
 
-  test.each(names)('the job "%s" makes an export that service-verify accepts', async (name) => {
+  test.each(names)('of the job "%s" can be put together as an export that service-verify accepts', async (name) => {
     const job = evidenceOf(name);
     const files = new Map<string, Uint8Array>([
       [EXPORT_FILES.envelope, readFileSync(job.envelope)],

@@ -91,7 +91,7 @@ describe.runIf(isLongForm)('two nodes on one database', () => {
   });
   afterAll(() => dropSchema(schema));
 
-  test('keep one tree, with a witness, even if each node is killed during a burst of jobs', {
+  test('keep one tree with a witness even if each of them is killed during a burst of jobs', {
     tags: ['Log-2', 'Log-7'],
     timeout: testMilliseconds,
   }, async () => {
@@ -164,7 +164,7 @@ describe.runIf(isLongForm)('two nodes with canaries', () => {
   });
   afterAll(() => dropSchema(schema));
 
-  test('send one canary each, and another if a kill ended the first, which leaves nothing', {
+  test('run one canary each, and run another if the node of the first was killed', {
     tags: ['Canary-1'],
     timeout: testMilliseconds,
   }, async () => {

@@ -11,7 +11,7 @@ function compile(project: Project, text: string, ...words: readonly string[]): s
   return project.run(tsc, ...STRICT, ...words, project.write('consumer.ts', text)).stdout;
 }
 
-describe('a consumer of only the client', () => {
+describe('a project that depends only on @vouchbox/client', () => {
   let project: Project;
   beforeAll(async () => {
     project = new Project(PINNED_PATH);
@@ -34,7 +34,7 @@ describe('a consumer of only the client', () => {
     expect(compile(project, text, ...PAGE)).toBe('');
   });
 
-  test('gets a compiler error for members that the contract does not have', () => {
+  test('gets a compiler error for members and values that the contract does not have', () => {
     const text = `
       import { createServiceClient } from '@vouchbox/client';
       const client = createServiceClient({ baseUrl: 'http://127.0.0.1:8080', apiKey: 'key' });
@@ -46,7 +46,7 @@ describe('a consumer of only the client', () => {
   });
 });
 
-describe('a consumer of every package', () => {
+describe('a project that depends on every package', () => {
   let project: Project;
   beforeAll(async () => {
     project = new Project(PINNED_PATH);
@@ -55,7 +55,7 @@ describe('a consumer of every package', () => {
   });
   afterAll(() => project[Symbol.dispose]());
 
-  test('compiles, and finds no fault in the declarations', () => {
+  test('compiles, and the compiler finds no fault in the declarations', () => {
     const text = `
       import { verifyChain } from '@vouchbox/evidence';
       import { JobSubmission, OPERATIONS } from '@vouchbox/protocol';

@@ -22,7 +22,7 @@ function manifestOf(path: string): Record<string, unknown> {
   return JSON.parse(textOf(path, 'package.json')) as Record<string, unknown>;
 }
 
-test('every package is there', () => {
+test('there is a tarball for every published package', () => {
   expect(tarballs.map(({ name }) => name).sort()).toEqual([
     ...['adapters', 'client', 'evidence', 'protocol', 'server', 'verifier'].map((name) => `@vouchbox/${name}`),
     'vouchbox',
@@ -47,7 +47,7 @@ describe.each(tarballs)('the tarball of $name', ({ name, path }) => {
     expect(JSON.stringify(manifest)).not.toMatch(/src\/|workspace:|file:/);
   });
 
-  test('has no test, no fixture, no database and no source in TypeScript', () => {
+  test('contains no tests, fixtures, databases or sources in TypeScript', () => {
     expect(files.filter((file) => /\.(test|fixture|trial)\.|\/fixtures\/|(^|\/)test\/|\.(db|sql)$/.test(file))).toEqual(
       [],
     );
@@ -68,13 +68,13 @@ describe.each(tarballs)('the tarball of $name', ({ name, path }) => {
     expect(texts.includes(import.meta.dirname.replace(/\/test\/packages$/, ''))).toBe(false);
   });
 
-  test('publint finds nothing', async () => {
+  test('passes publint without a message', async () => {
     const tarball = new Uint8Array(readFileSync(path)).buffer;
     const { messages } = await publint({ pack: { tarball } });
     expect(messages).toEqual([]);
   });
 
-  test('are-the-types-wrong finds nothing for modules', async () => {
+  test('passes are-the-types-wrong for modules without a problem', async () => {
     const result = await checkPackage(createPackageFromTarballData(new Uint8Array(readFileSync(path))), {
       // Documents, and the lists of modules in JSON.
       excludeEntrypoints: ['./openapi.json', './verify.html'],
@@ -88,17 +88,17 @@ describe.each(tarballs)('the tarball of $name', ({ name, path }) => {
   });
 });
 
-describe('the client', () => {
+describe('the tarball of @vouchbox/client', () => {
   const { path = '' } = tarballs.find(({ name }) => name === '@vouchbox/client') ?? {};
   const scripts = filesOf(path).filter((file) => file.endsWith('.js'));
   const text = textOf(path, 'dist/index.js');
 
-  test('is one file, with code for later calls beside it', () => {
+  test('has dist/index.js, which imports no file before a call needs it', () => {
     expect(scripts).toContain('dist/index.js');
     expect(text).not.toMatch(/\bfrom ?["'`]|\bimport ?["'`]/);
   });
 
-  test('needs no other package, and nothing that only Node has', () => {
+  test('imports no other package, and uses nothing that only Node has', () => {
     for (const script of scripts) {
       const imported = textOf(path, script).matchAll(/(?:\bfrom|\bimport|\bimport\(|\brequire\() ?["'`]([^"'`]*)/g);
       expect(Array.from(imported, ([, module]) => module).filter((module) => !module?.startsWith('./'))).toEqual([]);
@@ -114,7 +114,7 @@ describe('the client', () => {
   });
 });
 
-test('the server has the pages and the C sources, and the command has recipes and the files to deploy it', () => {
+test('the tarball of the server has the pages and C sources; that of vouchbox has recipes and deployment files', () => {
   const files = Object.fromEntries(tarballs.map(({ name, path }) => [name, filesOf(path)]));
   expect(files['@vouchbox/server']).toEqual(
     expect.arrayContaining([

@@ -84,7 +84,7 @@ describe.each([
   });
   afterAll(() => project[Symbol.dispose]());
 
-  test('the commands say their version', () => {
+  test('vouchbox, svc and service-verify print their version', () => {
     const { version } = tarballs.find(({ name }) => name === 'vouchbox') ?? {};
     for (const command of ['vouchbox', 'svc', 'service-verify']) {
       expect(project.run('npx', '--no', '--', command, '--version')).toMatchObject({
@@ -99,7 +99,7 @@ describe.each([
     expect({ status, verified: /^ +ok +signature /m.test(stdout) }).toEqual({ status: 0, verified: true });
   });
 
-  test('a run starts its cell with the programs of the package, without a compiler', () => {
+  test('vouchbox run starts its cell with the compiled programs of the package, without a compiler', () => {
     const file = project.write('program.py', 'print(6 * 7)');
     const words = ['run', '--json', '--minimum-isolation', 'linux-shared-kernel', file];
     const { status, stdout, stderr } = withoutCompiler(
@@ -114,7 +114,7 @@ describe.each([
     expect(readdirSync(join(project.path, NATIVE, process.arch))).toHaveLength(7);
   });
 
-  test('the set-up compiles nothing, and the doctor says where the programs are from', () => {
+  test('vouchbox setup compiles nothing, and vouchbox doctor says that the programs came with the package', () => {
     const setUp = withoutCompiler(project, {}, 'vouchbox', 'setup', '--json');
     expect(setUp).toMatchObject({ status: 0, stderr: '' });
     expect(JSON.parse(setUp.stdout)).toEqual({ missing_programs: [] });
@@ -126,7 +126,7 @@ describe.each([
     });
   });
 
-  test('a program that changed after the installation starts no cell', () => {
+  test('a cell is not started with a program of the package that changed after the installation', () => {
     const init = join(project.path, NATIVE, process.arch, 'svc-init');
     const before = readFileSync(init);
     try {
@@ -145,7 +145,7 @@ describe.each([
     }
   });
 
-  test('a service runs a job of the client, and its export is verified by the command', async () => {
+  test('a service runs a job of the client, and service-verify accepts its export', async () => {
     await using service = await serve(project);
     const isNew = Number(project.node('--version').stdout.slice(1).split('.')[0]) >= 22;
     const { job_id, status } = isNew
@@ -166,7 +166,7 @@ describe.each([
     await checkOnNode22(project, service.url, job_id);
   });
 
-  test('a service with a collector says which packages it lacks', () => {
+  test('vouchbox serve with --otlp-endpoint says which packages are missing', () => {
     const words = ['serve', '--port', '0', '--data-dir', 'unused', '--otlp-endpoint', 'http://127.0.0.1:9'];
     const { status, stderr } = project.run('vouchbox', ...words);
     expect(status).not.toBe(0);
@@ -174,7 +174,7 @@ describe.each([
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
-  test('the recipes of runtime packs are found', () => {
+  test('vouchbox packs build finds the recipes of runtime packs', () => {
     const { stderr } = project.run('vouchbox', 'packs', 'build', 'no-such-recipe');
     expect(stderr).toContain('python-data');
   });

@@ -30,7 +30,7 @@ const ARCHITECTURES = [
   { name: 'arm64', machine: 183, emulator: 'qemu-aarch64-static', audit: 0xc00000b7 },
 ] as const;
 
-describe.each(ARCHITECTURES)('the programs for $name', ({ name, machine, emulator, audit }) => {
+describe.each(ARCHITECTURES)('the compiled programs for $name', ({ name, machine, emulator, audit }) => {
   const path = (program: string) => join(native, name, program);
   const run = (program: string, words: readonly string[], input = '') => {
     const command = name === process.arch ? [path(program), ...words] : [emulator, path(program), ...words];
@@ -43,7 +43,7 @@ describe.each(ARCHITECTURES)('the programs for $name', ({ name, machine, emulato
     }
   });
 
-  test('match the list, are for that machine, and can be executed', () => {
+  test('have the digests of the list, are built for this architecture, and are executable', () => {
     for (const program of NAMES) {
       const bytes = readFileSync(path(program));
       const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -53,7 +53,7 @@ describe.each(ARCHITECTURES)('the programs for $name', ({ name, machine, emulato
     }
   });
 
-  test('need nothing of a host except, for one library, a C library as old as that of Ubuntu 22.04', () => {
+  test('are static, except one library that needs a glibc no newer than that of Ubuntu 22.04', () => {
     for (const program of NAMES) {
       // The path of the dynamic loader is in every program that needs one.
       const isStatic = !readFileSync(path(program), 'latin1').includes('/ld-linux');
@@ -62,7 +62,7 @@ describe.each(ARCHITECTURES)('the programs for $name', ({ name, machine, emulato
     expect(newestGlibcMinor(readFileSync(path('svc-launcher.so')))).toBeLessThanOrEqual(35);
   });
 
-  test('run', () => {
+  test('can be started', () => {
     expect(run('svc-launcher', ['--version']).stdout.toString()).toMatch(/^svc-launcher version \d+\n$/);
     expect(run('svc-enter', []).stderr.toString()).toContain('svc-enter USERS GROUPS COUNT COMMAND');
     expect(run('svc-init', []).stderr.toString()).toContain('malformed words');
@@ -70,7 +70,7 @@ describe.each(ARCHITECTURES)('the programs for $name', ({ name, machine, emulato
     expect(run('svc-stage', ['--no-such-word']).stderr.toString()).toContain('malformed word');
   });
 
-  test('make a filter of system calls for that architecture', () => {
+  test('produce a seccomp filter for this architecture', () => {
     const { syscalls, defaultErrnoRet } = seccompProfile({ loopback: false, sharesHostKernel: false });
     const { status, stdout } = run(
       'svc-filter',
@@ -83,11 +83,11 @@ describe.each(ARCHITECTURES)('the programs for $name', ({ name, machine, emulato
   });
 });
 
-test('building again gives the same programs', () => {
+test('building the programs again gives the same bytes', () => {
   expect(buildNativePrograms(join(scratch, 'again'))).toEqual(list);
 });
 
-test('the list of programs names the compiler and the libraries in them', () => {
+test('the list of programs names the compiler and the libraries with which they were built', () => {
   expect(Object.keys(list.built_with).sort()).toEqual([
     'gcc',
     'libc6',

@@ -49,7 +49,7 @@ describe.each(CLASSES)('in the class of %s', (className) => {
   afterAll(() => cells[Symbol.asyncDispose]());
 
   test.each(programs.map((program) => [program.name, program] as const))(
-    '%s does the same as outside a cell',
+    '%s behaves in a cell as it does outside',
     async (name, program) => {
       const bare = await bareRunOf(program);
       const said = `${bare.stdout}${bare.stderr}`.slice(-2000);

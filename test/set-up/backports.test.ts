@@ -31,7 +31,7 @@ const SECURITY = 'Types: deb\nURIs: http://mirror.example/security\nSuites: book
 const ONLY_RUNSC = 'Package: runsc\nPin: release n=bookworm-backports\nPin-Priority: 990\n';
 const NOTHING_ELSE = 'Package: *\nPin: release n=bookworm-backports\nPin-Priority: -1\n';
 
-it('a backport comes from the mirror and the key of the source that has the release', () => {
+it("a backport is fetched with the mirror and the key of the source for the host's release", () => {
   write('apt/sources.list.d/debian.sources', `${SECURITY}\n${STANZA}`);
   expect(planBackport('runsc', etc)?.sources?.split('\n').slice(1)).toEqual([
     'Types: deb',
@@ -43,7 +43,7 @@ it('a backport comes from the mirror and the key of the source that has the rele
   ]);
 });
 
-it('a backport can come from a one-line source too', () => {
+it('a backport also takes its mirror and key from a source in one-line format', () => {
   write(
     'apt/sources.list',
     '# deb http://off.example a main\ndeb [arch=amd64 signed-by=/k.gpg] http://m.example/d bookworm main\n',
@@ -53,18 +53,18 @@ it('a backport can come from a one-line source too', () => {
   );
 });
 
-it('a backport keeps a key that is in the source itself', () => {
+it('a backport takes over a key that is written in the source itself', () => {
   const key = ' -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n abc=\n -----END PGP PUBLIC KEY BLOCK-----';
   write('apt/sources.list.d/debian.sources', STANZA.replace(' /usr/share/keyrings/a.gpg', `\n${key}`));
   expect(planBackport('runsc', etc)?.sources).toContain(`Signed-By:\n${key}\n`);
 });
 
-it('a backport brings no other package', () => {
+it('a backport pins every other package of its suite to be left out', () => {
   write('apt/sources.list.d/debian.sources', STANZA);
   expect(planBackport('runsc', etc)?.preferences).toBe(`${NOTHING_ELSE}\n${ONLY_RUNSC}`);
 });
 
-it('if the host already has the suite, a backport is pinned without a new source', () => {
+it('a backport is pinned without a new source if the host already has the suite', () => {
   write(
     'apt/sources.list.d/debian.sources',
     `${STANZA}\n${STANZA.replace(/^Suites.*$/m, 'Suites: bookworm-backports')}`,
@@ -72,7 +72,7 @@ it('if the host already has the suite, a backport is pinned without a new source
   expect(planBackport('runsc', etc)).toEqual({ suite: 'bookworm-backports', sources: null, preferences: ONLY_RUNSC });
 });
 
-it('the entry of an earlier set-up does not count as the host’s own', () => {
+it('a source that an earlier set-up wrote does not count as a source of the host', () => {
   write('apt/sources.list.d/debian.sources', STANZA);
   write('apt/sources.list.d/svc-backports.sources', STANZA.replace(/^Suites.*$/m, 'Suites: bookworm-backports'));
   expect(planBackport('runsc', etc)?.sources).not.toBeNull();

@@ -33,13 +33,13 @@ describe('the Node that is pinned for a host', () => {
     ['linux', 'arm64'],
     ['darwin', 'x64'],
     ['darwin', 'arm64'],
-  ])('is one package of the lock, with its digest: %s-%s', (platform, arch) => {
+  ])('is a package of package-lock.json with its digest: %s-%s', (platform, arch) => {
     const { name, integrity } = pinnedNode(lock, { platform, arch, version: 'v18.20.4' });
     expect(name).toMatch(new RegExp(`^node.*-${platform}-${arch}$`));
     expect(integrity).toMatch(/^sha512-/);
   });
 
-  test('is missing on an unknown machine, and one line says so', () => {
+  test('is missing on an unknown platform, which one line reports', () => {
     expect(() => pinnedNode(lock, { ...debian12, arch: 'ppc64' })).toThrow(
       /^no Node is pinned for linux-ppc64, and this one is v18\.20\.4: install Node 26\.4 or newer$/,
     );
@@ -89,7 +89,7 @@ function install(host: Host): { readonly starts: readonly Start[]; readonly said
   return { starts: lines.map((line) => JSON.parse(line) as Start), said };
 }
 
-it('npm of an old Node fetches only the pinned Node, by its digest in the lock, and then runs on it', () => {
+it('npm on an old Node first fetches the pinned Node, by its digest in the lock, and then runs on that Node', () => {
   const { starts, said } = install(debian12);
   expect(said).toEqual([
     `npm runs on Node v18.20.4, which is too old for some packages: fetching ${pinnedNode(lock, debian12).version} first`,
@@ -107,13 +107,13 @@ it('npm of an old Node fetches only the pinned Node, by its digest in the lock, 
   expect(existsSync(String(fetching?.directory))).toBe(false);
 });
 
-it('npm of a new Node installs at once', () => {
+it('npm on a new Node installs the packages at once', () => {
   const { starts, said } = install({ ...debian12, version: 'v26.4.0' });
   expect(said).toEqual([]);
   expect(starts).toMatchObject([{ node: process.execPath, directory: join(directory, 'checkout') }]);
 });
 
-it('a host without a pinned Node gets no packages', () => {
+it('a host for which no Node is pinned gets no packages', () => {
   expect(() => install({ ...debian12, arch: 'ppc64' })).toThrow(/install Node 26\.4 or newer/);
   expect(existsSync(join(directory, 'starts'))).toBe(false);
 });
