@@ -302,7 +302,7 @@ def test_lost_answers_and_a_service_that_is_busy_change_nothing(proxy: FaultProx
 
 def test_a_service_that_has_no_gradings_is_told(proxy: FaultProxy, api_key: str) -> None:
     proxy.add({"on": "POST /v1/gradings", "answer": {"status": 404, "code": "route_not_found"}})
-    with Client(proxy.url, api_key) as client, pytest.raises(TransportFailure, match="has no gradings"):
+    with Client(proxy.url, api_key) as client, pytest.raises(TransportFailure, match="too old for gradings"):
         client.grade("print(1)", tests=[GradeTest(name="one")])
 
 

@@ -98,9 +98,10 @@ function readAsJson(app: FastifyInstance): void {
 function admit(request: FastifyRequest, { key, keyHeader }: { key: string | null; keyHeader: string | null }): void {
   const { authorization, origin, host = '' } = request.headers;
   if (key === null) {
-    if (origin !== undefined && !isLoopbackOrigin(origin)) throw new AdapterError(403, `${origin} may not call this`);
+    if (origin !== undefined && !isLoopbackOrigin(origin))
+      throw new AdapterError(403, `pages of ${origin} may not call this adapter`);
     if (!isLoopback(host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')))
-      throw new AdapterError(403, 'call it as 127.0.0.1');
+      throw new AdapterError(403, 'call this adapter as 127.0.0.1');
     return;
   }
   const named = keyHeader === null ? undefined : request.headers[keyHeader];

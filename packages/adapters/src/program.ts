@@ -63,7 +63,7 @@ export function submissionOf(program: Program): JobSubmission {
   if (besides.length === 0 && wanted.length === 0) return { ...common, code };
   const runner = RUNNERS[language];
   if (runner === undefined) {
-    throw unsupported('files', `a program in ${language} can have no other files here, and none can be brought back`);
+    throw unsupported('files', `a program in ${language} can neither have other files here nor return any`);
   }
   const main = { path: name, content_base64: Buffer.from(code).toString('base64') };
   return {

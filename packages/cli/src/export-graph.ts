@@ -43,7 +43,7 @@ export async function writeGraph(
   let level = [job_id];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > graphDepthMax)
-      throw new CommandFailure(`${job_id} depends on jobs over more than ${graphDepthMax} others`);
+      throw new CommandFailure(`${job_id} depends on a job through a chain of more than ${graphDepthMax} jobs`);
     const next: string[] = [];
     for (const id of level) {
       if (!isDirectoryOfJob(id)) throw new WrongAnswer(`the service names a job ${id}, which is not a valid job id`);

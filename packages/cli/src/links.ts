@@ -51,7 +51,7 @@ export async function listLinks(job_id: string, options: JobOptions): Promise<nu
     COLUMNS.map((column) => (column === 'shows' ? shows.join(',') || '-' : link[column]));
   printResult(options, tableOf([COLUMNS, ...items.map(rowOf)]), items);
   if (items.length > 0 && !(await service.client.capabilities()).features.includes('links'))
-    note('the operator allows no links now: nobody can read these');
+    note('the operator allows no links now, so nobody can open the listed ones');
   return EXIT.ok;
 }
 

@@ -98,7 +98,7 @@ export async function gradeProgram(
 }
 
 function tooOld(cause: ServiceFailure): TransportFailure {
-  const message = 'this service has no gradings: a newer one makes the jobs of a grading itself';
+  const message = 'this service is too old for gradings: a newer service makes the jobs of a grading itself';
   return new TransportFailure('unstructured', message, { status: cause.status, cause });
 }
 

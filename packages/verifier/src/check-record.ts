@@ -124,7 +124,7 @@ function contentChecks(sound: Sound): Check[] {
 function summaryDetail({ event_chain }: StoredReceipt): string {
   return isJsonObject(event_chain)
     ? `as the receipt states: ${String(event_chain['count'])} events`
-    : 'the receipt has none: a cut-off tail would not show';
+    : 'the receipt does not state the number of events, so a missing end would not be noticed';
 }
 
 function summaryProblem({ receipt: { event_chain }, chain }: Sound): string | null {

@@ -108,7 +108,7 @@ describe('service-verify graph', { tags: ['Inputs-7'] }, () => {
     const { exitCode, bad, lines } = await verify(graph([jobOn(0, [1, 2]), swapped, other]));
     expect(exitCode).toBe(6);
     expect(bad.map((line) => /job_0000 input\/\d/.exec(line)?.[0])).toEqual(['job_0000 input/1', 'job_0000 input/2']);
-    expect(bad[1]).toContain('job_0002 brought back no output/made');
+    expect(bad[1]).toContain('job_0002 returned no output/made');
     expect(lines).toContain('├─ input/1 ✗ output/made of job_0001  succeeded');
   });
 

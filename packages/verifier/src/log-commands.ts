@@ -30,7 +30,7 @@ function addTrustedRoot(program: Command, stage: Stage): void {
 function addHead(program: Command, stage: Stage): void {
   program
     .command('head')
-    .description('compare two heads of a log: the same, one grown from the other, or a fork')
+    .description('compare two heads of a log: are they the same, did one grow from the other, or do they fork?')
     .argument('<file>', 'a checkpoint, or a proof that has one')
     .argument('<other>', 'another')
     .requiredOption('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64', once)
@@ -44,7 +44,7 @@ function addHead(program: Command, stage: Stage): void {
 function addSame(program: Command, stage: Stage): void {
   const command = program
     .command('same')
-    .description('compare two signed results: one, two of one job or of one number, or of two jobs')
+    .description('compare two signed results: are they the same one, two of one job or one job number, or of two jobs?')
     .argument('<result>', 'the directory of an exported job, or a DSSE envelope')
     .argument('<other>', 'another');
   withKeys(command).action(async (result: string, other: string, options: SameOptions & OutputOptions) => {
@@ -55,7 +55,7 @@ function addSame(program: Command, stage: Stage): void {
 function addAgree(program: Command, stage: Stage): void {
   const command = program
     .command('agree')
-    .description('compare what several services signed of one program with one input')
+    .description('compare the results that several services signed for one program with one input')
     .argument('<directory...>', 'exports of the job, one from each service')
     .option(
       '--require <requirement>',

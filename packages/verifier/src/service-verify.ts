@@ -201,10 +201,10 @@ function withLog(command: Command): Command {
       '--accept-reopened',
       'accept a later tree of the log, although entries of the earlier one are no longer provable',
     )
-    .option('--log-consistency <file>', 'a proof that it does; may be repeated', collect, [])
+    .option('--log-consistency <file>', 'a proof that the log only grew; may be repeated', collect, [])
     .option(
       '--after-head <file>',
-      'a head that a witness saw; a job is not in the log long after it; may be repeated',
+      'a head that a witness saw; a job that ended long before it must be in its log; may be repeated',
       collect,
       [],
     )

@@ -44,7 +44,8 @@ function without(check: string, reason: string): TlogEntry {
 
 /** Why Sigstore's tools would not take a proof that holds; null if they do. */
 function sigstoreProblem({ index, rekorHead }: LogProof, seconds: number): string | null {
-  if (index === 0) return 'leaf 0 is the opening statement of the log, and Sigstore’s tools take position 0 for none';
+  if (index === 0)
+    return 'leaf 0 is the opening statement of the log, and Sigstore’s tools treat position 0 as no position';
   if (rekorHead === null) return 'the proof lacks the head in Rekor’s form: fetch the proof from the service again';
   const head = parseNote(rekorHead);
   if (head.kind === 'refused' || head.note.signatures.length !== 1)

@@ -182,9 +182,9 @@ function edgeOf(receipt: StoredReceipt | null, input: GraphInput, nodes: Readonl
   if (other?.state !== 'good') return { ...input, sha256: null, problem: null };
   const { path } = input.from;
   const made = recordOf(other.receipt, 'output_artifacts', path) ?? recordOf(other.receipt, 'large_outputs', path);
-  if (made === null) return { ...input, sha256: null, problem: `${other.job_id} brought back no ${input.from.path}` };
+  if (made === null) return { ...input, sha256: null, problem: `${other.job_id} returned no ${input.from.path}` };
   const isSame = given.sha256 === made.sha256 && (given.size_bytes ?? made.size_bytes) === made.size_bytes;
-  const problem = `${given.sha256} was given, and ${other.job_id} brought back ${made.sha256}`;
+  const problem = `${given.sha256} was given, and ${other.job_id} returned ${made.sha256}`;
   return isSame ? { ...input, sha256: given.sha256, problem: null } : { ...input, sha256: null, problem };
 }
 

@@ -143,7 +143,7 @@ class Examiner {
   async #checkRepeat(name: string, test: TestResult2, last: { readonly job: Attested; readonly end: JobEnd }) {
     if (test.starved === null) {
       if (starved(last.end))
-        throw new Mismatch('it met its wall limit without its processor time, and was not repeated');
+        throw new Mismatch('it reached its wall limit with too little CPU time, and was not repeated');
       return;
     }
     const first = await this.#job(name, test.starved.job_id);

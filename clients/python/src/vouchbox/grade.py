@@ -140,7 +140,7 @@ class _Grading:
             except ServiceFailure as failure:
                 self.body = None
                 if isinstance(failure, RouteNotFound):
-                    message = "this service has no gradings: a newer one makes the jobs of a grading itself"
+                    message = "this service is too old for gradings: a newer service makes the jobs of a grading itself"
                     raise TransportFailure("unstructured", message, status=failure.status) from failure
                 tries += 1
                 if not isinstance(failure, BlobUnavailable) or body == self.sent or tries > self.session.retry.attempts_max:

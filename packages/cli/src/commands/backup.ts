@@ -34,7 +34,7 @@ export function addCopyStore(program: Command): void {
   const command = program
     .command('copy-store')
     .description(
-      'copy the SQLite store of a stopped service to PostgreSQL: everything, compared at the end, or nothing',
+      'copy the SQLite store of a stopped service to PostgreSQL, and compare both; a copy that differs is undone',
     )
     .argument('<url>', 'postgres://…, an empty schema; the password may be in it, in PGPASSWORD or in ~/.pgpass')
     .action(async (url: string, options: CopyStoreOptions) =>

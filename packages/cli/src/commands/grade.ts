@@ -22,7 +22,7 @@ export function addGrade(program: Command): void {
     .argument('<file>', 'the program')
     .requiredOption('--tests <path>', 'a folder of tests, or a problem package')
     .option('--checker <file>', 'a program that judges each output, instead of a comparison')
-    .option('--interactor <file>', 'a program that each test talks with, and that judges it')
+    .option('--interactor <file>', 'a program that talks with the program in each test, and judges the test')
     .addOption(new Option('--compare <how>', 'how outputs are compared').choices([...COMPARISONS]).default('lines'))
     .option('--check-inputs', 'run the input validators of the package on every test first')
     .option('--report <file>', 'write a page about the grading to this file, in HTML')

@@ -22,8 +22,8 @@ export function addVm(program: Command): void {
   program
     .command('vm')
     .description('print a Linux machine for Lima, in which a Mac has cells')
-    .option('--start', 'start the machine with limactl instead, and make it the first time')
-    .option('--checkout <directory>', 'the checkout to copy into it (default: the one of this command)')
+    .option('--start', 'start the machine with limactl instead of printing it; the first start makes it')
+    .option('--checkout <directory>', 'the checkout to copy into the machine (default: the one of this command)')
     .action(async (options: VmOptions) =>
       ending(import('../operator/vm.ts').then(({ vmCommand }) => vmCommand(options))),
     );

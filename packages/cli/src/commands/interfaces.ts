@@ -23,7 +23,12 @@ export function addMcp(program: Command, version: string): void {
       collect,
       [],
     )
-    .option('--allow-tool <name>', "a tool that they may call, or '*' for all of them", collect, [])
+    .option(
+      '--allow-tool <name>',
+      "a tool of --tools-from that programs may call, or '*' for all of its tools",
+      collect,
+      [],
+    )
     .action(async (options: McpOptions) => {
       const { mcp } = await import('../mcp/mcp.ts');
       await ending(mcp(options, version));

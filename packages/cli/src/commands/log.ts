@@ -11,12 +11,17 @@ export function addMonitor(program: Command): void {
   program
     .command('monitor')
     .description('follow a log, and exit at the first head that did not grow from the one before; needs no credential')
-    .argument('<url...>', 'addresses of the service that keeps it, whose heads are compared')
+    .argument('<url...>', 'addresses of the service that keeps the log; the heads that they show are compared')
     .requiredOption('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64')
     .requiredOption('--state <file>', 'the file that remembers the largest head that was seen')
     .option('--witness <file>', 'the key of a witness of the log; may be given several times', collect, [])
-    .option('--promise <file>', 'a promise: the first witnessed head after its time is kept beside it', collect, [])
-    .option('--accept-reopened', 'the first look may show a later tree of the log')
+    .option(
+      '--promise <file>',
+      'a promise; the first witnessed head after the promised time is written to a file beside it',
+      collect,
+      [],
+    )
+    .option('--accept-reopened', 'accept a later tree of the log at the first look')
     .option('--every <seconds>', 'how long to wait between two looks', seconds, 60)
     .option('--once', 'look once')
     .option('--json', 'a line of JSON for each look')

@@ -52,7 +52,9 @@ export function withDemands(command: Command): Command {
     .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])
     .option('--runtime <pack>', 'the runtime pack to run in')
     .addOption(
-      new Option('--minimum-isolation <class>', 'refuse to run in anything weaker').choices([...ISOLATION_CLASSES]),
+      new Option('--minimum-isolation <class>', 'refuse to run in a weaker isolation class').choices([
+        ...ISOLATION_CLASSES,
+      ]),
     )
     .addOption(
       new Option('--enforced <limit...>', 'refuse to run if a limit is not enforced').choices([...LIMIT_NAMES]),

@@ -10,7 +10,7 @@ export function addDemo(program: Command): void {
   program
     .command('demo')
     .description('run a program for the first time: starts a service, shows everything about a run, and verifies it')
-    .option('--once', 'end then, instead of serving until Ctrl-C')
+    .option('--once', 'end after that, instead of serving until Ctrl-C')
     .action(async (options: { readonly once?: true }) => ending((await import('../demo.ts')).demo(options)));
 }
 
@@ -23,7 +23,7 @@ export function addRun(program: Command): void {
     .argument('[args...]', 'arguments of the program; put -- before them')
     .option('--language <language>', `${LANGUAGES.join(', ')}; default: by the name of the file`)
     .option('--stdin <text>', 'what the program reads on stdin: the text, @FILE, or - for this command’s own stdin')
-    .option('--interactor <file>', 'a second program, with the same limits: each reads what the other writes')
+    .option('--interactor <file>', 'a second program with the same limits; each of the two reads what the other writes')
     .option('--env <NAME=VALUE>', 'a variable of the program; NAME alone takes its value from yours', collect, [])
     .option(
       '--file <input/name=path>',
@@ -33,7 +33,7 @@ export function addRun(program: Command): void {
     )
     .option(
       '--output <output/name=path>',
-      'an output file to fetch, output/** for all; without a path it keeps its own',
+      'an output file to fetch, or output/** for all; without a path it is written to output/name',
       collect,
       [],
     )
@@ -49,7 +49,7 @@ export function addRun(program: Command): void {
     .option('--whole-stdout <path>', 'a file for the whole stdout, as bytes, even if the result has only the beginning')
     .option(
       '--session <name>',
-      'begin with the variables and files of the last run in this session, and keep them again',
+      'begin with the variables and files that the last run in this session left, and keep those of this run',
       sessionName,
     )
     .option(

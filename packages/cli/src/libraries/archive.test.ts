@@ -72,7 +72,7 @@ test.each([
       execFileSync('truncate', ['-s', '512M', join(root, 'large')]);
       writeFileSync(join(root, 'one'), '1');
     },
-    'a cell takes 50000 and 536870912',
+    'a cell unpacks at most 50000 of them, and 536870912 bytes',
   ],
 ])('an archive of %s is refused', async (_, plant, problem) => {
   const directory = scratch();

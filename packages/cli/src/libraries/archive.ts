@@ -28,7 +28,7 @@ export async function writeArchive(root: string, file: string): Promise<void> {
   const bytes = found.reduce((sum, { size }) => sum + size + restOf(size, PAGE), 0);
   if (found.length === 0) throw new UsageError('there are no packages');
   if (found.length > librariesEntriesMax || bytes > librariesBytesMax) {
-    const most = `a cell takes ${librariesEntriesMax} and ${librariesBytesMax}`;
+    const most = `a cell unpacks at most ${librariesEntriesMax} of them, and ${librariesBytesMax} bytes`;
     throw new UsageError(`the packages have ${found.length} files and directories and ${bytes} bytes; ${most}`);
   }
   await pipeline(entries(root, found), createGzip({ level: 9 }), createWriteStream(file, { flags: 'wx' }));

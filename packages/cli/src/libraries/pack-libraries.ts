@@ -41,7 +41,9 @@ export async function packLibraries(options: PackLibrariesOptions): Promise<numb
   const bytes = readFileSync(output);
   if (bytes.length > blobBytesMax) {
     rmSync(output);
-    throw new CommandFailure(`the packed libraries have ${bytes.length} bytes; a service takes ${blobBytesMax}`);
+    throw new CommandFailure(
+      `the packed libraries have ${bytes.length} bytes; a service accepts at most ${blobBytesMax}`,
+    );
   }
   const blob = `sha256:${sha256Hex(bytes)}`;
   printResult(options, `${blob}\n`, { blob, size_bytes: bytes.length, output });

@@ -71,7 +71,7 @@ export async function mcpConfiguration(program: ConfiguredProgram, options: McpO
   const { where, json } = clientConfiguration(program, { url, profile, command, options: passedOn(options) });
   note(`put this into ${where}`);
   if (options.key !== undefined)
-    note('the key is left out: a file of settings is read by many; give it as SERVICE_KEY');
+    note('the key is left out, because many programs read such a file; give the key as SERVICE_KEY');
   if (url === null && profile === null) note(await ofOwnCells());
   process.stdout.write(`${json}\n`);
   return EXIT.ok;
@@ -83,7 +83,7 @@ async function ofOwnCells(): Promise<string> {
   const why = whyNeverCells();
   const start = 'no service is named: that program starts cells itself';
   return why === null
-    ? `${start}; as another user than you it may not be able to, which \`vouchbox doctor\` shows`
+    ? `${start}; if it runs as another user than you, \`vouchbox doctor\` shows whether that user can start cells`
     : `${start}, and you lack ${why.missing}: ${why.fix}; or name a service with --url or --profile`;
 }
 
@@ -92,9 +92,7 @@ function passedOn(options: McpOptions): readonly string[] {
   const { toolsFrom, allowTool, publicKey } = options;
   checkAllowed(options);
   if (toolsFrom.length > 0 && allowTool.length === 0)
-    throw new UsageError(
-      'programs may call no tool that is not allowed: give --allow-tool; `vouchbox mcp` names the tools',
-    );
+    throw new UsageError('programs may call only allowed tools: give --allow-tool; `vouchbox mcp` names the tools');
   const keys = publicKey.map((file) => `--public-key=${resolve(file)}`);
   return [
     ...keys,

@@ -60,7 +60,9 @@ function formatOf(settings: Settings): Format {
   const version = settings.text('problem_format_version') ?? 'legacy';
   const format = Object.hasOwn(FORMATS, version) ? FORMATS[version] : undefined;
   if (format !== undefined) return format;
-  throw new UsageError(`problem.yaml: the format ${version} is not read, but ${Object.keys(FORMATS).join(', ')}`);
+  throw new UsageError(
+    `problem.yaml: the format ${version} is not supported; use one of ${Object.keys(FORMATS).join(', ')}`,
+  );
 }
 
 type Judging = Pick<PackageSettings, 'isCustom' | 'isInteractive' | 'isScoredByValidator'>;
@@ -70,7 +72,9 @@ function legacyJudging(settings: Settings, isScoring: boolean): Judging {
   const unknown = more.find((word) => word !== 'interactive' && word !== 'score');
   if (!['default', 'custom'].includes(first) || unknown !== undefined || (first === 'default' && more.length > 0)) {
     const said = [first, ...more].join(' ');
-    throw new UsageError(`problem.yaml: validation is default, or custom with interactive or score, and not ${said}`);
+    throw new UsageError(
+      `problem.yaml: validation must be default, or custom with interactive or score, and is ${said}`,
+    );
   }
   const isScoredByValidator = more.includes('score');
   if (isScoredByValidator && !isScoring)

@@ -164,7 +164,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   [
     'an interactive default',
     { 'problem.yaml': 'validation: default interactive\n' },
-    /validation is default, or custom/,
+    /validation must be default, or custom/,
   ],
   ['an unknown validation', { 'problem.yaml': 'validation: custom magic\n' }, /and not custom magic/],
   ['a score without points', { 'problem.yaml': 'validation: custom score\n' }, /the type is not scoring/],

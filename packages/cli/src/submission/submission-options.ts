@@ -191,7 +191,7 @@ async function readInput(file: string, bytesMax: number): Promise<Buffer> {
   });
   if (bytes.byteLength <= bytesMax) return bytes;
   throw new UsageError(
-    `${file} has ${bytes.byteLength} bytes, more than the ${sizeText(bytesMax)} that may be given so`,
+    `${file} has ${bytes.byteLength} bytes, and at most ${sizeText(bytesMax)} can be given in this way`,
   );
 }
 

@@ -84,9 +84,7 @@ function allowed(found: readonly Found[], names: readonly string[]): readonly Fo
 function check(found: readonly Found[], offered: readonly Found[], names: readonly string[]): void {
   const list = found.map(({ tool }) => told(tool.name)).join(', ');
   if (names.length === 0)
-    throw new UsageError(
-      `programs may call no tool that is not allowed: give --allow-tool for some of ${list}, or '*'`,
-    );
+    throw new UsageError(`programs may call only allowed tools: give --allow-tool for some of ${list}, or '*'`);
   const absent = names.find((name) => name !== ALL && allowed(found, [name]).length === 0);
   if (absent !== undefined) throw new UsageError(`--allow-tool ${absent}: there is no such tool; there are ${list}`);
   const unnamed = offered.find(({ name }) => name === '');
@@ -96,7 +94,7 @@ function check(found: readonly Found[], offered: readonly Found[], names: readon
     if (other === undefined) continue;
     const of = other === server ? `of ${server.source}` : `one of ${other.source} and one of ${server.source}`;
     throw new UsageError(
-      `programs would know two tools as ${name}, ${of}: leave out --tools-from of one, or rename its tool`,
+      `programs would know two tools as ${name}, ${of}: leave out one of these --tools-from, or rename the tool`,
     );
   }
   if (offered.length > toolsMax)

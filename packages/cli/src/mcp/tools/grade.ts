@@ -52,7 +52,7 @@ const Grade = Type.Object(
     ),
     memory_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
     minimum_isolation: Type.Optional(
-      Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in anything weaker.' }),
+      Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in a weaker isolation class.' }),
     ),
   },
   strict,

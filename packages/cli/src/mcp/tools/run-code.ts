@@ -42,7 +42,7 @@ const RunCode = Type.Object(
     timeout_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Wall clock.' })),
     memory_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
     minimum_isolation: Type.Optional(
-      Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in anything weaker.' }),
+      Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in a weaker isolation class.' }),
     ),
     libraries: Type.Optional(Libraries),
     session: Type.Optional(SessionName),

@@ -101,7 +101,7 @@ export function violationsOf(ending: Ending, counters: Counters, limits: Effecti
   }
   if (ending.kind === 'memory_limit' && limits.mem_mb === null) {
     const message =
-      'its processes were seen with more memory than was asked for: here nothing holds that limit, it is watched';
+      'its processes used more memory than the limit, which nothing enforces on this host: it is only watched';
     add({ type: 'memory', message });
   }
   if (ending.kind === 'wall_limit' && limits.wall_seconds !== null) {

@@ -259,7 +259,7 @@ export function tooLargeTogether(
 }
 
 function tooMany(pattern: string, left: number, observed: number): Violation {
-  const message = `${left} of the files below did not come back: at most ${filesMax} files do`;
+  const message = `${left} of the files below did not come back: at most ${filesMax} files can`;
   return { type: 'output_count', message, path: pattern, limit: filesMax, observed };
 }
 
