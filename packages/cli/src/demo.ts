@@ -81,7 +81,7 @@ function showResult({ detail, result }: { detail: JobDetail; result: FoldedResul
   showPosture(detail);
 }
 
-/** What was observed while the program ran; nothing here is read from the configuration. */
+/** Shows what was observed while the program ran. Nothing here is read from the configuration. */
 function showPosture(detail: JobDetail): void {
   const { receipt } = detail;
   const limits = detail.effective_spec?.limits;
@@ -99,7 +99,10 @@ function runtimeOf({ backend, receipt }: JobDetail): string {
   return identity === undefined ? String(backend) : `${backend}: ${identity.name} ${identity.version ?? ''}`.trim();
 }
 
-/** Exports the job and checks the export with nothing but the export and the key, as a receiver would. Whether it holds. */
+/**
+ * Exports the job and checks the export with only the export and the key, as a receiver would. Returns whether every check
+ * passed.
+ */
 async function showVerification(
   { client, url, key }: EmbeddedService,
   { job_id, tenant }: JobDetail,
@@ -146,7 +149,7 @@ export async function demo({ once }: { readonly once?: true }): Promise<number> 
   return isGood ? EXIT.ok : EXIT.failed;
 }
 
-/** Runs the program and shows everything about it. Whether all of it is as it should be. */
+/** Runs the program and shows everything about it. Returns whether the program and the verification succeeded. */
 async function show(service: EmbeddedService): Promise<boolean> {
   const { isolation_class, languages } = await service.client.capabilities();
   say(`Listening on ${service.url}. Isolation: ${isolation_class}. Languages: ${languages.join(', ')}.`);

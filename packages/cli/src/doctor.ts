@@ -26,7 +26,7 @@ export async function doctorCommand({ json, ...options }: DoctorCommandOptions):
   return isFit(report) ? EXIT.ok : EXIT.failed;
 }
 
-/** A node that runs no programs needs the checks that are left. */
+/** For a node that runs no programs, only the remaining checks must pass. */
 function isFit({ makes_cells, usable, checks }: DoctorReport): boolean {
   return makes_cells ? usable !== null : checks.every(({ result }) => result !== 'fail');
 }

@@ -27,8 +27,9 @@ export interface WrittenGraph {
 }
 
 /**
- * Writes an export of each job: first the jobs whose files the job itself was given, and the list last.
- * @throws CommandFailure if there are too many, or the job itself is not there
+ * Writes an export of each job: first of the job itself, then of the jobs whose files it was given, and so on. The list comes
+ * last.
+ * @throws CommandFailure if there are too many jobs, or the job itself does not exist
  */
 export async function writeGraph(
   directory: NewDirectory,

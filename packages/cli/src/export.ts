@@ -51,7 +51,7 @@ export async function exportJob(job_id: string, options: ExportOptions): Promise
   }
 }
 
-/** The code of a failure that is not wrong usage: it says which side failed. */
+/** The exit code of a failure that is not wrong usage. It says which side failed. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof ServiceFailure || isOperatorError(error)) return EXPORT_EXIT.refused;
   if (error instanceof WrongAnswer) return EXPORT_EXIT.wrongAnswer;
@@ -76,7 +76,7 @@ const FILES_OF_ONE = [
   ['--canary', 'canary'],
 ] as const;
 
-/** Writes the directory, whole or not at all, and tells nobody. */
+/** Writes the directory, whole or not at all, and prints nothing. */
 export function writeJobExport(job_id: string, options: ExportOptions, signal: AbortSignal): Promise<Written> {
   const target = options.output ?? job_id;
   checkSource(options);
@@ -137,7 +137,7 @@ function tell(job_id: string, { target, tenant, missing, graph }: Written, optio
   return EXIT.ok;
 }
 
-/** A graph that is passed on includes every job in it. */
+/** Names every job in the graph: whoever passes the graph on discloses all of them. */
 function tellDisclosed(jobs: readonly WrittenJob[]): void {
   note(`it discloses ${jobs.length} ${jobs.length === 1 ? 'job' : 'jobs'}, their output and events among them:`);
   for (const { job_id, files } of jobs) {

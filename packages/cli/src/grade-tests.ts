@@ -5,7 +5,7 @@ import type { GradeTest } from '@vouchbox/client';
 import type { Comparison } from '@vouchbox/protocol/grading';
 import { UsageError } from './failures/usage-error.ts';
 
-/** The part of a test that a file with each ending holds. */
+/** The member of a test that a file with each ending gives. */
 const MEMBERS = { '.in': 'stdin', '.out': 'expected', '.args': 'args' } as const;
 
 /**

@@ -41,7 +41,7 @@ export async function login(options: LoginOptions): Promise<number> {
   return EXIT.ok;
 }
 
-/** A key on stdin wins over SERVICE_KEY, which may be another service's: whoever pipes a key means that key. */
+/** A piped key wins over SERVICE_KEY: whoever pipes a key means that key, and SERVICE_KEY may belong to another service. */
 async function pipedOrKept(kept: string | null, url: string): Promise<string> {
   if (kept !== null && !isPiped()) return kept;
   return (await askSecretly(`key for ${printable(url)}: `)) || (kept ?? '');

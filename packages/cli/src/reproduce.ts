@@ -82,7 +82,9 @@ interface Asking {
   readonly asked: AbortSignal;
 }
 
-/** The job of the other service, once its export is written. However slowly that service answers, there is an end to it. */
+/**
+ * The job of the other service, once its export is written. It gives up after the timeout, however slowly that service answers.
+ */
 async function exportedAgain(
   { submission, stdin, libraries }: Resubmission,
   { first, target, publicKeys, options, asked }: Asking,
@@ -121,8 +123,8 @@ interface Answering {
 }
 
 /**
- * Answers the calls of the job like those of the first. The first difference ends the job and is told; the comparison shows
- * the rest.
+ * Answers the tool calls of the job as those of the first job were answered. The first difference ends the job and is reported;
+ * the comparison shows the rest.
  */
 async function answered(job_id: string, { first, client, signal }: Answering): Promise<void> {
   try {
@@ -157,7 +159,10 @@ function publicKeyOf({ files }: ExportedJob): string {
   return new TextDecoder().decode(wholeFile(files, EXPORT_FILES.publicKey));
 }
 
-/** The service names its current key by itself. A pinned one may be its earlier key. */
+/**
+ * The public keys to verify the other service's export with. The service names its current key itself; a pinned key may be an
+ * earlier one.
+ */
 function pinnedOfService(pinned: readonly string[], first: ExportedJob): readonly string[] {
   const signer = keyIdOf(publicKeyOf(first));
   return pinned.some((pem) => keyIdOf(pem) !== signer) ? pinned : [];

@@ -74,7 +74,7 @@ function withTools<Submission extends JobSubmission>(submission: Submission, too
   return described.length === 0 ? submission : { ...submission, tools: described };
 }
 
-/** A job whose calls cannot be answered is cancelled. */
+/** Answers the program's tool calls. If they cannot be answered, the job is cancelled. */
 async function answered(tools: RunTools, client: ServiceClient, job_id: string): Promise<void> {
   try {
     await client.answerToolCalls(job_id, { tools });
@@ -92,7 +92,7 @@ async function submitted(submission: JobSubmission, client: ServiceClient, optio
   return await promised(body, client, promiseFile);
 }
 
-/** A job without its promise is cancelled: nobody waits for it. */
+/** Waits for the promise of the job. Without the promise the job is cancelled, because nobody waits for it. */
 async function promised(body: JobSubmission, client: ServiceClient, file: string | undefined): Promise<Submitted> {
   let job_id: string | null = null;
   try {
@@ -118,7 +118,7 @@ function serviceNamedBy({ local, ...options }: RunOptions): ServiceAccess | null
   throw new UsageError('--local starts a service, and --url or --profile names another; give one of them');
 }
 
-/** A service that was started for the run ends with it, and so do its sessions. */
+/** Refuses `--session` for a service that is started for this run: the session would end with that service. */
 function withoutSession({ session }: RunOptions): null {
   if (session === undefined) return null;
   throw new UsageError(
@@ -126,7 +126,7 @@ function withoutSession({ session }: RunOptions): null {
   );
 }
 
-/** Loaded only if no service is named: a call to a named one needs no server code. */
+/** Starts a service. Its code is loaded only if no service is named. */
 async function ownService({ verbose }: RunOptions): Promise<ServiceAccess> {
   if (verbose || process.stderr.isTTY) note('starting a service for this run …');
   const { openEmbeddedService } = await import('./service/embedded-service.ts');
@@ -206,7 +206,7 @@ async function follow({ client, job_id, session, options }: Started, remarks: Re
   throw new Error('the history ended before the job did');
 }
 
-/** The walls and limits within which the program ran, in the words of the other clients. */
+/** The isolation and the limits under which the program ran, in the words of the other clients. */
 async function ranAs({ client, job_id }: Started, { effective }: Remarks) {
   const { effective_spec, networking, receipt_sha256 = null } = await client.detail(job_id);
   return { isolation_class: effective_spec?.isolation_class ?? null, networking, effective, receipt_sha256 };

@@ -129,7 +129,7 @@ async function signedEnvelope(job_id: string, client: ServiceClient, call: CallO
   return (await whenThere('attestation_unavailable', () => client.attestation(job_id, call), call)).bytes;
 }
 
-/** Asks again while the service says that it will be there soon. */
+/** Asks again while the service says that the answer will exist soon. */
 async function whenThere<Answer>(code: ErrorCode, ask: () => Promise<Answer>, call: CallOptions): Promise<Answer> {
   for (let tries = 1; ; tries++) {
     try {

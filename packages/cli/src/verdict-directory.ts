@@ -39,7 +39,7 @@ export async function writeVerdict(
   });
 }
 
-/** Whether a grading wrote it, and nobody put anything else in it. */
+/** Whether the directory was written by a grading and has nothing else in it. */
 async function isWritten(target: string): Promise<boolean> {
   const found = await lstat(target).catch(() => null);
   if (!found?.isDirectory()) return false;

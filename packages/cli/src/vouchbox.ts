@@ -34,7 +34,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** The commands whose exit code 1 says something about a program. */
+/** The commands whose exit code 1 is about the program that they ran, and not about themselves. */
 const RUNS_PROGRAMS: readonly (string | undefined)[] = ['run', 'grade'];
 
 /** The commands that show or need the options of `serve`. */

@@ -26,7 +26,7 @@ export function sessionName(text: string): string {
   );
 }
 
-/** A timer that is set to more ends at once. */
+/** The longest delay of a timer. A timer with a longer one ends at once. */
 const timerSecondsMax = 2_147_483;
 
 /** Reads an option that takes a whole number of seconds, at least one. */
@@ -46,7 +46,7 @@ export function duration(text: string): number {
   throw new InvalidArgumentError('Write a whole number and s, m, h or d, as in 7d.');
 }
 
-/** `--limit`, `--runtime` and `--minimum-isolation`, for a command that runs programs. */
+/** `--limit`, `--runtime`, `--minimum-isolation` and `--enforced`, for a command that runs programs. */
 export function withDemands(command: Command): Command {
   return command
     .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { ending, withJson } from './options.ts';
 
-/** The settings' table is loaded only for the commands that need it: the others start without it. */
+/** The table of settings is loaded only for the commands that need it, so that the other commands start faster. */
 export async function addServe(program: Command, settings: 'with_settings' | 'without_settings'): Promise<void> {
   const command = program.command('serve').description('start the service; every flag is also a SERVICE_* variable');
   if (settings === 'with_settings') {
@@ -17,7 +17,7 @@ export async function addServe(program: Command, settings: 'with_settings' | 'wi
   );
 }
 
-/** commander turns `data-dir` into `dataDir`; settings are named by their flags. */
+/** commander turns `data-dir` into `dataDir`, whereas settings go by the names of their flags. */
 function settingsOf(command: Command): Record<string, string> {
   const given = command.opts<Record<string, string>>();
   return Object.fromEntries(

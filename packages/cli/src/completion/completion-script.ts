@@ -31,7 +31,7 @@ function wordOf({ long, flags }: Option): string {
   return long ?? flags;
 }
 
-/** The values of an option that takes one of a list. */
+/** For options that take one of a list: the values of that list. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   '--language': LANGUAGES,
   '--limit <name=value>': LIMIT_NAMES.map((name) => `${name}=`),
@@ -45,7 +45,10 @@ function valueLines(option: Option, typed: string): string[] {
   return [`${typed}|`, ...values.map((value) => `${typed}|${value}|`)];
 }
 
-/** For zsh, and bash from 3.2 on: prints the lines of what may follow, given the word that is being typed and those before. */
+/**
+ * A function for zsh, and for bash from 3.2 on. It gets the word that is being typed and the words before, and prints what may
+ * follow.
+ */
 const OFFERS = (table: string) => `_vouchbox_table=${shellWord(table)}
 _vouchbox_offers() {
   local word=$1 before= typed= context rest

@@ -25,12 +25,15 @@ export const EXIT = {
 /** The exit codes of `vouchbox export`, which say which side failed. docs/COMMAND.md. */
 export const EXPORT_EXIT = {
   ok: 0,
-  /** Here: the directory could not be written. */
+  /** The directory could not be written on this host. */
   failed: 1,
   usage: 2,
-  /** The service, or the data of a stopped one, does not give the job: it has none, has not signed it or may not give it. */
+  /**
+   * The service, or the data of a stopped service, does not give the job: it is unknown, not signed yet, or not allowed to this
+   * key.
+   */
   refused: 3,
-  /** The service: no answer came, or it broke off. It may come later. */
+  /** The service did not answer, or its answer broke off. A later try may succeed. */
   unanswered: 4,
   /** The service's answer does not fit the request. */
   wrongAnswer: 5,

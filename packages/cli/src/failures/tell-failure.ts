@@ -33,7 +33,7 @@ function messageOf(error: unknown): string | null {
   return isUsageError(error) || error instanceof CommandFailure ? error.message : null;
 }
 
-/** The port of `adapter` or of `mcp --http`; `serve` has words of its own. */
+/** Whether a port of `adapter` or of `mcp --http` was refused. `serve` has a message of its own. */
 function isRefusedPort(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error && error.syscall === 'listen';
 }
@@ -61,7 +61,7 @@ export function transportLine(error: TransportFailure): string {
   return `${error.message}${causeOf(error)}`;
 }
 
-/** What OpenSSL says of an answer that is not TLS. */
+/** The codes with which OpenSSL says that an answer is not TLS. */
 const NOT_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
 
 /** The details of a failed fetch, such as a refused connection. */
@@ -80,7 +80,7 @@ function codeOf(error: Error): unknown {
   return 'code' in error ? error.code : undefined;
 }
 
-/** Recognises the error by name, as below: the verifier has another class, which most commands do not load. */
+/** Recognises the error by its name: the verifier has a class of its own for it, which most commands do not load. */
 function isUsageError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'UsageError';
 }

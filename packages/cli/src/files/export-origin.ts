@@ -83,7 +83,7 @@ export async function readUploads(
   return { blobs, missing };
 }
 
-/** Every file of the export by its path, the manifest first, with failures as the command shows them. */
+/** Every file of the export by its path, the manifest first. Throws the failures that the command shows. */
 export function exportFilesOf(source: ExportSource, choice: ExportChoice): Map<string, ExportContent> {
   try {
     return exportFiles(source, choice);
@@ -93,7 +93,7 @@ export function exportFilesOf(source: ExportSource, choice: ExportChoice): Map<s
   }
 }
 
-/** Every file that is named only by its digest, as if it were stored. Its size shows when it is read. */
+/** Every file that is named only by its digest, listed as if it were stored. Its size is known once it is read. */
 function namedBlobs({ requested_spec, receipt_json }: ExportSource): Map<string, FileDigest> {
   const { large_outputs = [] } = (JSON.parse(receipt_json) ?? {}) as Partial<Receipt>;
   const named = [

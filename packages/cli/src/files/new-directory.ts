@@ -60,14 +60,16 @@ export async function replaceDirectory<Result>(
   return filled;
 }
 
-/** Refuses a name that cannot be a new directory, before the work whose results go there. @throws UsageError */
+/**
+ * Refuses a name under which no directory can be made, before the work whose results would be written there. @throws UsageError
+ */
 export async function checkNew(target: string): Promise<void> {
   if (await stat(target).catch(() => null)) throw taken(target, '--output');
   const parent = await stat(dirname(target)).catch(() => null);
   if (!parent?.isDirectory()) throw new UsageError(`${target} cannot be made: ${dirname(target)} is not a directory`);
 }
 
-/** A relative path, in the one spelling that cannot mean another place. */
+/** Whether the path is relative and spelled so that it can only mean a place below the directory. */
 function isBelow(path: string): boolean {
   return path.split('/').every((part) => !['', '.', '..'].includes(part)) && !/[\\\0]/.test(path);
 }

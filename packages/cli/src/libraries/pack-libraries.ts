@@ -58,7 +58,7 @@ function installed({ python, pythonVersion, node, directory }: PackLibrariesOpti
   return python === undefined ? nodeModules(node as string, scratch) : wheels(python, scratch, pythonVersion ?? null);
 }
 
-/** The directory, unless no program would find its packages. */
+/** The given directory, once it is clear that a program would find the packages in it. */
 function directoryOfPackages(directory: string): string {
   const names = readdirSync(directory);
   const packed = names.find((name) => /\.(whl|tgz|tar\.gz)$/.test(name));

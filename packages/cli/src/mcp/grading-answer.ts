@@ -61,7 +61,7 @@ export type GradingAnswer = Static<typeof GradingAnswer>;
 const toldTestsMax = 100;
 const linesMax = 10;
 
-/** The part of each compiler's messages that is shown, because an answer may have many. */
+/** The most characters of each compiler's messages that are shown. An answer may have the messages of many compilers. */
 const compilerCharsMax = 4096;
 
 /** Describes a grading that has ended. One that judged no program is an error; a wrong answer is a result. */
@@ -139,7 +139,7 @@ async function toldBuild(
   return { job_id, compiler, terminal_reason, stderr: text, stderr_left_out: leftOut };
 }
 
-/** As many tests as an answer has room for, in their order. Tests that were not accepted go before others. */
+/** The tests for which an answer has room, in their order. If not all have room, accepted tests are left out first. */
 function mostTelling(tests: readonly TestResult2[]): readonly TestResult2[] {
   if (tests.length <= toldTestsMax) return tests;
   const ranked = [...tests].sort((one, other) => Number(isAccepted(one)) - Number(isAccepted(other)));

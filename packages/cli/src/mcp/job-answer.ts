@@ -186,7 +186,7 @@ function promiseOf({ answer_by, log_origin, bytes }: JobPromise): Static<typeof 
 
 const isTerminal = (status: string) => (TERMINAL_STATUSES as readonly string[]).includes(status);
 
-/** The answer in lines. The output comes last, and apart: only the lines before it are the tool's words. */
+/** The answer in lines. The output of the program comes last and is marked, so that it cannot pass for words of the tool. */
 function asText(answer: JobAnswer): string {
   const lines = [headline(answer), ...answer.violations.map(violationLine), ...answer.remarks.map(told)];
   const { session, promise } = answer;
@@ -201,7 +201,7 @@ function asText(answer: JobAnswer): string {
   return lines.filter((line) => line !== '').join('\n');
 }
 
-/** The argument by which a model raises a limit. */
+/** For each limit, the argument by which a model raises it. */
 const ARGUMENTS: Readonly<Record<string, string>> = { wall_time: 'timeout_seconds', memory: 'memory_mb' };
 
 function violationLine({ type, message, limit, phase }: JobAnswer['violations'][number]): string {

@@ -77,7 +77,7 @@ export async function mcpConfiguration(program: ConfiguredProgram, options: McpO
   return EXIT.ok;
 }
 
-/** What this user lacks to run programs with the snippet. The program that reads the settings does not report it. */
+/** What this user lacks to run programs with the snippet. The program that gets the snippet would not say it. */
 async function ofOwnCells(): Promise<string> {
   const { whyNeverCells } = await import('@vouchbox/server/administration');
   const why = whyNeverCells();

@@ -33,7 +33,7 @@ export function addTool<Input extends TSchema>(
   server.registerTool(name, about, (asked, context) => run(asked, context).catch(toolErrorOf));
 }
 
-/** Names the unknown argument: the library says only that there is one too many. */
+/** Adds the name of an unknown argument to the error, because the library only says that there is one argument too many. */
 function namingUnknown<T>(input: TSchema, checked: StandardSchemaWithJSON<T, T>): StandardSchemaWithJSON<T, T> {
   const standard = checked['~standard'];
   const validate = (value: unknown) => {
@@ -44,7 +44,7 @@ function namingUnknown<T>(input: TSchema, checked: StandardSchemaWithJSON<T, T>)
   return { '~standard': { ...standard, validate } };
 }
 
-/** Lets a call that is cancelled cancel what it has begun. */
+/** Makes the cancellation of a call also cancel what the call has begun. */
 export function cancelWith(signal: AbortSignal, cancel: () => Promise<unknown>): void {
   const end = () => void cancel().catch(() => {});
   signal.addEventListener('abort', end, { once: true });

@@ -50,7 +50,7 @@ export async function lookAt(url: string, options: LookOptions): Promise<Look> {
   return look;
 }
 
-/** The proof led to a later head than the one shown, so it says nothing about the one shown. */
+/** Says that the log grew meanwhile: its proof leads to a later head than the shown one, and says nothing about the shown one. */
 interface Grew {
   readonly kind: 'grew';
   readonly problem: string;
@@ -79,7 +79,7 @@ async function lookOnce(url: string, { keys, seen, acceptReopened, signal }: Loo
 
 const treeOf = (origin: string) => logNameOf(origin)?.tree ?? 0;
 
-/** A log that was never seen counts as one without statements. */
+/** The head to compare with at the first look: that of a log without statements. */
 function firstOf({ log }: LogKeys): Pick<Checkpoint, 'origin' | 'size'> {
   return { origin: log.name, size: 0 };
 }

@@ -74,7 +74,7 @@ async function rememberedIn(remembered: string, state: string, keys: LogKeys): P
 
 type Told = Look | { readonly kind: 'unanswered'; readonly text: string };
 
-/** A log that does not answer is reported, and is still asked. */
+/** Reports a log that does not answer. It is asked again in the next round. */
 function unansweredLook(error: unknown): Told {
   if (error instanceof CommandFailure) return { kind: 'unanswered', text: error.message };
   throw error;
@@ -93,7 +93,10 @@ function wordOf(witnesses: readonly string[]): string {
   return witnesses.length === 0 ? 'UNWITNESSED' : `WITNESSED by ${witnesses.join(' and by ')}`;
 }
 
-/** Both heads are kept, for somebody to show. Two of one size that differ are proof against the log; others raise a question. */
+/**
+ * Keeps both heads, so that somebody can show them. Two different heads of one size are proof against the log; others raise a
+ * question.
+ */
 function keptEvidence(
   { word, shown }: Extract<Look, { kind: 'cheat' }>,
   seen: Checkpoint | null,

@@ -57,7 +57,7 @@ async function locate(options: DataOptions): Promise<Config> {
   return settingsOf(options, only);
 }
 
-/** Another user's service is not seen, and its data cannot be looked into. */
+/** The error if no service is found. A service of another user cannot be seen, nor can its data. */
 function nothingFound(dataDir: string): OperatorError {
   const hint = 'give --data-dir or SERVICE_DATA_DIR';
   if (process.geteuid?.() === 0)
@@ -77,7 +77,9 @@ function isClosed(directory: string): boolean {
   }
 }
 
-/** The service whose data is in the default place, if it runs; otherwise those that run, and that one. */
+/**
+ * The services that may be meant: the one whose data is in the default place, if it runs; otherwise all that run, and that one.
+ */
 function candidates(given: Config, running: readonly FoundService[]): readonly FoundService[] {
   if (given.databaseUrl !== null) {
     const shown = withoutPassword(given.databaseUrl);

@@ -39,7 +39,7 @@ export interface RestoreCommandOptions extends JsonOption {
   readonly dataDir?: string;
 }
 
-/** Two stores would log under one name. */
+/** The reason why the log of a copy is closed: two stores would otherwise continue one log under one name. */
 const LOG_CLOSED =
   'its log is closed: once the service runs, `vouchbox log reopen` opens the next tree, and results wait until then';
 
@@ -79,13 +79,13 @@ export async function copyStoreTo(target: string, options: CopyStoreOptions): Pr
   return EXIT.ok;
 }
 
-/** The message of a store is for the person who named it. */
+/** Shows a store's error to the person who named the store. */
 function rethrowInWords(error: unknown): never {
   if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
   throw error;
 }
 
-/** One line for each batch of rows. */
+/** Prints one line for each batch of rows. */
 function tell({ table, copied, rows }: CopyProgress): void {
   if (rows > 0) note(`${table}: ${copied} of ${rows} rows`);
 }

@@ -36,7 +36,10 @@ function groupOf(directory: string, directories: Directories): string {
   return below !== undefined && directories.has(group) ? group : SECRET;
 }
 
-/** Samples count nothing. The validator's points for one must fit, or it would look as if the validator had failed. */
+/**
+ * How a sample counts. It has no points, but the points that a validator gives for it must be allowed, or the validator would
+ * seem to fail.
+ */
 function sampleEach(counts: Counts, { directories, isCustom }: Pick<ScoredData, 'directories' | 'isCustom'>): number {
   // Partial points would not pass, so groups that wait for samples depend only on their acceptance.
   const others = [...counts.keys()].filter((name) => name !== SAMPLE);
@@ -68,7 +71,7 @@ function mostOf(group: string, directories: Directories): number {
   return said.number('max_score') ?? 0;
 }
 
-/** `secret` has tests or groups, whose points are added up. */
+/** Requires that `secret` has tests or groups, and that their points are added up. */
 function requireOneLevel(counts: Counts, directories: Directories): void {
   const groups = [...counts.keys()].filter((name) => name.startsWith(`${SECRET}/`));
   const deep = [...directories.keys()].find((name) => /^secret\/[^/]+\/./.test(name));

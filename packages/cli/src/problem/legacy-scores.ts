@@ -39,7 +39,7 @@ function testScore(directory: string, directories: Directories): Score {
   return mode === 'min' ? { whole: points, each: 0 } : { whole: null, each: points };
 }
 
-/** The points of the validator, up to the end of the range of the group. */
+/** The most points that the validator can give, which is the end of the range of the group. */
 function saidScore(directory: string, counts: Counts, directories: Directories): Score {
   const mode = modeOf(directory, directories);
   const most = rangeOf(directory, directories);
@@ -51,7 +51,7 @@ function saidScore(directory: string, counts: Counts, directories: Directories):
 
 const RANGE = /^\s*\+?\d+(?:\.\d+)?\s+\+?(\d+(?:\.\d+)?)\s*$/;
 
-/** The range of `secret` is for all groups together, so each group has its own. */
+/** The range of the points of a group. The range of `secret` is for all groups together, so each group must have its own. */
 function rangeOf(directory: string, directories: Directories): number {
   const settings = directory.includes('/')
     ? [directories.get(directory)]
@@ -64,8 +64,8 @@ function rangeOf(directory: string, directories: Directories): number {
 }
 
 /**
- * Whether the samples count nothing and yet would look as if they failed: where a validator gives points, a part of them is
- * accepted by these rules, and not in a grading.
+ * Whether the samples have to be left out: they have no points, and a sample with a part of its points, which these rules accept,
+ * would count as failed in a grading.
  */
 export function leavesSamplesOut({ directories, isScoredByValidator }: ScoredData): boolean {
   if (!isScoredByValidator || !ignoresSample(directories)) return false;
@@ -81,7 +81,7 @@ function isAdded(directory: string, directories: Directories): boolean {
   return (directory === '' && ignoresSample(directories)) || modeOf(directory, directories) === 'sum';
 }
 
-/** The last mode that is named holds, as the default grader takes it. */
+/** The mode of the grader. If several are named, the last one holds, as in the default grader. */
 function modeOf(directory: string, directories: Directories): 'sum' | 'min' {
   if ((settingOf(directory, directories, (one) => one.text('grading')) ?? 'default') !== 'default')
     throw uncounted(directory, 'a grader of its own');

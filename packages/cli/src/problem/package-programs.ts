@@ -12,7 +12,7 @@ const LANGUAGE_OF: Readonly<Record<string, Language>> = {
   '.cpp': 'cpp',
   '.cxx': 'cpp',
 };
-/** Languages only for inputs, whose interpreters are in no runtime here. */
+/** Languages that only input validators have. This host has no runtime for them. */
 const GRAMMARS = ['.ctd', '.viva'];
 const INCLUDE = /^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$/gm;
 const codeMax = 1024 * 1024;
@@ -61,7 +61,7 @@ async function readProgram(tree: ProblemTree, name: string, files: readonly stri
   return { name, language, code };
 }
 
-/** Each header once, as if it had a guard. One that the package does not have is left to the compiler. */
+/** The text with each local header put in its place, once each. A header that the package lacks is left to the compiler. */
 async function withHeaders(tree: ProblemTree, path: string, seen: Set<string>): Promise<string> {
   seen.add(path);
   const text = await tree.text(path);

@@ -4,7 +4,7 @@ import { UsageError } from '../failures/usage-error.ts';
 import type { ProblemTree } from './tree.ts';
 import { Settings } from './yaml.ts';
 
-/** The draft has other words for points than the later format. */
+/** The formats of a package. The draft has other words for points than the later format. */
 export type Format = 'legacy' | 'draft' | '2025-09';
 
 export interface PackageSettings {
@@ -15,7 +15,9 @@ export interface PackageSettings {
   readonly isCustom: boolean;
   /** Whether a program talks with that validator. */
   readonly isInteractive: boolean;
-  /** Whether that validator of a legacy package gives points. In later formats every validator may, if points are bounded. */
+  /**
+   * Whether the validator of a legacy package gives points. In later formats every validator may do so where points are bounded.
+   */
   readonly isScoredByValidator: boolean;
   readonly validatorFlags: readonly string[];
   readonly limits: Readonly<Partial<Record<LimitName, number>>>;
@@ -108,7 +110,7 @@ function refuseType(word: string, format: Format): void {
   if (!known.includes(word)) throw new UsageError(`problem.yaml: ${word} is no known type of problem`);
 }
 
-/** Limits of the compiler and of validators are those of their own jobs. */
+/** The limits of the program. The compiler and the validators have limits of their own jobs. */
 async function readLimits(tree: ProblemTree, given: Settings) {
   const seconds = given.number('time_limit') ?? (await olderTimeLimit(tree));
   const memory = given.number('memory');
@@ -121,7 +123,7 @@ async function readLimits(tree: ProblemTree, given: Settings) {
   return { limits, notes: seconds === undefined ? [untimed] : [] };
 }
 
-/** Tools keep it in separate files if the format has no key for it. */
+/** The time limit from a separate file, where tools keep it if the format has no key for it. */
 async function olderTimeLimit(tree: ProblemTree): Promise<number | undefined> {
   if (tree.paths.includes('.timelimit')) return secondsIn('.timelimit', await tree.text('.timelimit'));
   if (!tree.paths.includes('domjudge-problem.ini')) return undefined;

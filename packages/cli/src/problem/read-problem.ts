@@ -63,7 +63,7 @@ async function plainProblem(path: string, compare: Comparison): Promise<Problem>
   };
 }
 
-/** How tests are judged: all by one program, which may talk with the tested ones, or each by a comparison. */
+/** How tests are judged: all of them by one program, which may talk with the tested programs, or each test by a comparison. */
 async function howJudged(
   tree: ProblemTree,
   settings: PackageSettings,

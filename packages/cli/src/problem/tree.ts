@@ -63,7 +63,10 @@ interface Walk {
   readonly files: Map<string, string>;
 }
 
-/** A link may name a file of the package, as tests that two groups share do, and nothing outside. */
+/**
+ * Lists the files of a directory. A link may lead to another file of the package, as where two groups share tests, and never
+ * outside.
+ */
 async function walk({ root, at, prefix, files }: Walk): Promise<void> {
   if (prefix.split('/').length > TREE_BOUNDS.depth) throw new UsageError(`${prefix} is too deep for a package`);
   for (const name of (await readdir(at)).sort()) {

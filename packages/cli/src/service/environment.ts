@@ -31,7 +31,10 @@ export function configDirectory(environment: NodeJS.ProcessEnv = process.env): s
   return join(isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homeOf(environment), '.config'), 'vouchbox');
 }
 
-/** Keeps this user's home for the process that this one becomes: as root of a user namespace it would look up root's. */
+/**
+ * Keeps the home of this user in a variable before this process becomes root of a user namespace, which would look up root's
+ * home.
+ */
 export function keepHome(): void {
   process.env['HOME'] = homeOf(process.env);
 }

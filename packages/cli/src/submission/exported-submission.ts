@@ -116,7 +116,7 @@ function filesOf(paths: readonly string[], read: (path: string) => Uint8Array): 
     .map((path) => ({ path, content_base64: Buffer.from(read(path)).toString('base64') }));
 }
 
-/** The bytes of a file that the manifest lists, which may have been replaced since it was verified. */
+/** The bytes of a file that the manifest lists, checked once more: the file may have been replaced since it was verified. */
 function readAgain(directory: string, path: string, { manifest }: ExportedJob): Uint8Array<ArrayBuffer> {
   const listed = manifest.files.find((file) => file.path === path);
   if (listed === undefined) throw again(`${path} is not in the export`);

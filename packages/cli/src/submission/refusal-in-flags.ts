@@ -31,7 +31,7 @@ export async function refusalInFlags(error: unknown, typed: Typed, client: Servi
   return new UsageError(`${told}; ${await languageAdvice(typed, client)}`, { cause: error });
 }
 
-/** A message that starts with a pointer, with the flag in its place; null for any other. */
+/** The message with the flag in place of the pointer at its beginning; null for a message without a pointer. */
 function lineInFlags(message: string, typed: Typed): string | null {
   const [, member = '', second = '', rest = ''] = /^\/(\w+)(?:\/([^/\s]+))?\S* (.*)$/s.exec(message) ?? [];
   const flag = FLAGS[member]?.(second, typed);
@@ -73,7 +73,10 @@ const MEANT: Readonly<Record<Language, readonly string[]>> = {
   cpp: ['c++'],
 };
 
-/** A host itself has four of the languages; each other comes in a pack of its name, and C++ in that of C. */
+/**
+ * Names the pack that has a language. A host has four languages itself; every other one comes in a pack of its name, and C++ in
+ * the pack `c`.
+ */
 function packAdvice(language: string): string {
   if (['python', 'node', 'typescript', 'bash'].includes(language)) return '';
   const build = `\`vouchbox packs build ${language === 'cpp' ? 'c' : language}\``;

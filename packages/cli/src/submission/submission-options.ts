@@ -34,7 +34,7 @@ export interface SubmissionOptions {
   readonly env: readonly string[];
   /** `output/NAME`, or `output/NAME=PATH`; `output/**` and `output/DIRECTORY/**` for all below, with a directory. */
   readonly output: readonly string[];
-  /** `output/NAME`, or `output/NAME=PATH`, of a file that may be larger than those that come back with the result. */
+  /** `output/NAME`, or `output/NAME=PATH`, of a file that may be larger than the files in the result. */
   readonly largeOutput?: readonly string[];
   /** The file for all of standard output. */
   readonly wholeStdout?: string;
@@ -123,7 +123,7 @@ function requirementsOf({
   return Object.keys(requirements).length === 0 ? {} : { requirements };
 }
 
-/** It gets the limits and the isolation of the program. */
+/** Reads the interactor, which gets the limits and the isolation of the program. */
 async function readInteractor(
   file: string,
   { limit, minimumIsolation, enforced, reproducible }: SubmissionOptions,
@@ -147,7 +147,7 @@ export function wantedOutputs(given: readonly string[]): readonly WantedOutput[]
   });
 }
 
-/** A program must not run for a file that cannot be written. */
+/** Refuses targets that cannot be written, so that no program runs in vain. */
 function checkTargets(wanted: readonly WantedOutput[]): void {
   for (const { path, target } of wanted) {
     if (target === '') throw new UsageError(`the file for ${path} has no name`);
@@ -205,7 +205,7 @@ async function readInputFile(text: string): Promise<SubmittedFile> {
   return { path, content_base64: content.toString('base64') };
 }
 
-/** A file of this host that is named so is given as `./job:…`. */
+/** An output of another job. A file of this host with such a name must be given as `./job:…`. */
 const OUTPUT_OF_JOB = /^job:([^/]+)\/(output\/.+)$/;
 
 /** The program's stdin; null for none. An empty stdin counts as none: many callers leave an empty pipe. */
@@ -216,7 +216,7 @@ async function readStdin(given: string | undefined): Promise<string | null> {
   return decode(await readInput(given.slice(1), stdinBytesMax), given.slice(1));
 }
 
-/** A submission is JSON: text that is not UTF-8 could not arrive unchanged. */
+/** The text of a file. A submission is JSON, in which text that is not UTF-8 could not arrive unchanged. */
 function decode(bytes: Buffer, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -16,7 +16,7 @@ export function note(line: string): void {
   process.stderr.write(`vouchbox: ${printable(line, 4096)}\n`);
 }
 
-/** Columns as wide as their widest cell, two spaces apart, one row a line. The last column may have any width. */
+/** A table: one line for each row, columns as wide as their widest cell, two spaces apart. The last column may have any width. */
 export function tableOf(texts: readonly (readonly string[])[]): string {
   const rows = texts.map((row) => row.map((cell) => printable(cell)));
   const count = Math.max(...rows.map((row) => row.length));

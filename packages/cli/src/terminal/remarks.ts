@@ -28,7 +28,7 @@ const NO_NETWORK =
 const NAMES_SOCKET = /socket|\/dev\/(tcp|udp)\//;
 const REFUSED = /Operation not permitted|EPERM/;
 
-/** The reports of a cell that did not begin the program. */
+/** What a cell reports instead of beginning the program. */
 const NOT_UNPACKED = /^The libraries cannot be unpacked: /;
 
 /** The parts of a submission that a remark may be about. */
@@ -117,7 +117,7 @@ export class Remarks {
     return clampedRemarks(asked, held).map(([name, remark]) => `--limit ${name}=${remark}`);
   }
 
-  /** The asked limits that nothing holds, clamped as the service clamps them. */
+  /** The requested limits that nothing enforces here, clamped as the service clamps them. */
   async #watched(asked: LimitsInput, limits: EffectiveLimits): Promise<Partial<EffectiveLimits>> {
     const names = LIMIT_NAMES.filter((name) => asked[name] !== undefined && limits[name] === null);
     if (names.length === 0) return {};
@@ -211,7 +211,7 @@ export function clampedRemarks(...limits: Parameters<typeof clampedLimits>): [na
   ]);
 }
 
-/** Names the cap that was reached: the author of many short lines looks for lines, not for bytes. */
+/** Names the limit that truncated the output. The author of a program with many short lines thinks of lines, not of bytes. */
 function truncationRemark(
   { stream, records_stored, limit_records, bytes_stored }: EventData<'truncated'>,
   wholeStdout: string | undefined,

@@ -35,7 +35,10 @@ export interface WitnessAnswer {
   readonly mediaType?: string;
 }
 
-/** Far more trees than a log ever opens. Without a bound, its operator could fill the disk of the witness, which others share. */
+/**
+ * The most trees of one log, far above what a log ever opens. Without it, the operator of a log could fill the witness's disk,
+ * which other logs share.
+ */
 const treesMax = 100;
 
 const SIZE_TYPE = 'text/x.tlog.size';
@@ -68,7 +71,7 @@ function grewFrom(known: Checkpoint | null, head: Checkpoint, proof: readonly Ui
   return isConsistent(known, head, proof);
 }
 
-/** The line of this witness for a head, which is kept first. */
+/** The witness's signature line for a head, which is stored before it is returned. */
 function signed(head: Checkpoint, log: NoteKey, { state, key, privateKey, now }: Witness): string {
   const time = now();
   const signature = cosignatureOf(key, time, sign(null, cosignedMessage(head.note.text, time), privateKey));

@@ -1,6 +1,6 @@
 /**
- * The state of a witness: its name, and the last head of each log that it signed. All of it is one file, held by one process, and
- * on disk before anybody gets a head in it.
+ * The state of a witness: its name, and the last head that it signed of each log. The state is one file that one process holds. A
+ * head is on disk before anybody gets the signature for it.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Checkpoint, noteText, parseCheckpoint } from '@vouchbox/evidence';
@@ -44,7 +44,7 @@ export class WitnessState implements Disposable {
     return [...this.#heads.keys()];
   }
 
-  /** Keeps a head, which is durable on return. */
+  /** Stores a head. It is on disk when this returns. */
   keep(head: Checkpoint): void {
     this.#heads.set(head.origin, head);
     this.#write();

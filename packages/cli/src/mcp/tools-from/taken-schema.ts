@@ -7,7 +7,10 @@ type Schema = Record<string, unknown>;
 const charsMax = 4 * toolSchemaBytesMax;
 const removalsMax = 256;
 
-/** Beside one of these keywords, a schema that loses a keyword could refuse values that it accepted before. */
+/**
+ * Keywords beside which no other keyword may be removed from a schema: the schema could then refuse values that it accepted
+ * before.
+ */
 const TIGHTENED = /"(?:not|if|oneOf|contains|patternProperties)":/;
 
 /**

@@ -17,7 +17,7 @@ export interface ToolServerOptions {
   readonly millisecondsMax: number;
 }
 
-/** It is connected when it is first asked for something, and anew after its connection has ended. */
+/** A server of tools. It is connected at the first request to it, and again if its connection has ended. */
 export class ToolServer implements AsyncDisposable {
   /** The command or the address by which the user named it. */
   readonly source: string;
@@ -86,7 +86,10 @@ export class ToolServer implements AsyncDisposable {
   }
 }
 
-/** The service checks results, on a thread with a deadline. The library would make code of the schemas of the server. */
+/**
+ * The checks of results that the library would make are turned off: it would compile the server's schemas to code. The service
+ * checks results instead, in a thread with a deadline.
+ */
 const UNCHECKED = {
   getValidator: () => (value: unknown) => ({ valid: true as const, data: value as never, errorMessage: undefined }),
 };
@@ -114,7 +117,7 @@ async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Resp
   return new Response(response.body.pipeThrough(bounded), { status, statusText, headers });
 }
 
-/** The text, if there is nothing else. */
+/** The text of an answer that has no structured content. */
 function saidIn(content: CallToolResult['content']): unknown {
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
   return texts.length === content.length ? texts.join('\n') : content;

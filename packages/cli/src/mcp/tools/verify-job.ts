@@ -52,7 +52,7 @@ async function verifyJob(
   return { structuredContent: { ...verdict }, content: [{ type: 'text', text: asText(verdict) }] };
 }
 
-/** The verifier calls the given key pinned. If nobody pinned a key, the verdict does not say that. */
+/** The verdict in words of this tool. The verifier calls every given key pinned, also where nobody pinned one. */
 function verdictOf({ exitCode, checks, notice }: Report, key: Verdict['key']): Verdict {
   const isPinned = key === 'pinned';
   return {
