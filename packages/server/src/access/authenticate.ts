@@ -6,7 +6,7 @@ import type { AuthMethod } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import { ServiceError } from '../ground/service-error.ts';
 
-/** Tokens are short; this leaves room for a JWT within the bounds of a request head. */
+/** The most bytes of a token. Tokens are short; this leaves room for a JWT within the limits of a request head. */
 export const tokenBytesMax = 8192;
 
 /** The scheme in any case, one space or more, and a token of visible ASCII. RFC 9110 § 11.1, RFC 6750 § 2.1. */
@@ -25,10 +25,10 @@ export interface CredentialKind {
   resolve(token: string): Promise<Caller | ServiceError | null>;
   /** Whether a caller of this kind may still act. The caller has not expired: that was checked. */
   stands(caller: Caller): Promise<boolean>;
-  /** See `Access`. A kind leaves out both members if its identifiers never come to mean another credential. */
+  /** See `Access`. A kind whose identifiers never come to name another credential leaves out both members. */
   pledge?(caller: Caller, ticket: string): Caller;
   redeem?(pledge: Caller, ticket: string): Caller | null;
-  /** See `Access`. A kind whose credentials never end early leaves it out. */
+  /** See `Access`. A kind whose credentials never end before their expiry leaves it out. */
   whenEnded?(listener: () => void): void;
 }
 
@@ -40,15 +40,18 @@ export interface Access {
   authenticate(authorization: string | undefined): Promise<Caller | ServiceError>;
   /** Whether a caller's authority is still valid: not expired, revoked or rotated since. */
   stands(caller: Caller): Promise<boolean>;
-  /** The store's facts about a caller, beside a ticket's digest. It reveals no more than that caller's whoami. */
+  /** The facts about a caller that the store keeps beside a ticket's digest. They reveal no more than that caller's whoami. */
   pledge(caller: Caller, ticket: string): Caller;
-  /** The caller of a pledge, given with the same ticket; null if its authority has ended since. */
+  /** The caller for whom a pledge was made, if the same ticket is given; null if the caller's authority has ended since. */
   redeem(pledge: Caller, ticket: string): Promise<Caller | null>;
   /** Calls `listener` whenever a credential may have ended early: it was revoked or rotated. */
   whenEnded(listener: () => void): void;
 }
 
-/** Asks each kind in turn; the first that recognises the token decides. `now` is the time of day in milliseconds. */
+/**
+ * The kinds of credentials together. They are asked in turn, and the first that recognises the token decides. `now` is the time
+ * of day in milliseconds.
+ */
 export function createAccess(kinds: readonly CredentialKind[], now: () => number = Date.now): Access {
   const kindOf = ({ auth_method }: Caller) => kinds.find(({ method }) => method === auth_method);
   const stands = async (caller: Caller) =>
@@ -87,7 +90,7 @@ export function hasExpired(expires_at: string | null, now: number): boolean {
   return expires_at !== null && Date.parse(expires_at) <= now;
 }
 
-/** The one refusal of every invalid token. */
+/** The refusal that every invalid token gets. */
 export function unknownCredential(): ServiceError {
   return new ServiceError('unauthorized', 'The credential is malformed, unknown, expired or revoked.');
 }

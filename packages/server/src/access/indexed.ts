@@ -51,7 +51,7 @@ export function isSame(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one, 'latin1'), Buffer.from(other, 'latin1'));
 }
 
-/** Whether a key is valid now. Its end may lie ahead, if another key replaces it. */
+/** Whether a key is valid now. A key that another one replaces may end later. */
 function isStanding(row: CredentialRow, now: number): boolean {
   return !hasExpired(row.revoked_at, now) && !hasExpired(row.expires_at, now);
 }

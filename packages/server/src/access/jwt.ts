@@ -13,9 +13,9 @@ import type { KeySet } from './key-set.ts';
 import { isTenantName } from './tenant.ts';
 
 export interface JwtOptions {
-  /** `iss`, exactly. */
+  /** The required value of `iss`. */
   readonly issuer: string;
-  /** One of `aud`, exactly. */
+  /** The value that `aud` must contain. */
   readonly audience: string;
   /** The claim that names the tenant. */
   readonly tenantClaim: string;
@@ -26,15 +26,15 @@ export interface JwtOptions {
 
 const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 const REQUIRED_CLAIMS = ['iss', 'aud', 'exp', 'iat', 'sub', 'client_id', 'jti'];
-/** How far the issuer's clock may be ahead. This lets a token begin early; no token is valid after its `exp`. */
+/** By how much the issuer's clock may be ahead: so much earlier a token may begin. No token is valid after its `exp`. */
 const skewSeconds = 30;
 /** No token is valid for longer than this after its issue. */
 const lifetimeSecondsMax = 24 * 3600;
 const claimCharsMax = 256;
 
 /**
- * A checked token is remembered by its digest for this long at most: then a key that the issuer withdrew stops
- * counting.
+ * The longest time for which a checked token is remembered, by its digest. Afterwards a key that the issuer withdrew no longer
+ * counts.
  */
 const rememberedMilliseconds = 5 * 60_000;
 const rememberedMax = 1000;
@@ -91,7 +91,7 @@ async function verified(token: string, options: JwtOptions & { now: () => number
   }
 }
 
-/** Why a token is invalid. Callers never see the reason. */
+/** An error that says why a token is invalid. Callers never see the reason. */
 class Disbelieved extends Error {
   override readonly name = 'Disbelieved';
 }
@@ -118,7 +118,10 @@ function partOf(token: string, index: number): Buffer {
   return Buffer.from(token.split('.')[index] ?? '', 'base64url');
 }
 
-/** A key that is missing may have been added since: the set is read once more, at most every 30 seconds. */
+/**
+ * Verifies the signature. If the key is unknown, the key set is read once more, at most every 30 seconds: the issuer may have
+ * added the key.
+ */
 async function verifySignature(
   token: string,
   { keys, issuer, audience, now }: JwtOptions & { now: () => number },
@@ -167,7 +170,7 @@ function textClaim(claims: Record<string, unknown>, name: string): string {
   throw new Disbelieved(`its claim ${name} is not a text of 1 to ${claimCharsMax} characters`);
 }
 
-/** Words separated by single spaces. Unknown words are scopes of other services. RFC 8693 § 4.2. */
+/** The scopes in a claim: words separated by single spaces. Unknown words are scopes of other services. RFC 8693 § 4.2. */
 function scopesOf(claim: unknown): Caller['scopes'] {
   if (claim !== undefined && typeof claim !== 'string') throw new Disbelieved('its scope is not a text');
   const words = new Set((claim ?? '').split(' '));

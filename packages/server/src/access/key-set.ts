@@ -9,9 +9,7 @@ import { parseStrictJson } from '../ground/strict-json.ts';
 
 /** How long a set of keys is used before it is read again. */
 const freshMilliseconds = 5 * 60_000;
-/**
- * A token with an unknown key id makes the set be read again, at most this often; so does a set that cannot be read.
- */
+/** How often the set is read again at most because a token has an unknown key id, or because the set could not be read. */
 const forcedMilliseconds = 30_000;
 const readMillisecondsMax = 5000;
 const setBytesMax = 256 * 1024;
@@ -87,7 +85,7 @@ export function createKeySet({
   };
 }
 
-/** Until the set is read again, the token may be valid, so it is not refused as invalid. */
+/** The refusal of a token while the key set cannot be read. The token may be valid, so it is not refused as invalid. */
 function unavailable(milliseconds: number, cause?: unknown): ServiceError {
   const retryAfterSeconds = Math.ceil(milliseconds / 1000);
   const message = 'The keys of the token issuer cannot be read.';
@@ -114,7 +112,7 @@ async function fetchSet(address: string): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** A secret or a key for another use never verifies anything, even if the issuer put it into its set. */
+/** Whether a key may verify signatures. A secret, or a key for another use, may not, even if the issuer put it into its set. */
 function isPublicSigningKey(key: JWK): boolean {
   const isPublic = (key.kty === 'OKP' || key.kty === 'EC' || key.kty === 'RSA') && key.d === undefined;
   return isPublic && (key.use === undefined || key.use === 'sig');

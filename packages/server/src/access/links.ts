@@ -20,7 +20,7 @@ export interface LinkWish {
 
 /** A link whose secret was presented, and that has not ended. */
 export interface OpenLink {
-  /** Whose authority it has. */
+  /** The caller who made the link, whose authority the link has. */
   readonly caller: Caller;
   readonly job_id: string;
   readonly shows: readonly LinkPart[];

@@ -1,4 +1,4 @@
-/** Which names a tenant may have. The name goes into keys of maps and rows, into logs, and into signed statements. */
+/** The names that a tenant may have. A name is used in keys of maps and rows, in logs, and in signed statements. */
 
 const TENANT = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 

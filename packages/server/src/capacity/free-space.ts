@@ -14,13 +14,13 @@ import { ServiceError } from '../ground/service-error.ts';
 
 const MIB = 1024 * 1024;
 
-/** The default reserve is the larger of the two. */
+/** The two sizes of the default reserve, of which the larger one holds. */
 const reserveBytesDefault = 1024 * MIB;
 const reserveShareDefault = 0.05;
 
 const retryAfterSeconds = 10;
 
-/** Bytes of a character that JSON escapes, for each byte of it. */
+/** How many bytes JSON may need to escape one byte of a character. */
 const escapeFactor = 6;
 /** The size of a record's row beside its text: digests, keys, time. */
 const recordBytes = 512;
@@ -33,7 +33,7 @@ const jobBytesMax =
   filesTotalBytesMax +
   largeOutputsBytesMax +
   resultArtifactBytesMax;
-/** How many of these bytes the store's log may hold a second time, before a checkpoint moves them. */
+/** How many of these bytes the store's write-ahead log may hold a second time, until a checkpoint moves them. */
 const logBytesMax = 32 * MIB;
 
 export interface FreeSpaceReserve {

@@ -7,7 +7,7 @@ import type { Violation } from '@vouchbox/protocol';
 export interface JobMemoryOptions {
   /** The bound in MiB on the memory limits of all jobs in flight together, including the memory of their cells. */
   readonly concurrentMemMbMax: number;
-  /** MiB that a cell takes beside its job's memory limit. A job that runs alone may still have its whole limit. */
+  /** MiB that a cell needs beside its job's memory limit. A job that runs alone may still have its whole limit. */
   readonly cellMemMb: number;
 }
 

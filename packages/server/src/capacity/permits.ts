@@ -8,13 +8,13 @@ import { ServiceError } from '../ground/service-error.ts';
 export const PERMIT_KINDS = ['body', 'wait', 'stream', 'response'] as const;
 export type PermitKind = (typeof PERMIT_KINDS)[number];
 
-/** How many may be held at once, by all and by one tenant. */
+/** How many permits may be held at once, by all tenants and by one tenant. */
 export interface PermitBound {
   readonly total: number;
   readonly perTenant: number;
 }
 
-/** Disposing returns it; a second time does nothing. */
+/** A permit. Disposing returns it; disposing it again does nothing. */
 export type Permit = Disposable;
 
 /**
@@ -45,7 +45,8 @@ const NAMES: Readonly<Record<PermitKind, string>> = {
 };
 
 /**
- * A refused request may try again after this many seconds: permits are returned within seconds, or only after minutes.
+ * After how many seconds a refused request may try again. Permits are often returned within seconds, and sometimes only after
+ * minutes.
  */
 const retryAfterSeconds = 1;
 

@@ -1,7 +1,7 @@
 /**
- * A budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one token; where bytes
- * are counted, each byte takes one when it arrives. There are no time windows, so nobody gets twice the rate at the edge of a
- * window.
+ * The request budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one token. In
+ * a budget of bytes, each byte takes one token when it arrives. There are no time windows, so nobody gets twice the rate at the
+ * edge of a window.
  */
 
 export interface RateBound {
@@ -26,7 +26,10 @@ export interface RateDecision {
 export interface RateBudget {
   /** Takes one token of the tenant if there is one. A refused request takes none. */
   spend(tenant: string): RateDecision;
-  /** Takes tokens that the tenant has spent already, even below zero: it then waits for longer. */
+  /**
+   * Takes tokens for something that the tenant did already, even if less than zero are then left: the tenant must then wait
+   * longer.
+   */
   charge(tenant: string, tokens: number): void;
 }
 
@@ -36,17 +39,17 @@ export interface RateBuckets extends RateBudget {
   readonly burst: number;
   /** Tokens that the tenant has left; below 0 if it spent more. */
   left(tenant: string): number;
-  /** Takes tokens until the tenant has no more than these. */
+  /** Lowers a bucket, so that the tenant has at most this many tokens left. */
   lower(tenant: string, left: number): void;
 }
 
 interface Bucket {
   tokens: number;
-  /** Milliseconds of the monotonic clock at which `tokens` was right. */
+  /** The time, in milliseconds of the monotonic clock, at which the number in `tokens` was right. */
   at: number;
 }
 
-/** Full buckets carry no information and are dropped once there are this many. */
+/** The number of buckets at which full ones are dropped, because a full bucket carries no information. */
 const bucketsSwept = 1024;
 
 /** Buckets of one process, all full. `now` is a monotonic clock in milliseconds. */

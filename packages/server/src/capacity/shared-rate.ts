@@ -46,11 +46,11 @@ class SharedBudget {
   readonly #budget: RateBuckets;
   readonly #others: Others;
   readonly #word: string;
-  /** The amounts spent here from budgets that others own, by tenant. */
+  /** The tokens spent at this node from budgets that other nodes own, by tenant. The owners do not know of them yet. */
   readonly #untold = new Map<string, number>();
-  /** The other nodes at which tenants spent of budgets that this one owns, until the budget is full again. */
+  /** For each tenant whose budget this node owns: the other nodes at which the tenant spent, until the budget is full again. */
   readonly #spentAt = new Map<string, Set<number>>();
-  /** The tenants among these whose budgets changed. */
+  /** Those of these tenants whose budgets changed since the last report. */
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -70,7 +70,7 @@ class SharedBudget {
     return this.#budget.left(tenant) >= this.#budget.burst;
   }
 
-  /** The owner may know of other requests, so the first one after a pause is reported at once. */
+  /** Notes what a tenant spent. The first request after a pause is reported at once, because the owner may know of others. */
   note(tenant: string, tokens: number, isFirst: boolean): void {
     this.#untold.set(tenant, (this.#untold.get(tenant) ?? 0) + tokens);
     this.#tellSoon(isFirst ? 0 : tellMilliseconds);

@@ -36,7 +36,7 @@ export interface NodeParts {
   /** Null if this node does not sign. */
   readonly signing: Signing | null;
   readonly dispatcher: { readonly inFlight: number };
-  /** Absent or null if it sends none. */
+  /** The results of this node's canaries. Absent or null if it runs none. */
   readonly canaries?: { facts(): readonly CanaryStatus[] } | null;
 }
 
@@ -141,7 +141,7 @@ export function firstWith(role: NodeRole, fleet: Pick<Fleet, 'nodes'>): number |
 }
 
 /**
- * The node that signs: the oldest living one that can. If none can, the oldest with the role goes on trying. Null if there
+ * The node that signs: the oldest living one that can sign. If none can, the oldest one with the role keeps trying. Null if there
  * is none.
  */
 export function signingNode(fleet: Pick<Fleet, 'nodes'>): number | null {
@@ -149,7 +149,10 @@ export function signingNode(fleet: Pick<Fleet, 'nodes'>): number | null {
   return (signers.find(canSign) ?? signers[0])?.node ?? null;
 }
 
-/** The reason why nothing is signed, as reported by the node that should sign. Null if it can, or if there is none. */
+/**
+ * The reason why nothing is signed, as the node that should sign reports it. Null if that node can sign, or if there is no such
+ * node.
+ */
 export function signingProblemOf(fleet: Pick<Fleet, 'nodes'>): SigningProblem | null {
   const signers = signersOf(fleet);
   return signers.some(canSign) ? null : (signers[0]?.facts?.signing_problem ?? null);
@@ -171,8 +174,8 @@ function canSign({ facts }: LiveNode): boolean {
 }
 
 /**
- * Where changes of a topic are announced beside this process; null if nowhere. Each topic concerns one node, or those that follow
- * it.
+ * Which node a change of a topic must be announced to: one node, or the nodes that follow the topic. Null if only this process
+ * needs to know.
  */
 export function addresseeOf(topic: Topic, { spec, node }: About, fleet: Pick<Fleet, 'node' | 'nodes'>) {
   if (topic === 'queue') return executorFor(spec, fleet);
@@ -182,8 +185,8 @@ export function addresseeOf(topic: Topic, { spec, node }: About, fleet: Pick<Fle
 }
 
 /**
- * One of the other nodes that can run a job, if possible one with a free slot. Any of them, so that many jobs wake many
- * nodes. Null if there is none.
+ * One of the other nodes that can run a job, if possible one with a free slot. It is chosen at random, so that many jobs wake
+ * many nodes. Null if there is none.
  */
 function executorFor(spec: RequestedSpec | undefined, fleet: Pick<Fleet, 'node' | 'nodes'>): number | null {
   const fits = (executor: OtherExecutor) =>

@@ -47,7 +47,7 @@ export async function openKnownSigning({ config, store, signing, log }: KnownSig
   return { known: { keys, attestor, logKeeper }, keys };
 }
 
-/** A key that the fleet begins to sign with is read with the beat that shows it. */
+/** The keys that other nodes sign with. A new key of the fleet is read from the store when the beat of its node shows it. */
 async function keysOfOthers(fleet: Fleet): Promise<PublicKeys> {
   const registered = new RegisteredKeys(fleet);
   await registered.refresh();

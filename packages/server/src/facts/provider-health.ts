@@ -19,7 +19,7 @@ import {
 } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
-/** While cells cannot be made, each request may start a trial, but not more often than this. */
+/** The shortest time between two trials. While no cells can be made, each request may start one. */
 const retryMilliseconds = 1000;
 
 export interface ProviderHealthOptions {
@@ -35,7 +35,7 @@ export interface ProviderHealthOptions {
 export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   readonly #options: ProviderHealthOptions;
   readonly #now: () => number;
-  /** Languages whose cells cannot be made, while cells of others can. */
+  /** Languages whose cells cannot be made although cells of other languages can. */
   readonly #failing = new Set<Language>();
   #isReady: boolean;
   /** How often cells were found to fail. A cell that was begun before the last time says nothing about now. */
@@ -57,7 +57,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     return this.#isReady;
   }
 
-  /** Whether cells of every language can be made, from what is known. The call may begin a trial. */
+  /** Whether cells of every language can be made, as far as is known. The call may begin a trial. */
   isWhole(): boolean {
     this.#tryAgain();
     return this.#isReady && this.#failing.size === 0;
@@ -133,7 +133,9 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     for (const suspect of suspects) if (suspect !== undefined) await this.#judge(suspect);
   }
 
-  /** If neither this language nor another can be started, the host is broken. */
+  /**
+   * Finds out whether the host is broken. It is, if neither a cell of this language nor one of another language can be started.
+   */
   async #judge(language: Language): Promise<void> {
     const { languages } = this.#options.provider;
     const error = await this.#tryCell(language);
@@ -144,7 +146,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     else this.#noteFailing(language, error);
   }
 
-  /** The error of a cell that cannot be made, or else null. */
+  /** Makes a trial cell. Returns the error if that fails, or else null. */
   async #tryCell(language: Language): Promise<unknown> {
     try {
       await using cell = await this.#options.provider.prepare({ language, runtime: null });
@@ -196,12 +198,12 @@ export function cellsOf(health: ProviderHealth, parked: Pick<ParkedCells, 'prepa
   };
 }
 
-/** Whether no job waits for the cell yet. */
+/** Whether the cell is made ahead, before a job needs it. */
 function isAhead({ aheadUntil }: CellRequest): boolean {
   return aheadUntil?.aborted === false;
 }
 
-/** A program for a trial cell: its limits are set and read back, and it is never released. */
+/** An empty program for a trial cell. The limits of the cell are set and read back, and the program is never released. */
 function nothing(language: Language): Program {
   return { language, code: '', args: [], env: {}, stdin: null, files: [], outputs: [], limits: LIMIT_DEFAULTS };
 }

@@ -186,7 +186,7 @@ function hasCells({ config, cells, others }: FactsOptions): boolean {
   return !config.roles.includes('api') || others().some(({ isReady }) => isReady);
 }
 
-/** The cells of this node. A node without cells states only whether the others' cells are ready. */
+/** The status of this node's cells. A node without cells only states whether the cells of other nodes are ready. */
 function providerStatus(options: FactsOptions): ServiceStatus['provider'] {
   const { cells } = options;
   return {
@@ -280,12 +280,12 @@ function hasRoom(reserve: FactsOptions['reserve']): boolean {
   }
 }
 
-/** Never negative: the host's clock may have been set back since the job was queued. */
+/** The age of a job, never negative: the host's clock may have been set back since the job was queued. */
 function ageMilliseconds(since: string | null): number | null {
   return since === null ? null : Math.max(0, Date.now() - Date.parse(since));
 }
 
-/** One check, shared by everybody who asks within its time. */
+/** A check whose answer is shared by everybody who asks within its time. */
 function remembered(look: () => Promise<boolean>): () => Promise<boolean> {
   let last: { readonly at: number; readonly answer: Promise<boolean> } | null = null;
   return () => {

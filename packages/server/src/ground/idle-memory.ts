@@ -1,16 +1,16 @@
 /**
- * Returns memory to the host that a thread took while it loaded or was busy. V8 keeps memory in case it is needed
- * again, and gives it back only when something is allocated, so an idle thread would keep it for ever.
+ * Returns memory to the host that a thread took while it loaded or was busy. V8 keeps free memory, and returns it only when
+ * something is allocated. An idle thread allocates nothing, and would keep the memory for ever.
  */
 import { performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
-/** Until the first collection: the start takes more memory than most later work. */
+/** The time until the first collection. A thread takes more memory at its start than for most later work. */
 const firstLookMilliseconds = 3000;
 const lookMilliseconds = 60_000;
-/** A thread that worked less than this between two checks is idle: a collection takes longer. */
+/** The longest time that an idle thread works between two checks. A collection itself takes longer. */
 const idleMillisecondsMax = 25;
-/** A smaller gain is not worth a collection. */
+/** The least gain that is worth a collection. */
 const grownBytesMin = 2 * 2 ** 20;
 
 export interface IdleMemoryOptions {

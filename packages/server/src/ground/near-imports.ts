@@ -10,7 +10,7 @@ const QUERY_BUILDER = '/node_modules/kysely/dist/';
 const INSTALLED = '/node_modules/';
 /** The folder that has this package and its neighbours: `packages`, or `@vouchbox` where they are installed. */
 const OURS = new URL('../../../', import.meta.url).href;
-/** Every package of ours has only modules. */
+/** The format of each ending. All packages of this project consist of modules only. */
 const FORMATS: Readonly<Record<string, string>> = { ts: 'module-typescript', js: 'module' };
 
 type Hook = NonNullable<Parameters<typeof registerHooks>[0]['resolve']>;

@@ -4,7 +4,7 @@ import { ERRORS, type ErrorCode, type Scope } from '@vouchbox/protocol/vocabular
 export interface ServiceErrorOptions {
   /** Whole seconds for `Retry-After`. */
   readonly retryAfterSeconds?: number;
-  /** The scope that a credential lacks, for its challenge. */
+  /** The scope that a credential lacks, which the challenge in the answer names. */
   readonly scope?: Scope;
   readonly cause?: unknown;
 }

@@ -13,8 +13,8 @@ const pauseBytes = 1024 * 1024;
 
 export interface StrictJsonOptions {
   /**
-   * The top-level member whose own members may be numbers that a double cannot hold: each becomes the nearest double,
-   * or the largest one of its sign. For numbers that are clamped anyway.
+   * A top-level member whose own members may be numbers that a double cannot represent: each becomes the nearest double, or the
+   * largest one of its sign. It is for numbers that are clamped to a ceiling in any case.
    */
   readonly approximateIn?: string;
   /** The most tokens. Default: the bound of every body. */

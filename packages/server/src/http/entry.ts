@@ -26,17 +26,17 @@ export interface EntryOptions {
   readonly access: Access;
   readonly tickets: Tickets;
   readonly rate: RateBudget;
-  /** Null if the operator set none: then the operation does not exist. */
+  /** Null if the operator set no token: the operation then does not exist. */
   readonly metricsToken: string | null;
   /** Pages that may open a stream, beside those of the service's own host: origins in lower case. */
   readonly allowedOrigins: ReadonlySet<string>;
   /** How long the end of an empty body may take to arrive. */
   readonly bodyMilliseconds: number;
-  /** Called with the caller of each request's connection. */
+  /** Gets the caller of each request's connection. */
   readonly authority: Pick<AuthorityWatch, 'hold' | 'release'>;
   /** Aborted once the service is stopping. */
   readonly stopping: AbortSignal;
-  /** Called with the tenant whose live credential a connection has shown. */
+  /** Gets the tenant whose live credential a connection has shown. */
   readonly connections: Pick<Connections, 'recognize'>;
 }
 
@@ -135,7 +135,7 @@ function sha256(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** An empty chunked body counts as no body. RFC 9112 § 7.1. */
+/** Refuses a body for an operation that takes none. An empty chunked body counts as no body. RFC 9112 § 7.1. */
 async function refuseBody(raw: IncomingMessage, millisecondsMax: number): Promise<void> {
   if (!hasBody(raw)) return;
   if (raw.headers['transfer-encoding'] === undefined) throw bodyNotTaken();

@@ -17,7 +17,7 @@ const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = [
 const LOG_PATHS = Object.values(PAGES).flatMap(({ kind, path }) => (kind === 'log' ? [matching(path, '.+')] : []));
 const LINK_PATHS = Object.values(PAGES).flatMap(({ kind, path }) => (kind === 'link' ? [matching(path, '[^/]+')] : []));
 
-/** The paths with any parameter that fits. */
+/** A pattern for the paths that a template stands for, whatever its parameter is. */
 function matching(path: string, parameter: string): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{[a-z0-9]+\}/g, parameter)}$`);
 }
@@ -25,7 +25,7 @@ function matching(path: string, parameter: string): RegExp {
 /** The routes beside the operations. */
 export interface Beside {
   readonly pages: readonly Page[];
-  /** Null if none is kept. */
+  /** Null if the service keeps no log. */
   readonly log: PublicLog | null;
   /** Whether this node serves more than probes and its metrics. */
   readonly servesApi: boolean;

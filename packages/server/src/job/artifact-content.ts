@@ -34,10 +34,10 @@ export interface OutputCopies {
   hold(tenant: string, held: CopiedOutput, need?: 'to end'): Promise<void>;
 }
 
-/** The bytes of a large output. */
+/** The bytes of a large output, and how they are stored. */
 export interface KeptChunks {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Does a write until it is stored, or rejects. */
+  /** Repeats a write until it is stored, or rejects. */
   retry<T>(write: () => Promise<T>): Promise<T>;
 }
 

@@ -7,23 +7,25 @@ import type { BuildDigests } from '../sandbox/native/build-digests.ts';
 import type { ExecutionRecord, JobKey } from '../store/records/rows.ts';
 
 export interface Beside {
-  /** A job began in a cell. */
+  /** Notes that a job began in a cell. */
   used(execution: ExecutionRecord, key: Pick<JobKey, 'tenant'>): void;
   /** The members beside a receipt; undefined if there is nothing to say. */
   of(execution: ExecutionRecord | null, key: Pick<JobKey, 'tenant'>): Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface BesideOptions {
-  /** Null if none are sent. */
+  /** Null if no canaries are run. */
   readonly canaries: {
     used(execution: ExecutionRecord): void;
     newestOf(execution: ExecutionRecord): NamedCanary | null;
   } | null;
-  /** Null until they are known. */
+  /** Returns null until the digests are known. */
   readonly build: () => BuildDigests | null;
 }
 
-/** A canary does not count as a use of its pack, and names no other canary. */
+/**
+ * The members beside receipts. A canary's own job does not count as a use of its pack, and its statement names no other canary.
+ */
 export function besideReceipts({ canaries, build }: BesideOptions): Beside {
   return {
     used(execution, { tenant }) {

@@ -112,7 +112,7 @@ async function readPage(store: Store, key: JobKey, page: { after: number; limit:
   return found;
 }
 
-/** Events in one page of a follower. Many may follow at once, and each holds a page until it is sent. */
+/** The most events in one page of a follower. Many may follow at once, and each holds a page until it is sent. */
 const followLimit = 64;
 
 async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: number }) {
@@ -136,7 +136,7 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
 /** Answers that this process took and stored, of jobs whose programs wait for them here. */
 type TakenAnswers = Map<string, GivenAnswer[]>;
 
-/** Where one process has the store, it took every answer itself, and nothing has to be read. */
+/** The answers to calls. Where one process has the store to itself, it took every answer itself, and nothing has to be read. */
 async function* answersOf({ store, nudges, key, signal, taken }: Follow & { readonly taken: TakenAnswers }) {
   const own: GivenAnswer[] = [];
   let after = 0;
@@ -155,7 +155,7 @@ async function* answersOf({ store, nudges, key, signal, taken }: Follow & { read
   }
 }
 
-/** The nudge comes once the end is stored, so a store for one process is not read again. */
+/** Waits for the end. The nudge comes once the end is stored, so a store of one process need not be read again. */
 async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<void> {
   for (;;) {
     const topic: Topic = `end ${key.job_id}`;

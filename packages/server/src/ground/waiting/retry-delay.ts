@@ -1,7 +1,7 @@
 /** How long to wait before a failed operation is tried again: longer each time, and spread out. */
 
 const firstMilliseconds = 1000;
-/** A lasting failure is tried again this often. */
+/** The longest delay: how often something is tried that fails for long. */
 const millisecondsMax = 300_000;
 
 /** Milliseconds before the next attempt, after `failures` of them in a row, from 1. `random` is in [0, 1). */

@@ -17,8 +17,8 @@ export function pumpOf(pieces: Pieces, byteLength: number): Readable {
 }
 
 /**
- * The pieces of the pump: views into the body's own. The last piece is held back until it is known to be the last. So
- * no client takes a body of the wrong length for a complete one.
+ * The pieces as the pump sends them, which are views into those of the body. The last piece is held back until it is known to be
+ * the last, so that no client takes a body of the wrong length for a complete one.
  */
 async function* cut(pieces: Pieces, byteLength: number): AsyncGenerator<Uint8Array> {
   let left = byteLength;

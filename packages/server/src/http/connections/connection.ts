@@ -67,9 +67,9 @@ export function noteProgress(connection: Connection, now: number): void {
 }
 
 /**
- * Closes a connection at once and discards what its reader has not taken. After an ordinary close the kernel would keep
- * megabytes of it for minutes. A connection that has only its end left to send is closed in the ordinary way: Node
- * fails to reset it while the kernel is being told of the end, and would then never close it. tcp(7), on SO_LINGER.
+ * Closes a connection at once and discards what its reader has not taken. After an ordinary close, the kernel would keep
+ * megabytes of unread data for minutes. A connection that only has its end left to send is closed in the ordinary way: Node fails
+ * to reset a connection while it tells the kernel of the end, and would then never close it. tcp(7), on SO_LINGER.
  */
 export function resetConnection(socket: Socket): void {
   const isEnding = socket.writableEnded && socket.writableLength === 0;

@@ -172,7 +172,9 @@ export class Connections implements Disposable {
     }
   }
 
-  /** Not at once: if many clients connect together, those that have sent their requests are read first. */
+  /**
+   * Makes room a moment later. If many clients connect together, the requests that some have already sent are then read first.
+   */
   #makeRoomSoon(): void {
     if (this.#willMakeRoom) return;
     this.#willMakeRoom = true;

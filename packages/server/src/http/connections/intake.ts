@@ -31,7 +31,7 @@ export class Intake {
   readonly #parse: (bytes: Buffer) => void;
   /** The bytes that have arrived and were not passed to the parser. */
   #rest: Buffer = Buffer.alloc(0);
-  /** The last bytes that were passed: a head may end across two reads. */
+  /** The last bytes that were passed, because a head may end across two reads. */
   #shown = '';
   /** Bytes of the latest request's body that were not passed yet, if its length was declared. */
   #bodyLeft = 0;
@@ -96,7 +96,10 @@ export class Intake {
     this.#parse(slice);
   }
 
-  /** A body is passed on as it comes: its request cannot be answered without it. */
+  /**
+   * Whether more may be passed to the parser. A body is always passed on as it comes: its request cannot be answered without the
+   * body.
+   */
   #mayShow(): boolean {
     const { answers } = this.#options;
     return this.#isInBody() || answers.length === 0 || (this.#hasTurn && this.#mayBegin());

@@ -20,7 +20,7 @@ import type { Connections } from './connections.ts';
 import type { Crowd } from './crowd.ts';
 import type { TransportBounds } from './transport.ts';
 
-/** Not imported: an import reads every name of the module, and some of them load all of Node's `fetch`. */
+/** Taken without an import: an import reads every name of the module, and some names load all of Node's `fetch`. */
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** Emits `upgrade`, with the arguments of Node's event of that name, for every handshake with a well-formed head. */
@@ -89,7 +89,10 @@ function receive(listener: Listener, request: IncomingMessage, response: ServerR
   else pipeline(beforeDiscarding(refusal.body, request), response, ignoreClientGone);
 }
 
-/** A handshake must not be answered before an earlier request, so its client gets no further answer. */
+/**
+ * Receives a handshake. It must not be answered before an earlier request, so the connection of a handshake that follows an
+ * unanswered request is closed.
+ */
 function receiveUpgrade(
   listener: Listener,
   request: IncomingMessage,
@@ -106,10 +109,13 @@ function receiveUpgrade(
   else endWith(connections, socket, loggedRefusal(error, listener));
 }
 
-/** A client that leaves while it is refused is not an error of the service. */
+/** Ignores the error of a client that leaves while it is refused: the service did nothing wrong. */
 function ignoreClientGone(): void {}
 
-/** If the first line of a head that is too large is longer than this, the first line is the cause. */
+/**
+ * The longest first line of a head. If the head is too large and its first line is longer than this, the first line is named as
+ * the cause.
+ */
 const targetBytesMax = 8192;
 
 interface ParserError extends Error {
@@ -157,7 +163,7 @@ function parserRefusal({ code, rawPacket }: ParserError): ServiceError {
   return new ServiceError('head_too_large', 'The request head is too large.');
 }
 
-/** Whether the first line of a head overflowed: nothing else begins with a method and a path. */
+/** Whether it was the first line of a head that was too long. Only a first line begins with a method and a path. */
 function isTargetTooLong(packet: Buffer): boolean {
   const lineEnd = packet.indexOf('\n');
   return /^[A-Z]{1,16} \//.test(packet.toString('latin1', 0, 18)) && (lineEnd < 0 || lineEnd > targetBytesMax);

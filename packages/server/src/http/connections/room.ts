@@ -13,16 +13,16 @@ const shareFree = 1 / 32;
 /** The share of all places that strangers leave to callers with a live credential: 64 of 256. */
 const shareReserved = 1 / 4;
 
-/** A stranger whose reader has taken nothing for this long may have to give way. */
+/** A stranger may have to give way if its reader has taken nothing for this long. */
 const stalledMilliseconds = 2000;
 
-/** A stranger without a request is kept for this long, if others can give way. */
+/** For how long a stranger without a request is kept if others can give way. */
 const freshMilliseconds = 1000;
 
-/** A stranger that made more requests than this on one connection may have to give way between two of them. */
+/** A stranger that made more requests than this on one connection may have to give way after any of its requests. */
 const requestsMany = 8;
 
-/** A tenant with at most this many connections keeps one for this long after its last request. */
+/** A tenant with at most this many connections keeps each of them for this long after its last request. */
 const callerFew = 8;
 const callerRestMilliseconds = 5000;
 
@@ -62,8 +62,8 @@ function isFresh({ answers, quietSince }: Connection, now: number): boolean {
 }
 
 /**
- * A connection and its place in the order of giving way: the first number that differs decides, and the lower goes
- * first.
+ * A connection and its place in the order in which connections give way. Places are compared number by number; the lower one
+ * gives way first.
  */
 interface Placed {
   readonly connection: Connection;

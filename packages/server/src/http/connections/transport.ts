@@ -32,10 +32,11 @@ export interface TransportBounds {
   /** The time from accept to close, in every case. */
   readonly connectionMilliseconds: number;
   /**
-   * Between the end of an answer and the first byte of the next request. Longer than the idle time of usual proxies.
+   * The time between the end of an answer and the first byte of the next request. It is longer than the idle time of usual
+   * proxies.
    */
   readonly idleMilliseconds: number;
-  /** How often connections are checked: no deadline is missed by more. */
+  /** How often connections are checked, and so the most by which a deadline is missed. */
   readonly checkMilliseconds: number;
 }
 

@@ -14,11 +14,13 @@ export interface PageFile {
   readonly path: string;
   readonly mediaType: string;
   readonly plain: Form;
-  /** Null where compression saves nothing. */
+  /** The compressed bytes; null if compression saves nothing. */
   readonly gzip: Form | null;
 }
 
-/** The bytes of a file to send, plain or compressed. Both are kept, so that no request makes one of the other. */
+/**
+ * The bytes of a file as they are sent, plain or compressed. Both are kept, so that no request has to compress or unpack them.
+ */
 interface Form {
   readonly bytes: Buffer;
   /** A strong entity tag of these bytes, in quotes. RFC 9110 § 8.8.3.3. */
@@ -38,7 +40,7 @@ export interface Page {
   readonly policy: string;
 }
 
-/** Any link has the same page. */
+/** The path of the page that is served for every link. */
 const LINK_PAGE = PAGES.getLinkPage.path.replace('{link}', ':link');
 
 /** Each page with the folder that it is built in, which has the name of its package, and the file at its own path. */

@@ -10,7 +10,10 @@ import { readTarget } from './target.ts';
 /** Header lines of one request. Clients and proxies together send some thirty. */
 export const headerLinesMax = 128;
 
-/** Headers with one value that this service or a proxy acts on: a second line contradicts the first. */
+/**
+ * Headers that have one value, on which this service or a proxy acts. A second line with such a header could contradict the
+ * first.
+ */
 const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'content-encoding',
@@ -81,7 +84,10 @@ function framingRefusal({ httpVersion, headers }: IncomingMessage): ServiceError
   return null;
 }
 
-/** Puts the target into the one form that is handled. This service is not a proxy, and clients never send a fragment. */
+/**
+ * Puts the target into the one form that is handled. Refuses a target for a proxy, which this service is not, and one with a
+ * fragment, which clients never send.
+ */
 function targetRefusal(request: IncomingMessage): ServiceError | null {
   const target = readTarget(request.method, request.url ?? '');
   if (target === null) return refused('The request target must be a path.');

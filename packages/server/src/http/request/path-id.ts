@@ -5,7 +5,7 @@ import { ServiceError } from '../../ground/service-error.ts';
 import { gradingNotFound, jobNotFound, sessionNotFound } from '../../job/refusals.ts';
 import { noSuchRoute } from './target.ts';
 
-/** Every id that was ever issued fits. Text that does not fit is not an id, and the store need not be asked. */
+/** The form of every id that was ever issued. For a text of another form, the store need not be asked. */
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**

@@ -16,7 +16,10 @@ type EvidenceOperation =
   | 'getCanary'
   | 'getPublicKey';
 
-/** Stored bytes are sent unchanged, never decoded, under the same bounds as the detail of a job. */
+/**
+ * The handlers for signed evidence. They send stored bytes unchanged and never decode them, under the same bounds as the detail
+ * of a job.
+ */
 export function attestationHandlers({ jobs, service }: RouteContext): Handlers<EvidenceOperation> {
   return {
     getAttestation: async (call) => {

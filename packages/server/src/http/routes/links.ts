@@ -79,10 +79,10 @@ function full(message: string): ServiceError {
   return new ServiceError('tenant_capacity_exhausted', `${message} Revoke one.`);
 }
 
-/** The readers of one tenant's links share this budget, and leave the tenant's own alone. */
+/** The budget that all readers of one tenant's links share. The tenant's own budget is separate. */
 const RATE: RateBound = { perSecond: 100, burst: 1000 };
 
-/** The answers are data. A browser that is led here anyway saves it, and runs nothing in it. */
+/** The headers of answers, which are data: a browser that is led to one saves it, and runs nothing in it. */
 const DATA_HEADERS = {
   ...ALONE,
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
@@ -146,7 +146,7 @@ async function openedBy(request: FastifyRequest, { links, allowsLinks }: Reading
   return link;
 }
 
-/** The job may be removed while its link is read. */
+/** Returns the answer; a job that is removed while its link is read counts as an unknown link. */
 async function stillThere<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;

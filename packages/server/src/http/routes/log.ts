@@ -12,10 +12,10 @@ import type { PublicLog } from '../../job/log/read-log.ts';
 import { etagOf, hasIt } from '../request/etag.ts';
 import { noSuchRoute } from '../request/target.ts';
 
-/** All readers of the log share this budget, so that they leave room for callers. */
+/** The budget that all readers of the log share, so that callers of the service are not crowded out. */
 const RATE: RateBound = { perSecond: 100, burst: 400 };
 
-/** A full tile never changes in its tree, but another tree may be opened under the same paths, so clients ask again. */
+/** A full tile never changes in its tree. Another tree may be opened under the same paths, so clients must ask again. */
 const REVALIDATED = 'public, no-cache';
 
 export function addLog(app: FastifyInstance, log: PublicLog, bound = RATE): void {
@@ -70,7 +70,10 @@ function textOf(content: string | null): Answer | null {
   return content === null ? null : { content };
 }
 
-/** `LEVEL/INDEX` with the index in groups of three digits, all but the last after an `x`; `.p/WIDTH` of one that is not full. */
+/**
+ * The tile in a path: `LEVEL/INDEX`, with the index in groups of three digits, all but the last after an `x`, and `.p/WIDTH` if
+ * the tile is not full.
+ */
 function tileOf(path: string): { readonly level: number; readonly index: number; readonly width: number } | null {
   const { level, index, width } =
     /^(?<level>\d|[1-5]\d|6[0-3])\/(?<index>(?:x\d{3}\/){0,4}\d{3})(?:\.p\/(?<width>[1-9]\d{0,2}))?$/.exec(path)

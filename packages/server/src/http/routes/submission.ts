@@ -55,7 +55,7 @@ async function submit(call: Call<'submitJob'>, { jobs, access }: RouteContext) {
   return { answer, headers };
 }
 
-/** What a caller submits. Its authority is checked again once the body is read, which may take long. */
+/** What a caller submits. The caller's authority is checked again once the body is read, which may take long. */
 export async function sentIn(call: Call<'submitJob' | 'submitGrading'>, access: RouteContext['access']) {
   const { caller } = call;
   const idempotencyKey = idempotencyKeyOf(call.request.headers['idempotency-key']);
@@ -66,7 +66,7 @@ export async function sentIn(call: Call<'submitJob' | 'submitGrading'>, access: 
   return { body, idempotencyKey, checkAuthority };
 }
 
-/** Null if the wait is refused: that does not refuse the submission. */
+/** The result of what was asked; null if it is refused, which must not refuse the submission. */
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;
@@ -83,7 +83,10 @@ interface Asked {
   readonly include: Include;
 }
 
-/** A promise is signed within a moment of the acceptance, or not soon: then it must not hold up a result. */
+/**
+ * How long to wait for a promise. A promise is signed within a moment of the acceptance, or not soon, and must not hold up a
+ * result.
+ */
 const promiseSecondsMax = 5;
 
 /**

@@ -27,7 +27,10 @@ export class Waiting {
   readonly waitSeconds: number;
   readonly #call: Call<WaitingOperation>;
   readonly #held: Permit;
-  /** Aborted with a refusal when another tenant needs the place, or when the credential of a wait that `outlives` it ends. */
+  /**
+   * Aborted with a refusal when another tenant needs the place. Also aborted when the credential of a wait ends that may
+   * `outlive` its credential.
+   */
   readonly #gaveWay = new AbortController();
   #isOver = false;
   #isLong = false;
@@ -94,7 +97,7 @@ export class Waiting {
     return signal.aborted ? (signal.reason as ServiceError) : new ClientGone();
   }
 
-  /** Ends the wait. An answer in progress at that moment is cut off. */
+  /** Ends the wait because another tenant needs the place. An answer that is being sent is cut off. */
   readonly #giveWay = (refusal: ServiceError): void => {
     if (this.#isOver) resetConnection(this.#call.request.raw.socket);
     else this.#gaveWay.abort(refusal);

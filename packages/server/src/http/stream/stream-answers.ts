@@ -10,7 +10,7 @@ import { ServiceError } from '../../ground/service-error.ts';
 import { parseStrictJson } from '../../ground/strict-json.ts';
 import type { Jobs } from '../../job/jobs.ts';
 
-/** Bytes of messages that wait before the client must. */
+/** The most bytes of messages that wait before nothing more is read from the client. */
 const waitingBytesMax = 1024 * 1024;
 /** Answers of one stream that are taken at the same time. */
 const answersAtOnce = 64;

@@ -8,10 +8,10 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Connections } from '../connections/connections.ts';
 import type { Upgrades } from '../connections/listener.ts';
 
-/** An import would also load Node's client of `fetch`, because the module exports parts of it. */
+/** Taken without an import, because an import would also load Node's client of `fetch`, parts of which the module exports. */
 const { ServerResponse } = process.getBuiltinModule('node:http');
 
-/** Headers of every answer to a known caller, which the WebSocket server would leave out. */
+/** Headers that every answer to a known caller has, and that the WebSocket server would leave out. */
 const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
 
 /** The largest message that is read from a client that may send none; its stream is then closed. */

@@ -71,11 +71,11 @@ export interface Admitted {
   readonly replayed: boolean;
 }
 
-/** When a full queue may have room again: jobs take seconds. */
+/** After how many seconds a full queue may have room again. Jobs take seconds. */
 const queueRetrySeconds = 1;
-/** The time at which the jobs of a tenant may free room: their outputs are kept as long as they are. */
+/** After how many seconds the jobs of a tenant may have freed room: outputs are kept as long as their jobs. */
 const roomRetrySeconds = 60;
-/** When cells may be made again: repairing a host takes a while, and a trial is made at most once a second. */
+/** After how many seconds cells may be made again. Repairing a host takes a while, and a trial is made at most once a second. */
 const workerRetrySeconds = 5;
 
 /**
@@ -133,7 +133,7 @@ function answeredBy({ principal }: Caller, program: ParsedProgram): ParsedProgra
   return { ...program, tools: { ...program.tools, answered_by } };
 }
 
-/** A job that a grading makes: as any other, but without a key, and without a place of its own in the queue. */
+/** A job that a grading makes. It is like any other job, but has no key and no place of its own in the queue. */
 export interface GradedSubmission {
   readonly tenant: string;
   /** Who sent the grading. */
@@ -207,8 +207,8 @@ function stdinOf(file: StoredFile): StoredStdin {
 }
 
 /**
- * The values that equal builds share: the program, its options, and the runtime packs that may build it. Limits make no
- * difference.
+ * The digest of the values that equal builds share: the program, its options, and the runtime packs that may build it. Limits are
+ * left out.
  */
 async function buildDigest(
   tenant: string,
@@ -265,7 +265,10 @@ function executorOf(own: AdmitOptions['own'], { mem_mb: memMbMax }: RequestedLim
   return [{ ...facts, memMbMax, slots, concurrentMemMbMax, isReady }];
 }
 
-/** The stored part of one job or of two. Those of two name each other first of all: the store finds a peer by that. */
+/**
+ * What is stored of one job, or of two. The specification of each of two jobs begins with the name of the other, because the
+ * store finds a peer by this beginning.
+ */
 function jobsOf({ program, interactor }: Specs, [one, other]: readonly [ListPlace, ListPlace]) {
   if (interactor === null) return { requested_spec: program };
   return {
@@ -328,7 +331,7 @@ async function isSame(
   return earlier.spec_sha256 === other;
 }
 
-/** `peer` is the interactor's job, if there is one. */
+/** What is to be stored of a submission. `peer` is the interactor's job, if there is one. */
 function admitted(
   result: Exclude<AdmitResult, { kind: 'grading_over' | 'session_conflict' }>,
   peer: string | null,
@@ -350,7 +353,7 @@ function admitted(
 type Lack = Extract<AdmitResult, { kind: 'full' }>['of'];
 const NO_ROOM = 'The files of the tenant leave too little room for the large outputs of this job.';
 
-/** A job of a grading has no room, and would have none if it waited. */
+/** Thrown if a job of a grading finds no room, and would find none if it waited. */
 export class NoRoom extends Error {
   override readonly name = 'NoRoom';
 }

@@ -1,4 +1,4 @@
-/** Libraries of a job's own: an input that the service adds, and that nothing but a cell unpacks. */
+/** Libraries that a job brings: an input that the service adds, and that only the cell unpacks. */
 import {
   LIBRARIES_FILE,
   type Libraries,

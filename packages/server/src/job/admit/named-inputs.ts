@@ -33,7 +33,7 @@ export interface Submitted {
   readonly pointer?: string;
 }
 
-/** A file, and the number of bytes that it names. */
+/** A file, and how many bytes of the store it names. */
 export interface Resolved {
   readonly file: StoredFile;
   readonly size_bytes: number;
@@ -108,7 +108,10 @@ function resolved(file: SubmittedFile, input: Input | undefined): Resolved {
   return { file: { path, ...(from !== null && { from }), blob }, size_bytes };
 }
 
-/** The refusal does not tell whether other tenants have the blob, or whether it ever existed. */
+/**
+ * The refusal of a file whose bytes are unavailable. It does not tell whether other tenants have the blob, or whether it ever
+ * existed.
+ */
 function unavailable(file: NamingFile, at: string, mayReadJobs: boolean): ServiceError {
   // The state of a session is among the files, but does not come from the submission.
   if (file.path === SESSION_FILES.state)
@@ -124,7 +127,7 @@ function unavailable(file: NamingFile, at: string, mayReadJobs: boolean): Servic
   return refusal('blob_unavailable', pointer, `is not a blob of the tenant${also}`);
 }
 
-/** A blob was removed between the check and the transaction that stores the job. */
+/** The refusal if a blob was removed between the check and the transaction that stores the job. */
 export function blobUnavailable(): ServiceError {
   return new ServiceError('blob_unavailable', 'A blob that a file names is not there any more.');
 }

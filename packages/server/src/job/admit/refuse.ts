@@ -5,7 +5,7 @@
 import type { ErrorCode } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
-/** A refusal's message is at most this long, however long the client's text is. */
+/** The longest message of a refusal, however long the client's text is. */
 const messageCharsMax = 200;
 const pointerCharsMax = 100;
 const quotedCharsMax = 40;

@@ -21,7 +21,7 @@ const OWN_PLACES = [
   [LIBRARIES_FILE, 'is the place of the libraries'],
 ] as const;
 
-/** No submission may place a file in the service's own places. `at` is the pointer of the program with these files. */
+/** Refuses a submission with a file in the service's own places. `at` is the pointer of the program with these files. */
 export function checkOwnPlaces(files: readonly Pick<SubmittedFile, 'path'>[], at: string): void {
   for (const [own, problem] of OWN_PLACES) {
     const index = files.findIndex(({ path }) => `${path}/`.startsWith(`${own}/`));
@@ -29,7 +29,7 @@ export function checkOwnPlaces(files: readonly Pick<SubmittedFile, 'path'>[], at
   }
 }
 
-/** Neither a build nor a pair has a state, or libraries. */
+/** Refuses a step, or libraries, in a build or a pair, which have neither. */
 export function checkIsAlone(others: { readonly interactor: unknown; readonly build: unknown }, what: string): void {
   const odd = (['interactor', 'build'] as const).find((name) => others[name] !== undefined);
   if (odd !== undefined) throw refusal('invalid_request', `/${odd}`, `must be left out of ${what}`);

@@ -109,7 +109,7 @@ export function parseSubmission(body: unknown): ParsedSubmission {
 /** Members of a run that a build must not have. */
 const OF_A_RUN = ['stdin', 'args', 'env', 'outputs', 'large_outputs', 'product', 'interactor'] as const;
 
-/** A build, whose limits are those of compilers, and whose one output is the product. */
+/** The specification of a build. Its limits are those of compilers, and its one output is the product. */
 function buildOf(
   { options = [] }: Build,
   submission: Partial<Record<(typeof OF_A_RUN)[number], unknown>> & Interactor,
@@ -159,7 +159,7 @@ function parsedProgram(submission: Interactor, at: string): ParsedProgram {
   };
 }
 
-/** Text that a person can read on one line. A label that is there twice is one. */
+/** The labels, each a text that a person can read on one line. A label that is given twice is kept once. */
 function checkedLabels(
   labels: readonly string[] = [],
   isSigned: boolean,
@@ -171,12 +171,15 @@ function checkedLabels(
   return labels.length === 0 ? {} : { labels: [...new Set(labels)], ...(isSigned && { sign_labels: true }) };
 }
 
-/** Letters, marks, numbers, punctuation, symbols and the space: nothing that acts on a terminal or has no form. */
+/**
+ * Whether a text has only letters, marks, numbers, punctuation, symbols and spaces: nothing that acts on a terminal or is
+ * invisible.
+ */
 function isPrintable(text: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u.test(text);
 }
 
-/** Limits are named once each, in the order of all limits, so that equal demands are equal texts. */
+/** The demands, with each limit named once and in the order of all limits, so that equal demands have equal texts. */
 function checkedRequirements({ minimum_isolation = 'none', enforced = [] }: Requirements = {}): StoredRequirements {
   const held = LIMIT_NAMES.filter((name) => enforced.includes(name));
   return { minimum_isolation, ...(held.length > 0 && { enforced: held }) };
@@ -204,7 +207,7 @@ function withProduct({ language, product, files = [] }: Interactor, at: string):
   return [...files, { path: PRODUCT_FILES.input, from: { job_id: product.job_id, path: PRODUCT_FILES.output } }];
 }
 
-/** No file may be taken for the product of its program. `at` is the pointer of the program with these files. */
+/** Refuses a file that could be taken for the product of its program. `at` is the pointer of the program with these files. */
 export function checkProductPlace(files: readonly SubmittedFile[], at: string): void {
   const { input } = PRODUCT_FILES;
   const index = files.findIndex(({ path }) => path === input || path.startsWith(`${input}/`));
@@ -280,7 +283,7 @@ function checkedOutputs(outputs: readonly string[], at: string): string[] {
   return [...outputs];
 }
 
-/** No file may be named here and in `outputs`, because it would then be two outputs of one path. */
+/** The large outputs. A file must not be named here and in `outputs`, because it would then be two outputs of one path. */
 function checkedLargeOutputs(
   { paths = [], max_bytes = largeOutputsBytesMax, ...asked }: LargeOutputs,
   outputs: readonly string[],

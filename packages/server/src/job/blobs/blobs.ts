@@ -22,7 +22,7 @@ import { storePieces } from './store-pieces.ts';
 export interface Upload {
   /** 64 lower-case hex digits. */
   readonly sha256: string;
-  /** The most that may come. */
+  /** The most bytes that may come. */
   readonly bytesMax: number;
   /** Rejects if the rest will not come. */
   readonly chunks: AsyncIterable<Uint8Array>;
@@ -57,18 +57,18 @@ export interface BlobOptions {
   readonly bytesMax: number;
   /** How long a blob is kept after it was last uploaded or named. */
   readonly keepMilliseconds: number;
-  /** Bytes that a tenant may send, whether they are stored or refused. */
+  /** The budget of bytes that a tenant may send, whether they are stored or refused. */
   readonly received: RateBudget;
   /** Throws `insufficient_storage` while the free-space reserve is not free. */
   readonly checkFreeSpace: () => void;
 }
 
-/** How long a tenant with too many blobs should wait: they leave after hours. */
+/** After how many seconds a tenant with too many blobs should ask again. Blobs are removed after hours. */
 const retryAfterSeconds = 60;
 
 /**
- * Pieces of all uploads that may wait for the store at once. A commit of anybody else waits for no more than one, however
- * many uploads there are.
+ * How many pieces of all uploads may wait for the store at once. The commit of anybody else then waits for at most one piece,
+ * however many uploads there are.
  */
 const piecesAtOnce = 1;
 
@@ -81,7 +81,7 @@ interface Receiving extends BlobOptions {
 export function createBlobs(options: BlobOptions): Blobs & OutputCopies & OutputKeeping {
   const { store, received } = options;
   const receiving: Receiving = { ...options, pieces: new Turns(piecesAtOnce) };
-  /** Jobs that name one output come together: it is copied once. */
+  /** The copies in progress: jobs that name the same output and come together share one copy. */
   const copying = new Map<string, Promise<void>>();
   const copyAs = (name: string, tenant: string, output: Upload, how: Receiving) => {
     const place = `${tenant} ${name}`;
@@ -150,7 +150,7 @@ async function receive(tenant: string, upload: Upload, options: Receiving): Prom
   return { isKnown: known !== null, stored: { blob: `sha256:${sha256}`, size_bytes, expires_at } };
 }
 
-/** Digests the bytes of a known blob too, so that a caller learns that they differ. Returns their number. */
+/** Computes the digest of bytes that are sent for a known blob, so that a caller learns if they differ. Returns their number. */
 async function compare({ sha256, chunks }: Upload): Promise<number> {
   const hash = createHash('sha256');
   let bytes = 0;

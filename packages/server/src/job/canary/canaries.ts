@@ -44,12 +44,12 @@ export interface CanariesOptions {
 
 const everyDefault = 4 * 60 * 1000;
 const usedDefault = 10 * 60 * 1000;
-/** When to ask again whether a canary may begin, after jobs waited. */
+/** How long to wait after jobs waited, until it is asked again whether a canary may begin. */
 const againMilliseconds = 1000;
-/** How often to look for the signature of a canary, and for how long. Another one is sent then. */
+/** How often, and for how long, to look for the signature of a canary. Afterwards another canary is run. */
 const lookMilliseconds = 200;
 const looksMax = 300;
-/** The most classes and packs that are tried: packs that are replaced while the service runs would add up. */
+/** The most pairs of a class and a pack that are tried. Packs that are replaced while the service runs would otherwise add up. */
 const kindsMax = 64;
 
 /** A class and a pack that jobs use. */
@@ -76,13 +76,13 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     this.#used = options.usedMilliseconds ?? usedDefault;
   }
 
-  /** Begins to send them. Kinds that were used before are tried now. */
+  /** Begins to run canaries. Kinds that were used before are tried now. */
   start(run: RunBeside): void {
     this.#loop ??= new StandingLoop((signal) => this.#round(run, signal));
     this.#loop.start();
   }
 
-  /** A job began in a cell of this kind. */
+  /** Notes that a job began in a cell of this kind. */
   used({ isolation_class, runtime_pack }: ExecutionRecord): void {
     if (isolation_class === null || isolation_class === 'none' || runtime_pack === null) return;
     const name = nameOf(isolation_class, runtime_pack.digest);

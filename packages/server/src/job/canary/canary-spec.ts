@@ -8,7 +8,7 @@ import { nativePath } from '../../sandbox/native/native.ts';
 
 const FILE = 'input/canary';
 
-/** The start in C and in C++ alike. */
+/** The program that starts the canary, in C and in C++ alike. */
 const IN_C = `#include <fcntl.h>
 #include <unistd.h>
 int main(int, char **words) {
@@ -75,7 +75,7 @@ const PREFERRED = Object.keys(STARTS) as Language[];
 
 const CANARY_LIMITS = { mem_mb: 128, compiledMemMb: 512, max_pids: 64 };
 const COMPILED: ReadonlySet<Language> = new Set(['java', 'c', 'cpp', 'typescript']);
-/** MiB above the memory limit: a cell that holds the limit cannot have so much. */
+/** By how many MiB the canary exceeds the memory limit. A cell that enforces the limit cannot have so much. */
 const memMbTooMany = 32;
 
 /** A pack to try. */
@@ -108,7 +108,10 @@ export function canarySpec(
   };
 }
 
-/** A host that compiles slowly gets as much time as its operator allows any job, up to half a minute. */
+/**
+ * The limits of a canary's job. On a host that compiles slowly, it gets as much time as the operator allows any job, up to half a
+ * minute.
+ */
 function heldBy({ wall_seconds, cpu_seconds }: RequestedLimits) {
   return { wall_seconds: Math.min(30, wall_seconds), cpu_seconds: Math.min(30, cpu_seconds) };
 }

@@ -54,18 +54,18 @@ export interface DispatcherOptions {
   readonly drainSeconds: number;
 }
 
-/** The loop looks at the queue at least this often. */
+/** The longest time between two looks at the queue. */
 const recheckMilliseconds = 5000;
 /** How long a submission waits for a cell that is being taken down. */
 const leavingMillisecondsMax = 50;
-/** After a job was stopped by force, how long its end may take to be collected and stored. */
+/** How long it may take to collect and store the end of a job that was stopped by force. */
 const endingMilliseconds = 2000;
 
 /** Runs the queue from `start` until it is disposed. */
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #launched = new Map<string, LaunchedJob>();
-  /** The ids of jobs that hold no slot and take nobody's turn. */
+  /** The ids of jobs that run beside the slots: they hold no slot and count as no tenant's turn. */
   readonly #beside = new Set<string>();
   readonly #queue = new QueueKnowledge();
   readonly #products = keptProducts();
@@ -308,7 +308,7 @@ export class Dispatcher implements AsyncDisposable {
     });
   }
 
-  /** A job that did not start may still be queued. */
+  /** Gives a job back that did not start, and that may still be queued. */
   async #giveBack({ job }: LaunchedJob): Promise<void> {
     const { store, log } = this.#options;
     this.#queue.doubt();

@@ -10,7 +10,7 @@ import type { About, Nudges, Topic } from '../nudges.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { recover } from './recover.ts';
 
-/** Whom to tell beside this process; null if nobody. */
+/** Which node to tell, beside this process; null if none. */
 type Addressing = (topic: Topic, about: About) => number | 'followers' | null;
 
 /** How many nodes without a free slot pass a wake-up on. */
@@ -38,12 +38,12 @@ export interface FleetWorkOptions {
   /** Another node to wake; null if none needs it. */
   readonly anotherExecutor: () => number | null;
   readonly log: Log;
-  /** Called with how many jobs of nodes that are gone were ended, or given back to the queue. */
+  /** Gets the number of jobs of lost nodes that were ended, or given back to the queue. */
   readonly onRecovered: (jobs: number) => void;
 }
 
 const STOP = 'stop ';
-/** The number of nodes that passed the message on. Nodes of earlier code send none. */
+/** A message about the queue, with the number of nodes that passed it on. Nodes of earlier code send no number. */
 const QUEUE = /^queue(?: (\d))?$/;
 
 /** Begins to listen to the other nodes. */
@@ -77,7 +77,10 @@ export function workInFleet(options: FleetWorkOptions): void {
   });
 }
 
-/** Looks at the queue once a slot is free. If none is now, another node may have one; otherwise each looks with its next beat. */
+/**
+ * Looks at the queue once a slot is free. If no slot is free now, another node may have one and is told; otherwise each node
+ * looks with its next beat.
+ */
 function lookOrPassOn({ dispatcher, fleet, anotherExecutor }: FleetWorkOptions, passedOn: number): void {
   const isFull = dispatcher.isFull;
   dispatcher.lookAgain();

@@ -7,16 +7,16 @@ import { fairShare } from '../../store/jobs/fair-share.ts';
 import type { QueueAnswer } from '../../store/records/answers.ts';
 import type { Shares } from '../../store/records/inputs.ts';
 
-/** Stands for tenants that have not been seen yet. */
+/** The tenants that are assumed while it is not known which there are. */
 const SEVERAL = ['', ''];
 
 export class QueueKnowledge {
   #mayHold = true;
-  /** Jobs on their way into the queue. */
+  /** The number of jobs that are being put into the queue. */
   #entering = 0;
   /** Counts the events that make an earlier look at the queue out of date. */
   #changes = 0;
-  /** Two tenants at most: more make no difference. Null before the first look. */
+  /** The tenants that are known, at most two of them: more make no difference. Null before the first look. */
   #tenants: Set<string> | null = null;
 
   /** Whether no job waits or is on its way into the queue. */

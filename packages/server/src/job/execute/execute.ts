@@ -18,7 +18,7 @@ export interface Execution {
   readonly recording: Recorded;
   /** Events that the recorder has not stored, which are stored with the end. */
   readonly unstored: readonly EventBody[];
-  /** Monotonic, from release to collection. */
+  /** The time from release to collection, by the monotonic clock. */
   readonly duration_ms: number;
 }
 
@@ -26,7 +26,7 @@ export interface ExecuteOptions {
   readonly history: Pick<History, 'append'>;
   readonly key: JobKey;
   readonly loaded: LoadedCell;
-  /** Knows the program while it runs, so that others can stop it. */
+  /** Gets the running program, so that others can stop it. */
   readonly control: Pick<Control, 'running' | 'tools'>;
   readonly clock: JobClock;
   readonly log: Log;

@@ -77,7 +77,7 @@ async function runInNewCell(context: JobContext): Promise<FailureBeforeRun | nul
 
 type Start = Pick<StartInput, 'started_at' | 'execution'>;
 
-/** The differences between a queued job and a submission that starts at once. */
+/** How a queued job and a submission that starts at once differ. */
 interface Way {
   /** Waits for the cell to take the program. */
   taken(loading: Promise<LoadedCell>): Promise<LoadedCell>;

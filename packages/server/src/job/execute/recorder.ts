@@ -50,11 +50,11 @@ export interface RecorderOptions {
   readonly log: Log;
   /** Aborts when the process gives up: output that waits for room on the disk is then not stored. */
   readonly giveUp: AbortSignal;
-  /** Called once, when an append failed: the program's record has a gap from there on. */
+  /** Called once, when an append has failed. From there on, the record of the program has a gap. */
   readonly onGap: () => void;
 }
 
-/** The moment in which output waits for more output. Without a reason, each abort would make an error with its stack. */
+/** Waits a moment for more output. It can be ended early, without the error and the stack that an abort would cost each time. */
 class Gathering {
   #hurried = new AbortController();
   #isOver = false;
@@ -69,7 +69,7 @@ class Gathering {
     if (signal.aborted && !this.#isOver) this.#hurried = new AbortController();
   }
 
-  /** Waiting events must be stored at once. */
+  /** Ends the pause, because waiting events must be stored at once. */
   hurry(): void {
     this.#hurried.abort('the events must be stored at once');
   }
@@ -89,7 +89,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let writing: Promise<void> | null = null;
   let outcome: Recorded = { kind: 'whole' };
   const gathering = new Gathering();
-  /** The action once an event is stored. */
+  /** For each event, what to do once it is stored. */
   const afterwards = new Map<EventBody, () => void>();
   const isPending = () => waiting.length > (gathering.isOver ? appendEventsMax : 0);
 

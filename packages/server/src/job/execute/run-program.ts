@@ -58,7 +58,7 @@ export interface JobContext extends JobDependencies {
   readonly spec: RequestedSpec;
   readonly clock: JobClock;
   readonly control: Control;
-  /** Given if its program talks to the program of another job. */
+  /** The connection to the program of another job, if its program talks to one. */
   readonly interaction?: InteractionSide;
 }
 
@@ -196,7 +196,7 @@ async function* namedContent(
 
 const productBytesMax = 4 * 2 ** 20;
 
-/** Contents of products by their tenants and names: the next test of a program starts what the last one started. */
+/** Contents of products, by tenant and name, for the next tests: they start the same product as the last test. */
 export function keptProducts() {
   return new Kept<Uint8Array>({ sizeMax: productBytesMax, sizeOf: ({ length }) => length });
 }

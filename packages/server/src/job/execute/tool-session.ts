@@ -25,7 +25,7 @@ export class ToolSession implements ProgramTools {
   readonly limits: ProgramTools['limits'];
   /** The schemas of arguments by the names of tools, as JSON; null for a tool that takes any. */
   readonly #tools: ReadonlyMap<string, string | null>;
-  /** Tools that are no longer asked about, because a check took too long. */
+  /** Tools whose arguments are no longer checked, because a check took too long. */
   readonly #unchecked = new Set<string>();
   readonly #options: ToolSessionOptions;
   readonly #over = new AbortController();
@@ -73,7 +73,7 @@ export class ToolSession implements ProgramTools {
     });
   }
 
-  /** Why a call is not put to callers; null if it is. A call that is still to be checked when the program ends is refused. */
+  /** Why a call is not shown to callers; null if it is. A call that is still unchecked when the program ends is refused. */
   async #refusal({ tool, arguments: given }: ToolCall): Promise<string | null> {
     const { schemas, key } = this.#options;
     const schema = this.#tools.get(tool);
@@ -90,7 +90,7 @@ export class ToolSession implements ProgramTools {
     return `the arguments ${UNCHECKED}`;
   }
 
-  /** The program has ended: nothing more is given to it. Resolves once nothing is under way. */
+  /** Notes that the program has ended, so that it gets no more answers. Resolves once no check and no answer is in progress. */
   async over(): Promise<void> {
     this.#over.abort('the program has ended');
     this.#ended.resolve(UNCHECKED);

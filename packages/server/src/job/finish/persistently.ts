@@ -9,9 +9,9 @@ const pauseMillisecondsMax = 5000;
 export interface PersistOptions {
   /** Ends the retries: the last failure is then thrown. */
   readonly signal: AbortSignal;
-  /** Attempts that may fail. Those that stored nothing for lack of space or of a connection are repeated without end. */
+  /** The most attempts that may fail. Attempts that stored nothing for lack of space, or of a connection, do not count. */
   readonly attemptsMax: number;
-  /** Whether the failure is an answer that no further attempt changes. */
+  /** Whether a failure is an answer that another attempt cannot change. */
   readonly isFinal?: (error: unknown) => boolean;
   /** Called for every attempt that failed. */
   readonly failed: (error: unknown) => void;
@@ -34,7 +34,7 @@ export async function persistently<T>(attempt: () => Promise<T>, options: Persis
   }
 }
 
-/** Whether the store will take the same write later, and has stored nothing of it. */
+/** Whether the failure will pass: the store will take the same write later, and has stored nothing of it. */
 function passes(error: unknown): boolean {
   return error instanceof StoreError && (error.code === 'full' || error.code === 'unreachable');
 }

@@ -36,18 +36,18 @@ export interface GradingParts extends GradingKey {
   readonly heads: readonly TestHead[];
   /** The tests that have files of their own, where verdicts have version 2. */
   readonly withFiles: ReadonlySet<number>;
-  /** The input of every test of a program, by its place: it never changes, and is read once if it is short. */
+  /** The input that every test of a program shares, by the place of the program. It never changes, and is kept if it is short. */
   readonly programs: Map<number, StoredProgram>;
   /** The products of its builds, by their jobs. */
   readonly products: Map<string, BuiltProduct>;
 }
 
-/** The program cannot be graded, for a reason that its caller may know. */
+/** Thrown if a program cannot be graded, for a reason that its caller may know. */
 export class GradingProblem extends Error {}
 
 const PLAIN = { stdin: null, args: [], env: {}, files: [], outputs: [], runtime: null } as const;
 const NO_DEMANDS = { requirements: { minimum_isolation: 'none' }, limits: LIMIT_DEFAULTS } as const;
-/** A job's maximum of each limit that a large grading needs. */
+/** The largest limits that a job of a large grading needs. */
 const LARGE = { ...LIMIT_DEFAULTS, cpu_seconds: 60, wall_seconds: 120, mem_mb: 1024 };
 
 /** The specification of the job. @throws GradingProblem */
@@ -172,7 +172,7 @@ async function* inPieces(content: Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < content.length; at += pieceBytes) yield content.subarray(at, at + pieceBytes);
 }
 
-/** A longer program is read again for each job that gets it. */
+/** The longest program that is kept in memory. A longer one is read again for each job that gets it. */
 const programCharsMax = 65_536;
 
 export async function programContent(

@@ -54,10 +54,10 @@ export interface TestContent extends Pick<ParsedSubmission, 'args' | 'files' | '
   readonly expected: GradingText | null;
 }
 
-/** The members for all runs. */
+/** The members that apply to all runs. */
 export interface GradingCommon extends Pick<RequestedSpec, 'limits' | 'requirements'> {
   readonly checker: StoredGrader | null;
-  /** Absent where verdicts have version 1. */
+  /** Absent if verdicts have version 1. */
   readonly plan?: Pick<GradingPlan, 'groups' | 'stop' | 'limits'>;
   readonly validators?: readonly StoredGrader[];
   readonly interactor?: StoredGrader;
@@ -130,7 +130,9 @@ export function parseGrading(body: unknown): ParsedGrading {
   return parsed;
 }
 
-/** A run has the variables of its program and those of its test: together they have the bounds of one job. */
+/**
+ * Checks the variables of each run, which are those of its program and of its test: together they must fit the limits of one job.
+ */
 function checkVariables({ programs, tests }: Pick<ParsedGrading, 'programs' | 'tests'>): void {
   const sizeOf = (env: Readonly<Record<string, string>>) => {
     const words = Object.values(env);
@@ -218,7 +220,7 @@ function specOf(pointer: string, submission: JobSubmission): ParsedSubmission {
   }
 }
 
-/** Does what may refuse a part of the body: the refusal then points into that part. */
+/** Does work that may refuse a part of the body, and makes such a refusal point into that part. */
 export async function inPart<Answer>(pointer: string, work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work();

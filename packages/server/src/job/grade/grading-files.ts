@@ -61,8 +61,8 @@ export async function withFiles(caller: Caller, parsed: ParsedGrading, options: 
 }
 
 /**
- * A run has the files of its program and of its test. A checker or an interactor also has files for judging, and its built
- * product lies beside them.
+ * Checks the paths of the files of each run: those of its program and of its test. A checker or an interactor also has files for
+ * judging, and its built product beside them.
  */
 function checkPaths({ common, programs, tests }: ParsedGrading): void {
   const isBuilt = (program: StoredProgram) => common.plan !== undefined && isCompiled(program);

@@ -47,10 +47,10 @@ export interface GradingStageOptions
 const lookMilliseconds = 5000;
 /** How long it waits after a failure of the store. */
 const failedMilliseconds = 1000;
-/** Gradings that are kept in memory, of one tenant and of all. */
+/** How many gradings are kept in memory, of one tenant and of all tenants. */
 const gradingsOfTenantMax = 8;
 const gradingsMax = 64;
-/** How often work is tried again after a failure that is not the store's. */
+/** How often work is tried again after a failure that the store did not cause. */
 const attemptsMax = 8;
 
 export class GradingStage implements AsyncDisposable {
@@ -150,7 +150,10 @@ export class GradingStage implements AsyncDisposable {
     return first ?? null;
   }
 
-  /** A change that the store does not accept now is begun again later from the store, which has the whole state of a grading. */
+  /**
+   * Follows a job, or forgets the grading if the store does not accept a change now. It then begins again from the store, which
+   * has the whole state of a grading.
+   */
   async #followOrForget(work: GradingWork, next: NextJob): Promise<void> {
     const { log, ownNudges } = this.#options;
     const { signal } = this.#stopping;
@@ -183,7 +186,7 @@ export class GradingStage implements AsyncDisposable {
     this.#plan();
   }
 
-  /** The id of the job; null if the grading makes no more. */
+  /** Makes the job and returns its id; null if the grading makes no more jobs. */
   async #made(work: GradingWork, planned: PlannedJob, run: NextJob['run']): Promise<string | null> {
     const { tenant, principal, grading_id } = work;
     const { program, name, attempt } = planned;
@@ -270,7 +273,7 @@ export class GradingStage implements AsyncDisposable {
     return this.#persistently(() => verdictOf(key, end.receipt_sha256, this.#options));
   }
 
-  /** A program that cannot be graded ends with the reason, and the others continue. */
+  /** Ends a program that cannot be graded, with the reason. The others continue. */
   async #fail(work: GradingWork, program: number, error: unknown): Promise<void> {
     const { log } = this.#options;
     const isKnown = isFinal(error);
@@ -308,7 +311,7 @@ export class GradingStage implements AsyncDisposable {
     ownNudges.send('gradings');
   }
 
-  /** Ends a grading that is to end, once none of its jobs is under way. */
+  /** Ends a grading that is due to end, once none of its jobs is in progress. */
   async #settle(work: GradingWork): Promise<void> {
     if (!work.isCancelled || work.underWay.size > 0 || this.#stopping.signal.aborted) return;
     for (const program of [...work.waiting]) {
@@ -332,7 +335,7 @@ export class GradingStage implements AsyncDisposable {
   }
 }
 
-/** A refusal is an answer, not a failure. */
+/** Whether an error is a refusal, which is an answer and not a failure. */
 function isFinal(error: unknown): error is Error {
   return error instanceof ServiceError || error instanceof GradingProblem || error instanceof NoRoom;
 }

@@ -16,9 +16,11 @@ export interface NextJob {
   readonly job_id: string | null;
 }
 
-/** Programs of one grading that are tested at the same time. A later one begins once an earlier one has nothing to make. */
+/**
+ * How many programs of one grading are tested at the same time. A later program begins once an earlier one has no job to make.
+ */
 const programsAtOnce = 8;
-/** The steps of a plan know the outputs of their tests, so fewer are begun. */
+/** How many programs with a plan are begun. It is fewer, because the steps of a plan keep the outputs of their tests. */
 const plansAtOnce = 2;
 
 export class GradingWork implements GradingParts {
@@ -38,7 +40,7 @@ export class GradingWork implements GradingParts {
   readonly storing = new Set<PlannedJob>();
   /** The names of the contents held for the judge of a program. */
   readonly held = new Map<number, readonly string[]>();
-  /** When it last got a job; grows with each. */
+  /** The number of its last turn, which grows with each job that it gets. */
   lastTurn = 0;
   readonly #waiting: number[];
   readonly #begun = new Map<number, ProgramRun | PlanRun>();
@@ -85,12 +87,12 @@ export class GradingWork implements GradingParts {
     return this.underWay.size - this.storing.size;
   }
 
-  /** Programs that have no end yet. */
+  /** The programs that have not ended. */
   get waiting(): readonly number[] {
     return this.#waiting;
   }
 
-  /** Notes that the program has its end. */
+  /** Notes that a program has ended. */
   over(program: number): void {
     this.#begun.delete(program);
     this.held.delete(program);

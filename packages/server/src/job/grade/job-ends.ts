@@ -6,7 +6,7 @@ import { type GradedJobsOptions, resultOf } from './graded-jobs.ts';
 import type { JobEnd } from './program-run.ts';
 import { stepEnd } from './step-jobs.ts';
 
-/** Ends that say nothing of a program: the service could not run it, or stopped. */
+/** Reasons for an end that say nothing about the program: the service could not run it, or stopped. */
 const FAILURES = new Set([
   'bootstrap_failed',
   'runtime_failed',
@@ -17,7 +17,7 @@ const FAILURES = new Set([
 /** How a program itself can end. */
 const ENDS = new Set(['exited', 'signaled', 'wall_limit', 'cpu_limit', 'memory_limit', 'compile_failed']);
 
-/** How a job ended; null if it has not. A job that is not there any more counts as one that the service failed to run. */
+/** How a job ended; null if it has not ended. A job that no longer exists counts as one that the service failed to run. */
 export async function endOf(
   key: JobKey,
   options: GradedJobsOptions & { readonly hasSteps: boolean },

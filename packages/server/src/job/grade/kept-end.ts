@@ -12,7 +12,7 @@ import {
   STDOUT_FILE,
 } from '@vouchbox/protocol/grading-steps';
 
-/** A longer file with points is too long to count. */
+/** The longest text that is read as points. */
 const scoreCharsMax = 64;
 
 const ASKED = new Set<string>([STDOUT_FILE, ...SCORE_FILES.map(([path]) => path)]);
@@ -37,7 +37,7 @@ function keptStderr(end: JobEnd): string {
   return compilerOf(end) === 'error' ? `${said}\nprogram:1: error: ` : said;
 }
 
-/** A copy: a part of a long text would keep all of it in memory. */
+/** The beginning of a text, as a copy: a part of a long text would keep all of it in memory. */
 function start(text: string): string {
   return Buffer.from(text.slice(0, scoreCharsMax)).toString();
 }

@@ -19,7 +19,7 @@ export interface StepJob extends PlannedJob {
   readonly step: Step | null;
 }
 
-/** A plan has this word in place of the program's text, which is read only when it is needed. */
+/** The word that stands in a plan for the text of the program, which is read only when it is needed. */
 export const PROGRAM = 'program';
 
 /** The features of this version for gradings: programs are built once, and outputs come back whole. */
@@ -34,7 +34,7 @@ export class PlanRun {
   readonly #made = new Set<string>();
   /** The due jobs that are not made yet, as of the last look. */
   #due: Step[] = [];
-  /** Whether a job has ended since the last look. */
+  /** Whether a job has ended since the last look, which is then out of date. */
   #isOld = true;
   /** Whether the end of one test may decide that another is not run. */
   readonly #mayDrop: boolean;

@@ -63,7 +63,7 @@ export async function gradingEvents(
   );
 }
 
-/** Reads the grading again with each nudge, until the reading suffices or the wait is over. */
+/** Reads the grading, and again after each nudge, until what was read suffices or the wait is over. */
 async function onceIt<Answer>(
   isEnough: (answer: Answer) => boolean,
   read: () => Promise<Answer>,

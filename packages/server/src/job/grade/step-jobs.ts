@@ -65,7 +65,7 @@ export async function stepSpecs(
 interface Given {
   readonly program: number;
   readonly submission: PlannedSubmission;
-  /** Files of the test. */
+  /** The files that belong to the test. */
   readonly own: readonly SubmittedFile[];
 }
 
