@@ -38,15 +38,15 @@ export interface Membership {
   readonly ownNudges: Nudges;
   /** The other living nodes that run jobs. */
   readonly others: () => readonly OtherExecutor[];
-  /** Whose turn it is to sign. */
+  /** Which node's turn it is to sign. */
   readonly signingTurns: Pick<OpenSigningOptions, 'isOurTurn' | 'onProblemChange'>;
-  /** The metrics of the other nodes, and of the jobs that this one took over from dead nodes. */
+  /** The metrics about the other nodes, and about the jobs that this node took over from lost nodes. */
   readonly fleetFigures: TelemetryOptions['fleetFigures'];
   /** Whether this node is the oldest with a role, which does what only one node should do. */
   isFirst(role: NodeRole): boolean;
-  /** A tenant has one budget, whichever nodes it asks. `word` is its name among the budgets. */
+  /** The budget of each tenant, which is the same whichever nodes the tenant asks. `word` is its name among the budgets. */
   budget(rate: RateBound, word: string): RateBudget;
-  /** Which jobs the store may give to this node. */
+  /** Says which jobs the store may give to this node. */
   abilities(provider: Provider, memMbMax: number): Pick<DispatcherOptions, 'abilities'>;
   /** The part of the status that names the nodes. */
   nodes(): Pick<ServiceStatus, 'nodes'>;
@@ -112,7 +112,7 @@ function inFleet(store: Store, fleet: Fleet): Membership {
   };
 }
 
-/** Nodes that serve callers have budgets. */
+/** The other nodes that serve callers: only these have budgets. */
 function othersWithBudgets(fleet: Fleet): Others {
   return {
     node: fleet.node,
@@ -123,8 +123,8 @@ function othersWithBudgets(fleet: Fleet): Others {
 }
 
 /**
- * One node signs, and tells the others when it cannot. The node whose turn comes looks at once for jobs that have ended
- * meanwhile.
+ * Whose turn it is to sign. One node signs, and tells the others when it cannot. The node whose turn comes looks at once for jobs
+ * that have ended meanwhile.
  */
 function signingTurns(fleet: Fleet, nudges: Nudges): Membership['signingTurns'] {
   const isOurTurn = () => signingNode(fleet) === fleet.node;
@@ -140,7 +140,7 @@ function signingTurns(fleet: Fleet, nudges: Nudges): Membership['signingTurns'] 
   return { isOurTurn, onProblemChange: () => fleet.look() };
 }
 
-/** Ends this node's jobs once another has taken them over. */
+/** Ends this node's jobs once another node has taken them over. Resolves then. */
 async function lostBy(fleet: Fleet, { dispatcher, log }: Joining): Promise<Error> {
   const error = await fleet.lost;
   log.fatal({ err: error }, 'this node can change nothing more, and ends');

@@ -26,7 +26,7 @@ export type Topic =
   | `stop ${string}`
   | `answers ${string}`;
 
-/** The fact that also decides which of several nodes is woken. */
+/** What a nudge is about, which decides which of several nodes is woken. */
 export interface About {
   /** The queued job: a node that can run it is woken. */
   readonly spec?: RequestedSpec;

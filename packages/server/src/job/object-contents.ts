@@ -31,7 +31,7 @@ export function createObjectContents(
 ): ObjectContents {
   const problems = { missing: 0, damaged: 0 };
   const turns = new Turns(readsMax);
-  /** Names the problem for an operator: the caller gets less. */
+  /** Does work with the store, and names a problem for the operator. The caller learns less. */
   const named = async <T>(object: StoredObject, work: (store: NonNullable<typeof objects>) => Promise<T>) => {
     try {
       if (objects === null) throw new ObjectError('refused', 'no object store is set, and an object is needed');

@@ -4,7 +4,10 @@
  */
 import type { PromiseTimes } from '../store/records/inputs.ts';
 
-/** Signing, a place and a head take about two seconds; a failover of the node that signs takes longer. */
+/**
+ * The longest lead. To sign a statement and to have it in a head takes about two seconds; a failover of the signing node takes
+ * longer.
+ */
 const leadMillisecondsMax = 30_000;
 
 export function promiseTimes(from: number, seconds: number): PromiseTimes {

@@ -27,7 +27,7 @@ export function noticeReturn(objects: ObjectStore, onReturn: () => void): Object
   };
 }
 
-/** A store that lacks one object, or has it changed, works. */
+/** Whether an error says that an object is missing or changed. The store itself then works. */
 function saysGone(error: unknown): boolean {
   return error instanceof ObjectError && (error.code === 'unreachable' || error.code === 'refused');
 }

@@ -11,7 +11,7 @@ export interface ObjectStore {
   size(key: string): Promise<number>;
   /** Removes an object; succeeds also if there is none. */
   remove(key: string): Promise<void>;
-  /** Whether it can be used now. Rejects with the reason if it cannot. */
+  /** Checks whether the store can be used now. Rejects with the reason if it cannot. */
   check(): Promise<void>;
 }
 

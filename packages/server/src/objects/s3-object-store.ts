@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ObjectError, type ObjectStore } from './object-store.ts';
 import { askS3, type S3Answer, type S3Place, type S3Request } from './s3-requests.ts';
 
-/** An object has at most 16 MiB. */
+/** How long a request may take. An object has at most 16 MiB. */
 const transferMilliseconds = 30_000;
 const briefMilliseconds = 10_000;
 /** Pauses before the second and the third try of an operation that may then succeed. */
@@ -60,7 +60,10 @@ function bucketOf({ url }: S3Place): string {
   return `${origin}/${pathname.split('/')[1] ?? ''}`;
 }
 
-/** Every request can be repeated: a put writes the same bytes under a key of their own. */
+/**
+ * Sends a request up to three times. Every request can be repeated: a put writes the same bytes under a key that is used for
+ * nothing else.
+ */
 async function askOften(place: S3Place, request: S3Request): Promise<S3Answer> {
   for (const milliseconds of pausesMilliseconds) {
     const answer = await askS3(place, request).catch((error: ObjectError) => error);
@@ -78,7 +81,7 @@ function isOverloaded({ status }: S3Answer): boolean {
   return status >= 500 || status === 429;
 }
 
-/** The store's message about a request that it did not carry out. */
+/** The error for a request that the store did not carry out. */
 function refusalOf(answer: S3Answer): ObjectError {
   const { status } = answer;
   const code = codeOf(answer);
@@ -95,7 +98,7 @@ function missing(): ObjectError {
   return new ObjectError('missing', 'the object store has no such object');
 }
 
-/** The code of an error, as S3 writes it; null if there is none. Only letters, so a log can show it. */
+/** The code of an error, as S3 writes it; null if there is none. It has only letters, so that a log can show it. */
 function codeOf({ body }: S3Answer): string | null {
   const text = new TextDecoder().decode(body ?? new Uint8Array());
   return /<Code>([A-Za-z]{1,64})<\/Code>/.exec(text)?.[1] ?? null;

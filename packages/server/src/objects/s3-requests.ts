@@ -20,15 +20,15 @@ export interface S3Request {
   readonly body?: Uint8Array<ArrayBuffer>;
   /** The most milliseconds for the whole answer. */
   readonly milliseconds: number;
-  /** A longer answer is not read. */
+  /** The most bytes of the body that are read. */
   readonly bytesMax: number;
 }
 
 export interface S3Answer {
   readonly status: number;
-  /** Null if it is longer than allowed. */
+  /** Null if the body is longer than allowed. */
   readonly body: Uint8Array | null;
-  /** The stated length of the body, even of an answer without one; null if none is stated. */
+  /** The stated length of the body, also of an answer that has no body; null if none is stated. */
   readonly length: number | null;
 }
 
@@ -80,7 +80,7 @@ async function readUpTo(response: Response, bytesMax: number): Promise<Uint8Arra
   return Buffer.concat(chunks);
 }
 
-/** The fault, in the words of the system: never the address, which the caller has already. */
+/** What is wrong, in the words of the system, without the address, which the caller already has. */
 function reasonOf(thrown: unknown): string {
   if (thrown instanceof Error && thrown.name === 'TimeoutError') return 'it took too long';
   const cause = thrown instanceof Error ? thrown.cause : undefined;

@@ -56,7 +56,7 @@ export interface Credentials {
 
 type CredentialStore = Omit<CredentialRows, 'whenEnded'>;
 
-/** Two keys of one caller may overlap for this long at most. */
+/** For how long two keys of one caller may overlap. */
 export const overlapSecondsMax = 7 * 24 * 3600;
 
 const PRINCIPAL = /^[A-Za-z0-9][A-Za-z0-9._@:/+-]{0,127}$/;
@@ -134,7 +134,7 @@ function checkedPrincipal(principal: string): string {
   });
 }
 
-/** In the order of the contract, each once. */
+/** The scopes in the order of the contract, each once. */
 function checkedScopes(scopes: readonly string[] | null): Scope[] {
   if (scopes === null) return [...SCOPES];
   const isKnown = (scope: string) => (SCOPES as readonly string[]).includes(scope);

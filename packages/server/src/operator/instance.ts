@@ -13,7 +13,7 @@ import { ProcessLock } from '../store/sqlite/files/process-lock.ts';
 const FILE_NAME = 'instance-id';
 const ID = /^[0-9a-f]{32}\n$/;
 
-/** Holds its name on this host until it is disposed. */
+/** The name of a service, held on this host until it is disposed. */
 export interface Instance extends Disposable {
   /** The text from which `instanceName` makes the name. */
   readonly id: string;
@@ -41,7 +41,7 @@ export function openInstance(dataDir: string, { makesCells = true } = {}): Insta
   return { id, [Symbol.dispose]: () => lock[Symbol.dispose]() };
 }
 
-/** Null if another service holds the name. */
+/** Takes a name on this host; null if another service holds the name. */
 function takeName(path: string): ProcessLock | null {
   const parent = dirname(path);
   try {

@@ -1,4 +1,4 @@
-/** Commands of an operator work on the store of a service and never make one. */
+/** Requires a store for the commands of an operator, which work on the store of a service and never make one. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { databasePath, type OpenStoreOptions } from '../store/open-store.ts';

@@ -27,7 +27,7 @@ export interface RestoreOptions {
   readonly backup: string;
   /** A copy of the directory `attestation-keys`; null if the first start is to make a new key. */
   readonly attestationKeys: string | null;
-  /** Absolute; it must not be there, or be empty. */
+  /** The new data directory, as an absolute path. It must not exist, or be empty. */
   readonly dataDir: string;
 }
 
@@ -77,7 +77,7 @@ function refuseUnlessBackup(backup: string): void {
   }
 }
 
-/** Makes an empty directory, and removes what an earlier try left there. */
+/** Makes an empty directory, after removing what an earlier try left in its place. */
 function makeEmpty(directory: string): void {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(dirname(directory), { recursive: true, mode: 0o700 });
@@ -113,7 +113,7 @@ function copyKeys(source: string, dataDir: string): void {
   for (const directory of [to.publicKeys, to.directory]) syncDirectory(directory);
 }
 
-/** `source` has the content of `attestation-keys`, whatever its own name is. */
+/** The paths of keys in a directory, which has the content of `attestation-keys` under any name. */
 function keyPathsOf(source: string) {
   return {
     privateKey: join(source, 'signing-key.pem'),

@@ -42,7 +42,7 @@ export interface StoredJob extends JobKey {
   readonly artifacts: readonly StoredArtifact[];
 }
 
-/** The reads of a store while it is open. */
+/** What can be read of a job while the store is open. */
 export interface OpenStoredJob {
   readonly job: StoredJob;
   /** A file that the job names, by its `sha256:…`, piece by piece, at most 64 MiB; null if it is not stored any more. */
@@ -86,7 +86,7 @@ export async function withStoredJob<Result>(
   }
 }
 
-/** The answer that the service would give, or its refusal. */
+/** The answer that the service would give, with its refusals as errors for an operator. */
 async function answeredOf({ job_id }: JobKey, ask: () => Promise<ExactBytes>): Promise<Uint8Array> {
   try {
     return (await ask()).bytes;

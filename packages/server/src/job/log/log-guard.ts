@@ -33,19 +33,25 @@ export class LogGuard {
   readonly #options: LogGuardOptions;
   /** Undefined until it was read. */
   #mark: Checkpoint | null | undefined;
-  /** The tree in which the store was compared with what witnesses know, since our turn began. */
+  /**
+   * The tree in which the store was compared with what witnesses know, since this node's turn began; null if it was not compared
+   * yet.
+   */
   #compared: string | null = null;
 
   constructor(options: LogGuardOptions) {
     this.#options = options;
   }
 
-  /** Another node may change the store now: what witnesses know is to be asked again. */
+  /** Notes that another node may change the store now, so that the witnesses must be asked again. */
   lostTurn(): void {
     this.#compared = null;
   }
 
-  /** The largest head of the tree that its key signed, as the store, the mark or a witness has it, with the most lines. */
+  /**
+   * The largest head of the tree that the log's key signed, from the store, the mark or a witness. If several have it, the one
+   * with the most witnesses.
+   */
   async lastHead(state: LogState): Promise<Checkpoint | null> {
     const { dataDir, witnesses } = this.#options;
     const key = ownKey(state);
@@ -80,7 +86,10 @@ export class LogGuard {
     this.#compared = origin;
   }
 
-  /** Without a head of its own, the store may be older than the log's first head, and only a witness can know one. */
+  /**
+   * Refuses to log if a witness shows a head that the store lacks, for a store without a signed head: it may be older than the
+   * log's first head, and only a witness can know that head.
+   */
   async #refuseShown(state: LogState) {
     const { witnesses } = this.#options;
     const { heads, hasAnswered } = (await witnesses?.shown(ownKey(state))) ?? { heads: [], hasAnswered: true };
@@ -128,7 +137,10 @@ export class LogGuard {
     return answered.missed === null ? answered : await this.#takenBack(answered.missed, state);
   }
 
-  /** The head is kept as if this node had signed it, so that the log stays closed when no witness can be reached. */
+  /**
+   * Keeps a head, which a witness showed, as if this node had signed it, so that the log stays closed when no witness can be
+   * reached.
+   */
   async #takenBack(missed: Checkpoint, state: LogState): Promise<never> {
     await this.#keep(missed);
     throw takenBack(state, missed);

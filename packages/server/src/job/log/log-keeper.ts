@@ -33,7 +33,7 @@ export interface LogKeeperOptions {
   readonly isOurTurn?: () => boolean;
   /** Called when logging begins to fail, and when it works again. */
   readonly onProblemChange?: () => void;
-  /** Ends when the next head may be signed. Default: a second later, or when the signal aborts. */
+  /** Returns a promise that resolves when the next head may be signed. Default: a second later, or when the signal aborts. */
   readonly rest?: (signal: AbortSignal) => Promise<unknown>;
 }
 
@@ -50,9 +50,9 @@ export interface ReopenedLog {
 /** The least time from one head to the next. */
 const headMilliseconds = 1000;
 const aSecond = (signal: AbortSignal) => pause(headMilliseconds, signal);
-/** The keeper looks for statements at least this often: another node may have signed some. */
+/** The longest time between two looks for statements: another node may have signed some. */
 const recheckMilliseconds = 5000;
-/** Statements that get their positions in one transaction. */
+/** The most statements that get their positions in one transaction. */
 const sequencedMax = 2000;
 
 export class LogKeeper implements AsyncDisposable {
@@ -115,7 +115,7 @@ export class LogKeeper implements AsyncDisposable {
     if (isChange) this.#options.onProblemChange?.();
   }
 
-  /** Gives every statement that waits its position, and signs a head of them all. */
+  /** Gives every waiting statement its position, and signs a head of them all. */
   async logWhatWaits(): Promise<void> {
     const { store } = this.#options;
     let state = (await store.logState()) ?? (await this.#open());

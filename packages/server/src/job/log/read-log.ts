@@ -24,7 +24,10 @@ export interface LogReaderOptions {
   readonly store: Pick<Store, 'logState' | 'logPlace' | 'logPosition' | 'logRanges' | 'logTile' | 'jobSummary'>;
 }
 
-/** A statement that waits for a head gets it within a second, or with the next one if witnesses are slow. */
+/**
+ * After how many seconds the proof may exist. A statement that waits for a head gets one within a second, or with the next head
+ * if witnesses are slow.
+ */
 const retryAfterSeconds = 1;
 
 /** A log with a signed head. */
@@ -78,7 +81,7 @@ export interface PublicLog {
   checkpoint(): Promise<string | null>;
   /** The hashes of a tile, one after the other: all 256, or as many as `width` says. */
   tile(tile: { readonly level: number; readonly index: number; readonly width: number }): Promise<Uint8Array | null>;
-  /** The proof of a leaf by its hash. It is there as long as the log is, also when the job of the leaf was removed. */
+  /** The proof of a leaf by its hash. It can be read as long as the log exists, even after the job of the leaf was removed. */
   proof(leaf: Uint8Array): Promise<string | null>;
   /** The proof that the latest head begins with the first `old` leaves. */
   consistency(old: number): Promise<string | null>;
@@ -87,7 +90,7 @@ export interface PublicLog {
 
 export interface LogKeysAnswer {
   readonly origin: string;
-  /** As `NAME+HINT+BASE64`. Pin it from elsewhere: one that comes from the log proves nothing. */
+  /** The key as `NAME+HINT+BASE64`. Pin it from elsewhere: a key that comes from the log proves nothing. */
   readonly log_key: string;
   /** The DSSE envelope of the statement by which the signer of results opened the log: leaf 0. */
   readonly opening: unknown;

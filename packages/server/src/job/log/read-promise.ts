@@ -23,7 +23,7 @@ export interface PromiseReaderOptions {
   readonly shutdown: AbortSignal;
 }
 
-/** Signing takes milliseconds. */
+/** After how many seconds the promise may be signed. Signing takes milliseconds. */
 const retryAfterSeconds = 1;
 /** The most statements of an answer: each has a proof of some thirty hashes. */
 const pendingMax = 50;
@@ -46,7 +46,7 @@ export async function promiseBytes(key: JobKey, wait: ResultWait, options: Promi
   return { bytes: envelope, sha256: sha256Hex(envelope) };
 }
 
-/** The promise as it is stored, after at most the wait for its signature. */
+/** The promise as it is stored, once it is signed, or when the wait is over. */
 async function signedPromise(
   key: JobKey,
   { waitSeconds, signal }: ResultWait,

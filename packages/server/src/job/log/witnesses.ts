@@ -53,7 +53,7 @@ export function readWitnesses(path: string): readonly WitnessAddress[] {
   });
 }
 
-/** What a comparison asks of our own log. */
+/** The facts of this service's log that a comparison with a witness needs. */
 export interface OwnLog {
   readonly key: NoteKey;
   /** The hashes by which a tree of `size` is proven to begin with one of `old`. */
@@ -67,7 +67,7 @@ export interface Witnessing {
   readonly lines: readonly NoteSignature[];
   /** A head that our own key signed, and that our tree does not begin with; null if no witness showed one. */
   readonly missed: Checkpoint | null;
-  /** Whether any of them said something of the log. */
+  /** Whether any witness said something about the log. */
   readonly hasAnswered: boolean;
 }
 
@@ -128,7 +128,7 @@ export class Witnesses {
     };
   }
 
-  /** The heads of a tree of ours that witnesses show. Witnesses that run other programs need not show any. */
+  /** The heads of this log's tree that witnesses show. A witness that runs another program need not show any. */
   async shown(key: NoteKey): Promise<Pick<Witnessing, 'hasAnswered'> & { readonly heads: readonly Checkpoint[] }> {
     const { milliseconds = patienceMilliseconds } = this.#options;
     const answers = await Promise.allSettled(
@@ -164,7 +164,7 @@ type Answer =
   | { readonly kind: 'signs'; readonly lines: readonly NoteSignature[]; readonly reason?: never }
   | { readonly kind: 'missed'; readonly head: Checkpoint }
   | { readonly kind: 'disagrees' | 'silent'; readonly reason: string }
-  /** Another node showed it a later head of ours. */
+  /** The witness was shown a later head of this log. */
   | { readonly kind: 'late' };
 
 interface Asking {

@@ -10,7 +10,7 @@ export interface RemoveOptions {
   readonly abandonedMilliseconds?: number;
 }
 
-/** No put takes longer, with all its tries. */
+/** Longer than any put takes with all its tries. */
 const putMillisecondsMax = 900_000;
 const stepMax = 32;
 

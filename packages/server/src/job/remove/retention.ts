@@ -23,7 +23,7 @@ export interface RetentionOptions {
 const recheckMilliseconds = 600_000;
 /** Jobs of one transaction. It is small because no other write can happen meanwhile; large jobs count for more. */
 const stepJobsMax = 16;
-/** Gradings of one transaction: one may have thousands of rows. */
+/** The most gradings of one transaction. One grading may have thousands of rows. */
 const stepGradingsMax = 1;
 const millisecondsOfDay = 86_400_000;
 

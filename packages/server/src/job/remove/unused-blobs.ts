@@ -18,9 +18,9 @@ export interface UnusedBlobOptions {
 
 /** How often it looks. */
 const recheckMilliseconds = 600_000;
-/** No upload takes longer: a connection lives ten minutes. */
+/** Longer than any upload takes: a connection lives ten minutes. */
 const uploadMillisecondsMax = 900_000;
-/** Blobs of one transaction: a blob may have so many pieces that other transactions wait for it. */
+/** The most blobs of one transaction. A blob may have so many pieces that other transactions wait for it. */
 const stepBlobsMax = 1;
 
 /** Removes unused blobs from the loop's start until it is disposed. */

@@ -22,12 +22,12 @@ export interface BatchOptions {
   readonly signer: Pick<Signer, 'attest'>;
   /** Whether the signed statements are to be logged. */
   readonly isLogged?: boolean;
-  /** Told of stored results that can be moved to an object store. */
+  /** Told when there are stored results that can be moved to an object store. */
   readonly nudges: Pick<Nudges, 'send'>;
   readonly log: Log;
 }
 
-/** Bytes of all records of one batch. A single job may exceed it. */
+/** The most bytes of all records of one batch. A single job may exceed it. */
 const batchBytesMax = 4 * 1024 * 1024;
 
 /**

@@ -21,7 +21,7 @@ export function attestRecord(record: TerminalRecord, signer: EnvelopeSigner): At
 
 interface ReadHistory {
   readonly events: readonly JobEvent[];
-  /** The stored texts of the data. Undefined for events of a run, whose data have only one form. */
+  /** The stored texts of the events' data. Undefined for events of a run, whose data have only one form. */
   readonly dataTexts: readonly (string | undefined)[];
 }
 
@@ -41,7 +41,7 @@ function readHistory({ job_id, history, runs }: TerminalRecord): ReadHistory | {
   return { events, dataTexts };
 }
 
-/** False if the stored bytes are not a run. */
+/** Adds the events of a run. Returns false if the stored bytes are not a run. */
 function addRun(events: JobEvent[], job_id: string, run: StoredRun): boolean {
   try {
     for (const event of eventsOfStoredRun(job_id, run)) events.push(event);

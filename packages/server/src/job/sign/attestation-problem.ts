@@ -31,14 +31,17 @@ export async function attestationProblem(
   return brokenLink(statement.statement, row, key);
 }
 
-/** Whether each signature of an envelope names a key that is not known. False for a text that is not an envelope. */
+/** Whether no key that the signatures of an envelope name is known. False for a text that is not an envelope. */
 export function isSignedByStrangers(envelope: Uint8Array, keys: Pick<SigningKeys, 'publicKey'>): boolean {
   const decoded = decodeEnvelope(envelope);
   if (decoded.kind === 'refused') return false;
   return decoded.envelope.signatures.every(({ keyid }) => keys.publicKey(keyid) === null);
 }
 
-/** The first of tenant, job, receipt and result in which the statement differs from its row and job. Spec § Versioning 6. */
+/**
+ * The first of tenant, job, receipt and result in which the statement differs from the job and the row under which it is stored.
+ * Spec § Versioning 6.
+ */
 function brokenLink({ subject, predicate }: Statement, row: AttestationRow, { tenant, job_id }: JobKey): string | null {
   const read = readPredicate(predicate);
   if (read.kind === 'refused') return 'the stored predicate is malformed';

@@ -39,7 +39,10 @@ export interface SigningProblem {
 const gatherMilliseconds = 50;
 /** The loop looks at the outbox at least this often. */
 const recheckMilliseconds = 5000;
-/** A failure that prevents all signing is retried after about half a minute at most. */
+/**
+ * How many failures in a row lengthen the pause, so that a failure that prevents all signing is retried after about half a minute
+ * at most.
+ */
 const failuresCounted = 6;
 
 /** Signs from `start` until it is disposed. */
@@ -95,14 +98,14 @@ export class Attestor implements AsyncDisposable {
     return drainOutbox({ store, signer, nudges, log, isLogged, currentKey: () => keys.current(), signal });
   }
 
-  /** Asks for all that a signature needs, and signs nothing. */
+  /** Tries everything that a signature needs, without signing anything. */
   async #tryOut(): Promise<void> {
     const { store, keys, signer = this.#signer } = this.#options;
     await signer.attest([], keys.current());
     await store.probe();
   }
 
-  /** Whether it succeeded. A failure is logged in full; the status shows it without its private parts. */
+  /** Does work and returns whether it succeeded. A failure is logged in full; the status shows it without its private parts. */
   async #attempt(work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();

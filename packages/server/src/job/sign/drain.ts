@@ -15,7 +15,7 @@ export interface DrainOptions extends BatchOptions {
 }
 
 const batchJobsMax = 64;
-/** One is read, one signed and one stored at a time. */
+/** The most batches at a time: one is read, one is signed and one is stored. */
 const batchesMax = 3;
 /** Jobs that are looked up at once, for several batches. */
 const lookJobsMax = 512;

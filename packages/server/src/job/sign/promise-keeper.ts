@@ -29,7 +29,7 @@ export interface PromiseKeeperOptions {
   >;
   readonly keys: { readonly current: () => SigningKey };
   readonly signer: Pick<Signer, 'sign'>;
-  /** How long the log may take to answer. */
+  /** Within how many seconds the log must answer. */
   readonly seconds: number;
   readonly nudges: Nudges;
   readonly log: Log;
@@ -39,7 +39,7 @@ export interface PromiseKeeperOptions {
 
 /** How long promises wait for others to be signed with them. */
 const gatherMilliseconds = 50;
-/** It looks at least this often: another node may have left what is to be signed. */
+/** The longest time between two looks: another node may have left something to sign. */
 const recheckMilliseconds = 5000;
 /** Statements that are signed and stored together. */
 const batchMax = 256;
@@ -73,7 +73,7 @@ export class PromiseKeeper implements AsyncDisposable {
     await pause(gatherMilliseconds, signal);
   }
 
-  /** Signs all that is to be signed at this time. Returns in how many milliseconds the next promise is due. */
+  /** Signs everything that is to be signed at this time. Returns in how many milliseconds the next promise is due. */
   async keep(now: number): Promise<number> {
     const { store } = this.#options;
     const log = await store.logState();

@@ -8,10 +8,10 @@ import type { TerminalRecord } from '../../store/records/answers.ts';
 import type { SigningKey } from './keys/key-files.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 
-/** Like a thread of the store, it keeps little data for longer than a call. */
+/** The memory of the thread for new objects. Like a thread of the store, it keeps little data for longer than a call. */
 const newObjectsMb = 8;
 
-/** The thread that signs does not answer. */
+/** Thrown if the thread that signs does not answer. */
 export class SignerError extends Error {
   override readonly name = 'SignerError';
 }

@@ -22,7 +22,7 @@ export interface StorableAttestation extends Omit<Attestation, 'result'> {
   readonly result_size_bytes: number;
 }
 
-/** The result for one record. `failed` is a bug, with the error that was thrown. */
+/** The result for one record. `failed` means a bug, and has the error that was thrown. */
 export type SigningResult =
   | Exclude<AttestResult, { readonly kind: 'attested' }>
   | { readonly kind: 'attested'; readonly attestation: StorableAttestation }

@@ -13,7 +13,7 @@ import type { TerminalRecord } from '../../store/records/answers.ts';
 import { attestRecord } from './attest-record.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 
-/** Kept for the life of the thread. */
+/** Returns unused memory, for the life of the thread. */
 new IdleMemory();
 
 const port = parentPort;

@@ -95,7 +95,7 @@ export async function answerCall(
   return { call_seq: seq, seq: taken.answer_seq, replayed: taken.kind === 'same' };
 }
 
-/** The answer of a body that was not checked. */
+/** The answer in a body that was not checked yet. */
 function outcomeOf(answer: unknown): { readonly result: unknown } | { readonly error: string } {
   const members = typeof answer === 'object' && answer !== null ? Object.keys(answer) : [];
   if (members.length === 1 && members[0] === 'result') return { result: (answer as { result: unknown }).result };

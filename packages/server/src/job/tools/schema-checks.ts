@@ -6,10 +6,10 @@
 import { Worker } from 'node:worker_threads';
 
 const millisecondsMax = 500;
-/** Enough for the largest values. A check that needs more ends the thread. */
+/** The memory of the thread, enough for the largest values. A check that needs more ends the thread. */
 const memoryMb = 64;
 
-/** Both are JSON texts. */
+/** A value and a schema, both as JSON texts. */
 export interface SchemaQuestion {
   readonly schema: string;
   readonly value: string;
@@ -21,7 +21,7 @@ export interface SchemaAnswer {
   readonly failed: boolean;
 }
 
-/** A value that could not be checked counts as one that does not fit. */
+/** What is said of a value that could not be checked, which counts as one that does not fit. */
 export const UNCHECKED = 'could not be checked in time';
 
 interface Check extends SchemaQuestion {
@@ -29,7 +29,7 @@ interface Check extends SchemaQuestion {
   readonly resolve: (misfit: string | null) => void;
 }
 
-/** Disposing ends the thread. It starts with the first check. */
+/** The thread that checks, which starts with the first check. Disposing ends it. */
 export class SchemaChecks implements AsyncDisposable {
   readonly #deadlineMilliseconds: number;
   /** Checks that wait, by tenant; the tenant whose turn is next comes first. */
@@ -73,7 +73,7 @@ export class SchemaChecks implements AsyncDisposable {
   }
 
   #isOver = false;
-  /** The time counts from when the thread has loaded its modules, which takes long on a busy host. */
+  /** Whether the thread has loaded its modules, which takes long on a busy host. The time of a check counts from then on. */
   #isReady = false;
 
   #watch(): void {
@@ -117,14 +117,14 @@ export class SchemaChecks implements AsyncDisposable {
     this.#next();
   }
 
-  /** A tenant that had a turn comes after all others. */
+  /** Puts a tenant that had a turn behind all others. */
   #putBehind(tenant: string): void {
     const checks = this.#waiting.get(tenant);
     this.#waiting.delete(tenant);
     if (checks !== undefined) this.#waiting.set(tenant, checks);
   }
 
-  /** The thread is gone, or is ended now. */
+  /** Notes that the thread is gone, or ends it. */
   #lose(worker: Worker | null): void {
     if (worker === null || worker !== this.#worker) return;
     this.#worker = null;

@@ -36,7 +36,7 @@ export interface AttestationOptions {
   readonly log: Log;
 }
 
-/** Signing takes milliseconds. */
+/** After how many seconds the attestation may exist. Signing takes milliseconds. */
 const retryAfterSeconds = 1;
 
 /**
@@ -75,8 +75,8 @@ export async function attestationBytes(
 }
 
 /**
- * Whether an attestation is whole, and its key is one that no node has registered. The service may have signed it before it
- * had several nodes, so it is not replaced.
+ * Whether an attestation is intact, and no node has registered its key. The service may have signed it before it had several
+ * nodes, so it is not replaced.
  */
 function isMadeElsewhere(stored: StoredAttestation, keys: AttestationOptions['keys']): boolean {
   return keys.learn !== undefined && isOfUnknownKey(stored, keys);
@@ -123,7 +123,7 @@ function disabled(): ServiceError {
   return new ServiceError('attestation_disabled', 'The operator has turned signing off.');
 }
 
-/** Waiting does not help: the operator must bring the key back. */
+/** The refusal if the key is unknown. Waiting does not help: the operator must bring the key back. */
 function unknownKey(): ServiceError {
   const message =
     'The job was signed with a key that the service does not have: the operator must start the service with the attestation-keys directory that has the key.';

@@ -31,7 +31,7 @@ export function decodeCursor(tenant: string, cursor: string): ListPlace {
   throw new ServiceError('invalid_request', 'cursor is not one that this list gave out.');
 }
 
-/** A time has no space in it. */
+/** Reads the place in a cursor, which is a time, a space and an id. A time has no space in it. */
 function placeOf(place: string): ListPlace {
   const space = place.indexOf(' ');
   return { created_at: place.slice(0, space), job_id: place.slice(space + 1) };

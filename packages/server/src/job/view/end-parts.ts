@@ -16,7 +16,7 @@ export interface EndReader {
   readonly receipt: () => Promise<JsonText<AnyReceipt> | null>;
 }
 
-/** The parts that were asked for, to be members of a longer text. One that is gone is left out. */
+/** The parts that were asked for, as members of a longer text. A part that no longer exists is left out. */
 export async function endParts(include: EndInclude, { result, receipt }: EndReader): Promise<EndParts> {
   const told = include.includes('receipt') ? await receipt() : null;
   return {

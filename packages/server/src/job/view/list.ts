@@ -9,7 +9,7 @@ export interface ListOptions {
   readonly store: Pick<Store, 'list'>;
 }
 
-/** The texts of pages, for when a page is requested again. */
+/** The texts of pages that were made, in case a page is requested again. */
 const texts = new WeakMap<ListPage, JsonText<JobList>>();
 
 /** One page; `next_cursor` is null on the last one. Rejects as `decodeCursor` throws. */

@@ -53,7 +53,7 @@ export interface ResultAnswer {
   readonly body: Body<FoldedResult>;
 }
 
-/** No job has more events. */
+/** More events than any job has. */
 export const eventsMax = 2 ** 31 - 1;
 
 /**

@@ -23,7 +23,7 @@ import {
 import { isOperatorRequest } from './operator-request.ts';
 import { type SocketAddress, socketAddressOf } from './socket-address.ts';
 
-/** Operators are few. */
+/** The most connections at once. Operators are few. */
 const connectionsMax = 8;
 /** The socket's file is made with no permission for anybody but its owner. */
 const OWNER_ONLY = 0o177;
@@ -90,7 +90,7 @@ export class OperatorSocket implements AsyncDisposable {
   }
 }
 
-/** A killed process leaves its socket behind. It answers nobody, and must be removed before another can listen. */
+/** Removes the socket that a killed process left. It answers nobody, and must go before another process can listen. */
 async function removeLeftover(path: string, dataDir: string): Promise<void> {
   if (await isAnswering(path)) throw new StartError(`another service uses the data directory ${dataDir}`);
   await rm(path, { force: true });
@@ -103,7 +103,10 @@ function isAnswering(path: string): Promise<boolean> {
   return promise.finally(() => socket.destroy());
 }
 
-/** `listen` makes the file before it returns, with these permissions. No other code of this thread runs meanwhile. */
+/**
+ * Listens with these permissions for the socket's file. `listen` makes the file before it returns, and no other code of this
+ * thread runs meanwhile.
+ */
 function listenAlone(server: Server, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const mask = process.umask(OWNER_ONLY);

@@ -12,7 +12,7 @@ import type { Boot, Start, WaitingCell } from './start.ts';
 /** The memory that an interpreter may use before the hand-over. */
 const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;
 const BOOT_PROCESSES = 64;
-/** The bound on the buffers of a job's Internet sockets, if they do not count as memory of its group. */
+/** The most memory for the buffers of a job's Internet sockets, where it does not count as memory of the job's group. */
 const SOCKET_BYTES = 16 * 1024 * 1024;
 /** The share of the processors that a cell gets while no job waits for it and others want them too. */
 const AHEAD_SHARE = 1 / 16;
@@ -51,7 +51,7 @@ interface Progress {
   start: Start | null;
 }
 
-/** A failure: the step, the error, and what the cell printed. */
+/** A failure: the step at which it happened, the error, and what the cell printed. */
 export interface CellFailure {
   readonly step: string;
   readonly error: unknown;

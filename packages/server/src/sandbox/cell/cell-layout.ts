@@ -8,7 +8,7 @@ import type { CellOptions } from './runtime.ts';
 
 /** The guest programs, which every cell sees. */
 const GUEST_PROGRAMS = fileURLToPath(new URL('guest', import.meta.url));
-/** Inodes of a cell's own file system: `/work` and all that is in it. */
+/** How many inodes a cell's own file system has, for `/work` and all that is in it. */
 const WORK_INODES = 1024;
 const TEMPORARY_BYTES = 64 * 1024 * 1024;
 

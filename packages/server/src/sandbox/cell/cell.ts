@@ -13,7 +13,7 @@ import { programAlone } from './program-alone.ts';
 import type { CellOptions } from './runtime.ts';
 import type { LimitsInForce } from './start.ts';
 
-/** Read once, because each call takes three system calls. */
+/** The number of processors. It is read once, because each call takes three system calls. */
 const CORES = availableParallelism();
 const MIB = 1024 * 1024;
 

@@ -40,7 +40,7 @@ export interface ConfinedCellsOptions {
 /** Prepares cells of one runtime and remembers those that exist, so that disposing it ends every one. */
 export class ConfinedCells implements AsyncDisposable {
   readonly #options: ConfinedCellsOptions;
-  /** The root of a cell, and of one whose program may call tools. */
+  /** The root of usual cells, and the root of cells whose programs may call tools. */
   readonly #roots: { readonly usual: string; readonly withTools: string };
   readonly #cells = new Map<string, ConfinedCell>();
   readonly #preparing = new Set<Promise<unknown>>();
@@ -204,7 +204,7 @@ export class ConfinedCells implements AsyncDisposable {
     return new BootstrapError('cgroup', (error as Error).message, unreadyPosture(backend, identity), { cause: error });
   }
 
-  /** Every cell gets two unused users, so that no two jobs share one; or root, where nobody else is mapped. */
+  /** Takes two unused users for a cell, so that no two jobs share one. Every cell gets root, where no other user is mapped. */
   #takeUid(): number {
     // Every program is then root of this namespace.
     if (hasOneUser()) return 0;

@@ -32,7 +32,10 @@ const GUEST_COMMANDS: Readonly<Record<LanguageRun['guest'], readonly string[]>> 
   'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
 };
 
-/** An isolated interpreter reads no variable, and so no seed. `launch.py` does the other steps that isolate one. */
+/**
+ * The command for Python with a fixed hash seed. An isolated interpreter reads no variable, and so no seed; `launch.py` does the
+ * other steps of isolation.
+ */
 const SEEDED_PYTHON = ['/usr/bin/python3', '-s', '-u'];
 
 /** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
@@ -54,7 +57,7 @@ function waitingCommands({ sharesHostKernel, hasTools, hasLibraries, ...kind }: 
   };
 }
 
-/** Tells a waiting interpreter where it unpacks the libraries of its job. */
+/** The word by which a waiting interpreter knows where to unpack the libraries of its job. */
 export function librariesWord(place: string): string {
   return `libraries=${place}`;
 }
@@ -123,7 +126,10 @@ export function describeCell(options: DescriptionOptions): CellDescription {
   };
 }
 
-/** A second bound beside the cgroup. File size, CPU and process limits are set at the hand-over. */
+/**
+ * Resource limits of each process, a second bound beside the cgroup. The limits on file size, CPU time and processes are set at
+ * the hand-over.
+ */
 const RESOURCES = {
   NOFILE: 256,
   CORE: 0,
@@ -155,7 +161,10 @@ const LIBRARIES = tmpfs(GUEST.libraries, [
   'nr_inodes=65536',
 ]);
 
-/** The cell's own terminals, by way of `/dev/ptmx`. They are few, because the kernel has one bound for all of them. */
+/**
+ * The options for the cell's own terminals, which it makes through `/dev/ptmx`. A cell may have few, because the kernel limits
+ * the terminals of all cells together.
+ */
 const TERMINALS = ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=16'];
 
 function mountsOf(options: DescriptionOptions): CellMount[] {

@@ -5,7 +5,7 @@
 import { parseWaitStatus, type WaitStatus } from '../program/ending.ts';
 import type { Workspace } from '../program/output/workspace.ts';
 
-/** Processor time and clock time, as told by the kernel in which process 1 runs. */
+/** Processor time and elapsed time, as the kernel under which process 1 runs reports them. */
 export interface Taken {
   readonly cpuMicroseconds: number;
   readonly wallMicroseconds: number;
@@ -22,7 +22,7 @@ export interface EndingReport {
   readonly took: (Taken & { readonly memoryPeakBytes: number | null }) | null;
 }
 
-/** The report of process 1 is one line and shorter than this. */
+/** More bytes than the report of process 1 has, which is one line. */
 const REPORT_BYTES_MAX = 256;
 /** Reports are padded to one length. */
 const PADDING = / +\n$/;

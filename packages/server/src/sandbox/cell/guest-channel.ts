@@ -47,7 +47,7 @@ export class GuestChannel {
     this.#wake();
   }
 
-  /** The report of the waiting interpreter. Resolves at the workload-ready boundary. */
+  /** The report of process 1. Resolves at the workload-ready boundary, when the interpreter waits. */
   async report(): Promise<string> {
     const [, length] = (await this.#line()).match(/^ready (\d+)$/) ?? [];
     if (length === undefined || Number(length) > REPORT_BYTES_MAX) throw new Error('the cell sent no report');

@@ -7,7 +7,7 @@ export const SYSTEM_PACK = 'system';
 
 /** A pack's name, which is also its directory and the `runtime` of a submission. */
 export const PACK_NAME = /^[a-z0-9][a-z0-9.-]{0,63}$/;
-/** A pack's version: also a directory. */
+/** The version of a pack, which is also the name of a directory. */
 export const PACK_VERSION = /^[0-9A-Za-z][0-9A-Za-z.+~-]{0,63}$/;
 
 /** A pack as reported: without its places on this host. */

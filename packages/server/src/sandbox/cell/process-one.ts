@@ -10,7 +10,7 @@ import { nativePath } from '../native/native.ts';
 import { GUEST } from './description.ts';
 import type { RootFiles } from './rootfs.ts';
 
-/** Built from `../native/launcher`, as a launcher's own process 1 is. */
+/** The program of process 1, built from `../native/launcher`. A launcher makes process 1 of its cells from the same sources. */
 const SVC_INIT = nativePath('svc-init');
 const SVC_FILTER = nativePath('svc-filter');
 
@@ -19,7 +19,7 @@ export const PROCESS_ONE: readonly string[] = [GUEST.init, '-'];
 /** The command of process 1, which sets the filter itself. */
 export const FILTERING_PROCESS_ONE: readonly string[] = [GUEST.init, GUEST.filter];
 
-/** Whether the filter can be made ahead: that program can be built only with the headers of libseccomp. */
+/** Whether the filter can be made ahead. The program that makes it can be built only with the headers of libseccomp. */
 export function makesFilter(): boolean {
   return existsSync(SVC_FILTER);
 }

@@ -21,7 +21,10 @@ export function programAlone({ ending, hasCompiler, sharesHostKernel, counted }:
   return sharesHostKernel ? byCell(ending, hasCompiler, counted) : byGuest(ending, counted);
 }
 
-/** The kernel kept one peak for compiler and program: the program's part is not known. */
+/**
+ * The usage by the count of the host's kernel. It keeps one peak of memory for compiler and program, so the program's part is
+ * unknown after a compiler.
+ */
 function byCell({ compiled }: EndingReport, hasCompiler: boolean, counted: Ended['counted']): ProgramAlone | null {
   if (!hasCompiler) return { account: 'cell', ...counted, wall: { afterMilliseconds: 0 } };
   if (compiled === null) return null;
@@ -34,8 +37,8 @@ function byCell({ compiled }: EndingReport, hasCompiler: boolean, counted: Ended
 }
 
 /**
- * The guest's kernel also counts while the host gives its processor to others, so on a busy host it may count more time than
- * the program had.
+ * The usage by the count of the guest's kernel. That kernel also counts while the host gives its processor to others, so on a
+ * busy host it may count more time than the program had.
  */
 function byGuest({ took }: EndingReport, counted: Ended['counted']): ProgramAlone | null {
   if (took === null) return null;

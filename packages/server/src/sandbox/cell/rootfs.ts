@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 const DIRECTORIES =
   'dev etc/alternatives libraries opt/svc/bin proc svc/guest svc/report sys/fs/cgroup tmp usr work'.split(' ');
 const LINKS = ['bin', 'lib', 'lib64', 'sbin'];
-/** A mount point: the interpreter is bound over it. */
+/** The mount point of the interpreter Node. */
 const NODE = 'opt/svc/bin/node';
 
 /** The files in the `/etc` of every cell, by name: its own two users, and no network. */

@@ -7,9 +7,9 @@ import type { Boot, Start } from './start.ts';
 
 /** Host resources that a runtime itself takes in a cell's group. They do not count against the job. */
 export interface Overhead {
-  /** The most memory that it may take, used for planning before a cell exists. The real amount is measured. */
+  /** The most memory that the runtime may take, for planning before a cell exists. The real amount is measured. */
   readonly memoryBytes: number;
-  /** Host processes and threads for a job of `max_pids`. */
+  /** How many host processes and threads the runtime takes for a job of `max_pids`. */
   readonly processes: (maxPids: number) => number;
   /**
    * How far RLIMIT_NPROC is above `max_pids`. In the namespace class it is above, so that the group refuses new processes
@@ -40,7 +40,10 @@ export interface Runtime extends AsyncDisposable {
    * of programs is a file in memory, and all other memory belongs to the sentry and the gofer. Other runtimes have none.
    */
   ownMemoryBytes(group: Group): number;
-  /** The process limit that holds the job: the limit of the group in the namespace class, of gVisor's own kernel in gVisor. */
+  /**
+   * The process limit that is in force for the job: that of the group in the namespace class, that of gVisor's own kernel in
+   * gVisor.
+   */
   heldProcesses(held: { readonly group: number; readonly guest: number }): number;
 }
 
@@ -88,6 +91,6 @@ export interface CellOptions {
   readonly readyMilliseconds: number;
   /** Reserves the resources of a launcher's template. */
   readonly reserve: () => ReservedCell;
-  /** Until it aborts, the cell gets a small share of the processors. */
+  /** Until this aborts, the cell gets a small share of the processors. */
   readonly aheadUntil?: AbortSignal | undefined;
 }

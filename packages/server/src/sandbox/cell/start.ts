@@ -25,7 +25,7 @@ export interface Start {
   readonly ended: Promise<void>;
   /** Kills the processes that are not ready yet, so that `end` need not wait for them. */
   kill(): void;
-  /** The output of each part of the cell before its program ran, for the operator. */
+  /** What each part of the cell printed before its program ran, for the operator. */
   said(): readonly string[];
   /** Kills all its processes, and resolves once no process, group or file of the cell is left. */
   end(): Promise<void>;
@@ -95,7 +95,7 @@ export interface WaitingCell {
   observe(): ObservedPosture;
   /** The cell's memory in bytes, as the kernel counts it for its group. */
   memoryBytes(): number;
-  /** Whether all its waiting processes are alive. */
+  /** Whether all processes that wait in the cell are alive. */
   isWhole(): boolean;
   /**
    * Sets a job's limits, but none below what the cell holds now, and reads them back. Peak memory counts from here if the kernel

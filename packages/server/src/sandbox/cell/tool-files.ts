@@ -7,7 +7,7 @@ import type { LanguageRun } from '../program/language-runs.ts';
 import type { RootFiles } from './rootfs.ts';
 
 const PYTHON = 'svc/tools.py';
-/** Node looks there for the module that a program in `/work` imports. */
+/** The place in which Node looks for the module that a program in `/work` imports. */
 const NODE = 'node_modules/tools';
 const COMMANDS = 'opt/svc/bin';
 
@@ -37,7 +37,7 @@ export function toolWords({ guest }: Pick<LanguageRun, 'guest'>, root = ''): rea
   return module === null ? [] : [`tools=${root}/${module}`];
 }
 
-/** Where the command is, for the search path of a root that is not a cell's. */
+/** The directory of the command, for the search path of a root that is not a cell's. */
 export function toolCommands(root: string): string {
   return `${root}/${COMMANDS}`;
 }

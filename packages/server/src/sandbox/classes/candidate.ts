@@ -1,6 +1,4 @@
-/**
- * The object of the preflight: an opened provider that is not yet proven, and the options with which all providers are opened.
- */
+/** What the preflight tries: an opened provider that is not yet proven, and the options with which all providers are opened. */
 import type { Backend } from '@vouchbox/protocol';
 import type { LoadedPacks, PackLeftOut } from '../packs/load-packs.ts';
 import type { Provider } from '../sandbox.ts';

@@ -61,7 +61,7 @@ export async function tryGvisorWay(options: PreflightOptions, way: GvisorWay, ti
   await using _ = await cells.prepare({ language: 'bash', runtime: null, readyMilliseconds });
 }
 
-/** Requires root of the host, or of a user namespace. */
+/** Requires that this process is root of the host, or of a user namespace. */
 function requireRoot(): void {
   const why = whyNoCells();
   if (why !== null) throw new Error(`this user lacks ${why.missing}: ${why.fix}`);
@@ -119,7 +119,10 @@ async function openConfinedCells(options: PreflightOptions, runtimeOf: RuntimeOf
   };
 }
 
-/** Root of the host always has groups, or makes no cells. An ordinary user has them where they were delegated. */
+/**
+ * The groups for cells. Root of the host always has groups, or makes no cells. An ordinary user has groups if they were
+ * delegated.
+ */
 function groupsFor(name: string): GroupRoot {
   const layout = readCgroupLayout();
   return layout.usable === null && !isRootOfHost() ? processTrees() : openGroupRoot(layout, name);

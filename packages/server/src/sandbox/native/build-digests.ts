@@ -27,7 +27,7 @@ const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
   runsc: ['svc-filter', 'svc-init', 'svc-sentry', 'svc-stage'],
 };
 
-/** Files are read at the same time, so that a start on a slow disk is soon over. */
+/** How many files are read at the same time, so that a start on a slow disk does not take long. */
 const readAtOnce = 16;
 
 /** Reads everything once. Rejects if a file cannot be read. */

@@ -63,7 +63,7 @@ export function nativeProblem(names: readonly string[] = NATIVES): string | null
   return `${unusable} changed since this package was built: install the package again`;
 }
 
-/** Throws the line of `nativeProblem`. In a package all must be as they were built, whichever are asked for. */
+/** Throws the line of `nativeProblem`. In a package, all programs must be as they were built, whichever ones are needed. */
 export function requireNatives(...names: readonly string[]): void {
   const problem = areNativesBrought() ? problemOfPackage() : nativeProblem(names);
   if (problem !== null) throw new Error(problem);
@@ -71,7 +71,7 @@ export function requireNatives(...names: readonly string[]): void {
 
 let known: string | null | undefined;
 
-/** Looked for once: the programs have 5 MB, and a start asks for each class. */
+/** The problem of the package, looked for only once: the programs have 5 MB, and a start asks for each class. */
 function problemOfPackage(): string | null {
   if (known === undefined) known = nativeProblem();
   return known;

@@ -101,7 +101,9 @@ export function readKeyFile(path: string): SigningKey {
   return signingKeyOf(path, pem);
 }
 
-/** The public half of the stored private key, even if others can read the private key; null if it cannot be read. */
+/**
+ * The public half of the stored private key, even if others than its owner can read the private key; null if it cannot be read.
+ */
 export function readPublicHalf(dataDir: string): SigningKey | null {
   const { privateKey: path } = keyPaths(dataDir);
   try {
@@ -160,7 +162,7 @@ export function retainedKeys(dataDir: string): RetainedKey[] {
   return keys.sort(byAge);
 }
 
-/** Orders the older key first. */
+/** Compares two keys, for an order in which the older key comes first. */
 export const byAge = (one: RetainedKey, other: RetainedKey): number => one.since.localeCompare(other.since);
 
 /** @throws SigningKeyError `missing` */
@@ -188,7 +190,9 @@ function signingKeyOf(path: string, material: string | KeyObject): SigningKey {
   return { key_id: parsed.key.key_id, privateKey, public_key_pem, pinned: parsed.key };
 }
 
-/** The key in a text; null if the text is not a key. The reason is withheld, because it could quote a mistyped secret. */
+/**
+ * The key in a text; null if the text is not a key. The parser's reason is withheld, because it could quote a mistyped secret.
+ */
 function parsePrivateKey(pem: string): KeyObject | null {
   try {
     return createPrivateKey(pem);

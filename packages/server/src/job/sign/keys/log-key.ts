@@ -1,6 +1,6 @@
 /**
- * The key of the log: a file of its own beside the signing key, which signs nothing but heads. It is made when the log is
- * opened, and never replaced: another key is another log.
+ * The key of the log. It has a file of its own beside the signing key, and signs only heads. It is made when the log is opened,
+ * and never replaced: another key would mean another log.
  */
 import type { KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';

@@ -15,7 +15,7 @@ type KeyStore = Pick<Fleet, 'registerKey' | 'registeredKeys'>;
 const COPY_HINT =
   'copy the directory attestation-keys from the data directory of the node that signs, or start this one without the role signer';
 
-/** Public halves that nodes of this store signed with. */
+/** The public halves of all keys with which nodes of this store signed. */
 export class RegisteredKeys {
   readonly #store: KeyStore;
   readonly #known = new Map<string, PinnedKey>();

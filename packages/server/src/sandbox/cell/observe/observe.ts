@@ -158,7 +158,10 @@ const MOUNT_FLAGS: Readonly<Record<string, readonly string[]>> = {
   '/svc/guest': ['ro', 'nosuid', 'nodev', 'noexec'],
 };
 
-/** gVisor has no devices of the host and no privileges to gain, and does not show the flags against them. */
+/**
+ * The mount flags that gVisor shows. It has no devices of the host and no privileges to gain, and does not show the flags against
+ * them.
+ */
 const SHOWN_BY_GVISOR: ReadonlySet<string> = new Set(['ro', 'noexec']);
 
 /** The flags that are not on. If a kernel does not show all flags, only those in `shown` are checked. */
@@ -208,7 +211,7 @@ function uidsOf(status: Status): string {
   return [...new Set((status.get('Uid') ?? '').split(/\s+/))].join(' ');
 }
 
-/** The compiler reads the job's source, so it must have no more rights than the program. */
+/** The protections that the compiler lacks. It reads the job's source, so it must have no more rights than the program. */
 function missingOfCompiler(report: CellReport): string[] {
   if (!report.hasCompiler) return [];
   const status = parseStatus(report.section('compiler/status'));

@@ -32,7 +32,10 @@ export async function chooseWay(starter: GvisorStarter | 'auto', tryWay: TryWay)
   return best;
 }
 
-/** Best first. Our own start is only for the best platform: the others need more from the host than it provides. */
+/**
+ * The ways with a starter, the best one first. Our own program starts cells only on the best platform: the others need more from
+ * the host than it provides.
+ */
 function waysWith(starter: GvisorStarter | 'auto', obstacle: string | null): readonly GvisorWay[] {
   if (starter === 'direct' && obstacle !== null) throw new Error(obstacle);
   const direct = { platform: 'systrap', starter: 'direct' } as const;
@@ -41,7 +44,7 @@ function waysWith(starter: GvisorStarter | 'auto', obstacle: string | null): rea
   return starter === 'auto' && obstacle === null ? [direct, ...run] : run;
 }
 
-/** Tries one at a time: if the best works, none is tried that could hang. */
+/** The first way that works. Ways are tried one at a time, so that none that could hang is tried if a better one works. */
 async function firstThatWorks(ways: readonly GvisorWay[], tryWay: TryWay): Promise<GvisorWay> {
   const failures: [string, string][] = [];
   for (const way of ways) {

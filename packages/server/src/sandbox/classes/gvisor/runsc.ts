@@ -13,7 +13,7 @@ import { sentryCommand } from './sentry-command.ts';
 
 const MIB = 1024 * 1024;
 
-/** gVisor's ways to intercept system calls, best first. A platform may hang instead of failing: each must be tried. */
+/** gVisor's ways to intercept system calls, the best one first. A platform may hang instead of failing, so each must be tried. */
 export const GVISOR_PLATFORMS = ['systrap', 'kvm', 'ptrace'] as const;
 export type GvisorPlatform = (typeof GVISOR_PLATFORMS)[number];
 
@@ -46,7 +46,7 @@ export interface GvisorWay {
   readonly starter: GvisorStarter;
 }
 
-/** runsc, for the gVisor class. The sentry is many host threads and has memory of its own. */
+/** runsc as the runtime of the gVisor class. Its sentry has many host threads and memory of its own. */
 export async function runscRuntime({ platform, starter }: GvisorWay): Promise<StartedRuntime> {
   const path = installed('runsc');
   const version = await versionOf(path, /runsc version (\S+)/);

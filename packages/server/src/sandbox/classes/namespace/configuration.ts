@@ -13,7 +13,9 @@ import { hasOneUser, isRootOfHost, usersOfCells } from '../../kernel/user-namesp
 import { runOf } from '../../program/stages.ts';
 import { readingWord, writingWord } from './group-words.ts';
 
-/** The limits of a template. It only starts, and copies itself: each copy moves away at once. */
+/**
+ * The memory limit of a template's own process, which only starts and copies itself: each copy moves to its own group at once.
+ */
 const TEMPLATE_MEMORY_BYTES = 128 * 1024 * 1024;
 const TEMPLATE_PROCESSES = 16;
 

@@ -139,12 +139,12 @@ class ForkedCell implements WaitingCell {
     });
   }
 
-  /** The memory when it began to wait. The cell has done nothing since. */
+  /** The memory of the cell when it began to wait. The cell has done nothing since then. */
   memoryBytes(): number {
     return this.#measured(this.#report, 'memoryBytes');
   }
 
-  /** The launcher ends a cell if one of its waiting processes has ended. */
+  /** Whether the waiting processes are alive. The launcher ends a cell if one of them has ended. */
   isWhole(): boolean {
     return !this.#isOver;
   }
@@ -180,7 +180,10 @@ class ForkedCell implements WaitingCell {
     };
   }
 
-  /** Names the memory that the kernel holds, where runtimes look for it. A limit that nothing holds is not named. */
+  /**
+   * Writes the memory limit to where runtimes look for it, if the kernel enforces it. A limit that nothing enforces is not
+   * written.
+   */
   #show(memoryBytes: number): void {
     const names = SHOWN[this.#options.group.location.version];
     if (names.length > 1) mkdirSync(`${this.#groups}/memory`);
@@ -195,7 +198,7 @@ class ForkedCell implements WaitingCell {
     this.#options.group.kill();
   }
 
-  /** The kernel ends a cell with its launcher, but the cell's groups still exist. */
+  /** Resolves once the program is over. If the launcher is gone, the kernel has ended the cell, but its groups still exist. */
   async over(): Promise<Over> {
     const said = await this.#launched.over;
     if (said instanceof Error) {

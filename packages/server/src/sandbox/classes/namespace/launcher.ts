@@ -7,12 +7,12 @@
 import { unless } from '../../../ground/waiting/unless.ts';
 import { type LaunchedCell, type LauncherOptions, type LaunchRequest, Serving } from './serving.ts';
 
-/** Makes cells until it is disposed. */
+/** The launcher, which makes cells until it is disposed. */
 export class Launcher implements AsyncDisposable {
   readonly #options: LauncherOptions;
   /** Makes the next cells. */
   #serving: Promise<Serving> | null = null;
-  /** The process that will replace it. */
+  /** The process that will replace the current one. */
   #successor: Promise<Serving> | null = null;
   /** Every process that has not ended, including those that only wait for the end of their cells. */
   readonly #processes = new Set<Serving>();

@@ -19,7 +19,10 @@ import { tried } from './trial.ts';
 const LAUNCHER_PROGRAM = nativePath('svc-launcher');
 const LAUNCHER_LIBRARY = nativePath('svc-launcher.so');
 
-/** Only Python has a template: other interpreters have threads, which no copy has, or start as quickly as they are copied. */
+/**
+ * The template for Python. Other interpreters have none: they have threads, which no copy has, or start as quickly as they are
+ * copied.
+ */
 export const PYTHON_TEMPLATE: Template = {
   arguments: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/template.py`],
   library: LAUNCHER_LIBRARY,
@@ -31,10 +34,10 @@ const READY_MILLISECONDS_MAX = 30_000;
 /** How long a launcher may be silent on an ordinary host, however busy, before it is asked, and then before it is killed. */
 const SILENT_MILLISECONDS_MAX = 5000;
 
-/** Process 1 of the cell is in its group and is not the job's. */
+/** How many processes in the group of a cell are not the job's: process 1. */
 const OWN_PROCESSES = 1;
 
-/** Whether the launcher is there: the set-up of a checkout needs gcc and the headers of libseccomp to build it. */
+/** Whether the launcher was built. In a checkout, the set-up needs gcc and the headers of libseccomp for that. */
 export function isLauncherBuilt(): boolean {
   return existsSync(LAUNCHER_PROGRAM);
 }

@@ -10,7 +10,7 @@ import { SignsOfLife } from './signs-of-life.ts';
 const DIAGNOSTICS_CHARS_MAX = 4096;
 const CELLS_OF_ONE_MAX = 256;
 const AGE_MILLISECONDS_MAX = 10 * 60_000;
-/** The id of no cell. The launcher answers at once that there is none. */
+/** An id that no cell has. The launcher answers a question about it at once, with the answer that there is no such cell. */
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /** A cell that waits for a job. */
@@ -34,14 +34,17 @@ export interface LaunchedCell {
    * `code` of the kernel's error.
    */
   readonly hold: (words: string) => Promise<string>;
-  /** Says that the process and its groups are no longer needed. After `hold` only a launcher that keeps its cells is told. */
+  /**
+   * Tells the launcher that the process and its groups are no longer needed. After `hold` only a launcher that keeps its cells is
+   * told.
+   */
   readonly forget: () => void;
 }
 
 /** Which cell is to be made. */
 export interface LaunchRequest {
   readonly id: string;
-  /** This and the next are its users on the host. */
+  /** The host user that is root in the cell. The next one is the cell's other user. */
   readonly rootUid: number;
   /** The words to write to its groups before any process is in them, as `groups.c` reads them. */
   readonly accesses: string;
@@ -54,13 +57,13 @@ export interface LaunchRequest {
 export interface LauncherOptions {
   /** The built launcher. */
   readonly program: string;
-  /** The name of its cells, for whoever lists the processes of the host. */
+  /** The kind of its cells, shown to whoever lists the processes of the host. */
   readonly kind?: string;
   /** Lines, as `configuration.c` reads them. */
   readonly configuration: readonly string[];
   /** Whether a cell that took a job is kept until it is forgotten, because it has no groups by which it could be killed. */
   readonly keepsCells?: boolean;
-  /** Each process that has a template gets another cell for it. */
+  /** Reserves a cell for a template: each process of the launcher that has a template needs one. */
   readonly reserve?: (() => ReservedCell) | undefined;
   /** How long it may take to be ready: a template starts an interpreter. */
   readonly readyMilliseconds: number;
@@ -191,7 +194,7 @@ export class Serving {
     return promise;
   }
 
-  /** It ends when its input ends. One that hangs is killed. */
+  /** Ends the process by closing its input. If it hangs, it is killed. */
   async close(silentMilliseconds: number): Promise<void> {
     const hangs = setTimeout(() => this.#kill(unanswered(silentMilliseconds)), silentMilliseconds);
     this.#input.end();
@@ -311,7 +314,7 @@ export class Serving {
     this.#endUnneeded();
   }
 
-  /** The kernel ends all cells with their launcher. Their groups are left. */
+  /** Notes the end of the launcher. The kernel ends all its cells with it; their groups are left. */
   #end(reason: Error): void {
     this.#isLost = true;
     this.#lost.resolve();

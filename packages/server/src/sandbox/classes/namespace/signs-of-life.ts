@@ -15,7 +15,7 @@ export interface SignsOfLifeOptions {
   readonly hangs: () => void;
 }
 
-/** It runs no timer while nothing is awaited, and keeps no process alive. */
+/** Watches a launcher. It runs no timer while nothing is awaited, and keeps no process alive. */
 export class SignsOfLife implements Disposable {
   readonly #options: SignsOfLifeOptions;
   #timer: NodeJS.Timeout | undefined;
@@ -26,12 +26,12 @@ export class SignsOfLife implements Disposable {
     this.#options = options;
   }
 
-  /** Something is awaited from now on. */
+  /** Notes that an answer is awaited from now on. */
   expect(): void {
     this.#timer ??= setTimeout(() => this.#look(), this.#options.milliseconds).unref();
   }
 
-  /** It said something. */
+  /** Notes that the launcher said something. */
   hear(): void {
     this.#isHeard = true;
   }

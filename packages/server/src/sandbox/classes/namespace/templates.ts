@@ -1,19 +1,19 @@
 /**
- * Which owners' interpreters are copies of a template. A copy costs a third of an interpreter that is started, but copies of
- * one template have its addresses and its hash seed in common, and pages of memory. So each template serves one owner, and
- * only owners who ask often get one: the others' interpreters are started, each anew.
+ * Decides which owners' interpreters are copies of a template. A copy costs a third of a started interpreter. But all copies of
+ * one template share its addresses, its hash seed, and pages of memory. So each template serves one owner, and only owners who
+ * ask often get one; the interpreters of all others are started anew.
  */
 import type { TemplateRequest } from '../../cell/runtime.ts';
 import type { Launcher } from './launcher.ts';
 
-/** An owner with so many requests within the period is worth a template, whose start costs as much as five interpreters. */
+/** How many requests of an owner within the period make a template worth its start, which costs as much as five interpreters. */
 const ASKED_ENOUGH = 4;
 const PERIOD_MILLISECONDS = 10_000;
 /** How long a template is kept after the last request. */
 const KEPT_MILLISECONDS = 60_000;
-/** How long an owner's interpreters are started after its template could not be made. */
+/** For how long an owner's interpreters are started after a template for the owner could not be made. */
 const PAUSE_MILLISECONDS = 60_000;
-/** Each takes some 10 MiB. */
+/** The most templates at once. Each takes some 10 MiB. */
 const TEMPLATES_MAX = 16;
 /** The bound on how many owners without a template are remembered. */
 const OWNERS_MAX = 1024;
@@ -40,7 +40,7 @@ export class Templates implements AsyncDisposable {
   readonly #templates = new Map<string, Template>();
   /** When owners without a template asked, the newest last. */
   readonly #asked = new Map<string, readonly number[]>();
-  /** Until when no template is tried for an owner: one failed there, which says nothing of other owners and packs. */
+  /** Until when no template is tried for an owner, because one failed. That says nothing about other owners and packs. */
   readonly #paused = new Map<string, number>();
   readonly #ending = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
@@ -103,7 +103,9 @@ export class Templates implements AsyncDisposable {
     }
   }
 
-  /** Another owner's template is dropped if it was not requested lately. */
+  /**
+   * Makes room for a template by ending another owner's template that was not requested lately. Returns whether there is room.
+   */
   #makesRoom(now: number): boolean {
     if (this.#templates.size < TEMPLATES_MAX) return true;
     const [oldest] = [...this.#templates].toSorted(([, one], [, other]) => one.askedAt - other.askedAt);
@@ -118,7 +120,7 @@ export class Templates implements AsyncDisposable {
     if (launcher !== null) this.#end(launcher);
   }
 
-  /** The last copies of the template continue. */
+  /** Ends a template. The copies that it has made continue. */
   #end(launcher: Launcher): void {
     const ended = launcher.retire().finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);

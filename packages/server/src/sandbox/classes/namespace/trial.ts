@@ -1,6 +1,6 @@
 /**
- * Whether a launcher's template makes copies. Code of a pack runs in the template, which may promise a copy and never make
- * one, so the first has a deadline.
+ * Finds out whether a launcher's template makes copies. Code of a pack runs in the template, which may promise a copy and never
+ * make one, so the first copy has a deadline.
  */
 import { within } from '../../../ground/waiting/within.ts';
 import type { CellOptions } from '../../cell/runtime.ts';

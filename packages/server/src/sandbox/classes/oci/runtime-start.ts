@@ -148,7 +148,7 @@ class RuntimeCell implements WaitingCell {
     return this.#members === null || this.#options.group.members().length === this.#members;
   }
 
-  /** The group is limited last, because that may end the cell. */
+  /** Sets the limits. The group is limited last, because that may end the cell. */
   async hold(wanted: WantedLimits): Promise<LimitsInForce> {
     const { group, runtime } = this.#options;
     this.#heapMb = wanted.heapMb;
@@ -172,7 +172,10 @@ class RuntimeCell implements WaitingCell {
     };
   }
 
-  /** No process limit is below the number of those that wait. gVisor's own kernel counts them by itself. */
+  /**
+   * The wanted limits, with a process limit that is at least the number of waiting processes. gVisor's own kernel counts those by
+   * itself.
+   */
   #withRoom(wanted: WantedLimits): WantedLimits {
     const { group, runtime } = this.#options;
     if (runtime.sharesHostKernel) return { ...wanted, processes: Math.max(wanted.processes, group.read('processes')) };

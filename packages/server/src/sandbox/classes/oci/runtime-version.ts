@@ -5,7 +5,7 @@
  */
 import type { RuntimeIdentity } from '@vouchbox/protocol';
 
-/** The versions of Debian 12, with which the hostile suite runs. */
+/** The oldest versions that are accepted: those of Debian 12, with which the hostile suite runs. */
 const OLDEST = { crun: [1, 8], runsc: [20221219] } as const;
 
 /**
@@ -21,7 +21,7 @@ export function requireVersion(name: 'crun' | 'runsc', version: string | null): 
   }
 }
 
-/** The first gVisor with the platform `systrap`, and in which statx(2) takes the flags of ordinary tools. */
+/** The first release of gVisor that has the platform `systrap`, and whose statx(2) accepts the flags of ordinary tools. */
 const RUNSC_CURRENT = 20230801;
 
 /** Known defects of an old runtime that still isolates, for the operator; null if there are none. */

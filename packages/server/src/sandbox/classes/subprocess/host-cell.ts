@@ -139,7 +139,7 @@ export class HostCell implements PreparedCell {
   }
 }
 
-/** Only the wall clock is held and counted. */
+/** The end of a run. Only the wall clock is limited and measured. */
 function endOf(status: WaitStatus): RunEnd {
   return {
     status,
@@ -191,7 +191,7 @@ interface HostProcess extends AsyncDisposable {
   readonly pipes: Promise<Pipes>;
   /** How the program ended; it never rejects. */
   readonly ended: Promise<WaitStatus>;
-  /** A daemon that left the process group survives: nothing here can hold it. */
+  /** Kills the process group. A daemon that left the group survives, because nothing here can stop it. */
   kill(): void;
 }
 
@@ -266,7 +266,7 @@ function residentBytes(pid: number): number {
   return (Number.parseInt(status.get('RssAnon') ?? '0', 10) || 0) * 1024;
 }
 
-/** Nothing is isolated here, but the values that can be read from the process itself are still reported. */
+/** The posture: nothing is isolated here, but the values that can be read from the process itself are still reported. */
 function observeHost(pid: number): Posture {
   const status = parseStatus(readFileSync(`/proc/${pid}/status`, 'utf8'));
   const noNewPrivileges = status.get('NoNewPrivs');
@@ -282,7 +282,7 @@ function observeHost(pid: number): Posture {
   };
 }
 
-/** Waits for the end of both streams, and gives up if a survivor keeps one open for too long. */
+/** Waits for the end of both streams, and gives up if a surviving process keeps one open for too long. */
 async function drained(pipes: Pipes): Promise<void> {
   const deadline = setTimeout(() => pipes.destroy(), DRAIN_MILLISECONDS_MAX);
   await pipes.drained;

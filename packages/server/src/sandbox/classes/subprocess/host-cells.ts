@@ -17,7 +17,7 @@ import type { Candidate, PreflightOptions } from '../candidate.ts';
 import { HostCell } from './host-cell.ts';
 
 const GUEST = fileURLToPath(new URL('../../cell/guest/', import.meta.url));
-/** The user as which a service of root runs programs: it owns nothing. */
+/** The user as whom a service that is root runs programs. This user owns nothing. */
 const NOBODY = 65534;
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 
@@ -82,7 +82,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
   };
 }
 
-/** An explicit list, so that no variable of the service reaches a program. */
+/** The environment of programs: an explicit list, so that no variable of the service reaches a program. */
 function environmentIn(root: string): Readonly<Record<string, string>> {
   return { ...valuesOf(ENVIRONMENT), PATH: SEARCH_PATH, HOME: root, MPLCONFIGDIR: join(root, 'matplotlib') };
 }

@@ -35,7 +35,7 @@ export function write(file: string, value: string | number): void {
   writeFileSync(file, String(value));
 }
 
-/** Does nothing if the group is gone. */
+/** Writes a value, or does nothing if the group no longer exists. */
 export function writeUnlessGone(file: string, value: number): void {
   try {
     write(file, value);

@@ -47,7 +47,7 @@ let hasSwapLimit: boolean | null = null;
 /** The `cpu.shares` of a new group. */
 const WHOLE_SHARES = 1024;
 
-/** All groups under a root share this plan, because it names directories by index. */
+/** The plan of the groups, which all groups under a root share, because it names directories by index. */
 function planOf({ memory, pids, cpuacct, cpu, all }: V1Paths): KernelPlan {
   const [ofMemory, ofPids, ofCpuacct] = [memory, pids, cpuacct].map((path) => all.indexOf(path)) as [
     number,

@@ -13,7 +13,7 @@ import {
 } from './control-files.ts';
 import { KernelGroup } from './kernel-group.ts';
 
-/** What limits need. Shares of the processors need `cpu`, which a delegated subtree may lack. */
+/** The controllers that limits need. `cpu` is for shares of the processors, and a delegated subtree may lack it. */
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 /** The leaf with the processes that were in a delegated group: cgroups(7), "no internal processes". */
 export const SUPERVISOR = 'svc-supervisor';
@@ -59,7 +59,7 @@ function handDown(directory: string): void {
   }
 }
 
-/** A process that is moved may have started another one meanwhile. */
+/** Moves all processes of a directory away. A process may have started another one while it was moved, so this is repeated. */
 function makeRoom(directory: string): void {
   const leaf = join(directory, SUPERVISOR);
   mkdirSync(leaf, { recursive: true });
@@ -85,7 +85,7 @@ const setting = (file: string, value: number): Writing => ({ directory: 0, file,
 const number = (file: string) => ({ directory: 0, file, parse: parseNumber });
 const member = (file: string, name: string) => ({ directory: 0, file, parse: memberOf(name) });
 
-/** All groups below `parent` share this plan. */
+/** The plan of the groups, which all groups below `parent` share. */
 function planOf(parent: string): KernelPlan {
   const has = (file: string) => existsSync(join(parent, file));
   const onceForAll = [

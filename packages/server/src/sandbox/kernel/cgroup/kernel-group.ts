@@ -49,7 +49,7 @@ export abstract class KernelGroup implements Group {
     return inForce();
   }
 
-  /** A file in memory is on the lists of anonymous pages. */
+  /** The memory that no file on disk holds. The kernel lists a file in memory among the anonymous pages. */
   unreclaimableBytes(): number {
     return this.read('memoryBytes') - this.#counted('active_file') - this.#counted('inactive_file');
   }

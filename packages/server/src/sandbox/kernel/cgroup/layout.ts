@@ -57,7 +57,7 @@ export function openGroupRoot(layout: CgroupLayout, name: string): GroupRoot {
     : groupRootV1(layout.usable.v1, name, layout.hybridMount);
 }
 
-/** Groups are made below the mount, or where that is not allowed below this process's own group. */
+/** The v2 layout. Groups are made below the mount or, if that is not allowed, below this process's own group. */
 function v2Layout(path: string, ownGroups: string): CgroupLayout {
   const own = ownGroup(path, ownGroups);
   const usable = [path, own].find(mayMakeGroups);
@@ -76,7 +76,10 @@ function ownGroup(path: string, ownGroups: string): string {
   return basename(own) === SUPERVISOR ? dirname(own) : own;
 }
 
-/** cgroups(7): the owner of a delegated subtree may write to these files and make directories. */
+/**
+ * Whether this process may make groups in a directory. The owner of a delegated subtree may write to these files and make
+ * directories: cgroups(7).
+ */
 function mayMakeGroups(path: string): boolean {
   return (
     ['cgroup.subtree_control', 'cgroup.procs', '.'].every((name) => mayWrite(join(path, name))) && hasControllers(path)

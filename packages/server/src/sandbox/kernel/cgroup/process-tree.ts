@@ -10,7 +10,7 @@ const MICROSECONDS_OF_TICK = 10_000;
 const PAGE_BYTES = 4096;
 /** The places that a program may fill. These file systems are memory, whoever has their files open. */
 const FILLED = ['/work', '/tmp', '/dev/shm', '/libraries'];
-/** statfs(2). */
+/** The type of tmpfs in statfs(2). */
 const TMPFS = 0x01021994;
 
 const NOTHING: GroupPlan = {
@@ -86,7 +86,10 @@ export class ProcessTree implements Group {
     }
   }
 
-  /** The memory of its processes that belongs to no file. Shared memory counts once, by parts, where that could matter. */
+  /**
+   * The memory of the processes that belongs to no file. Where shared memory could matter, each process counts only its part of
+   * it.
+   */
   unreclaimableBytes(): number {
     return this.anonymousBytes();
   }
@@ -98,7 +101,7 @@ export class ProcessTree implements Group {
     return sumOf('own') + Math.max(sumOf('shared'), this.#filledBytes());
   }
 
-  /** Whether its processes have more than so many bytes together. What they share is read only if they could have so many. */
+  /** Whether the processes together have more than so many bytes. Shared memory is read only if they could have so many. */
   hasMoreThan(bytes: number): boolean {
     const resident = this.#processes().map(residentOf);
     const most = resident.reduce((sum, one) => sum + one, this.#filledBytes());
@@ -124,7 +127,7 @@ export class ProcessTree implements Group {
     }
   }
 
-  /** Nothing of it is left once the maker of process 1 has waited for it. */
+  /** Resolves at once: nothing of the tree is left once the maker of process 1 has waited for it. */
   remove(): Promise<void> {
     return Promise.resolve();
   }
@@ -138,8 +141,8 @@ export class ProcessTree implements Group {
   }
 
   /**
-   * Time of processors. The time of a process that was waited for counts with the process that waited. The time of a process that
-   * nobody waited for ends with it, so its last seen time counts, too.
+   * The processor time of all processes, in ticks. The time of a process that another one waited for counts with the waiting one.
+   * The time of a process that nobody waited for would be lost with it, so its last seen time is added.
    */
   #ticks(): number {
     let [own, ofChildren] = [0, 0];
@@ -177,7 +180,7 @@ function countedOf(pid: number): Counted | null {
   return { state: fields[0] as string, own: ticks(11), ofChildren: ticks(13) };
 }
 
-/** Threads have children, too. */
+/** The children of a process and of each of its threads. */
 function childrenOf(pid: number): number[] {
   const threads = readIfThere(`/proc/${pid}/status`).match(/^Threads:\s*1$/m) === null ? tasksOf(pid) : [pid];
   return threads.flatMap((thread) =>

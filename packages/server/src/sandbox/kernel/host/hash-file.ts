@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 
 const { O_NOFOLLOW, O_RDONLY } = constants;
-/** One buffer for all files, because a tree has tens of thousands of small ones. */
+/** One buffer for the reads of all files: a tree has tens of thousands of small files. */
 const buffer = Buffer.alloc(1024 * 1024);
 
 /** SHA-256 of a regular file's content. */

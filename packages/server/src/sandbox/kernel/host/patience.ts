@@ -9,10 +9,10 @@ import { PERL } from '../../native/native.ts';
 const run = promisify(execFile);
 /** Starts a process and computes, as the start of a cell does. */
 const WORK = '$sum += $_ for 1 .. 1_000_000';
-/** An idle machine needs a fifth of it. */
+/** How long the work takes on an ordinary machine. An idle one needs a fifth of it. */
 const USUAL_MILLISECONDS = 200;
 const PATIENCE_MAX = 12;
-/** The factor of time for a second try after one was late. */
+/** By how much longer a second try may take after the first one was late. */
 export const SECOND_TRY_TIMES = 2;
 
 /**

@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Differs after each boot. Remembered facts name it, in case their file outlives the boot. */
+/** A text that differs after each boot. Remembered facts contain it, in case their file outlives the boot. */
 export function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
 }

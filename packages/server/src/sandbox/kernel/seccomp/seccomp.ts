@@ -66,7 +66,7 @@ export interface KernelFilterOptions extends FilterOptions {
   readonly watchesMemory?: boolean;
 }
 
-/** F_SETPIPE_SZ: the kernel counts all pipes of a user together, and so the pipes of all cells that are this user's. */
+/** F_SETPIPE_SZ. The kernel counts the pipes of a user together, and so the pipes of all cells that run as this user. */
 const PIPE_SIZE = 1031;
 
 /**
@@ -133,7 +133,7 @@ function hostRules(loopback: boolean): readonly Rule[] {
   return [syncs, ...devices, ...(loopback ? allowedOptions : [])];
 }
 
-/** The name that runsc of 2022 has for `pselect6`. */
+/** A call for which the runsc of 2022 has another name: `pselect6`. */
 const OLD_NAMES = ['pselect'];
 
 /**

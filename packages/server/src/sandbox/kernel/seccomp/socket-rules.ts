@@ -5,7 +5,7 @@
  */
 import { allBut, allow, equals, matches, type Rule, refuse } from './seccomp-rule.ts';
 
-/** A socket pair of another family loads that family's code, too. */
+/** The calls that make sockets. A socket pair of another family loads the kernel's code for that family, too. */
 export const SOCKET_CALLS = ['socket', 'socketpair'];
 export const OPTION_CALLS = ['setsockopt', 'getsockopt'];
 

@@ -9,7 +9,7 @@ import { type MissingRight, missingRights, missingUsers } from './ordinary-user.
 import { ownFacts, refusalOfRoot } from './own-facts.ts';
 import { scopeWords } from './own-scope.ts';
 
-/** No others are mapped. */
+/** The words that say that no further users are mapped. */
 const ALONE = ['0', '0', '0'];
 
 /**
@@ -40,7 +40,10 @@ export function missingOfUser(): readonly MissingRight[] {
   return [...missingRights(facts), ...missingUsers(facts), ...missingGroup()];
 }
 
-/** The group by which the kernel holds the memory of cells, if this process has none and systemd gives none. */
+/**
+ * The missing control group, by which the kernel would limit the memory of cells. Nothing is missing if this process has one, or
+ * if systemd gives one.
+ */
 function missingGroup(): readonly MissingRight[] {
   if (readCgroupLayout().usable !== null || scopeWords() !== null) return [];
   const fix = 'start it in a unit with Delegate=yes, as deploy/vouchbox-user.service is';

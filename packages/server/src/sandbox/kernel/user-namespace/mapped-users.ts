@@ -15,7 +15,7 @@ interface Extent extends UserRange {
 }
 
 const EVERYBODY = 2 ** 32 - 1;
-/** No user database, subordinate range or container manager hands these out by default. */
+/** A range of users that no user database, subordinate range or container manager hands out by default. */
 const UNUSED: UserRange = { first: 0x70000000, count: 0x0ffffffe };
 
 let extents: readonly Extent[] | null = null;
@@ -39,12 +39,12 @@ export function isRootOfHost(): boolean {
   return process.geteuid?.() === 0 && ownExtents().some(({ first, count }) => first === 0 && count === EVERYBODY);
 }
 
-/** Whether nobody is mapped here but the caller, who is then root of the namespace and each program as well. */
+/** Whether only the caller is mapped here. The caller is then root of the namespace, and the user of each program as well. */
 export function hasOneUser(): boolean {
   return ownExtents().length === 1 && ownExtents()[0]?.count === 1;
 }
 
-/** The user that root of this user namespace is outside of it; null for root of the host and for an ordinary user. */
+/** The user outside of this user namespace who is root inside; null for root of the host and for an ordinary user. */
 export function ownerOutside(): number | null {
   if (process.geteuid?.() !== 0 || isRootOfHost()) return null;
   return ownExtents().find(({ first }) => first === 0)?.outside ?? null;

@@ -1,6 +1,6 @@
 /**
- * What an ordinary user needs on a host to make namespace cells there, what each further right would give, and which of both are
- * missing. Everything here is a decision about facts; `own-facts.ts` reads them.
+ * Decides what an ordinary user needs on a host to make namespace cells, what each further right would add, and which of these
+ * are missing. It decides from facts that `own-facts.ts` reads.
  */
 import type { UserRange } from './mapped-users.ts';
 
@@ -31,10 +31,10 @@ export interface MissingRight {
   readonly fix: string;
 }
 
-/** Every cell takes two users, and some wait for the next jobs. */
+/** The least number of subordinate users. Every cell takes two, and some cells wait for the next jobs. */
 export const SUBORDINATES_MIN = 1024;
 
-/** All missing rights without which no cell can be made, at once. */
+/** All rights that are missing for any cell to be made, reported together. */
 export function missingRights({ refusals, saidOnTrial, isBuilt }: OrdinaryUserFacts): readonly MissingRight[] {
   return [
     ...refusals.map((refusal) => ({
@@ -48,17 +48,22 @@ export function missingRights({ refusals, saidOnTrial, isBuilt }: OrdinaryUserFa
   ];
 }
 
-/** The remedy for a refusal. The kernel gives each user a number of namespaces; others come from around this process. */
+/**
+ * The remedy for a refusal. If the kernel's number of namespaces for each user is used up, that must be raised; other refusals
+ * come from what this process runs in.
+ */
 function fixOf(said: string): string {
   return said.endsWith('No space left on device')
     ? 'as root: sysctl -w user.max_user_namespaces=15000'
     : 'in a container, start it with what docs/operating/containers.md names';
 }
 
-/** AppArmor's rule stays for everybody else: a profile names one program that no user can write. */
+/**
+ * The remedy for AppArmor's rule, which stays in force for everybody else: a profile names one program that no user can write.
+ */
 const APPARMOR = 'as root: vouchbox setup --apparmor';
 
-/** All missing rights, at once, for cells with two users each, which nobody else has. */
+/** All rights that are missing for cells with two users each, which nobody else has, reported together. */
 export function missingUsers(facts: OrdinaryUserFacts): readonly MissingRight[] {
   const { user, hasName, hasMappers, noNewPrivileges } = facts;
   const hasUsers = isEnough(facts.users) && isEnough(facts.groups);

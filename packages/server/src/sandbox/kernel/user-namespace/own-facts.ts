@@ -10,7 +10,7 @@ import { type OrdinaryUserFacts, subordinatesIn } from './ordinary-user.ts';
 /** The programs that `enter.c` starts. */
 const MAPPERS = ['/usr/bin/newuidmap', '/usr/bin/newgidmap'];
 
-/** The setting from which a profile may except a program. */
+/** The setting of AppArmor's rule, from which a profile may exempt a program. */
 const APPARMOR = 'kernel.apparmor_restrict_unprivileged_userns';
 
 /** The setting that holds for root as well. */
@@ -62,7 +62,10 @@ function namesOfUser(): readonly string[] {
   }
 }
 
-/** The kernel's answer to a user namespace of this user; null if it makes one. A container's filter is in no file. */
+/**
+ * The kernel's answer when this user makes a user namespace; null if that works. It must be tried, because the filter of a
+ * container is in no file.
+ */
 function saidOnTrial(): string | null {
   const { status, stderr } = spawnSync(enterProgram(), ['0', '0', '0', '/bin/true'], { encoding: 'utf8' });
   return status === 0 ? null : stderr.trim().replace(/^vouchbox: /, '');

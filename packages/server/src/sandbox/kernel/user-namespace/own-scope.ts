@@ -1,4 +1,4 @@
-/** A control group of one's own from systemd's manager of this user, as `systemd-run --user --scope` gives it. */
+/** Gets a control group for this process from systemd's manager of this user, as `systemd-run --user --scope` does. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { readCgroupLayout } from '../cgroup/layout.ts';

@@ -65,7 +65,7 @@ function parseField(line: string): [string, { name: string; value: string }][] {
 }
 
 /**
- * The release itself, its updates and its security fixes, but no backports and no suite of another archive with a
+ * Whether a suite is the release itself, its updates or its security fixes, and not backports or another archive's suite with a
  * similar name.
  */
 function serves(suite: string, wanted: Wanted): boolean {

@@ -58,7 +58,7 @@ async function buildIn(work: string, { recipe, proxies, onLine }: BuildOptions):
   return sealPack(recipe, built, join(work, 'pack'));
 }
 
-/** If another build finished first, its pack is kept. */
+/** Puts the pack in its place. If another build finished first, the pack of that build is kept. */
 function putInPlace(from: string, { recipe, packs }: BuildOptions, facts: PackFacts): Built {
   const { directory } = packPlaces(packs, recipe.name, recipe.version);
   try {

@@ -13,12 +13,12 @@ import { checkLockfile, NODE_MODULES } from './locked-packages.ts';
 import type { Recipe } from './recipe.ts';
 
 const INSTALL_MILLISECONDS_MAX = 15 * 60 * 1000;
-/** The newest C library whose wheels are taken; pip takes the newest wheel that fits. Debian 12 has 2.36. */
+/** The newest C library whose wheels are accepted; pip takes the newest wheel that fits. Debian 12 has 2.36. */
 const GLIBC_MINOR_MAX = 36;
 const GLIBC_MINOR_MIN = 5;
 /** Older names of platforms, by the C library that each means. PEP 600. */
 const OLDER_NAMES: Readonly<Record<number, string>> = { 17: 'manylinux2014', 12: 'manylinux2010', 5: 'manylinux1' };
-/** npm also tries again where a digest is wrong, by default for over a minute. */
+/** The words that limit npm's retries. npm also tries again if a digest is wrong, by default for over a minute. */
 const NPM_RETRIES = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=4000'];
 const MACHINE = { x64: 'x86_64', arm64: 'aarch64' }[process.arch as string] ?? process.arch;
 
@@ -125,7 +125,7 @@ function moveInto(tree: string, path: string, from: string): void {
   renameSync(from, to);
 }
 
-/** An empty or relative HOME would lead to the build's own files. */
+/** The home of this user. An empty or relative HOME would lead to the build's own files. */
 function ownHome(): string {
   return isAbsolute(homedir()) ? homedir() : userInfo().homedir;
 }

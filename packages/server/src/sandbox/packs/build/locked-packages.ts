@@ -56,10 +56,12 @@ const ARCHIVE =
   '^https://(?!(www\\.)?((gist\\.)?github\\.com|gitlab\\.com|bitbucket\\.org|git\\.sr\\.ht)[:/])[a-z0-9.-]+(:[0-9]+)?/[^?#\\s]+\\.tgz$';
 
 const Locked = Type.Object({
-  /** Without an address, npm installs the package by the key and the name, and they could be an address of Git. */
+  /**
+   * A version. If an entry has no address, npm installs the package by its key and its name, which could be an address of Git.
+   */
   version: Type.String({ pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+([+-][0-9A-Za-z.+-]+)?$' }),
   name: Type.Optional(Type.String({ pattern: '^(@[a-z0-9~-][a-z0-9._~-]*/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*$' })),
-  /** Left out, it comes from the registry that this host's npm uses. */
+  /** The address of the archive. If it is left out, the package comes from the registry that this host's npm uses. */
   resolved: Type.Optional(Type.String({ pattern: ARCHIVE })),
   integrity: Type.String({ pattern: '^sha512-[A-Za-z0-9+/]{86}==$' }),
   link: Type.Optional(Type.Literal(false)),
@@ -74,7 +76,7 @@ export type Lockfile = Static<typeof Lockfile>;
 
 const lockfile = Compile(Lockfile);
 const locked = Compile(Locked);
-/** Where npm puts a package. It must not lead out of the folder. */
+/** Where npm puts a package: a path that cannot lead out of the folder. */
 const PLACE = /^(node_modules\/(@[a-z0-9~-][a-z0-9._~-]*\/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*(\/(?=node_modules)|$))+$/;
 
 /** Checks a lockfile of npm 7 or later. @throws PackError naming the first package that is not locked */

@@ -23,12 +23,12 @@ const LAST_LINES_MAX = 12;
  * for their alternatives there.
  */
 const DOCUMENTATION = ['bug/*', 'doc/*', 'doc-base/*', 'info/*', 'lintian/*', 'locale/*', 'man/*/*'];
-/** bash runs the launcher of most languages, and programs in bash use perl. Node is the service's own. */
+/** Packages in every pack. bash runs the launcher of most languages, and programs in bash use perl. Node is the service's own. */
 const ALWAYS = ['perl-base', 'bash'];
 
 export interface BootstrapOptions {
   readonly recipe: Recipe;
-  /** Does not exist yet. */
+  /** The directory of the tree, which does not exist yet. */
   readonly tree: string;
   /** An empty directory for files of the build. */
   readonly work: string;
@@ -89,7 +89,7 @@ function mirrorArguments({ oneLine, deb822 }: AptSources, work: string): string[
   return files.map(({ name }) => name);
 }
 
-/** How this host's apt fetches (proxies, retries, checks of dates): mmdebstrap's apt does not read the host's settings. */
+/** How this host's apt fetches: proxies, retries and checks of dates. The apt of mmdebstrap does not read the host's settings. */
 async function aptSettings(work: string): Promise<string> {
   const { stdout } = await run('/usr/bin/apt-config', ['dump', 'Acquire'], { env: {} });
   const file = join(work, 'apt.conf');
