@@ -50,7 +50,10 @@ interface CellParts {
   readonly log: Log;
 }
 
-/** Making a gVisor cell takes a core for longer than a short job, and some of another. */
+/**
+ * The pace of parking for each class. Making a gVisor cell takes one core, and a part of another, for longer than a short job
+ * takes.
+ */
 const PACES = {
   gvisor: { madeAtOnce: 1, madeWhileAwaited: availableParallelism(), quietMilliseconds: 100 },
   others: { madeAtOnce: 2, madeWhileAwaited: 0, quietMilliseconds: 0 },
@@ -62,7 +65,7 @@ export interface OpenCells extends Pick<OpenSandbox, 'provider' | 'passedOver'>,
   readonly parked: ParkedCells;
 }
 
-/** Nothing is parked before the start. */
+/** Opens the cells of a node. Nothing is parked before the start. */
 export function openCells({ config, sandbox, nudges, log }: CellParts): OpenCells {
   const { provider, passedOver } = sandbox;
   const health = new ProviderHealth({
@@ -106,7 +109,7 @@ interface JobParts {
   readonly signing: Signing | null;
   readonly keys: PublicKeys;
   readonly telemetry: OpenTelemetry;
-  /** The digests of what this node was built of; null until they are known. */
+  /** The digests of the files that this node was built of; null until they are known. */
   readonly build: () => BuildDigests | null;
   readonly log: Log;
   readonly stopping: AbortSignal;
@@ -115,18 +118,18 @@ interface JobParts {
 interface OpenJobs {
   readonly jobs: Jobs;
   readonly gradings: Gradings;
-  /** Makes the jobs of gradings. It is not started yet. */
+  /** Makes the jobs of gradings. This stage is not started yet. */
   readonly grading: GradingStage;
   readonly blobs: Blobs & OutputCopies;
   readonly schemas: SchemaChecks;
   readonly dispatcher: Dispatching;
-  /** Null where this node sends none. */
+  /** The canaries that this node sends; null if it sends none. */
   readonly canaries: Canaries | null;
   readonly startCanaries: () => void;
   readonly history: History;
 }
 
-/** Recovers what an earlier process left. The dispatcher is not started yet. */
+/** Opens the jobs, and recovers what an earlier process left. The dispatcher is not started yet. */
 export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   const { config, store, cells, reserve, membership, keys, log } = parts;
   const { nudges, others } = membership;
@@ -188,13 +191,16 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   };
 }
 
-/** Spans and measures of jobs are taken only where somebody reads them. */
+/** Opens the history of jobs. Spans and measures are taken only where somebody reads them. */
 function openHistory({ store, membership, telemetry: { observer, lastHour }, log }: JobParts): History {
   const history = countedHistory(createHistory(store, membership.nudges), lastHour);
   return observer === NO_OBSERVER ? history : observedHistory(history, { store, observer, log });
 }
 
-/** An unsigned canary shows nothing to anyone, and a class that isolates nothing has nothing to refuse. */
+/**
+ * Opens the canaries, if they can show something: an unsigned canary shows nothing to anyone, and a class that isolates nothing
+ * has nothing to refuse.
+ */
 function openCanaries({ config, store, cells, log }: JobParts): Canaries | null {
   if (cells === null || config.canaries === 'off' || config.attestationMode === 'off') return null;
   const { provider, health } = cells;
@@ -234,11 +240,14 @@ function openDispatcher(
   });
 }
 
-/** A smaller budget would also bound small uploads. */
+/** The least budget of upload bytes: a smaller one would also bound small uploads. */
 const uploadBytesMin = 2 ** 30;
 const uploadRefillSeconds = 256;
 
-/** A tenant may send as many bytes as its blobs may have, and earns them back within some four minutes. */
+/**
+ * The budget of upload bytes. A tenant may send as many bytes as its blobs may have, and gets the whole budget back within some
+ * four minutes.
+ */
 function uploadBudgetOf({ blobs }: Config, membership: Membership): RateBudget {
   const burst = Math.max(uploadBytesMin, blobs.bytesPerTenant);
   return membership.budget({ perSecond: burst / uploadRefillSeconds, burst }, 'uploaded');

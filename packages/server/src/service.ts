@@ -41,18 +41,18 @@ import { createLog, type Log } from './telemetry/log/log.ts';
 
 /** A service that accepts connections. */
 export interface RunningService extends AsyncDisposable {
-  /** `http://HOST:PORT`, with the real port. */
+  /** The address `http://HOST:PORT`, with the real port. */
   readonly url: string;
   readonly host: string;
   readonly port: number;
-  /** Whether any credential existed when it started. */
+  /** Whether any credential existed when the service started. */
   readonly hasCallers: boolean;
   /**
-   * Resolves once this node can change nothing more in the store that it shares with others. Its programs are then ended,
-   * and it must be stopped. Never resolves in a service that is alone.
+   * Resolves once this node can change nothing more in the store that it shares with other nodes. Its programs are then ended,
+   * and it must be stopped. This promise never resolves in a service that is alone.
    */
   readonly lost: Promise<Error>;
-  /** Reads again what may change without a restart, and logs the outcome. Never rejects. */
+  /** Reads again the settings that may change without a restart, and logs the outcome. Never rejects. */
   reload(): Promise<void>;
   /**
    * Refuses new work, answers waits with `shutting_down`, gives running jobs their bounded time, and resolves when
@@ -61,7 +61,7 @@ export interface RunningService extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** How long connections that are being answered may go on once every job has ended. */
+/** How long answers that are being sent may still take once every job has ended. */
 const closeMillisecondsMax = 1000;
 
 export interface StartOptions {
@@ -151,7 +151,9 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   return { url, host, port, hasCallers, lost, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Nothing waits for the digests, so they are read once the port is open: jobs that end before are signed without them. */
+/**
+ * Reads the digests once the port is open, because nothing waits for them. Jobs that end before are signed without the digests.
+ */
 function readingBuild(log: Log): { readonly known: () => BuildDigests | null; readonly start: () => void } {
   let read: BuildDigests | null = null;
   const start = () =>
@@ -165,7 +167,7 @@ function readingBuild(log: Log): { readonly known: () => BuildDigests | null; re
   return { known: () => read, start: () => void start() };
 }
 
-/** While the service drains, the end of a job starts no new parked cell. */
+/** Stops parking once the service drains, so that the end of a job starts no new parked cell. */
 function parkNothingOnce(stopping: AbortSignal, parked: AsyncDisposable): void {
   stopping.addEventListener('abort', () => void parked[Symbol.asyncDispose]());
 }
@@ -176,7 +178,11 @@ const NO_SANDBOX = {
     Promise.reject(new OperatorError('this node runs no programs', { hint: 'ask a node with the role executor' })),
 };
 
-/** @throws OperatorError if this node opens no tree */
+/**
+ * Opens the tree of the log again.
+ *
+ * @throws OperatorError if this node opens no tree
+ */
 async function reopenedBy(logKeeper: LogKeeper | null): Promise<ReopenedLog> {
   if (logKeeper === null)
     throw new OperatorError('this node keeps no log', { hint: 'ask a node that signs, with SERVICE_LOG_HOST set' });
@@ -196,7 +202,7 @@ async function reloading(reload: () => Promise<void>, log: Log): Promise<void> {
   }
 }
 
-/** The service stops once, however often it is asked to. */
+/** Makes the service stop once, however often it is asked to. */
 function stopOnce(
   parts: AsyncDisposableStack,
   { stopping, log }: { stopping: AbortController; log: Log },
@@ -221,7 +227,10 @@ async function closeHttp(app: HttpApp): Promise<void> {
   clearTimeout(timer);
 }
 
-/** The two slowest steps run at the same time: the store's threads load while code is loaded here and the canaries run. */
+/**
+ * Opens the store and the sandbox at the same time, because they are the two slowest steps: the store's threads load while code
+ * is loaded here and the canaries run.
+ */
 async function openGround(config: Config, log: Log, stopAsked?: AbortSignal): Promise<Ground> {
   if (databasePath(config) !== null) refusePartialRoles(config.roles);
   await openDataDirectory(config.dataDir);
@@ -248,12 +257,18 @@ function openStoreOf(config: Config, { id: instance }: Instance, log: Log): Prom
   return openStore({ dataDir, databaseUrl, check, instance, onProblem });
 }
 
-/** A node that runs no programs asks the host for nothing that cells need: it may be a process without any rights. */
+/**
+ * Opens the sandbox if this node runs programs. Another node asks the host for nothing that cells need: it may be a process
+ * without any rights.
+ */
 function openSandboxIfAny(config: Config, instance: Instance): Promise<OpenSandbox | null> {
   return config.roles.includes('executor') ? openSandboxOf(config, instance) : Promise.resolve(null);
 }
 
-/** Modules that take long to load are loaded once the threads of the store have work: another processor would idle until then. */
+/**
+ * Opens the sandbox. Its slow modules are loaded once the store's threads have work, because another processor would be idle
+ * until then.
+ */
 async function openSandboxOf(config: Config, { id }: Instance): Promise<OpenSandbox> {
   const [{ openSandbox }] = await Promise.all([import('./start/open-sandbox.ts'), import('./http/app.ts')]);
   return await openSandbox(config, id);
@@ -274,12 +289,12 @@ async function openObjects({ config, nudges, log }: Pick<Retained, 'config' | 'n
 }
 
 interface Outside {
-  /** Null if no object store is set. */
+  /** The object store; null if none is set. */
   readonly objectStore: ObjectStore | null;
   readonly objects: ObjectContents;
 }
 
-/** The loops that remove what was kept long enough. Jobs are kept forever unless the operator set how long. */
+/** Opens the loops that remove what was kept long enough. Jobs are kept forever unless the operator set a time. */
 function openRemovals({ config, objectStore, ...options }: Retained): readonly StandingLoop[] {
   const { retentionDays: days, attestationMode, logHost } = config;
   const ofBlobs = createBlobRemoval({ ...options, keepMilliseconds: config.blobs.keepSeconds * 1000 });

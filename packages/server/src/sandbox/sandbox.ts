@@ -46,32 +46,35 @@ export interface InputContent {
 }
 
 /**
- * One program and everything it is given.
- * Paths are already validated: relative, under `input/` or `output/`. An entry of `outputs` may be a pattern for all below.
+ * One program and everything that it is given. Paths are already validated: relative, under `input/` or `output/`. An entry of
+ * `outputs` may be a pattern for all files below a directory.
  */
 export interface Program {
   readonly language: Language;
   readonly code: string;
   /** Null gives the program a stdin at end-of-file. Pieces are read once, as the program takes them. */
   readonly stdin: string | AsyncIterable<Uint8Array> | null;
-  /** Words after the program's name, and variables beside the fixed ones. None contains a NUL. */
+  /** The words after the program's name, and the variables beside the fixed ones. None of them contains a NUL. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly files: readonly InputContent[];
   readonly outputs: readonly string[];
   readonly large?: LargeRequest;
   readonly limits: RequestedLimits;
-  /** Words that its compiler gets. Only for a cell of a build, whose program itself gets none. */
+  /** The words that the program's compiler gets. Only a cell of a build has them; the program itself gets none of them. */
   readonly compilerOptions?: readonly string[];
   /** The product that a cell starts. Large content comes in pieces, once. */
   readonly product?: InputContent['content'];
-  /** Given if it may call tools. Only for a cell that was made for tools. */
+  /** Present if the program may call tools, in a cell that was made for tools. */
   readonly tools?: ProgramTools;
-  /** Given if it talks to another program, which is released in the same turn of the event loop. It then has no stdin. */
+  /**
+   * Present if the program talks to another program, which is released in the same turn of the event loop. The program then has
+   * no stdin.
+   */
   readonly interaction?: InteractionSide;
 }
 
-/** A call of a tool, as the program wrote it. Its number is the program's own, and means nothing outside. */
+/** A call of a tool, as the program wrote it. The number of the call is the program's own, and means nothing outside. */
 export interface ToolCall {
   readonly call: number;
   readonly tool: string;
@@ -85,23 +88,26 @@ export type ToolOutcome = { readonly result: unknown } | { readonly error: strin
 /** The handler of a program's calls of tools. */
 export interface ProgramTools {
   readonly limits: ToolLimits;
-  /** The program is released. `answer` hands it an answer, which is dropped once it has ended. */
+  /**
+   * Called when the program is released. `answer` hands an answer to the program, and drops the answer once the program has
+   * ended.
+   */
   begin(answer: (call: number, outcome: ToolOutcome) => void): void;
-  /** Called for each call, in the order of the program. It must not block or throw. */
+  /** Called for each call, in the order in which the program made them. This method must not block or throw. */
   called(call: ToolCall): void;
 }
 
 /** One of two programs that talk: see `program/interaction.ts`, which makes both sides. */
 export interface InteractionSide {
-  /** The program has ended, or never ran: the other finds the end of its input. Idempotent. */
+  /** Called when the program has ended, or will never run: the other program finds the end of its input. Idempotent. */
   gone(): void;
 }
 
 /** Outputs that are too large for memory, and where they are kept while the cell still has them. */
 export interface LargeRequest extends StoredLargeOutputs {
   /**
-   * Keeps one of them, which is at this place among `paths` and then `stdout`. The bytes are not used afterwards. Rejects if
-   * they cannot be kept, or as `chunks` does.
+   * Keeps one large output, whose place is that among `paths` and then `stdout`. The bytes are not used afterwards. Rejects if
+   * they cannot be kept, or if `chunks` rejects.
    */
   keep(place: number, chunks: AsyncIterable<Uint8Array>): Promise<Pick<ArtifactRecord, 'size_bytes' | 'sha256'>>;
 }
@@ -111,12 +117,12 @@ export interface LargeOutput extends ArtifactRecord {
   readonly place: number;
 }
 
-/** A large output could not be kept, so the run cannot be recorded. */
+/** The error of a large output that could not be kept, so that the run cannot be recorded. */
 export class NotKept extends Error {
   override readonly name = 'NotKept';
 }
 
-/** Standard input could not be read to its end, so the program was not given what the record says. */
+/** The error of standard input that could not be read to its end, so that the program was not given what the record says. */
 export class NotGiven extends Error {
   override readonly name = 'NotGiven';
 }
@@ -133,7 +139,10 @@ export type Cut = Readonly<Pick<Truncation, 'bytes_seen' | 'bytes_stored' | 'rec
  */
 export type OutputSink = (stream: StreamName, records: readonly OutputRecord[], cut?: Cut) => void;
 
-/** The protections that were on, observed from the cell and never taken from configuration. Null means not observed. */
+/**
+ * The protections that were on, observed from the cell and never taken from configuration. Null means that a protection was not
+ * observed.
+ */
 export type Posture = Readonly<Omit<ObservedMembers, keyof HeldLimits>>;
 
 /** The controls in force, read back after they were set. */
@@ -149,7 +158,7 @@ export type StopCause = 'cancelled' | 'server_shutdown';
 export type Ending =
   | { readonly kind: 'exited'; readonly exit_code: number }
   | { readonly kind: 'signaled'; readonly signal: string }
-  /** The program never ran. `how` says how its compiler ended. */
+  /** The program never ran. `how` says how the compiler ended. */
   | { readonly kind: 'compile_failed'; readonly how: string }
   | { readonly kind: 'wall_limit' | 'cpu_limit' | 'memory_limit' }
   | { readonly kind: 'stopped'; readonly cause: StopCause }
@@ -163,7 +172,7 @@ export interface CollectedArtifact extends ArtifactRecord {
 export interface Collection {
   readonly ending: Ending;
   readonly usage: ResourceUsage;
-  /** Left out if the program did not run, or nobody observed it apart from what compiled it. */
+  /** The usage of the program alone. Absent if the program did not run, or if nobody observed it apart from its compiler. */
   readonly programUsage?: ProgramUsage;
   readonly output: ExecutorOutput;
   readonly violations: readonly Violation[];
@@ -181,12 +190,13 @@ export interface PreparedCell extends AsyncDisposable {
   /** Resolves once process 1 of the cell has ended, whoever ended it. Never rejects. */
   readonly ended: Promise<void>;
   /**
-   * Whether all processes that waited at the workload-ready boundary are still alive. Only valid before the hand-over.
+   * Whether all processes that waited at the workload-ready boundary are still alive. The answer is valid only before the
+   * hand-over.
    */
   isWhole(): boolean;
   /** The cell's memory now, in bytes, as the kernel counts it for its group or its processes. */
   memoryBytes(): number;
-  /** Sets the limits, reads them back, and gives the files and the program. Rejects with `BootstrapError`. */
+  /** Sets the limits, reads them back, and gives the cell its files and its program. Rejects with `BootstrapError`. */
   handOver(program: Program): Promise<LoadedCell>;
 }
 
@@ -204,8 +214,9 @@ export interface RunningCell {
   /** Ends the program from outside. Idempotent, and harmless after the end. */
   stop(cause: StopCause): void;
   /**
-   * Resolves once the program has ended, none of its processes is alive, all output was offered and outputs were read.
-   * Rejects with `NotKept` if a large output was not, and with `NotGiven` if standard input was not.
+   * Resolves once the program has ended, none of its processes is alive, all output was offered and all outputs were read.
+   * Rejects with `NotKept` if a large output could not be kept, and with `NotGiven` if standard input could not be read to its
+   * end.
    */
   collect(): Promise<Collection>;
 }
@@ -217,13 +228,16 @@ export interface CellKind {
   readonly runtime: string | null;
   /** What the cell is for, if it does not compile and run: see `program/stages.ts`. */
   readonly stage?: Stage | undefined;
-  /** Whether its interpreters have fixed hash seeds. A copy has the seed of its template, so such a cell is not a copy. */
+  /**
+   * Whether the cell's interpreters have fixed hash seeds. Such a cell is never a copy, because a copy has the seed of its
+   * template.
+   */
   readonly reproducible?: true | undefined;
   /** The job's owner, as an opaque name. Only cells of one owner may be copies of one template. */
   readonly owner?: string | undefined;
-  /** Whether its program may call tools. Such a cell is made for its job: none waits for one. */
+  /** Whether the cell's program may call tools. Such a cell is made for its job: none is parked. */
   readonly hasTools?: boolean | undefined;
-  /** Whether its job has libraries of its own, for which it has a place. None waits for one either. */
+  /** Whether the cell's job has libraries of its own, for which the cell has a place. No such cell is parked either. */
   readonly hasLibraries?: boolean | undefined;
 }
 
@@ -240,9 +254,9 @@ export interface CellRequest extends CellKind {
 
 /** The parts that a cell of this kind would be made of now. */
 export interface CellOrigin {
-  /** One kind serves every request of it, whether the request names its pack or not. */
+  /** The name of the kind. It is the same for every request of the kind, whether the request names its pack or not. */
   readonly kind: string;
-  /** Changes with the runtime's program and with the pack. */
+  /** A text that changes when the runtime's program or the pack changes. */
   readonly madeOf: string;
 }
 
@@ -250,27 +264,30 @@ export interface CellOrigin {
 export interface Provider extends AsyncDisposable {
   readonly backend: Backend;
   readonly isolation_class: IsolationClass;
-  /** Languages that ran correctly at start, in a pack that need not be named. */
+  /** The languages that ran correctly at the start, in a pack that need not be named. */
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
-  /** The limits that a cell was seen to hold at the start. Absent if it holds all, or only the wall clock as the subprocess. */
+  /**
+   * The limits that a cell was seen to enforce at the start. Absent if a cell enforces all, or only the wall clock as the
+   * subprocess does.
+   */
   readonly enforced?: readonly LimitName[];
-  /** Whether programs may reach one another over `127.0.0.1` and `::1`. */
+  /** Whether the programs of a cell may reach one another over `127.0.0.1` and `::1`. */
   readonly hasLoopback: boolean;
-  /** MiB that a cell may take beside its job's `mem_mb`, for a runtime that has its own kernel. */
+  /** How many MiB a cell may take beside its job's `mem_mb`, for a runtime that has its own kernel. */
   readonly ownMemMb: number;
   /**
-   * Resolves at the workload-ready boundary, or rejects with `BootstrapError`, having left nothing behind. A few are
+   * Resolves at the workload-ready boundary. Rejects with `BootstrapError`, and then leaves nothing behind. A few cells are
    * prepared at a time, in the order of the requests.
    */
   prepare(request: CellRequest): Promise<PreparedCell>;
-  /** Read from the host at each call. Null if there is no such cell. */
+  /** The parts of a cell of this kind, read from the host at each call. Null if there is no such cell. */
   originOf(kind: CellKind): CellOrigin | null;
-  /** Says that a job asked for such a cell: for an owner who asks often, later ones may be made in a cheaper way. */
+  /** Records that a job asked for such a cell. For an owner who asks often, later cells may be made in a cheaper way. */
   noteAsked(kind: CellKind): void;
 }
 
-/** A bootstrap took too long. On a busy machine, another may be fast enough. */
+/** The error of a bootstrap that took too long. On a busy machine, another try may be fast enough. */
 export class NotReadyInTime extends Error {
   override readonly name: string = 'NotReadyInTime';
   constructor(milliseconds: number, message = `not ready within ${milliseconds / 1000} s`) {
@@ -293,7 +310,7 @@ export class BootstrapError extends Error {
   }
 }
 
-/** The process that makes cells answered nothing and was killed. Another may do its work. */
+/** The error of a process that makes cells, answered nothing and was killed. Another process may do its work. */
 export class Unanswered extends NotReadyInTime {
   override readonly name = 'Unanswered';
 }
@@ -330,7 +347,7 @@ export function unreadyPosture(backend: Backend, runtime_identity: RuntimeIdenti
   };
 }
 
-/** No control held: the effective limits of a cell that never became ready. */
+/** The limits of a cell that never became ready: no control was in force. */
 export const NO_LIMITS_HELD: HeldLimits = {
   effective_limits: { wall_seconds: null, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null },
   limit_enforcement: { wall_seconds: false, cpu_seconds: false, mem_mb: false, max_pids: false, max_file_mb: false },

@@ -18,15 +18,15 @@ export interface LoadedPacks {
 
 /** The result of offering the packs that were built since the service started. */
 export interface TakenPacks {
-  /** All that is offered now, each with the languages that passed their canaries. */
+  /** All packs that are offered now, each with the languages that passed their canaries. */
   readonly offered: readonly RuntimePack[];
-  /** New, and not offered, or not with every language. */
+  /** New packs that are not offered, or not with every language. */
   readonly leftOut: readonly PackLeftOut[];
 }
 
 /**
- * Loads every pack below `directory` except those with known names. None if it is null or does not exist. One faulty
- * pack never makes it fail.
+ * Loads every pack below `directory` except those with known names. The result is empty if `directory` is null or does not exist.
+ * A faulty pack is left out and reported, so that the others can be used.
  */
 export function loadPacks(directory: string | null, known: ReadonlySet<string> = new Set()): LoadedPacks {
   const packs: Pack[] = [];

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import { hashFile } from '../kernel/host/hash-file.ts';
 
-/** One entry. `path` is relative to the tree; `mode` is four octal digits, and a link has none of its own. */
+/** One entry. `path` is relative to the tree. `mode` is four octal digits, and a link has no mode. */
 export type ManifestEntry =
   | { readonly path: string; readonly type: 'directory'; readonly mode: string }
   | {

@@ -26,11 +26,11 @@ export const PackFacts = Type.Object({
   recipe_sha256: Type.String(),
   suite: Type.String(),
   built_at: Type.String(),
-  /** Every Debian package in it, as `name=version`. */
+  /** Every Debian package in the pack, as `name=version`. */
   packages: Type.Array(Type.String()),
   entries: Type.Integer(),
   size_bytes: Type.Integer(),
-  /** Absent if an earlier version built it. */
+  /** The libraries of the pack. Absent if an earlier version of the service built the pack. */
   libraries: RuntimePack.properties.libraries,
 });
 export type PackFacts = Static<typeof PackFacts>;
@@ -66,11 +66,11 @@ export interface Listed {
   readonly name: string;
   readonly version: string;
   readonly facts: PackFacts | null;
-  /** Why it cannot be used, if `facts` is null. */
+  /** Why the pack cannot be used, if `facts` is null. */
   readonly problem: string | null;
 }
 
-/** Every pack, by name and, within a name, oldest version first. None if the directory does not exist. */
+/** Every pack, by name and, within a name, oldest version first. The result is empty if the directory does not exist. */
 export function listPacks(packs: string): Listed[] {
   return directoriesIn(packs, PACK_NAME).flatMap((name) =>
     directoriesIn(join(packs, name), PACK_VERSION)
@@ -151,7 +151,7 @@ function list(packs: string, name: string, version: string): Listed {
 
 const collator = new Intl.Collator('en', { numeric: true });
 
-/** 1.9 before 1.10. */
+/** Orders versions by their numbers: 1.9 comes before 1.10. */
 function byVersion(a: string, b: string): number {
   return collator.compare(a, b) || (a < b ? -1 : 1);
 }

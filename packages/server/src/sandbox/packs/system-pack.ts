@@ -43,7 +43,7 @@ function unescaped(path: string): string {
   return path.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
-/** An interpreter's report of its version, or that it is missing. */
+/** The first line that an interpreter prints about its version, or a line that says that the interpreter is missing. */
 async function firstLine(path: string): Promise<string> {
   try {
     return (await versionOf(path, /^(.+)/)) ?? '';

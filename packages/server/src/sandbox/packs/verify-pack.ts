@@ -78,7 +78,7 @@ function isSame(a: ManifestEntry, b: ManifestEntry): boolean {
   return canonicalJson(a) === canonicalJson(b);
 }
 
-/** The change time up to which content was checked; -1 if there is none. */
+/** The change time up to which content was checked; -1 if no check is recorded. */
 function readChecked({ checked }: PackPlaces, digest: string): bigint {
   try {
     const value = JSON.parse(readFileSync(checked, 'utf8')) as { digest?: unknown; ctime_ns?: unknown };
@@ -88,7 +88,7 @@ function readChecked({ checked }: PackPlaces, digest: string): bigint {
   }
 }
 
-/** Best effort: if the packs are on a read-only file system, all content is read each time. */
+/** Records a check if that is possible. If the packs are on a read-only file system, every check reads all content. */
 function writeChecked({ checked }: PackPlaces, digest: string, newest: bigint): void {
   try {
     writeFileSync(checked, `${JSON.stringify({ digest, ctime_ns: String(newest) })}\n`, { mode: 0o644 });

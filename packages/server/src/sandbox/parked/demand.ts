@@ -1,21 +1,24 @@
-/** The demand for cells of one kind, which decides how many should be parked. It remembers times, but no jobs. */
+/**
+ * The demand for cells of one kind, which decides how many should be parked. This class remembers the times of requests, but no
+ * jobs.
+ */
 
-/** How long the busiest moment counts. */
+/** How long the busiest moment counts after it has passed. */
 const PEAK_MILLISECONDS = 60_000;
-/** How long one cell stays parked after the last request, unless it is one owner's. */
+/** How long one cell stays parked after the last request, unless the kind belongs to one owner. */
 const KEPT_MILLISECONDS = 600_000;
-/** After this time a request counts half as much when kinds compete for memory. */
+/** After this time a request has half its weight in the competition of kinds for memory. */
 const HALF_LIFE_MILLISECONDS = 60_000;
 /** The most cells of one kind that are parked. */
 const WANTED_MAX = 32;
 
-/** All times are milliseconds of one monotonic clock. */
+/** Records requests and tells how many cells to park. All times are milliseconds of one monotonic clock. */
 export class Demand {
   readonly #isUsual: boolean;
   readonly #keptMilliseconds: number;
   /** Requests within the present moment, oldest first. */
   #asked: number[] = [];
-  /** The busiest moments, each less busy than the one before it. */
+  /** The busiest moments, oldest first, each less busy than the one before it. */
   #peaks: { readonly at: number; readonly count: number }[] = [];
   #weight = 0;
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -50,7 +53,7 @@ export class Demand {
     return this.#weight === 0 ? 0 : this.#weight * 2 ** ((this.#lastAt - now) / HALF_LIFE_MILLISECONDS);
   }
 
-  /** When the demand may fall without another request; infinite if it will not. */
+  /** When the demand may fall without another request; infinite if it cannot fall. */
   changesAt(): number {
     const [peak] = this.#peaks;
     if (peak !== undefined && peak.count > 1) return peak.at + PEAK_MILLISECONDS;

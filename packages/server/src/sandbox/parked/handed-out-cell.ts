@@ -1,7 +1,6 @@
 /**
- * A cell that a job has. It wraps the cell, and reports when others may be made without delaying the job. A parked cell
- * that fails at the hand-over is replaced once: nothing of the job ran in it, and it is gone before the other one
- * starts.
+ * A cell that a job has. This wrapper reports when other cells may be made without delaying the job. A parked cell that fails at
+ * the hand-over is replaced once: nothing of the job ran in the failed cell, and it is gone before the replacement starts.
  */
 import {
   BootstrapError,
@@ -13,13 +12,19 @@ import {
   type RunningCell,
 } from '../sandbox.ts';
 
-/** Making a cell takes about as long as a short program, and at the same time it would delay the program's result. */
+/**
+ * How long a program runs before other cells are made. Making a cell takes about as long as a short program, and it would delay
+ * the program's result.
+ */
 const HEAD_START_MILLISECONDS = 50;
 
 export interface HandedOutOptions {
-  /** Makes another of the same kind, or rejects; null if the cell was not parked. */
+  /** Makes another cell of the same kind, or rejects; null if the cell was not parked. */
   readonly replace: ((error: BootstrapError) => Promise<PreparedCell>) | null;
-  /** Called once, when the program has ended or had its head start, or when the cell was given up before. */
+  /**
+   * Called once: when the program has ended, when it has had its head start, or when the cell is given up before its program
+   * runs.
+   */
   readonly settled: () => void;
 }
 

@@ -1,19 +1,22 @@
 /**
- * Decides when cells may be made ahead. If making one takes longer than a short job, it delays every job that comes
- * meanwhile. So while jobs come one after the other, only a kind without a parked cell is made. Where a job waits for its
- * cell, one core makes that cell, and others may make the next ones.
+ * Decides when cells may be made ahead. If making a cell takes longer than a short job, it delays every job that arrives
+ * meanwhile. So while jobs arrive one after the other, only a kind without a parked cell is made. While a job waits for its cell,
+ * one core makes that cell, and other cores may make the next ones.
  */
 
 export interface PaceOptions {
-  /** How many are made ahead at a time. */
+  /** How many cells are made ahead at the same time. */
   readonly madeAtOnce: number;
-  /** How many cells may be in the making while a job waits for one. Below 2, none is begun ahead meanwhile. */
+  /**
+   * How many cells may be in the making while a job waits for its cell. If this is below 2, no cell is begun ahead while a job
+   * waits.
+   */
   readonly madeWhileAwaited: number;
-  /** How long no job must have asked for a cell before a further cell of a kind is made; 0 if making one is fast. */
+  /** How long no job must have asked for a cell before a further cell of a kind is made; 0 if making a cell is fast. */
   readonly quietMilliseconds: number;
 }
 
-/** All times are milliseconds of one monotonic clock. */
+/** Tells when a cell may be made ahead. All times are milliseconds of one monotonic clock. */
 export class Pace {
   readonly #options: PaceOptions;
   #askedAt = Number.NEGATIVE_INFINITY;
@@ -27,12 +30,12 @@ export class Pace {
     this.#askedAt = now;
   }
 
-  /** When a kind with a parked cell may be made again, if no job asks until then. */
+  /** When another cell of a kind with a parked cell may be made, if no job asks for a cell until then. */
   get quietAt(): number {
     return this.#askedAt + this.#options.quietMilliseconds;
   }
 
-  /** Whether one more may be begun. */
+  /** Whether one more cell may be begun. */
   allows(now: number, { ofKind, making, isAwaited }: Work): boolean {
     const { madeAtOnce, madeWhileAwaited } = this.#options;
     if (isAwaited) return ofKind === 0 && making < madeWhileAwaited;
@@ -41,9 +44,9 @@ export class Pace {
 }
 
 interface Work {
-  /** The cells of the kind that are parked or being made, and that no job has. */
+  /** How many cells of the kind are parked or being made and belong to no job. */
   readonly ofKind: number;
-  /** All cells that are being made, also those of jobs. */
+  /** How many cells are being made, with those for jobs. */
   readonly making: number;
   /** Whether a job waits for a cell. */
   readonly isAwaited: boolean;

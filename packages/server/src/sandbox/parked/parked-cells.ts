@@ -1,8 +1,8 @@
 /**
- * Parks cells at the workload-ready boundary ahead of demand, so that a job need not wait for its cell. Each serves one job. It
- * is checked before a job gets it: it must be alive and made from the present installation. The number of parked cells follows
- * recent demand, within a bound of memory. They are made with a small share of the processors. While a job waits for a cell,
- * others are begun only on cores that would be idle.
+ * Parks cells at the workload-ready boundary ahead of demand, so that a job need not wait for its cell. Each cell serves one job.
+ * Before a job gets a cell, the cell is checked: it must be alive and made from the present installation. The number of parked
+ * cells follows recent demand, within a bound of memory. Parked cells are made with a small share of the processors. While a job
+ * waits for a cell, other cells are begun only on cores that would be idle.
  */
 import type { Language } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';
@@ -17,25 +17,28 @@ import { type Found, type LostCells, Stock } from './stock.ts';
  * kernel.
  */
 const OWN_BYTES = 1024 * 1024;
-/** How long a cell that is made ahead may take to be ready, with its small share of a busy machine. */
+/** How long a cell that is made ahead may take until it is ready, because it has only a small share of a busy machine. */
 const AHEAD_MILLISECONDS_MAX = 60_000;
-/** How long a job waits for a cell that is being made before it gets its own. Making its own may take as long. */
+/** How long a job waits for a cell that is being made before a new cell is made for it. Making the new one may take as long. */
 const CLAIMED_MILLISECONDS_MAX = 10_000;
 
-/** Why a cell is not made ahead any more. Without a reason, each abort would make an error with its stack. */
+/**
+ * The reason of an abort: a job wants the cell, so it is no longer made ahead. An abort without a reason would make an error with
+ * its stack.
+ */
 const WANTED = 'a job wants the cell';
 
 /** Makes the cell that a job gets if its cell fails at the hand-over. */
 type Another = (error: BootstrapError) => Promise<PreparedCell>;
 
-/** A problem that the operator should know. Jobs still get their cells. */
+/** A problem with parking that the operator should know. Jobs still get their cells. */
 export interface ParkingProblem extends CellKind {
   readonly problem: 'not_made' | 'died' | 'too_large' | 'not_handed_over' | 'not_ended';
   readonly error: Error | null;
 }
 
 export interface ParkedCellsOptions {
-  /** Makes cells for jobs and ahead of them, and knows whether any can be made. */
+  /** Makes the cells for jobs and the parked ones, and knows whether any cell can be made. */
   readonly source: Pick<Provider, 'prepare'> & { isReady(): boolean };
   readonly provider: Pick<Provider, 'languages' | 'originOf'>;
   /** Memory that all parked cells may take together, in bytes; 0 parks none. */
@@ -53,12 +56,15 @@ export interface ParkingFacts {
   readonly bytes: number;
   /** How many cells of each language are parked. A language that never had one may be missing. */
   readonly cells: ReadonlyMap<Language, number>;
-  /** Numbers of jobs whose cell was parked, was already being made, or was made for them. */
+  /** Numbers of jobs whose cell was parked, was already being made, or was made for the job. */
   readonly taken: { readonly parked: number; readonly awaited: number; readonly cold: number };
   readonly lost: LostCells;
 }
 
-/** Parks nothing before `start`. Disposing ends every parked cell and parks no more; cells are still made for jobs. */
+/**
+ * The parked cells and the way to get a cell. Nothing is parked before `start`. Disposing ends every parked cell and parks no
+ * more; cells are still made for jobs.
+ */
 export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   readonly #options: ParkedCellsOptions;
   readonly #now: () => number;
@@ -66,7 +72,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   readonly #pace: Pace;
   readonly #making = new Set<Promise<void>>();
   readonly #taken = { parked: 0, awaited: 0, cold: 0 };
-  /** Jobs that wait for a cell, and those of them for which a new one is made. */
+  /** How many jobs wait for a cell, and for how many of them a new cell is made. */
   #waiting = 0;
   #cold = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -84,7 +90,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     });
   }
 
-  /** Begins to park. Without effect if nothing may be parked. */
+  /** Begins to park. This call does nothing if no cell may be parked. */
   start(): void {
     if (this.#options.bytesMax === 0) return;
     this.#isRunning = true;
@@ -93,8 +99,8 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   /**
-   * A parked cell, or null if there is none. A caller that gets none, or one that fails at the hand-over, calls
-   * `prepare`. That records the demand; this does so only if it returns a cell.
+   * A parked cell, or null if none is parked. A caller that gets null, or whose cell fails at the hand-over, calls `prepare`,
+   * which records the demand. This method records the demand only if it returns a cell.
    */
   take(kind: CellKind): PreparedCell | null {
     const found = this.#isRunning ? this.#stock.find(kind) : null;
@@ -115,7 +121,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     return { bytesMax: this.#options.bytesMax, bytes, cells, taken: this.#taken, lost };
   }
 
-  /** Makes and ends cells until the planned number is parked. Called whenever the plan may have changed. */
+  /** Makes and ends cells until the planned number is parked. This method is called whenever the plan may have changed. */
   refill(): void {
     if (!this.#isRunning) return;
     const now = this.#now();
@@ -141,8 +147,8 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   /**
-   * An owner with a template gets only its own cells: a copy costs less than another cell that anybody may get
-   * (decision 0049).
+   * Takes a parked cell. An owner with a template gets only cells of its own: a copy costs less than another cell that any owner
+   * may get (decision 0049).
    */
   #takeParked({ shelf, origin }: Found, another: Another): PreparedCell | null {
     for (let oldest = shelf.parked.shift(); oldest !== undefined; oldest = shelf.parked.shift()) {
@@ -184,7 +190,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     return this.#handedOut(cell, shelf, () => this.#options.source.prepare(request));
   }
 
-  /** A cell that is being made is ready sooner than a new one. Null if there is none, or if it failed. */
+  /** A cell that is being made, which is ready sooner than a new one. Null if no cell is being made, or if making it failed. */
   async #claimed({ shelf, origin }: Found): Promise<PreparedCell | null> {
     const claimed = [...shelf.making].find(({ madeOf }) => madeOf === origin.madeOf);
     if (claimed === undefined) return null;
@@ -223,7 +229,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     });
   }
 
-  /** Refills, but only after the end of the program was reported. */
+  /** Refills, but only after the end of the program was reported to its caller. */
   #refillSoon(): void {
     if (this.#isRunning) setImmediate(() => this.refill());
   }
@@ -281,7 +287,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     void cell.ended.then(() => this.#ended(shelf, parked));
   }
 
-  /** Handles the end of a parked cell. A cell that was handed out belongs to its job. */
+  /** Handles the end of a parked cell. The end of a cell that was handed out is the job's to handle. */
   #ended(shelf: Shelf, parked: Parked): void {
     const at = shelf.parked.indexOf(parked);
     if (at < 0) return;
@@ -291,7 +297,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     this.refill();
   }
 
-  /** Reports the first failure of a row. The pauses grow, and jobs still get their cells. */
+  /** Reports the first of several failures in a row. Each failure makes the next pause longer, and jobs still get their cells. */
   #failed(shelf: Shelf, problem: ParkingProblem['problem'], error: Error | null): void {
     if (shelf.failed(this.#now()) === 1) this.#options.onProblem({ ...shelf.kind, problem, error });
   }
@@ -308,7 +314,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 }
 
-/** The memory that a parked cell takes. For a cell that has just ended, only the part outside its group counts. */
+/** The memory that a parked cell takes. For a cell that has just ended, only the memory outside its group counts. */
 function bytesOf(cell: PreparedCell): number {
   try {
     return cell.memoryBytes() + OWN_BYTES;

@@ -3,13 +3,13 @@
 /** One kind of cell. */
 export interface Wanted {
   readonly wanted: number;
-  /** The memory of one cell in bytes; null if none was made yet. */
+  /** The memory of one cell in bytes; null if no cell was made yet. */
   readonly bytes: number | null;
   /** Kinds with a higher rank go first. */
   readonly rank: number;
 }
 
-/** The most parked cells in all. Beside memory, each takes descriptors, users and processes. */
+/** The most parked cells in all: beside memory, each cell takes descriptors, users and processes. */
 const CELLS_MAX = 64;
 
 /**

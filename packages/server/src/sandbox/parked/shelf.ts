@@ -12,10 +12,10 @@ const NEWEST_PART = 0.3;
 /** A parked cell. */
 export interface Parked {
   readonly cell: PreparedCell;
-  /** The parts that it was made of, as `CellOrigin` says. */
+  /** The parts that the cell was made of, as `CellOrigin` says. */
   readonly madeOf: string;
   readonly bytes: number;
-  /** Aborted when a job wants it. */
+  /** Aborted when a job wants the cell. */
   readonly wanted: AbortController;
 }
 
@@ -29,11 +29,11 @@ export interface Making {
 export class Shelf {
   readonly kind: CellKind;
   readonly demand: Demand;
-  /** Oldest first. */
+  /** The parked cells, oldest first. */
   readonly parked: Parked[] = [];
   /** The cells in the making that no job has claimed. */
   readonly making = new Set<Making>();
-  /** The memory of the newest cell; null if none was made yet. */
+  /** The memory of the newest cell; null if no cell was made yet. */
   bytes: number | null = null;
   #makingMilliseconds = 0;
   #failures = 0;

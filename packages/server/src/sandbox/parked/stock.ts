@@ -4,7 +4,7 @@ import type { CellKind, CellOrigin, PreparedCell, Provider } from '../sandbox.ts
 import { planParking } from './parking-plan.ts';
 import { type Parked, Shelf } from './shelf.ts';
 
-/** Each of these has one parked cell from the start, in its usual pack. */
+/** The languages of which one cell is parked from the start, in the usual pack. */
 const USUAL_LANGUAGES = ['python', 'node', 'bash'] as const satisfies readonly Language[];
 /** A kind with a parked cell gives way only to a kind that was requested this many times as often. */
 const STAYING_FACTOR = 2;
@@ -23,7 +23,7 @@ export interface Found {
   readonly origin: CellOrigin;
 }
 
-/** Parked cells that were given up, by reason: dead, made from a former runtime or pack, or more than wanted. */
+/** Numbers of parked cells that were given up, by reason: dead, made from a former runtime or pack, or more than wanted. */
 export interface LostCells {
   readonly died: number;
   readonly changed: number;
@@ -115,7 +115,7 @@ export class Stock {
     this.end(cell);
   }
 
-  /** Ends a cell. Waiting for all ends includes this one. */
+  /** Ends a cell. `settled` waits for this end, too. */
   end(cell: PreparedCell): void {
     const ended = this.#endOf(cell).finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);

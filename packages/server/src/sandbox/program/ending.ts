@@ -10,21 +10,21 @@ import type { Breach } from './watch/watch.ts';
 /** How the program's own process ended, from waitpid(2). */
 export type WaitStatus = { readonly exitCode: number } | { readonly signal: string };
 
-/** Everything known of an end. `status` is null if process 1 died before it could report it. */
+/** All facts about an end. `status` is null if process 1 died before it could report one. */
 export interface EndingFacts {
   readonly stopCause: StopCause | null;
   readonly breach: Breach | null;
   readonly oomKills: number;
   readonly status: WaitStatus | null;
-  /** Whether the compiler had not yet succeeded. The status is then the compiler's, and the program never ran. */
+  /** Whether the compiler had not yet succeeded. The status is then that of the compiler, because the program never ran. */
   readonly isCompiling: boolean;
-  /** Whether this is a build, in which no process is the program, and its product came back. */
+  /** Whether this is a build whose product was handed over. A build has no process that is the program. */
   readonly hasProduct: boolean;
   /** Whether the program was ended because it passed a bound of its calls of tools. */
   readonly hasToolBreach: boolean;
-  /** Whether all processes together have used their CPU time. If not, the program caused every signal itself. */
+  /** Whether all processes together have used up their CPU time. If they have not, the program caused every signal itself. */
   readonly isCpuTimeUsedUp: boolean;
-  /** The operator's message if the runtime failed. */
+  /** The runtime's message for the operator, if the runtime failed. */
   readonly diagnostics: string;
 }
 
@@ -39,7 +39,7 @@ export interface Counters {
   readonly hasFullFile: boolean;
 }
 
-/** Some numbers have two names (SIGABRT is also SIGIOT). The first one listed is the usual one. */
+/** The names of signals. Some numbers have two names (SIGABRT is also SIGIOT); the first one listed is the usual one. */
 const SIGNAL_NAMES = new Map(
   Object.entries(constants.signals)
     .reverse()
@@ -49,7 +49,10 @@ const SIGNAL_NAMES = new Map(
 /** The signals that the kernel sends at the soft and the hard limit of a process's CPU time: setrlimit(2), RLIMIT_CPU. */
 const CPU_SIGNALS: ReadonlySet<string> = new Set(['SIGXCPU', 'SIGKILL']);
 
-/** A kill for lack of memory comes before all other causes, because later events may be its consequence. */
+/**
+ * Decides how a program ended. A kill for lack of memory comes before all other causes, because later events may be its
+ * consequence.
+ */
 export function endingOf(facts: EndingFacts): Ending {
   if (facts.oomKills > 0) return { kind: 'memory_limit' };
   if (facts.breach !== null) return { kind: facts.breach };

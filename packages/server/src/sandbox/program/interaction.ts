@@ -1,6 +1,6 @@
 /**
- * Two programs that talk: the standard output of each is the standard input of the other. Says how the part of each ended:
- * before the other's, after it, or by a wall limit while both waited for each other.
+ * Two programs that talk: the standard output of each is the standard input of the other. This module says how the part of each
+ * program ended: before the other's, after it, or by a wall limit while both waited for each other.
  */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
@@ -11,17 +11,19 @@ import { LiveInput } from './output/live-input.ts';
 import type { Pipes } from './output/pipes.ts';
 import type { Breach } from './watch/watch.ts';
 
-/** How long nothing must have passed before processor time is read. Then it is read again after twice as long, and so on. */
+/**
+ * How long no byte must have passed before the processor time is read. Each further reading comes after twice as long a pause.
+ */
 const QUIET_MILLISECONDS = 100;
 /**
- * The time that a waiting program may use: a part of the time that passes, and so many milliseconds. gVisor alone uses half of
- * that.
+ * The processor time that a waiting program may use: a part of the time that passes, and so many milliseconds. gVisor alone uses
+ * half of this.
  */
 const WAITING = { part: 0.08, milliseconds: 15 };
-/** The same for the time in which it was killed: the kernel charges the program for being taken down. */
+/** The processor time that a program may use while it is killed: the kernel charges the program for its own removal. */
 const KILLED = { part: 0.12, milliseconds: 100 };
 
-/** How long after its output was closed a program must go on until the other is told. */
+/** How long a program that closed its output may go on before the other program is told that the output is closed. */
 const CLOSING_MILLISECONDS = 500;
 
 /** A program that was released. */
@@ -33,7 +35,7 @@ interface Part {
   readonly cpuMilliseconds: () => number | null;
 }
 
-/** Processor time of both at one moment, and whether neither could write more to the other. */
+/** The processor time of both programs at one moment, and whether neither could write more to the other. */
 interface Reading {
   readonly at: number;
   readonly areFull: boolean;
@@ -50,7 +52,7 @@ class Shared {
   #movedAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** A byte passed, or a program was released. */
+  /** Records that a byte passed, or that a program was released. */
   moved(): void {
     this.readings = [];
     this.#movedAt = performance.now();
@@ -95,7 +97,7 @@ export class Side implements InteractionSide {
     return this.#shared.sides.find((side) => side !== this) as Side;
   }
 
-  /** The program is released. Its output is delivered to the other from now on. */
+  /** Called when the program is released. From now on its output is delivered to the other program. */
   begin(part: Part): void {
     const { stdin, stdout } = part.pipes;
     this.#part = part;
@@ -105,7 +107,7 @@ export class Side implements InteractionSide {
     this.#shared.moved();
   }
 
-  /** No process of the program is alive. The other program gets what is left of its input, and then the end of it. */
+  /** Called when no process of the program is alive. The other program gets what is left of its input, and then the end of it. */
   async over(cpuMilliseconds: number | null): Promise<ObservedInteraction> {
     const shared = this.#shared;
     this.#cpuAtEnd.resolve(cpuMilliseconds);
@@ -117,7 +119,7 @@ export class Side implements InteractionSide {
     return { stdin, end: isDead ? 'deadlock' : shared.first === this ? 'first' : 'second' };
   }
 
-  /** The program has ended, or never ran. Idempotent. */
+  /** Called when the program has ended, or will never run. Idempotent. */
   gone(): void {
     this.#isOver = true;
     clearTimeout(this.#closing);
@@ -131,7 +133,7 @@ export class Side implements InteractionSide {
     return this.#part?.cpuMilliseconds() ?? null;
   }
 
-  /** The processor time until now, or until its end. */
+  /** The processor time until now, or until the end of the program. */
   async cpuUsed(): Promise<number | null> {
     try {
       return this.cpuMilliseconds();
@@ -141,8 +143,8 @@ export class Side implements InteractionSide {
   }
 
   /**
-   * The other program learns of the closed output when this program is over, so that the other cannot seem to have ended first. A
-   * program that closes its output and goes on cannot write again.
+   * Handles the end of the program's output. The other program learns of it only when this program is over, so that the other
+   * cannot seem to have ended first. A program that closes its output and goes on cannot write again.
    */
   #closed(): void {
     this.#isClosed = true;
@@ -158,8 +160,8 @@ export function interaction(): readonly [program: Side, interactor: Side] {
 }
 
 /**
- * Whether each waits for the other: neither does anything, and either all that was written was delivered and read, or both have
- * more to say than the other's pipe has room for.
+ * Whether each program waits for the other: neither does anything, and either everything that was written was delivered and read,
+ * or each has more to say than the other's pipe has room for.
  */
 async function isDeadlock(sides: readonly Side[], [earlier, later]: readonly Reading[]): Promise<boolean> {
   const at = performance.now();
@@ -172,7 +174,7 @@ async function isDeadlock(sides: readonly Side[], [earlier, later]: readonly Rea
   return areIdle(earlier, later, WAITING) && areIdle(later, last, KILLED) && (areFull || (await unread) === 0);
 }
 
-/** Whether both used no more processor time between two readings than programs that wait. */
+/** Whether both programs used no more processor time between two readings than waiting programs use. */
 function areIdle(from: Reading, until: Reading, allowed: typeof WAITING): boolean {
   const most = allowed.milliseconds + allowed.part * (until.at - from.at);
   return from.cpu.every((before, index) => {
@@ -189,7 +191,10 @@ function areNumbers(values: readonly (number | null)[]): values is readonly numb
 const COUNT =
   'for (0, 3) { open my $p, "<&=", $_; my $n = pack "i", 0; ioctl $p, 0x541B, $n; print unpack("i", $n), "\\n" }';
 
-/** How many unread bytes are in two pipes; null if it cannot be told. Node has no call for it. */
+/**
+ * How many unread bytes are in two pipes; null if that cannot be told. A helper process counts them, because Node has no call for
+ * it.
+ */
 async function unreadBytes([one, other]: readonly number[]): Promise<number | null> {
   const child = spawn(PERL, ['-e', COUNT], { env: {}, cwd: '/', stdio: [one, 'pipe', 'ignore', other] });
   child.on('error', () => {});

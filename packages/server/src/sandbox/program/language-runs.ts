@@ -17,24 +17,24 @@ export const ENVIRONMENT: readonly string[] = [
 ];
 
 /**
- * Variables for a job that asks to be reproducible. Other languages iterate in an order that needs no seed, or have no variable
- * for theirs, as Lua and Java's immutable sets.
+ * Variables for a job that asks to be reproducible. The other languages iterate in an order without a seed, or have no variable
+ * for the seed, as Lua and Java's immutable sets.
  */
 export const FIXED_SEEDS: readonly string[] = ['PYTHONHASHSEED=0', 'PERL_HASH_SEED=0', 'PERL_PERTURB_KEYS=0'];
 
 export interface LanguageRun {
   /** The program's file below `/work`. A node program is renamed inside its cell to `main.mjs` or `main.cjs`. */
   readonly source: string;
-  /** The guest program that waits and then runs the program: in an interpreter that is up already, or as a command. */
+  /** The guest program that waits, and then runs the program either in an interpreter that already runs or as a command. */
   readonly guest: 'launch.py' | 'launch.cjs' | 'launch.sh';
   /**
    * The command that `launch.sh` executes. `{work}` stands for `/work`, `{heap_mb}` for the heap size of a runtime that
    * takes one.
    */
   readonly command: readonly string[];
-  /** The command that runs first, without the program's stdin. The program runs only if it succeeds. */
+  /** The command that runs first, without the program's stdin. The program runs only if this command succeeds. */
   readonly compiler: readonly string[] | null;
-  /** Packages beside `perl-base` and `bash`, which every pack has. */
+  /** The packages that the language needs beside `perl-base` and `bash`, which every pack has. */
   readonly packages: readonly string[];
 }
 
@@ -56,7 +56,10 @@ const compiled = (source: string, compiler: readonly string[], packages: readonl
 });
 
 const NODE = { guest: 'launch.cjs', command: [], compiler: null, packages: ['libstdc++6', 'libatomic1'] } as const;
-/** Only the fast first tier: the compiler of one small program ends before thorough optimisation pays off. */
+/**
+ * The option that keeps the Java compiler in its fast first tier: compiling one small program ends before thorough optimisation
+ * pays off.
+ */
 const JAVAC_OPTION = '-XX:TieredStopAtLevel=1';
 const JAVA_OPTIONS = ['-Xmx{heap_mb}m', '-XX:+UseSerialGC', '-XX:-UsePerfData'];
 

@@ -1,5 +1,5 @@
 /**
- * A running program in a cell of any kind. It records the output, watches the limits, and decides how the program ended
+ * A running program in a cell of any kind. This class records the output, watches the limits, and decides how the program ended
  * from who killed it, what the kernel counted and what process 1 reported.
  */
 import assert from 'node:assert/strict';
@@ -20,18 +20,18 @@ const MIB = 1024 * 1024;
 
 /** A cell's facts about its program once no process of it is alive. */
 export interface RunEnd {
-  /** Null if it was not reported. */
+  /** The status that process 1 reported; null if it reported none. */
   readonly status: WaitStatus | null;
-  /** Whether the status is the compiler's, and the program never ran. */
+  /** Whether the status is that of the compiler, because the program never ran. */
   readonly isCompiling: boolean;
   readonly oomKills: number;
   readonly processesRefused: number;
-  /** Null if nothing counts them. */
+  /** The processor time; null if nothing counts it. */
   readonly cpuMilliseconds: number | null;
   readonly memoryPeakBytes: number | null;
   /** The usage of the program alone; null if nobody observed it. */
   readonly alone: ProgramAlone | null;
-  /** The operator's message if the status is null. */
+  /** The runtime's message for the operator, if the status is null. */
   readonly diagnostics: string;
 }
 
@@ -57,7 +57,7 @@ export interface RunOptions extends Pick<WatchOptions, 'watched' | 'cpu'> {
   drained(): Promise<void>;
 }
 
-/** Made at the release, when the wall clock starts. Disposing ends the watch of its limits. */
+/** A run, made at the release, when the wall clock starts. Disposing ends the watch of its limits. */
 export class ProgramRun implements RunningCell, Disposable {
   readonly #options: RunOptions;
   readonly #captures: Captures;
@@ -80,12 +80,12 @@ export class ProgramRun implements RunningCell, Disposable {
     this.#side?.begin({ pipes, breach: () => this.#watch.breach, cpuMilliseconds: cpuReader({ watched, cpu }) });
   }
 
-  /** A run that cannot be recorded is ended. Its collection then says why. */
+  /** Ends a run that cannot be recorded. `collect` then says why. */
   #end(): void {
     if (this.#watch.close()) this.#options.kill();
   }
 
-  /** Only the first reason to end a program counts. */
+  /** Ends the program from outside. Only the first reason to end a program counts. */
   stop(cause: StopCause): void {
     if (this.#stopCause !== null || !this.#watch.close()) return;
     this.#stopCause = cause;

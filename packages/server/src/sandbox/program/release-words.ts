@@ -1,5 +1,5 @@
 /**
- * The message to a waiting interpreter at the release of its program. It comes on descriptor 3, which then ends:
+ * The message that releases the program of a waiting interpreter. It arrives on descriptor 3, which then ends:
  *
  *   `HEAP_MB ARGUMENTS\n`   the JavaScript or Java heap in MiB, and how many of the words are arguments
  *   `WORD\0` ...            the arguments in their order, then the variables as `NAME=VALUE`

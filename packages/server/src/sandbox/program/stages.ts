@@ -7,11 +7,11 @@ import { isCompiled, PRODUCT_FILES } from '@vouchbox/protocol/vocabulary';
 import type { Stage } from '../sandbox.ts';
 import { LANGUAGE_RUNS, type LanguageRun } from './language-runs.ts';
 
-/** The name of the product below `/work`, where it can be executed. The directory of inputs forbids that. */
+/** The name of the product below `/work`, where a file can be executed. In the directory of inputs, no file can. */
 export const PRODUCT = 'product';
 
 interface Stages {
-  /** The command that runs after the compiler: it puts what the compiler made into the place of the product. */
+  /** The command that runs after the compiler and moves what the compiler made to the place of the product. */
   readonly handOver: readonly string[];
   readonly start: readonly string[];
 }
@@ -21,7 +21,9 @@ const NATIVE: Stages = {
   start: [`{work}/${PRODUCT}`],
 };
 
-/** Archives have the times of their entries, so equal classes would give products with different digests. */
+/**
+ * The fixed time of the entries of an archive. With their real times, equal classes would give products with different digests.
+ */
 const NO_TIME = '--date=1980-01-01T00:00:02Z';
 const JAVA: Stages = {
   handOver: [

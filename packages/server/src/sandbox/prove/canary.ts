@@ -23,7 +23,7 @@ const STDIN = 'canary stdin\n';
 const INPUT = 'canary input';
 const EXIT_CODE = 7;
 
-/** Each prints its stdin, writes to a reopened `/dev/stderr`, copies its input to its output, and exits 7. */
+/** The canaries. Each prints its stdin, writes to a reopened `/dev/stderr`, copies its input to its output, and exits with 7. */
 const PROGRAMS: Readonly<Record<Language, string>> = {
   python: 'canary.py',
   node: 'canary.cjs',
@@ -50,12 +50,12 @@ export type CanaryResult =
 /** How a program ends that had too little time. */
 const LATE_ENDINGS: ReadonlySet<string> = new Set(['wall_limit', 'cpu_limit']);
 
-/** Makes a cell for a canary, which must be ready in that time. */
+/** Makes a cell for a canary. The cell must be ready within this time. */
 type PrepareCanary = (readyMilliseconds: number) => Promise<PreparedCell>;
 
 /**
- * Runs the canary of one language. Never rejects. Its cell and its program may each take `times` as long as this host
- * usually needs.
+ * Runs the canary of one language. Never rejects. The cell and the program may each take `times` as long as this host usually
+ * needs.
  */
 export async function runCanary(language: Language, prepare: PrepareCanary, times = 1): Promise<CanaryResult> {
   const seconds = Math.round(secondsMax(language) * times * (await hostPatience()));
@@ -77,8 +77,8 @@ export function runCanaries(languages: readonly Language[], prepare: PrepareFor)
 }
 
 /**
- * Runs late canaries once more, one at a time and with more time, until one is late again: a slow host must not lose a
- * class for being slow. Returns the results with those of the second try in their places. Never rejects.
+ * Runs late canaries once more, one at a time and with more time, until one is late again: a slow host must not lose a class for
+ * being slow. Returns the results, with those of the second try in the places of the late ones. Never rejects.
  */
 export async function runLateAgain(
   first: readonly CanaryResult[],

@@ -1,7 +1,7 @@
 /**
- * Shows that each cell has its own number of processes. Where no group counts them, the kernel counts a user's processes in a
+ * Shows that each cell has a process limit of its own. Where no group counts processes, the kernel counts a user's processes in a
  * user namespace, and only since Linux 5.14 separately in each. Two real cells show it: one keeps all the processes that it may
- * have while another starts its own.
+ * have while the other starts its own.
  */
 import { LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';
@@ -12,7 +12,7 @@ import type { RunningCell } from '../sandbox.ts';
 const PROCESSES = 6;
 const SECONDS_MAX = 10;
 
-/** Starts processes until one is refused, says how many there are with itself, and keeps them. */
+/** A program that starts processes until one is refused, prints how many there are with itself, and keeps them. */
 const FILLING = `import os, time
 count = 1
 try:
@@ -27,7 +27,7 @@ print(count, flush=True)
 time.sleep(60)
 `;
 
-/** @throws Error if a cell does not get exactly its own number of processes while another has all of its own */
+/** @throws Error if a cell does not get exactly its own number of processes while another cell has all of its own */
 export async function proveCellsApart(cells: Pick<Candidate, 'prepare'>): Promise<void> {
   await using first = await fill(cells);
   await using second = await fill(cells);

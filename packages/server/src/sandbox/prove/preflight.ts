@@ -44,11 +44,17 @@ export interface Opened {
   readonly rejections: readonly Rejection[];
   readonly packsLeftOut: readonly PackLeftOut[];
   readonly runtimeDefects: string | null;
-  /** Loads and proves the packs that were built since, and makes the provider offer them. One call runs at a time. */
+  /**
+   * Loads and proves the packs that were built since the start or the last call, and makes the provider offer them. One call runs
+   * at a time.
+   */
   takeNewPacks(): Promise<TakenPacks>;
 }
 
-/** A bootstrap keeps a processor busy, so more of them at once are not faster and all become late. */
+/**
+ * How many cells are prepared at the same time. Each bootstrap keeps a processor busy, so more of them would not be faster, and
+ * all would be late.
+ */
 const PREPARED_AT_ONCE = 2 * availableParallelism();
 
 type Opener = (options: PreflightOptions) => Promise<Candidate>;
@@ -75,8 +81,8 @@ export async function openProvider(options: PreflightOptions): Promise<Opened> {
 }
 
 /**
- * Runs every language's canary, and the late ones once more. If none passes, it disposes of the cells and rejects: `auto`
- * then takes a weaker class, and a class that was chosen by name does not start.
+ * Runs every language's canary, and the late ones once more. If no language passes, this function disposes of the cells and
+ * rejects: `auto` then takes a weaker class, and a class that was chosen by name does not start.
  */
 export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'>> {
   const prepareFor = (language: Language) => (readyMilliseconds: number) =>
@@ -134,7 +140,7 @@ export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'
   };
 }
 
-/** A failed trial leaves no cells. */
+/** Disposes of the cells if their proof fails. */
 async function orNone(proof: Promise<void>, cells: Candidate): Promise<void> {
   try {
     await proof;
@@ -144,7 +150,7 @@ async function orNone(proof: Promise<void>, cells: Candidate): Promise<void> {
   }
 }
 
-/** A pack without a proven language is forgotten, so that the next call tries it again. */
+/** Loads and proves new packs. A pack without a proven language is forgotten, so that the next call tries it again. */
 async function takeNewPacks(cells: Candidate, offered: RuntimePack[]): Promise<TakenPacks> {
   const loaded = cells.loadNewPacks();
   const views = loaded.packs.map(packView);
@@ -154,7 +160,7 @@ async function takeNewPacks(cells: Candidate, offered: RuntimePack[]): Promise<T
   return { offered: [...offered], leftOut: [...loaded.leftOut, ...proven.leftOut] };
 }
 
-/** Calls wait for those before them, whether they succeed or not. */
+/** Makes calls of `work` wait for the earlier calls, whether these succeed or not. */
 function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return () => {

@@ -5,15 +5,15 @@ import type { Provider } from '../sandbox.ts';
 import { type CanaryResult, runCanary } from './canary.ts';
 
 export interface ProvenPacks {
-  /** Packs with at least one language that passed, and those languages. */
+  /** The packs with at least one language that passed, each with those languages. */
   readonly packs: readonly RuntimePack[];
-  /** A whole pack, or one of its languages. */
+  /** What is left out: a whole pack, or one of its languages. */
   readonly leftOut: readonly PackLeftOut[];
 }
 
 /**
- * Runs every canary of the packs, one pack after the other. Never rejects. On an ordinary host a pack takes at
- * most 21 seconds, or 61 if it compiles.
+ * Runs every canary of the packs, one pack after the other. Never rejects. A pack takes at most 21 seconds on an ordinary host,
+ * or 61 if it compiles.
  */
 export async function provePacks(
   packs: readonly RuntimePack[],

@@ -58,13 +58,13 @@ export const RecipeSchema = Type.Object(
   { additionalProperties: false },
 );
 export type Recipe = Static<typeof RecipeSchema> & {
-  /** The text of the files that the recipe names. They belong to the recipe, and so to its digest. */
+  /** The text of the files that the recipe names. This text belongs to the recipe, and so it counts in the recipe's digest. */
   readonly locked?: { readonly requirements?: string; readonly npm_lockfile?: string };
 };
 
 const schema = Compile(RecipeSchema);
 
-/** Names in `/etc` that describe the machine. A cell has its own files in their place, or none. */
+/** Names in `/etc` that describe the machine. A cell has files of its own at some of these names, and nothing at the others. */
 const NEVER_FROM_ETC = new Set(
   'environment group gshadow host.conf hostname hosts machine-id mtab nsswitch.conf passwd resolv.conf shadow'.split(
     ' ',
@@ -129,7 +129,7 @@ export function recipeSha256(recipe: Recipe): string {
   return sha256Hex(canonicalJson(recipe));
 }
 
-/** A pack must not set the loader's variables, because they decide which code runs before the program. */
+/** Tells the variables of the loader, which a pack must not set: they decide which code runs before the program. */
 function isFixedVariable(name: string): boolean {
   return name.startsWith('LD_') || ENVIRONMENT.some((entry) => entry.startsWith(`${name}=`));
 }

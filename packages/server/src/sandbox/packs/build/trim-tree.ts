@@ -29,7 +29,9 @@ const LEFT_BEHIND = 'boot dev home media mnt opt proc root run srv sys tmp var'.
 /** The entries of `/etc` that programs need in any pack. */
 const ETC_KEPT =
   /^(alternatives|debian_version|inputrc|ld\.so\.(cache|conf|conf\.d)|localtime|mime\.types|os-release|python3(\.\d+)?|terminfo|timezone)$/;
-/** Read and search at most: no write permission, no set-user-id, set-group-id or sticky bit. */
+/**
+ * The permissions that an entry keeps, at most read and search: no write permission, no set-user-id, set-group-id or sticky bit.
+ */
 const MODE_KEPT = 0o555;
 
 /**
@@ -72,7 +74,7 @@ function takeEtc(from: string, to: string, recipe: Recipe): void {
   }
 }
 
-/** Removes a file or directory. Its path must not leave the tree. */
+/** Removes a file or directory. A path that leads out of the tree through a link is refused. */
 function exclude(pack: string, path: string): void {
   const names = path.split('/').slice(1);
   for (let depth = 1; depth < names.length; depth++) {

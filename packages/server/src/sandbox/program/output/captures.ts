@@ -16,7 +16,7 @@ export class Captures {
     pipes.stderr.on('data', (chunk: Buffer) => this.#stderr.write(chunk));
   }
 
-  /** The observations of each stream. Both must have ended. */
+  /** Ends both recordings and returns the observations of each stream. Both streams must have ended. */
   end(): ExecutorOutput {
     return { stdout: this.#stdout.end(), stderr: this.#stderr.end() };
   }

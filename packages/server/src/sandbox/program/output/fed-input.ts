@@ -1,6 +1,6 @@
 /**
- * Standard input that is too large for memory. A piece is read when the pipe has taken the one before, so a program that does
- * not read holds it back.
+ * Standard input that is too large for memory. Each piece is read only when the pipe has taken the piece before, so a program
+ * that does not read holds back its input.
  */
 import { NotGiven, type Program } from '../../sandbox.ts';
 import type { PipeInput } from './pipe-input.ts';
@@ -14,16 +14,19 @@ export function endWithText({ stdin, interaction }: Pick<Program, 'stdin' | 'int
 export class FedInput {
   readonly #pipe: PipeInput;
   readonly #feeding: Promise<void>;
-  /** Nobody reads it any more. */
+  /** Whether nobody reads the input any more. */
   #isOver = false;
   #failure: unknown = null;
 
-  /** `failed` is called if a piece cannot be read: the program must not take a part of its input for all. */
+  /**
+   * Starts to feed the input. `failed` is called if a piece cannot be read: the program must not take a part of its input for the
+   * whole.
+   */
   static of({ stdin }: Pick<Program, 'stdin'>, pipe: PipeInput, failed: () => void): FedInput | null {
     return stdin === null || typeof stdin === 'string' ? null : new FedInput(stdin, pipe, failed);
   }
 
-  /** The first piece comes after this turn of the event loop, in which the program is released. */
+  /** Reads the first piece after this turn of the event loop, in which the program is released. */
   private constructor(pieces: AsyncIterable<Uint8Array>, pipe: PipeInput, failed: () => void) {
     this.#pipe = pipe;
     this.#feeding = this.#feed(pieces).catch((error: unknown) => {
@@ -33,8 +36,8 @@ export class FedInput {
   }
 
   /**
-   * The program has ended. Rejects with `NotGiven` if its input could not be read to its end: the digest of all of it is in the
-   * record, so what the program left is read, too.
+   * Called when the program has ended. Rejects with `NotGiven` if its input could not be read to the end. The part that the
+   * program did not read is read now, too, because the record has the digest of the whole input.
    */
   async over(): Promise<void> {
     this.#isOver = true;

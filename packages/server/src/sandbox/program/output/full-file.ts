@@ -9,8 +9,10 @@ const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 const DEPTH_MAX = 32;
 
 /**
- * Whether a file of this size, in bytes, is below an open directory, which has a file system of its own. It looks only if the
- * file system holds as much, so that an ordinary job costs one system call: only a sparse file is not found.
+ * Whether a file of this size, in bytes, is below an open directory, which has a file system of its own. The search runs only if
+ * the file system holds at least so many bytes, so that an ordinary job costs one system call. A sparse file is therefore not
+ * found.
+ *
  * @param own names in the directory that hold what the service wrote
  */
 export function holdsFileOf(directory: number, bytes: number, own: readonly string[]): boolean {
@@ -20,7 +22,7 @@ export function holdsFileOf(directory: number, bytes: number, own: readonly stri
 
 interface Place {
   readonly depth: number;
-  /** Names here that are left out. */
+  /** Names in this directory that are left out. */
   readonly own: readonly string[];
 }
 

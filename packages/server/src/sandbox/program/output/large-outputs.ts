@@ -1,7 +1,7 @@
 /**
- * The large outputs of a run: files that are read in pieces once everything of the program is dead, and standard output, which is
- * kept while it comes. Neither is ever whole in memory. All of them together have a bound. An output that exceeds
- * it is not kept at all, so no digest is ever that of a part.
+ * The large outputs of a run: files that are read in pieces once every process of the program is dead, and standard output, which
+ * is kept while it arrives. Neither is ever whole in memory. All of them together have a bound. An output that exceeds the bound
+ * is not kept at all, so no digest is ever that of a part.
  */
 import { closeSync, readSync } from 'node:fs';
 import { streamBytesMax, type Violation } from '@vouchbox/protocol';
@@ -11,7 +11,10 @@ import { type OpenedFile, tooLargeTogether, type Workspace } from './workspace.t
 
 /** Bytes that are read at once from a file. */
 const pieceBytes = 512 * 1024;
-/** Bytes of standard output that may wait to be kept. Then it is not read until they are, so the program waits. */
+/**
+ * How many bytes of standard output may wait to be kept. Beyond this, standard output is not read until they are kept, so the
+ * program waits.
+ */
 const waitingBytesMax = 2 * 2 ** 20;
 
 interface CollectedLarge {
@@ -82,7 +85,7 @@ async function kept<T>(keeping: Promise<T>): Promise<T> {
   }
 }
 
-/** Never more than the size that the file had when it was opened. */
+/** The pieces of a file, together at most the size that the file had when it was opened. */
 async function* piecesOf({ file, size }: OpenedFile): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < size; ) {
     const piece = Buffer.allocUnsafeSlow(Math.min(pieceBytes, size - at));
@@ -96,14 +99,14 @@ async function* piecesOf({ file, size }: OpenedFile): AsyncGenerator<Uint8Array>
 type Spooled =
   | { readonly kind: 'kept'; readonly size_bytes: number; readonly sha256: string }
   | { readonly kind: 'exceeds'; readonly bytes: number }
-  /** The events have every byte. */
+  /** The events have every byte of the output. */
   | { readonly kind: 'recorded' };
 
 /** Keeps standard output beside its record. The program waits for the store, but never for a reader. */
 class SpooledOutput {
   readonly #request: LargeRequest;
   readonly #pipes: Pick<Pipes, 'stdout'>;
-  /** Throws at bytes that are not UTF-8: their record differs from what was written. */
+  /** The decoder, which throws at bytes that are not UTF-8: the record of such bytes differs from what was written. */
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   readonly #keeping: Promise<Pick<LargeOutput, 'size_bytes' | 'sha256'>>;
   #isText = true;
@@ -124,7 +127,10 @@ class SpooledOutput {
     });
   }
 
-  /** Call it when all output has come. @throws NotKept */
+  /**
+   * Ends the output. Call this when all output has arrived.
+   * @throws NotKept
+   */
   async end(isRecorded: boolean): Promise<Spooled> {
     this.#decode(new Uint8Array(), false);
     const isNeeded = !isRecorded || !this.#isText;
@@ -155,7 +161,7 @@ class SpooledOutput {
     this.#more.resolve();
   }
 
-  /** Nothing of it is needed any more, so nobody waits for it. */
+  /** Drops the output when nothing of it is needed any more, so that nobody waits for it. */
   #drop(): void {
     this.#hasEnded = true;
     this.#waiting = [];
@@ -173,7 +179,10 @@ class SpooledOutput {
     }
   }
 
-  /** Gives nothing before it is known to be needed, so a short text costs the store nothing. */
+  /**
+   * The chunks to keep. The first one comes only once the output is known to be needed, so that a short text costs the store
+   * nothing.
+   */
   async *#chunks(): AsyncGenerator<Uint8Array> {
     for (;;) {
       const isNeeded = this.#hasEnded || this.#bytes > streamBytesMax;

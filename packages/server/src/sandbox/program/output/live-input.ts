@@ -1,15 +1,18 @@
 /**
- * The standard input of a program that another program writes while both run. Bytes pass through the service one chunk at a
- * time: while they wait for room in the pipe, nothing more is read of the program that writes.
+ * The standard input of a program, written by another program while both run. Bytes pass through the service one chunk at a time:
+ * while a chunk waits for room in the pipe, nothing more is read from the program that writes.
  */
 import { createHash } from 'node:crypto';
 import type { DeliveredInput } from '@vouchbox/protocol';
 import type { PipeInput } from './pipe-input.ts';
 
-/** A pipe takes so many whole or not at all: `PIPE_BUF` in pipe(7). So what was delivered is known to the byte. */
+/**
+ * The size of one piece. A pipe takes so many bytes whole or not at all (`PIPE_BUF` in pipe(7)), so what was delivered is known
+ * to the byte.
+ */
 const PIECE_BYTES = 4096;
 
-/** What the bytes come from: it is paused while they wait. */
+/** The source of the bytes, which is paused while they wait. */
 export interface Pausable {
   pause(): unknown;
   resume(): unknown;
@@ -23,9 +26,9 @@ export class LiveInput {
   #source: Pausable | null = null;
   #bytes = 0;
   #isSending = false;
-  /** Nothing follows what waits. */
+  /** Whether the input ends after the bytes that wait. */
   #isEnding = false;
-  /** The source is gone: what is left in its pipe, which is bounded, is taken without a pause. */
+  /** Whether the source is gone. What is left in its pipe, which is bounded, is then taken without a pause. */
   #takesAll = false;
   #isClosed = false;
 
@@ -33,7 +36,7 @@ export class LiveInput {
     this.#onDelivered = onDelivered;
   }
 
-  /** The pipe of the program that reads it. The bytes that came before are sent to it now. */
+  /** Connects the pipe of the program that reads the input. The bytes that arrived before are sent now. */
   open(pipe: PipeInput): void {
     this.#pipe = pipe;
     this.#send();
@@ -52,7 +55,7 @@ export class LiveInput {
     this.#send();
   }
 
-  /** The source is gone: what is left of its output is taken now, however much waits. */
+  /** Called when the source is gone. What is left of its output is taken now, however many bytes wait. */
   takeAll(source: Pausable): void {
     this.#takesAll = true;
     source.resume();
@@ -64,7 +67,7 @@ export class LiveInput {
     this.#send();
   }
 
-  /** Nobody reads it any more: waiting and later bytes are dropped. */
+  /** Called when nobody reads the input any more. Waiting and later bytes are dropped. */
   close(): void {
     this.#isClosed = true;
     this.#waiting.length = 0;
@@ -72,13 +75,13 @@ export class LiveInput {
     this.#source?.resume();
   }
 
-  /** The descriptor of the pipe; null if its input has ended, or bytes wait that it has no room for. */
+  /** The descriptor of the pipe; null if the input has ended, or if bytes wait for which the pipe has no room. */
   get idleDescriptor(): number | null {
     const isIdle = !this.#isClosed && !this.#isEnding && this.#waiting.length === 0;
     return isIdle ? (this.#pipe?.descriptor ?? null) : null;
   }
 
-  /** Whether bytes wait that the pipe has no room for, so that their writer waits. */
+  /** Whether bytes wait for which the pipe has no room, so that their writer waits. */
   get isFull(): boolean {
     return !this.#isClosed && this.#waiting.length > 0;
   }
@@ -88,7 +91,7 @@ export class LiveInput {
     return { bytes_delivered: this.#bytes, raw_sha256: this.#hash.copy().digest('hex') };
   }
 
-  /** Whether the pipe took the piece at once. */
+  /** Offers a piece and returns whether the pipe took it at once. */
   #delivered(piece: Uint8Array): boolean {
     const taken = this.#pipe?.pass(piece) ?? 'later';
     if (taken === 'now') this.#count(piece);

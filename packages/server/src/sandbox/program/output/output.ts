@@ -14,7 +14,10 @@ import {
 import type { Cut } from '../../sandbox.ts';
 
 const LF = 0x0a;
-/** A line that stays unfinished for this long is recorded as it is, so that a prompt or a progress bar is shown. */
+/**
+ * How long a line may stay unfinished. After this time its text is recorded as it is, so that a prompt or a progress bar is
+ * shown.
+ */
 const IDLE_MILLISECONDS = 1000;
 
 /**
@@ -114,7 +117,7 @@ export class OutputCapture {
     this.#deliver(records);
   }
 
-  /** Accepts a record while it fits the caps; the first that does not is cut to fit, and is the last. */
+  /** Accepts a record while it fits the caps. The first record that does not fit is cut to fit, and is the last one. */
   #emit(record: OutputRecord, records: OutputRecord[]): void {
     const room = streamBytesMax - this.#bytesOffered;
     const bytes = Buffer.byteLength(record.text) + (record.partial ? 0 : 1);

@@ -1,6 +1,6 @@
 /**
- * Lists the files that a program left below a directory, for outputs that are requested by a pattern. It walks down
- * from an open directory, one name at a time, and follows no link. The caller still checks that each entry is a file.
+ * Lists the files that a program left below a directory, for outputs that are requested by a pattern. The walk goes down from an
+ * open directory, one name at a time, and follows no link. The caller still checks that each entry is a file.
  */
 import { closeSync, constants, type Dirent, opendirSync, openSync } from 'node:fs';
 import { pathProblem, type Violation } from '@vouchbox/protocol';
@@ -9,19 +9,22 @@ const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 
 /** Directories that are held open at once, which bounds the depth of the walk. */
 const DEPTH_MAX = 32;
-/** A cell holds fewer. For a development subprocess, this bounds the walk. */
+/** The most entries of a walk. A cell holds fewer, so this bounds only the walk for a development subprocess. */
 const ENTRIES_MAX = 10_000;
 const SHOWN_CHARS_MAX = 100;
 
-/** All entries below that are not directories, in the order of the paths' bytes, and the problems that were found. */
+/**
+ * All entries below the directory that are not directories, in the order of the paths' bytes, and the problems that were found.
+ */
 export interface Below {
   readonly paths: readonly string[];
   readonly violations: readonly Violation[];
 }
 
 /**
- * Walks below an open directory, which stays open.
- * @param path the directory's own path, which starts those that are found
+ * Lists the entries below an open directory, which stays open.
+ *
+ * @param path the directory's own path, with which every path that is found starts
  */
 export function outputsBelow(directory: number, path: string): Below {
   const walk = new Walk(`${path}/**`);
@@ -88,7 +91,7 @@ class Walk {
   }
 }
 
-/** An unchecked name, in a form that is safe to print. */
+/** An unchecked name in a form that is safe to print. */
 function shown(path: string): string {
   const escaped = JSON.stringify(path).slice(1, -1);
   return escaped.length <= SHOWN_CHARS_MAX ? escaped : `${escaped.slice(0, SHOWN_CHARS_MAX)}...`;

@@ -1,6 +1,6 @@
 /**
- * The writing end of a pipe. As much as fits is written at once, which is the whole of most inputs. Only for the rest
- * is a stream made, because a stream costs the main thread more than all other work on a pipe.
+ * The writing end of a pipe. As much as fits is written at once, which is the whole of most inputs. A stream is made only for the
+ * rest, because a stream costs the main thread more than all other work on a pipe.
  */
 import { closeSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -28,8 +28,8 @@ export class PipeInput {
   }
 
   /**
-   * Offers a piece that the pipe takes whole or not at all. `later` says that it has no room now: see `passLater`. `never` says
-   * that nobody reads it any more.
+   * Offers a piece that the pipe takes whole or not at all. `later` means that the pipe has no room now: see `passLater`. `never`
+   * means that nobody reads the pipe any more.
    */
   pass(piece: Uint8Array): 'now' | 'later' | 'never' {
     if (this.#rest !== null) return 'later';
@@ -45,14 +45,14 @@ export class PipeInput {
     }
   }
 
-  /** Writes a piece when there is room for it. Says then whether the pipe took it. */
+  /** Writes a piece when there is room for it, and then says whether the pipe took it. */
   passLater(piece: Uint8Array, done: (isTaken: boolean) => void): void {
     if (this.#rest === null && this.#descriptor !== null) this.#streamTo(this.#descriptor);
     if (this.#rest === null || this.#rest.destroyed) done(false);
     else this.#rest.write(piece, (error) => done(!error));
   }
 
-  /** While it is open. */
+  /** The descriptor of the pipe while it is open; null afterwards. */
   get descriptor(): number | null {
     if (this.#rest === null) return this.#descriptor;
     const { fd } = (this.#rest as Socket & { _handle: { fd: number } | null })._handle ?? { fd: -1 };
@@ -79,7 +79,7 @@ export class PipeInput {
   }
 }
 
-/** Returns how many bytes need not be written any more. */
+/** Writes what fits and returns how many bytes need not be written any more. */
 function writeWhatFits(descriptor: number, bytes: Buffer): number {
   try {
     return bytes.byteLength === 0 ? 0 : writeSync(descriptor, bytes);

@@ -12,7 +12,7 @@ import { PipeInput } from './pipe-input.ts';
 
 const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const DIAGNOSTICS_CHARS_MAX = 4096;
-/** Descriptors of our ends inside the child, as `pipes.pl` numbers them. */
+/** Descriptors of the service's ends inside the child, as `pipes.pl` numbers them. */
 const OURS = { stdin: 20, stdout: 21, stderr: 22, answers: 28, calls: 29 } as const;
 
 /** Our ends of a child's standard streams. Chunks of both outputs are valid until their listener returns. */
@@ -22,7 +22,7 @@ export interface Pipes {
   readonly stderr: Socket;
   /** The pipes of a program that may call tools; null for any other. */
   readonly tools: ToolPipes | null;
-  /** Resolves once the outputs and the calls were destroyed or have ended. They end when no process has them open any more. */
+  /** Resolves once the outputs and the calls were destroyed or have ended. They end when no process holds them open any more. */
   readonly drained: Promise<void>;
   destroy(): void;
 }
@@ -36,9 +36,12 @@ export interface ToolPipes {
 /** A started process. */
 export interface PipedProcess {
   readonly child: ChildProcess;
-  /** Rejects if the process ends before the pipes are opened. It is then not left alive. */
+  /** Rejects if the process ends before the pipes are opened. The process is then not left alive. */
   readonly pipes: Promise<Pipes>;
-  /** Its output before it took its own ends, which explains an early end. Complete at its `close`. */
+  /**
+   * What the process printed before it took its own ends, which explains an early end. The text is complete at the `close` event
+   * of the process.
+   */
   readonly said: () => string;
 }
 
@@ -99,8 +102,8 @@ type Ends = Readonly<Record<'stdin' | 'stdout' | 'stderr', number>> & {
 };
 
 /**
- * Opens our ends; null if the child has ended meanwhile. No other process can have its id yet: the event loop reaps it only after
- * this function returns.
+ * Opens the service's ends; null if the child has ended meanwhile. No other process can have the child's id yet: the event loop
+ * reaps the child only after this function returns.
  */
 function openEnds(child: ChildProcess, hasTools: boolean): Ends | null {
   if (child.exitCode !== null || child.signalCode !== null) return null;
@@ -113,7 +116,7 @@ function openEnds(child: ChildProcess, hasTools: boolean): Ends | null {
   }
 }
 
-/** The pipes that a process offers at their known numbers. Throws if it has ended or has none. */
+/** Opens the pipes that a process offers at their known numbers. Throws if the process has ended or offers none. */
 export function openPipesOf(pid: number, { hasTools }: { readonly hasTools: boolean }): Pipes {
   return streamsOf(openEndsOf(pid, hasTools));
 }
@@ -158,9 +161,7 @@ function streamsOf(descriptors: Ends): Pipes {
   };
 }
 
-/**
- * All pipes are read through this one buffer. Otherwise a flood of output would allocate a new buffer with every read.
- */
+/** The one buffer through which all pipes are read. Otherwise a flood of output would allocate a new buffer with every read. */
 const passing = Buffer.alloc(64 * 1024);
 
 /**

@@ -1,7 +1,7 @@
 /**
- * The host's access to a cell's `/work`. It writes the program and its inputs before the program runs, and reads the
- * requested outputs after all processes of the job are dead. It holds the directory open and walks from there one name
- * at a time without following links, so that the host never follows a path that a program shaped.
+ * The host's access to a cell's `/work`. The workspace writes the program and its inputs before the program runs, and reads the
+ * requested outputs after all processes of the job are dead. It holds the directory open and walks from there one name at a time
+ * without following links, so that the host never follows a path that a program shaped.
  */
 
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, type Stats, writeFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ export interface OpenedFile {
   readonly size: number;
 }
 
-/** An open directory. It stays reachable after its mount namespace is gone. */
+/** An open directory, which stays reachable after its mount namespace is gone. */
 export class Workspace implements Disposable {
   #descriptor: number | null;
   readonly #mayShareFiles: boolean;
@@ -52,7 +52,7 @@ export class Workspace implements Disposable {
     this.#mayShareFiles = fileSystem === 'own';
   }
 
-  /** Writes the source and the input files. Called once, before the program runs. Rejects as the content of a file does. */
+  /** Writes the source and the input files. Called once, before the program runs. Rejects if the content of a file does. */
   async fill(program: Program): Promise<void> {
     const { source } = LANGUAGE_RUNS[program.language];
     const code = Buffer.from(program.code);
@@ -82,7 +82,7 @@ export class Workspace implements Disposable {
   }
 
   /**
-   * Whether a file that the program left is exactly this large. Called once all processes of the job are dead. False on a
+   * Whether the program left a file of exactly this size. Called once all processes of the job are dead. The answer is false on a
    * file system that is not the cell's own.
    */
   holdsFileOf(bytes: number): boolean {
@@ -91,7 +91,7 @@ export class Workspace implements Disposable {
     return this.#mayShareFiles && holdsFileOf(this.#directory, bytes, own);
   }
 
-  /** The content of a file directly below, at most `bytesMax` bytes; null if there is no such file. */
+  /** The content of a file directly in `/work`, at most `bytesMax` bytes; null if there is no such file. */
   read(name: string, bytesMax: number): Buffer | null {
     const opened = this.#open(name);
     if (typeof opened !== 'number') return null;
@@ -107,7 +107,10 @@ export class Workspace implements Disposable {
     this.#descriptor = null;
   }
 
-  /** Once it was closed, its number may be that of another cell's directory. */
+  /**
+   * The descriptor of the directory while it is open. After the workspace was closed, the same number may belong to the directory
+   * of another cell.
+   */
   get #directory(): number {
     if (this.#descriptor === null) throw new Error('the cell is gone');
     return this.#descriptor;
@@ -130,7 +133,7 @@ export class Workspace implements Disposable {
     else artifacts.push(found);
   }
 
-  /** Collects as many as fit, in the order of their paths. Those that are left out give one violation. */
+  /** Collects as many files as fit, in the order of their paths. All that are left out give one violation. */
   #collectBelow(pattern: string, collected: Collected, seen: Set<string>): void {
     const { paths, violations } = this.#below(directoryOfPattern(pattern) as string);
     collected.violations.push(...violations);
@@ -186,7 +189,7 @@ export class Workspace implements Disposable {
     }
   }
 
-  /** Walks down from the held directory; a link anywhere on the way ends the walk. */
+  /** Walks down from the held directory. A link anywhere on the way ends the walk. */
   #open(path: string): number | Violation {
     const names = path.split('/');
     let directory = this.#directory;
@@ -206,7 +209,7 @@ export class Workspace implements Disposable {
   }
 }
 
-/** Its parent exists. Node's recursive `mkdir` would never end if a descriptor on the path is closed. */
+/** Makes one directory, whose parent exists. Node's recursive `mkdir` would never end if a descriptor on the path is closed. */
 function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o755 });

@@ -25,7 +25,7 @@ export class ToolChannel {
   #calls = 0;
   #answers = 0;
   #bytes = 0;
-  /** Nothing more is taken: a bound was passed, or the program has ended. */
+  /** Whether nothing more is taken, because a bound was passed or the program has ended. */
   #isOver = false;
   #violation: Violation | null = null;
 
@@ -38,12 +38,15 @@ export class ToolChannel {
     tools.begin((call, outcome) => this.#answer(call, outcome));
   }
 
-  /** Calls that were not answered. */
+  /** How many calls were not answered yet. */
   get callsOpen(): number {
     return this.#calls - this.#answers;
   }
 
-  /** The program has ended, and all that it wrote was read. Returns the bound that it passed; null if it passed none. */
+  /**
+   * Called when the program has ended and everything that it wrote was read. Returns the bound that the program passed; null if
+   * it passed none.
+   */
   over(): Violation | null {
     this.#isOver = true;
     this.#pipes.answers.destroy();
@@ -66,7 +69,7 @@ export class ToolChannel {
     if (!this.#isOver) this.#keep(chunk.subarray(from));
   }
 
-  /** A part of a line. The chunk is valid only now. */
+  /** Keeps a part of a line. The chunk is valid only now. */
   #keep(part: Buffer): void {
     const { call_bytes } = this.#tools.limits;
     this.#partBytes += part.byteLength;
@@ -111,7 +114,7 @@ function callIn(line: Buffer): ToolCall | string {
   return { call: call as number, tool, arguments: given };
 }
 
-/** Longer than any name that a submission may have. */
+/** The most characters of a tool's name in a call: more than any name that a submission may have. */
 const TOOL_NAME_CHARS_MAX = 256;
 
 function parsed(line: Buffer): Record<string, unknown> | string {

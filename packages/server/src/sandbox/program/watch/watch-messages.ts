@@ -8,7 +8,7 @@ export type Watched =
   | {
       readonly kind: 'group';
       readonly location: GroupLocation;
-      /** The bound on memory that is only watched; absent if the kernel holds it. */
+      /** The bound on memory that is only watched; absent if the kernel enforces a bound. */
       readonly memoryBytesMax?: number;
     }
   | { readonly kind: 'process_group'; readonly id: number };
@@ -17,12 +17,12 @@ export interface WatchRequest {
   readonly kind: 'watch';
   readonly id: number;
   readonly watched: Watched;
-  /** On the clock of `process.hrtime`, which is one for all threads. */
+  /** The start, on the clock of `process.hrtime`, which is one for all threads. */
   readonly startedNanoseconds: bigint;
   readonly wallMilliseconds: number;
-  /** CPU time that the program may use; null if it is not watched. */
+  /** The CPU time that the program may use; null if it is not watched. */
   readonly cpuMillisecondsMax: number | null;
-  /** The group's counter before the program was released. */
+  /** The group's counter of CPU time before the program was released. */
   readonly cpuMicrosecondsBefore: number;
   readonly cores: number;
   readonly verdict: SharedArrayBuffer;
@@ -36,8 +36,8 @@ const BREACHES: readonly Breach[] = ['wall_limit', 'cpu_limit', 'memory_limit'];
 const FIRST_BREACH = 2;
 
 /**
- * Decides once who ended a program: a limit, through the thread that watches, or the service. Both sides ask before
- * they kill, and only the first gets true.
+ * Decides once who ended a program: a limit, through the thread that watches, or the service. Each side asks before it kills, and
+ * only the first to ask gets true.
  */
 export class Verdict {
   readonly shared: SharedArrayBuffer;
@@ -52,7 +52,7 @@ export class Verdict {
     this.#cpu = new BigInt64Array(shared, 16, 1);
   }
 
-  /** The most processor time that the thread has seen, in microseconds: a killed process may take its own count along. */
+  /** The most processor time that the thread has seen, in microseconds. A killed process may take its own count along. */
   get cpuMicrosecondsSeen(): number {
     return Number(Atomics.load(this.#cpu, 0));
   }
@@ -61,7 +61,7 @@ export class Verdict {
     Atomics.store(this.#cpu, 0, BigInt(Math.round(cpuMicroseconds)));
   }
 
-  /** Returns whether the limit ends the program, and keeps the time. */
+  /** Claims the end of the program for the limit. Returns whether the limit ends the program, and keeps the time. */
   breach(breach: Breach): boolean {
     const now = process.hrtime.bigint();
     if (Atomics.compareExchange(this.#word, 0, OPEN, FIRST_BREACH + BREACHES.indexOf(breach)) !== OPEN) return false;
@@ -69,7 +69,7 @@ export class Verdict {
     return true;
   }
 
-  /** From now on no limit ends the program. False if one already has. */
+  /** Makes sure that no limit ends the program from now on. Returns false if a limit already ended it. */
   close(): boolean {
     return Atomics.compareExchange(this.#word, 0, OPEN, CLOSED) === OPEN;
   }
@@ -83,8 +83,8 @@ export class Verdict {
   }
 
   /**
-   * When a limit was found to be breached, on the clock of `process.hrtime`; null if none was, or if it is not yet
-   * reported.
+   * When a limit was found to be breached, on the clock of `process.hrtime`; null if no limit was, or if the thread has not
+   * reported it yet.
    */
   get foundNanoseconds(): bigint | null {
     const ended = Atomics.load(this.#ended, 0);

@@ -1,6 +1,6 @@
 /**
- * The thread that watches limits: its timers and kills never wait for the service. It gets a message when a program is
- * released, and the verdict shows when it was collected. A program that ends before any limit could be reached costs no
+ * The thread that watches limits. Its timers and kills never wait for the service. The thread gets a message when a program is
+ * released, and the verdict shows when the program was collected. A program that ends before any limit could be reached costs no
  * check. A program that ended by itself breaks no limit afterwards, however late it is collected.
  */
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const LOOK_MILLISECONDS_MAX = 100;
 const LOOK_MILLISECONDS_MIN = 5;
 const NANOSECONDS = 1_000_000;
 
-/** The processes of one program: what can be read from them and done to them. */
+/** The processes of one program: what can be read from them, and what can be done to them. */
 interface Processes {
   readonly group: Group | null;
   isAlive(): boolean;
@@ -103,7 +103,10 @@ function processesOf(watched: Watched): Processes {
   return { group, isAlive: () => group.members().length > 0, kill: () => group.kill() };
 }
 
-/** A group whose leader is a child of the service: the kernel does not reuse its id before the service waits for it. */
+/**
+ * A process group whose leader is a child of the service. The kernel does not reuse the group's id before the service waits for
+ * that child.
+ */
 function processGroup(id: number): Processes {
   return {
     group: null,
@@ -112,7 +115,7 @@ function processGroup(id: number): Processes {
   };
 }
 
-/** Kept for the life of the thread. */
+/** Collects the garbage of this thread when it is idle, for as long as the thread lives. */
 new IdleMemory();
 
 const watchings = new Map<number, Watching>();

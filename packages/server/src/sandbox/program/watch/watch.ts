@@ -1,7 +1,7 @@
 /**
- * Holds the limits that the kernel does not hold: the wall clock, the CPU time of all processes together, and the end
- * of all once one was killed for lack of memory. A separate thread watches them and kills programs, so that no limit is
- * late because the service is busy. Spec § Limits; decisions: outcomes.
+ * Enforces the limits that the kernel does not enforce: the wall clock, the CPU time of all processes together, and the end of
+ * all processes once one was killed for lack of memory. A separate thread watches these limits and kills programs, so that no
+ * limit is late because the service is busy. Spec § Limits; decisions: outcomes.
  */
 import { type Breach, Verdict, type Watched } from './watch-messages.ts';
 import { WatchingThread } from './watching-thread.ts';
@@ -12,13 +12,13 @@ export interface WatchOptions {
   readonly watched: Watched;
   readonly wallSeconds: number;
   /**
-   * How much CPU time the group may use on how many cores, and its counter before the program. Null if there is no
-   * group; with one, its memory events are watched, too.
+   * How much CPU time the group may use on how many cores, and the group's counter before the program. Null if there is no group.
+   * If there is one, its memory events are watched, too.
    */
   readonly cpu: { readonly seconds: number; readonly cores: number; readonly microsecondsBefore: number } | null;
 }
 
-/** Starts counting when it is made, which is the moment a program is released. It must be disposed. */
+/** The watch of one program. It starts to count when it is made, which is the moment of the release, and must be disposed. */
 export class Watch implements Disposable {
   static #lastId = 0;
 
@@ -44,7 +44,7 @@ export class Watch implements Disposable {
     });
   }
 
-  /** Claims the end of the program for the service. False if a limit has ended it or is about to. */
+  /** Claims the end of the program for the service. Returns false if a limit has ended the program or is about to. */
   close(): boolean {
     return this.#verdict.close();
   }
@@ -54,7 +54,7 @@ export class Watch implements Disposable {
     return this.#verdict.found;
   }
 
-  /** The most processor time that was seen while the program ran. */
+  /** The most processor time that the thread saw while the program ran. */
   get cpuMillisecondsSeen(): number {
     return this.#verdict.cpuMicrosecondsSeen / 1000;
   }
@@ -66,8 +66,8 @@ export class Watch implements Disposable {
   }
 
   /**
-   * From now on no limit ends the program. The thread soon notices this by itself for groups; for others it gets a
-   * message.
+   * Ends the watch: no limit ends the program from now on. For a group, the thread soon notices this by itself; for another
+   * program it gets a message.
    */
   [Symbol.dispose](): void {
     this.#verdict.close();

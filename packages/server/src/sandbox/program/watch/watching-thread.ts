@@ -1,11 +1,11 @@
 /**
- * The service's end of the thread that watches limits. It is started with the first program, and again with the first one
- * after a pause in which it was ended: a thread that watches nothing holds some 6 MiB.
+ * The service's end of the thread that watches limits. The thread is started with the first program and ended in a pause; the
+ * next program starts it again. A thread that watches nothing would hold some 6 MiB.
  */
 import { Worker } from 'node:worker_threads';
 import type { WatchMessage, WatchRequest } from './watch-messages.ts';
 
-/** A start takes some 20 ms of processor time, beside the program. */
+/** How long a pause must last before the thread is ended. A start takes some 20 ms of processor time beside the program. */
 const idleMillisecondsMax = 30_000;
 
 export class WatchingThread {
@@ -17,7 +17,7 @@ export class WatchingThread {
   #worker: Worker | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param idleMilliseconds how long it stays without a program. Tests shorten it. */
+  /** @param idleMilliseconds how long the thread stays without a program. Tests shorten it. */
   constructor(idleMilliseconds = idleMillisecondsMax) {
     this.#idleMilliseconds = idleMilliseconds;
   }
@@ -33,7 +33,10 @@ export class WatchingThread {
     this.#worker.postMessage(request satisfies WatchMessage);
   }
 
-  /** The program of this id is over. The thread notices that by itself, unless another message says so. Idempotent. */
+  /**
+   * Called when the program of this id is over. The thread notices the end by itself, unless `isTold` asks for a message.
+   * Idempotent.
+   */
   forget(id: number, { isTold }: { readonly isTold: boolean }): void {
     if (!this.#watched.delete(id)) return;
     if (isTold) this.#worker?.postMessage({ kind: 'forget', id } satisfies WatchMessage);
@@ -47,8 +50,8 @@ export class WatchingThread {
 }
 
 /**
- * Does not keep the process alive. Without the thread no limit would be held, so if it dies, the service dies, and with
- * it every program.
+ * Starts the thread, which does not keep the process alive. Without the thread no limit would be enforced. So if the thread dies,
+ * the service dies, and every program with it.
  */
 function startWorker(): Worker {
   const worker = new Worker(new URL('./watch-thread.ts', import.meta.url), { execArgv: [] });

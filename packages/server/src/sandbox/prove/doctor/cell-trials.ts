@@ -1,6 +1,6 @@
 /**
- * Tries a whole provider: its runtime, then real cells in which every language, the ordinary tools and every runtime
- * pack run a program. They are the same cells that a service makes.
+ * Tries a whole provider: its runtime, and then real cells in which every language, the ordinary tools and every runtime pack run
+ * a program. These cells are the same as those that a service makes.
  */
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { SYSTEM_PACK } from '../../cell/pack.ts';
@@ -13,7 +13,7 @@ import type { ProviderFinding } from './report.ts';
 import type { Checks, Trial } from './trial.ts';
 
 const CURRENT_RUNSC = "install a current runsc from gVisor's own releases: Debian's is from 2022";
-/** On a slow host a tool that works must not run out of time. */
+/** How long the tools may take: on a slow host, tools that work must not run out of time. */
 const TOOLS_SECONDS_MAX = 120;
 const LANGUAGE_FIXES: Readonly<Record<(typeof SYSTEM_LANGUAGES)[number], string>> = {
   python: 'apt-get install --reinstall python3',
@@ -24,7 +24,7 @@ const LANGUAGE_FIXES: Readonly<Record<(typeof SYSTEM_LANGUAGES)[number], string>
 
 export interface CellTrialOptions {
   readonly provider: ProviderFinding['provider'];
-  /** Ids of checks without which no cell can be made. */
+  /** Ids of the checks that must pass so that a cell can be made. */
   readonly needs: readonly string[];
   readonly open: () => Promise<Candidate>;
 }
@@ -80,7 +80,7 @@ async function tryLanguage(language: Language, cells: Candidate): Promise<Findin
   return pass(describePosture(result.posture));
 }
 
-/** Describes what was observed in a running cell. A cell that lacks any of it is not made. */
+/** Describes what was observed in a running cell. A cell without any of these controls would not have been made. */
 function describePosture(posture: Posture): string {
   const { isolation_class, seccomp, no_new_privileges, capabilities, networking, private_rootfs } = posture;
   const facts = { isolation_class, seccomp, no_new_privileges, capabilities, networking, private_rootfs };
@@ -89,7 +89,7 @@ function describePosture(posture: Posture): string {
     .join(', ');
 }
 
-/** `ls` and `stat` need calls that an old gVisor does not have. */
+/** The trial of the ordinary tools: `ls` and `stat` need calls that an old gVisor does not have. */
 function toolsTrial(provider: string, cells: Candidate | undefined): Trial {
   const fix = provider === 'gvisor' ? CURRENT_RUNSC : 'apt-get install --reinstall coreutils';
   return {
@@ -110,7 +110,9 @@ export interface BashRun {
   readonly ending: Ending;
 }
 
-/** A tool that needed too long tells something about the host's speed, and nothing about the tool. */
+/**
+ * The finding of the tools' trial. A tool that needed too long says something about the host's speed, and nothing about the tool.
+ */
 export function toolsFinding({ said, ending }: BashRun, fix: string): Finding {
   if (ending.kind === 'wall_limit' || ending.kind === 'cpu_limit') {
     return warn(

@@ -17,13 +17,13 @@ const DELEGATE = 'run as root, and in a container give it a writable cgroup of i
 
 const SCOPE = 'start it with a delegated group: systemd-run --user --scope --property=Delegate=yes vouchbox …';
 
-/** Whether cells need groups: cells of an ordinary user are made without the groups that this user was not given. */
+/** Whether cells need groups. The cells of an ordinary user are made without the groups that this user was not given. */
 export function needsGroups(): boolean {
   return isRootOfHost() || readCgroupLayout().usable !== null;
 }
 
 /**
- * Trials that share one group, below a group root named `instance`. Dispose of it after the trials, and before the
+ * Trials that share one group, below a group root named `instance`. Dispose of this object after the trials, and before the
  * probes.
  */
 export class CgroupTrials implements AsyncDisposable {

@@ -1,5 +1,5 @@
 /**
- * Tries every control of this host, one at a time, and leaves nothing behind. It only returns data: the command line
+ * Tries every control of this host, one at a time, and leaves nothing behind. The doctor only returns data: the command line
  * prints it and chooses the exit code.
  */
 
@@ -19,7 +19,7 @@ import { runtimeTrials, tryPlatforms } from './runtime-trials.ts';
 import { Checks } from './trial.ts';
 
 export interface DoctorOptions extends HostTrialOptions, Pick<PreflightOptions, 'packsDirectory' | 'workBytes'> {
-  /** Whether the service runs programs. If not, nothing that cells need is tried. */
+  /** Whether the service runs programs. If it does not, nothing that cells need is tried. */
   readonly makesCells: boolean;
   /** Called with each check as soon as it is made. */
   readonly onCheck?: (check: Check) => void;
@@ -29,7 +29,10 @@ export interface DoctorOptions extends HostTrialOptions, Pick<PreflightOptions, 
 const NEEDED_ANYWAY: ReadonlySet<string> = new Set(['host.kernel', 'host.node', 'host.free_space']);
 const NO_PROGRAMS = 'not needed: this node runs no programs';
 
-/** It does not disturb a running service of the same data directory, but it would disturb a second doctor. */
+/**
+ * Tries this host. The doctor does not disturb a running service of the same data directory, but it would disturb a second
+ * doctor.
+ */
 export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const { makesCells } = options;
   const checks: Checks = new Checks(options.onCheck, (id) => {
@@ -50,7 +53,10 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   };
 }
 
-/** Whether only root, if only of a user namespace, can try it: for anybody else its failure would say nothing about the host. */
+/**
+ * Whether only root, or the root of a user namespace, can try this control. For any other user its failure would say nothing
+ * about the host.
+ */
 function isOfRoot(id: string): boolean {
   return id.startsWith('kernel.') || id.startsWith('cgroup.');
 }

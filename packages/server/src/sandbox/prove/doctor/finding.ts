@@ -1,6 +1,9 @@
 /** The result of one trial: a word, a line, and what to do. */
 
-/** `warn`: the service works without it, but less well or less safely. `not_tried`: what it needs did not pass. */
+/**
+ * `warn`: the service works without this control, but less well or less safely. `not_tried`: a check that this one needs did not
+ * pass.
+ */
 export type CheckResult = 'pass' | 'warn' | 'fail' | 'not_tried';
 
 /** How one trial ended. */
@@ -8,7 +11,7 @@ export interface Finding {
   readonly result: CheckResult;
   /** The observation, in one line. */
   readonly observed: string;
-  /** The exact thing to do about it; null if there is nothing to do. */
+  /** The exact thing to do about the observation; null if there is nothing to do. */
   readonly fix: string | null;
 }
 

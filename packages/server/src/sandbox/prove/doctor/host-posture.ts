@@ -1,11 +1,11 @@
 /**
- * Everything about this host that isolation depends on, in one canonical document. A service computes its digest at the
- * start and writes it into every receipt as `host_posture_sha256`. `vouchbox doctor --json` prints the document and the
- * same digest, so that an auditor with access to the host can tell whether it is still as it was. Spec § Receipt.
+ * Everything about this host that isolation depends on, in one canonical document. A service computes its digest at the start and
+ * writes the digest into every receipt as `host_posture_sha256`. `vouchbox doctor --json` prints the document and the same
+ * digest, so that an auditor with access to the host can tell whether the host is still as it was. Spec § Receipt.
  *
- * It contains only what stays the same until the host changes: versions and digests of the runtimes, settings of the
- * kernel, and the result of trying each of the kernel's controls. It has no times, ids, free space, load or
- * directories, and nothing about a job or a tenant.
+ * The document contains only what stays the same until the host changes: versions and digests of the runtimes, settings of the
+ * kernel, and the result of trying each of the kernel's controls. It has no times, ids, free space, load or directories, and
+ * nothing about a job or a tenant.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { machine, release } from 'node:os';
@@ -25,13 +25,13 @@ import { Checks } from './trial.ts';
 
 export const HOST_POSTURE_SCHEMA = 'svc.host-posture.v1';
 
-/** The document that is digested. A member is null if this host does not say. */
+/** The document that is digested. A member is null if this host does not tell the value. */
 export interface HostFindings {
   readonly schema: typeof HOST_POSTURE_SCHEMA;
   readonly kernel: { readonly release: string; readonly machine: string };
   readonly node: string;
   readonly cgroup: string | null;
-  /** Result by id of every check of the kernel and of its control groups, as `vouchbox doctor` lists them. */
+  /** The result of every check of the kernel and of its control groups, by id, as `vouchbox doctor` lists them. */
   readonly controls: Readonly<Record<string, CheckResult>>;
   /** The kernel's report on each known weakness of the processor: /sys/devices/system/cpu/vulnerabilities. */
   readonly vulnerabilities: Readonly<Record<string, string>>;
@@ -64,7 +64,7 @@ const SETTINGS = [
   'vm/overcommit_memory',
 ];
 
-/** Tries the kernel's controls and reads the rest. `instance` names the group it tries them in, and nothing else. */
+/** Tries the kernel's controls and reads the other facts. `instance` only names the group in which the controls are tried. */
 export async function hostPosture(instance: string): Promise<HostPosture> {
   const kernel = new Checks();
   const cgroup = new Checks();

@@ -107,7 +107,7 @@ async function describeSpace(
   return (await isReserveFree(directory)) ? pass(observed) : fail(`${observed}, less than the reserve`, fix);
 }
 
-/** The data directory is made at the first start. */
+/** The nearest directory above this path that exists: the data directory is made only at the first start. */
 function nearestExisting(path: string): string {
   return existsSync(path) ? path : nearestExisting(dirname(path));
 }

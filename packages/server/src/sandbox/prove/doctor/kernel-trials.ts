@@ -1,4 +1,4 @@
-/** Tries each control of the kernel that cells use, on a separate process. The trials change nothing on the host. */
+/** Tries each control of the kernel that cells use, each in a separate process. The trials change nothing on the host. */
 import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const OVERLAY_FIX =
 const TMPFS_BYTES = 1024 * 1024;
 const TMPFS_INODES = 16;
 
-/** In the order in which a cell needs them. */
+/** The trials, in the order in which a cell needs the controls. */
 export function kernelTrials(probes: Probes): Trial[] {
   return [
     // Where nobody else is mapped, the cells themselves show what holds.
@@ -93,7 +93,7 @@ function namespaceTrial(kind: string, probes: Probes): Trial {
   };
 }
 
-/** The mount must bound writes, and must not be visible outside. */
+/** Tries a private mount: it must bound writes, and must not be visible outside. */
 async function tryPrivateMount(probes: Probes): Promise<Finding> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-doctor-'));
   try {

@@ -9,16 +9,16 @@ const PROBE = fileURLToPath(new URL('./probe.pl', import.meta.url));
 
 /** How a probe ended. */
 export interface Probed {
-  /** The line that it printed: its result, or why it failed. */
+  /** The line that the probe printed: its result, or why it failed. */
   readonly said: string;
   readonly ok: boolean;
-  /** The signal that ended it; null if it ended by itself. */
+  /** The signal that ended the probe; null if it ended by itself. */
   readonly signal: string | null;
 }
 
 /** A probe that was begun. */
 export interface Probing {
-  /** Resolves when it has said something, or has ended. */
+  /** Resolves when the probe has printed a line, or has ended. */
   readonly spoke: Promise<void>;
   /** Never rejects. */
   readonly ended: Promise<Probed>;
@@ -30,13 +30,13 @@ interface Waiting {
   readonly ended: PromiseWithResolvers<Probed>;
 }
 
-/** One perl, which forks a process for each probe. It starts with the first. Disposing kills it and every probe. */
+/** One perl process, which forks a process for each probe. It starts with the first probe. Disposing kills it and every probe. */
 export class Probes implements Disposable {
   readonly #waiting = new Map<string, Waiting>();
   #perl: ChildProcessWithoutNullStreams | null = null;
   /** The part of its output that is not yet a whole line. */
   #unread = '';
-  /** The errors that the perl itself printed. */
+  /** The errors that the perl process itself printed. */
   #complaint = '';
   #last = 0;
 
@@ -98,7 +98,7 @@ export class Probes implements Disposable {
     this.#settle(number, { said, ok: code === 0 && signal === 0, signal: signalName(signal) });
   }
 
-  /** Handles the end of the perl, which ends every probe. Another perl may replace it. */
+  /** Handles the end of the perl process, which ends every probe. Another one may replace it. */
   #lose(perl: ChildProcessWithoutNullStreams, why: Pick<Probed, 'said' | 'signal'>): void {
     if (this.#perl !== perl) return;
     this.#perl = null;

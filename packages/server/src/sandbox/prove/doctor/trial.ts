@@ -1,9 +1,9 @@
-/** Tries one control. A trial is bounded in time, never throws, and is left out if a check that it needs did not pass. */
+/** Tries one control. A trial is bounded in time and never throws. It is left out if a check that it needs did not pass. */
 import { within } from '../../../ground/waiting/within.ts';
 import { hostPatience } from '../../kernel/host/patience.ts';
 import type { Check, Finding } from './finding.ts';
 
-/** On an ordinary host. */
+/** How long a trial may take; an ordinary host needs less. */
 const TRIAL_MILLISECONDS_MAX = 45_000;
 
 /** A control that can be tried. */
@@ -12,7 +12,7 @@ export interface Trial {
   readonly title: string;
   /** Ids of checks that must have passed, with or without a warning. */
   readonly needs?: readonly string[];
-  /** The advice if the trial throws or does not end. */
+  /** The advice if the trial throws, or if it does not end in time. */
   readonly fix: string;
   /** Rejects with its observation if the control does not work. */
   attempt(): Promise<Finding> | Finding;
@@ -24,7 +24,7 @@ export class Checks {
   readonly #onCheck: (check: Check) => void;
   readonly #whyNot: (id: string) => string | null;
 
-  /** @param whyNot says why a check is left out; null if it is made */
+  /** @param whyNot says why a check is left out; null if the check is made */
   constructor(onCheck: (check: Check) => void = () => {}, whyNot: (id: string) => string | null = () => null) {
     this.#onCheck = onCheck;
     this.#whyNot = whyNot;
@@ -45,7 +45,7 @@ export class Checks {
     return result === 'pass' || result === 'warn';
   }
 
-  /** One after the other, in this order. */
+  /** Runs the trials one after the other, in this order. */
   async run(trials: readonly Trial[]): Promise<void> {
     for (const trial of trials) await this.#run(trial);
   }
