@@ -28,7 +28,7 @@ import {
 export interface JwtConfig {
   readonly issuer: string;
   readonly audience: string;
-  /** An absolute path, or an https address. */
+  /** Where the issuer's keys are: an absolute path, or an https address. */
   readonly jwks: string;
   readonly tenantClaim: string;
 }
@@ -37,53 +37,53 @@ export interface JwtConfig {
 export interface Config extends LoadBounds {
   readonly host: string;
   readonly port: number;
-  /** Absolute. */
+  /** An absolute path. */
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly storeCheck: SettingValues['SERVICE_STORE_CHECK'];
-  /** At least one, and all in a service that is alone. */
+  /** The roles of this node: at least one, and all of them in a service that is alone. */
   readonly roles: readonly NodeRole[];
   readonly provider: SettingValues['SERVICE_PROVIDER'];
   readonly namespaceLauncher: SettingValues['SERVICE_NAMESPACE_LAUNCHER'];
   readonly gvisorStarter: SettingValues['SERVICE_GVISOR_STARTER'];
   readonly loopback: SettingValues['SERVICE_LOOPBACK'];
-  /** Absolute; null means the one in the data directory. */
+  /** An absolute path; null means the directory of packs in the data directory. */
   readonly runtimePacksDir: string | null;
   readonly legacyKeys: readonly LegacyKey[];
-  /** Pages of these origins may open streams: in lower case, as browsers spell them. */
+  /** The origins whose pages may open streams, in lower case as browsers spell them. */
   readonly allowedOrigins: readonly string[];
   /** Null if no access tokens are accepted. */
   readonly jwt: JwtConfig | null;
   readonly metricsToken: string | null;
-  /** Address that traces are posted to; null if none are made. */
+  /** The address that traces are posted to; null if no traces are made. */
   readonly tracesUrl: string | null;
   readonly attestationMode: SettingValues['SERVICE_ATTESTATION_MODE'];
   readonly logCounter: SettingValues['SERVICE_LOG_COUNTER'];
   readonly canaries: SettingValues['SERVICE_CANARIES'];
-  /** The host after which the log is named; null if none is kept. */
+  /** The host after which the log is named; null if no log is kept. */
   readonly logHost: string | null;
-  /** A file; null if the log has no witnesses. */
+  /** The path of the file that names the log's witnesses; null if the log has none. */
   readonly logWitnesses: string | null;
   /** The promise of jobs, and the time by which the log answers; null if nothing is promised. */
   readonly promises: { readonly forAll: boolean; readonly seconds: number } | null;
   readonly links: SettingValues['SERVICE_LINKS'];
-  /** Null if jobs are kept forever. */
+  /** How many days ended jobs are kept; null if they are kept forever. */
   readonly retentionDays: number | null;
   readonly concurrency: number;
-  /** Null means all but one, or all while no second tenant has ever submitted a job. */
+  /** How many slots one tenant may hold. Null means all slots but one, or all while no second tenant has ever submitted a job. */
   readonly tenantConcurrency: number | null;
   readonly concurrentMemMbMax: number;
-  /** MiB; 0 parks no cell. */
+  /** The memory of parked cells, in MiB; 0 parks no cell. */
   readonly parkedMbMax: number;
   readonly bodyReads: Bound;
   readonly responses: Bound;
-  /** Connections of one peer without a live credential. */
+  /** How many connections one peer without a live credential may hold. */
   readonly peerConnections: number;
-  /** MiB; null means the larger of 1 GiB and 5 %. */
+  /** The free space that is reserved, in MiB; null means the larger of 1 GiB and 5 %. */
   readonly freeSpaceReserveMb: number | null;
   /** A tenant's limits of uploads, and how long a blob that no job names is kept. */
   readonly blobs: { readonly perTenant: number; readonly bytesPerTenant: number; readonly keepSeconds: number };
-  /** Null if all contents are in the store. */
+  /** Where large contents are kept; null if all contents are in the store. */
   readonly objectStore: ObjectStoreConfig | null;
   readonly ceilings: RequestedLimits;
   readonly drainSeconds: number;
@@ -91,10 +91,10 @@ export interface Config extends LoadBounds {
 }
 
 /**
- * Reads the settings. `flags` are keyed by `Setting.flag` and win over the environment, which wins over the files of
- * secrets; an empty value counts as not given. Relative paths are resolved against the working directory.
+ * Reads the settings. `flags` are keyed by `Setting.flag` and take precedence over the environment, which takes precedence over
+ * the files of secrets. An empty value counts as not given. Relative paths are resolved against the working directory.
  *
- * @throws StartError naming the one setting that is unknown or wrong, and what is allowed. It never shows a secret.
+ * @throws StartError naming the one setting that is unknown or wrong, and what is allowed. The message never shows a secret.
  */
 export function loadConfig(
   environment: Readonly<Record<string, string | undefined>> = process.env,
@@ -105,7 +105,7 @@ export function loadConfig(
   return configOf(checked(given, byFlag));
 }
 
-/** The part of a value that is repeated; somebody else may have set it. */
+/** How many characters of a value a message repeats: somebody else may have set the value. */
 const shownCharactersMax = 80;
 
 const UNKNOWN_HINT = { hint: '`vouchbox serve --help` lists the settings' };
@@ -149,7 +149,7 @@ function valueGiven(name: SettingName, text: string | undefined, isByFlag: boole
   return value;
 }
 
-/** Only plain decimals count. `Number()` would also take `0x10`, `1e3` and blanks. */
+/** Reads a number. Only plain decimals count; `Number()` would also take `0x10`, `1e3` and blanks. */
 function numberOf(text: string): number {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
 }
@@ -258,7 +258,7 @@ function jwtOf(values: SettingValues): JwtConfig | null {
   return { issuer, audience, jwks: keySetOf(jwks), tenantClaim: values.SERVICE_JWT_TENANT_CLAIM };
 }
 
-/** Over plain http, anybody on the network path could replace the keys. */
+/** Checks the source of the keys. Plain http is refused, because anybody on the network path could replace the keys. */
 function keySetOf(source: string): string {
   if (!/^https?:/i.test(source)) return resolve(source);
   if (source.startsWith('https://') && URL.canParse(source)) return source;
@@ -271,7 +271,7 @@ function tracesUrlOf(endpoint: string): string {
   return `${endpoint.replace(/\/+$/, '')}/v1/traces`;
 }
 
-/** Three quarters of what this process may use: the host's memory, or less in a container. */
+/** Three quarters of the memory that this process may use: that of the host, or less in a container. */
 function hostMemoryShareMb(): number {
   const constrained = process.constrainedMemory();
   const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

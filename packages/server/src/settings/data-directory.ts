@@ -1,20 +1,23 @@
 /**
- * The directory of everything the service keeps: made if it is missing, open only to its owner. Others who could write to
- * it could put a store, a key or a socket into it, so it is then refused.
+ * The directory of everything that the service keeps: made if it is missing, open only to its owner. A directory to which others
+ * may write is refused, because they could put a store, a key or a socket into it.
  */
 import type { Stats } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StartError } from '../ground/start-error.ts';
 
-/** Others may read the names in the directory, because they cannot read its files. They may not change it. */
+/**
+ * The permission of others to write, which is refused. They may read the names in the directory, because they cannot read its
+ * files.
+ */
 const OTHERS_WRITE = 0o022;
 
 /**
- * Opens the directory for a service, and makes it and its missing parents. Node's own recursive `mkdir` never returns
- * if a file system answers ENOENT for a name in an existing directory, as /proc does.
+ * Opens the directory for a service, and makes the directory and its missing parents. Node's own recursive `mkdir` is not used:
+ * it never returns if a file system answers ENOENT for a name in an existing directory, as /proc does.
  *
- * @throws StartError if there is none and none can be made, or if others may change it
+ * @throws StartError if the directory does not exist and cannot be made, or if others may change it
  */
 export async function openDataDirectory(path: string): Promise<void> {
   try {
@@ -73,7 +76,7 @@ async function makeDirectories(path: string): Promise<void> {
   if (again !== null) throw again;
 }
 
-/** Why this directory could not be made; null if it exists. */
+/** Makes the directory and returns why that failed; null if the directory exists now. */
 async function makeDirectory(path: string): Promise<NodeJS.ErrnoException | null> {
   try {
     await mkdir(path, { mode: 0o700 });

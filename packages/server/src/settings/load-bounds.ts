@@ -18,7 +18,7 @@ export interface LoadBounds {
 
 const atLeast = (count: number, least: number): string => `${count} for each job that runs at once, at least ${least}`;
 
-/** Each default in words. */
+/** The default of each bound, in words. */
 export const LOAD_DEFAULTS = {
   SERVICE_QUEUE_MAX: atLeast(128, 256),
   SERVICE_TENANT_QUEUE_MAX: atLeast(32, 64),

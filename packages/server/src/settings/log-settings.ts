@@ -1,6 +1,6 @@
 /** The settings of the log of signed statements. `SERVICE_LOG_LEVEL` is about the lines that a process writes. */
 
-/** A setting that is on, or off where the operator says so. */
+/** A setting that is on unless the operator turns it off. */
 export const onUnless = (description: string) =>
   ({ type: 'string', enum: ['on', 'off'], default: 'on', description }) as const;
 

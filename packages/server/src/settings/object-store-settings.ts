@@ -9,11 +9,14 @@ export interface ObjectStoreConfig {
   readonly region: string;
   readonly accessKey: string;
   readonly secretKey: string;
-  /** Contents of at least this many bytes are moved there. */
+  /** The least size of the contents that are moved to the object store, in bytes. */
   readonly bytesMin: number;
 }
 
-/** Without slashes at its end. The paths of requests are signed as they are written, so nothing in it may be rewritten. */
+/**
+ * The address of the bucket, without slashes at its end. The paths of requests are signed as they are written, so the address
+ * must not contain anything that would be rewritten.
+ */
 function bucketUrlOf(text: string): string {
   const url = text.replace(/\/+$/, '');
   const isPlain = URL.canParse(url) && new URL(url).pathname === url.slice(url.indexOf('/', 'https://'.length));

@@ -2,7 +2,7 @@
 import { NODE_ROLES, type NodeRole, printable } from '@vouchbox/protocol/vocabulary';
 import { StartError } from '../ground/start-error.ts';
 
-/** The part of a word that is repeated. */
+/** How many characters of a wrong word a message repeats. */
 const shownCharactersMax = 80;
 const HINT = { hint: `give one or more of ${NODE_ROLES.join(', ')}, separated by commas` };
 
@@ -25,7 +25,7 @@ export function parseRoles(text: string): readonly NodeRole[] {
 }
 
 /**
- * Refuses to leave roles out: a store in a file has one process, and nobody else could do their tasks.
+ * Refuses to leave roles out: a store in a file has one process, and no other process could do the tasks of a missing role.
  *
  * @throws StartError if roles are missing
  */

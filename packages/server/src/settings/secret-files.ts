@@ -9,10 +9,10 @@ import { StartError } from '../ground/start-error.ts';
 import { SECRET_SETTINGS } from './settings.ts';
 
 /**
- * The secrets in a directory, by the names of their settings; none without a directory. A file may end in line breaks.
- * A missing or empty file is a setting that is not given.
+ * The secrets in a directory, by the names of their settings; empty if no directory is given. A file may end in line breaks. A
+ * missing or empty file counts as a setting that is not given.
  *
- * @throws StartError if a file cannot be read. It never shows a secret.
+ * @throws StartError if a file cannot be read. The message never shows a secret.
  */
 export function secretsFrom(directory: string | undefined): Record<string, string> {
   if (!directory) return {};

@@ -10,12 +10,12 @@ import { LOG_SHAPES, onUnless } from './log-settings.ts';
 export interface SettingShape {
   readonly type: 'string' | 'integer' | 'number';
   readonly enum?: readonly string[];
-  /** Every number has both. */
+  /** The least value. Every number has both bounds. */
   readonly minimum?: number;
   readonly maximum?: number;
   readonly pattern?: string;
   readonly description: string;
-  /** Without it the setting is off, or its default depends on the host: `DERIVED_DEFAULTS`. */
+  /** The default. A setting without one is off, or has a default that depends on the host: `DERIVED_DEFAULTS`. */
   readonly default?: string | number;
 }
 
@@ -35,7 +35,7 @@ const ceiling = (limit: LimitName) =>
     description: clampNotice(limit),
   }) as const;
 
-/** Types, bounds and defaults. Defaults that depend on the host are in `DERIVED_DEFAULTS`. */
+/** The types, bounds and defaults of all settings. Defaults that depend on the host are in `DERIVED_DEFAULTS`. */
 const SHAPES = {
   SERVICE_HOST: { type: 'string', default: '127.0.0.1', description: 'Address to listen on.' },
   SERVICE_PORT: {
@@ -256,7 +256,7 @@ export type SettingValues = {
     | (Shapes[Name] extends { default: unknown } ? never : undefined);
 };
 
-/** In the order in which they are documented. */
+/** The names of all settings, in the order in which they are documented. */
 export const SETTING_NAMES = Object.keys(SHAPES) as SettingName[];
 
 /** Defaults that depend on the host or on another setting, in words. */
@@ -286,12 +286,12 @@ export const SECRET_SETTINGS: ReadonlySet<SettingName> = new Set<SettingName>([
 /** One setting as the command line and the documents show it. */
 export interface Setting {
   readonly name: SettingName;
-  /** Without dashes: `data-dir` is given as `--data-dir`. */
+  /** The flag without its dashes: `data-dir` is given as `--data-dir`. */
   readonly flag: string;
   readonly description: string;
-  /** Null if the setting is off unless given. */
+  /** The default in words; null if the setting is off unless given. */
   readonly defaultText: string | null;
-  /** Which values are allowed, as the end of a sentence. */
+  /** The allowed values, as the end of a sentence. */
   readonly allowed: string;
 }
 
@@ -307,7 +307,7 @@ export const SETTINGS: readonly Setting[] = SETTING_NAMES.map((name) => {
   };
 });
 
-/** Whether a name is one of the table. */
+/** Whether a name is that of a setting. */
 export function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(SHAPES, name);
 }

@@ -32,7 +32,7 @@ export function objectStoreTrials({ objectStore }: Pick<Config, 'objectStore'>):
   ];
 }
 
-/** Whether bytes that are put are read back. If that cannot be known, they are removed where possible. */
+/** Whether bytes that are put can be read back. If that cannot be known, the bytes are removed where possible. */
 async function keeps(objects: ObjectStore, key: string): Promise<boolean> {
   const bytes = randomBytes(1024);
   try {

@@ -21,7 +21,7 @@ export interface OpenAccessOptions {
   readonly log: Log;
 }
 
-/** The operator's own keys are checked first, so that none of them is taken for another kind of credential. */
+/** Opens the access. The operator's own keys are checked first, so that none of them is taken for another kind of credential. */
 export async function openAccess({ config, rows, log }: OpenAccessOptions): Promise<OpenAccess> {
   const { legacyKeys, jwt } = config;
   const kinds: CredentialKind[] = [createLegacyKeys(legacyKeys), createIndexedKeys(rows)];
@@ -31,7 +31,7 @@ export async function openAccess({ config, rows, log }: OpenAccessOptions): Prom
   return { access: createAccess(kinds), hasCallers, reload: async () => await tokens?.reload() };
 }
 
-/** Loaded only if access tokens are accepted. */
+/** Opens the access with tokens of an issuer. Its modules are loaded only if access tokens are accepted. */
 async function openJwtAccess(jwt: JwtConfig, log: Log): Promise<JwtAccess> {
   const { createJwtAccess } = await import('../access/jwt.ts');
   const { createKeySet } = await import('../access/key-set.ts');

@@ -1,6 +1,6 @@
 /**
- * The credentials of a data directory for an operator's command: those of the service that runs there, or of the store
- * itself if none runs.
+ * Opens the credentials of a data directory for an operator's command. They come from the service that runs there, or from the
+ * store itself if no service runs.
  */
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,14 +12,14 @@ import { checkDataDirectory } from '../settings/data-directory.ts';
 import { type OpenStoreOptions, openStore } from '../store/open-store.ts';
 import { StoreError } from '../store/store-error.ts';
 
-/** A service that starts or stops holds the store without the socket for a moment. */
+/** How often the opening is tried: a service that starts or stops holds the store without its socket for a moment. */
 const triesMax = 50;
 const pauseMilliseconds = 100;
 
 export type OpenCredentials = Credentials & AsyncDisposable;
 
 /**
- * Opens the credentials. Nothing is made: keys in a new store would open nothing.
+ * Opens the credentials. No store is made, because keys in a new store would open nothing.
  *
  * @throws OperatorError in one clear line if neither a service nor the store can be reached
  * @throws StartError if the data directory cannot be used

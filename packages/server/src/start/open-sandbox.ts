@@ -1,6 +1,4 @@
-/**
- * Opens what runs programs: the provider that passed its preflight under the service's name on this host.
- */
+/** Opens the part that runs programs: the provider that passed its preflight under the service's name on this host. */
 
 import { blobBytesMax } from '@vouchbox/protocol';
 import { StartError } from '../ground/start-error.ts';
@@ -13,19 +11,19 @@ import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
-/** Disposing ends every cell. */
+/** An opened sandbox. Disposing ends every cell. */
 export interface OpenSandbox extends AsyncDisposable {
   readonly provider: Provider;
   /** Why stronger providers were passed over, in one line; null if none was. */
   readonly passedOver: string | null;
-  /** Logs what an operator should know of the preflights. A start that fails prints only why. */
+  /** Logs what an operator should know of the preflights. A start that fails prints only its reason. */
   logFindings(log: Log): void;
-  /** Offers the packs that were built since the start, or since the last call, and logs which. */
+  /** Offers the packs that were built since the start or the last call, and logs them. */
   takePacks(log: Log): Promise<TakenPacks>;
 }
 
 /**
- * Opens it under the name of this service on its host: see `openInstance`.
+ * Opens the sandbox under the name of this service on its host: see `openInstance`.
  *
  * @throws StartError if no provider can be used
  */
@@ -41,9 +39,9 @@ export async function openSandbox(config: Config, instance: string): Promise<Ope
   };
 }
 
-/** A job may write, beside its input, as much as this many files of the largest size together. */
+/** How many files of the largest size a job may write together, beside its input. */
 const workFilesOfFullSize = 2;
-/** A checker needs the most inputs: the input of a test, its output, and the expected output. */
+/** The bytes of the inputs of a checker, which needs the most: the input of a test, its output, and the expected output. */
 const checkedFilesBytesMax = 3 * blobBytesMax;
 
 async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {
@@ -56,7 +54,9 @@ async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {
   return taken;
 }
 
-/** The host is examined while the canaries run. The cells of jobs, which come later, record the result. */
+/**
+ * Proves a provider, and examines the host while the canaries run. The cells of jobs, which are made later, record the result.
+ */
 async function provenProvider(config: Config, instance: string): Promise<Opened> {
   let sha256: string | null = null;
   const posture = hostPostureDigest(config, instance);
@@ -98,8 +98,8 @@ function logFindings({ provider, rejections, packsLeftOut, runtimeDefects }: Ope
 }
 
 /**
- * The output of `vouchbox doctor --json` about this host, for receipts. A development subprocess has none, because no control of
- * the host isolates it.
+ * The digest that `vouchbox doctor --json` prints about this host, for receipts. A development subprocess has no such digest,
+ * because no control of the host isolates it.
  */
 async function hostPostureDigest({ provider }: Config, instance: string): Promise<string | null> {
   return provider === 'subprocess' ? null : (await hostPosture(instance)).sha256;

@@ -1,4 +1,4 @@
-/** Builds the parts that sign, or none if the operator has turned signing off or this node does not sign. */
+/** Builds the parts that sign. There are none if the operator has turned signing off, or if this node does not sign. */
 
 import { StartError } from '../ground/start-error.ts';
 import { LogKeeper } from '../job/log/log-keeper.ts';
@@ -24,19 +24,19 @@ export interface OpenSigningOptions {
   readonly onProblemChange?: () => void;
 }
 
-/** The key that signs, and the loop that signs, not yet started. */
+/** The key that signs, and the loop that signs, which is not yet started. */
 export interface OpenSigning {
   readonly keys: SigningKeys & Pick<PublicKeys, 'learn'>;
   readonly attestor: Attestor;
-  /** Null if no log is kept. It is not started yet. */
+  /** The keeper of the log, which is not yet started; null if no log is kept. */
   readonly logKeeper: LogKeeper | null;
-  /** Null if nothing is promised. It is not started yet, and signs by the attestor's thread. */
+  /** The keeper of promises, which is not yet started and signs with the attestor's thread; null if nothing is promised. */
   readonly promiseKeeper: PromiseKeeper | null;
 }
 
 /**
- * Opens the keys, making the first one if there never was any. With signing off no key is made. Jobs that end still get
- * an outbox row, and are signed once signing is turned on.
+ * Opens the keys, and makes the first key if there never was one. With signing off no key is made. Jobs that end still get an
+ * outbox row, and are signed once signing is turned on.
  *
  * @throws StartError if a key must not be used as it is stored
  */
@@ -63,9 +63,9 @@ export async function openSigning({ config, ...options }: OpenSigningOptions): P
 
 /** The public keys of earlier signatures. */
 export interface PublicKeys extends Pick<SigningKeys, 'publicKey'> {
-  /** The key that signs now, or that signed last; null if there never was one. */
+  /** The key that signs now or that signed last; null if no key ever signed. */
   published(): Pick<SigningKey, 'key_id' | 'public_key_pem'> | null;
-  /** Learns a key with which another node signed. Absent if there are no other nodes. */
+  /** Learns a key with which another node signed. The method is absent if there are no other nodes. */
   learn?(key_id: string): Promise<void>;
 }
 

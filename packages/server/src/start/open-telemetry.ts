@@ -1,4 +1,4 @@
-/** Builds what operators see: metrics if a token asks for them, traces if a collector takes them. */
+/** Builds what operators see: metrics if a token is set that reads them, traces if a collector takes them. */
 import { PERMIT_KINDS, type PermitBound, type PermitKind, type Permits } from '../capacity/permits.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { StartError } from '../ground/start-error.ts';
@@ -16,9 +16,9 @@ import { bothOf, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { MetricsSources, ParkingCounts, ServiceMetrics } from '../telemetry/service-metrics.ts';
 import type { Traces, TracesOptions } from '../telemetry/traces.ts';
 
-/** Disposing sends the waiting spans and stops counting. */
+/** The opened telemetry. Disposing sends the waiting spans and stops counting. */
 export interface OpenTelemetry extends AsyncDisposable {
-  /** `NO_OBSERVER` itself if the operator asked for nothing. */
+  /** The observer of jobs; `NO_OBSERVER` itself if the operator asked for neither metrics nor traces. */
   readonly observer: Observer;
   readonly metrics: Metrics;
   readonly lastHour: LastHour;
@@ -28,13 +28,13 @@ export interface TelemetryOptions {
   readonly config: Config;
   readonly store: Pick<Store, 'counts' | 'currentJobs' | 'logCounts' | 'objectCounts'>;
   readonly objects: Pick<ObjectContents, 'problems'>;
-  /** Null if this node runs no programs. */
+  /** The sources of figures about cells; null if this node runs no programs. */
   readonly cells: {
     readonly provider: Pick<Provider, 'backend' | 'isolation_class'>;
     readonly parked: Pick<ParkedCells, 'facts'>;
   } | null;
   readonly permits: Permits;
-  /** Null in a service that is alone. */
+  /** The source of figures about all nodes; null in a service that is alone. */
   readonly fleetFigures: MetricsSources['fleet'];
   readonly log: Log;
   readonly stopping: AbortSignal;
@@ -55,7 +55,9 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
   return { observer, metrics: pagesOf(options, metrics), lastHour, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** The libraries are optional and loaded only here, so that a service without a collector needs none of them. */
+/**
+ * Opens the traces. Their libraries are optional and loaded only here, so that a service without a collector needs none of them.
+ */
 async function openTraces(options: TracesOptions): Promise<Traces> {
   try {
     const { Traces } = await import('../telemetry/traces.ts');
@@ -70,13 +72,13 @@ async function openTraces(options: TracesOptions): Promise<Traces> {
   }
 }
 
-/** The metrics library is large, so it is loaded only if metrics can be requested. */
+/** Opens the metrics. Their library is large, so it is loaded only if metrics can be requested. */
 async function openServiceMetrics(options: TelemetryOptions): Promise<ServiceMetrics> {
   const { ServiceMetrics } = await import('../telemetry/service-metrics.ts');
   return new ServiceMetrics(sourcesOf(options));
 }
 
-/** The metrics over HTTP: a tenant's own jobs, and everything for the operator if there is a token for it. */
+/** The metrics over HTTP: a tenant's own jobs, and all metrics for the operator if there is an operator's token. */
 function pagesOf({ config, store }: TelemetryOptions, metrics: ServiceMetrics | null): Metrics {
   const queueCapacity = config.queue.perTenant;
   return {
@@ -103,7 +105,7 @@ const NOTHING_PARKED: ParkingCounts = {
   lost: { died: 0, changed: 0, surplus: 0 },
 };
 
-/** The bounds of each kind of permit, as the settings have them. */
+/** The bounds of each kind of permit, from the settings. */
 export function permitBoundsOf(config: Config): Record<PermitKind, PermitBound> {
   return { wait: config.waits, stream: config.streams, body: config.bodyReads, response: config.responses };
 }

@@ -8,7 +8,7 @@ export interface WaitOptions {
   readonly log: Log;
   /** Ends the wait when the service is asked to stop. */
   readonly signal: AbortSignal;
-  /** How long it is tried. Default: a minute. */
+  /** How long the opening is tried. Default: a minute. */
   readonly waitMilliseconds?: number;
 }
 
@@ -16,10 +16,10 @@ const waitMillisecondsDefault = 60_000;
 const pauseMilliseconds = { first: 500, longest: 5000 };
 
 /**
- * Opens it as soon as its server can be reached. Each failure is logged, and the pauses between them grow. Any other error,
- * such as a wrong password or a missing database, is thrown at once.
+ * Opens the store as soon as its server can be reached. Each failure is logged, and the pauses between the tries grow. Any other
+ * error, such as a wrong password or a missing database, is thrown at once.
  *
- * @throws StartError if the server could not be reached in time; the reason of `signal` once that aborts
+ * @throws StartError if the server could not be reached in time; the reason of `signal` once that signal aborts
  */
 export async function openWhenReachable<Opened>(open: () => Promise<Opened>, options: WaitOptions): Promise<Opened> {
   const { log, signal, waitMilliseconds = waitMillisecondsDefault } = options;

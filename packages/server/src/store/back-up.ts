@@ -1,6 +1,6 @@
 /**
- * Copies the whole store for an operator's backup, whether or not a service uses it. The copy has everything that was
- * acknowledged before it began. It does not hold the signing keys.
+ * Copies the whole store for an operator's backup, whether or not a service uses the store. The copy has everything that was
+ * acknowledged before the copy began, and it does not hold the signing keys.
  */
 import { existsSync } from 'node:fs';
 import { databasePath, type OpenStoreOptions } from './open-store.ts';
@@ -14,7 +14,7 @@ export interface BackUpOptions extends Pick<OpenStoreOptions, 'dataDir' | 'datab
   readonly target: string;
 }
 
-/** @throws StoreError in one line: there is no store, the target exists, or one of the two cannot be used. */
+/** @throws StoreError in one line if there is no store, if the target exists, or if one of the two cannot be used */
 export function backUp({ target, ...where }: BackUpOptions): void {
   const path = databasePath(where);
   if (path === null) throw new StoreError('unopenable', 'the store is on a database server: back it up with pg_dump');

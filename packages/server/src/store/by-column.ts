@@ -1,6 +1,6 @@
 /**
- * Queries that find their rows by whole columns, and whose parameters have the names of these columns. A query that asks more is
- * written with `prepared`.
+ * Queries that find their rows by whole columns, and whose parameters have the names of these columns. A query with other
+ * conditions is written with `prepared`.
  */
 import { type Insertable, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import { type PreparedQuery, prepared } from './prepared.ts';
@@ -26,7 +26,7 @@ type Needed<Of extends Table> = {
 }[keyof New<Of>];
 
 interface Selection<Of extends Table> {
-  /** Constants that other columns equal. They are written out, so that an index of such rows serves the query. */
+  /** Constants that other columns equal. They are written into the query, so that an index of such rows serves the query. */
   readonly where?: Constants<Of>;
   readonly orderBy?: Column<Of>;
 }
@@ -44,7 +44,7 @@ export function selectBy<Of extends Table, Key extends Column<Of>, Found extends
   );
 }
 
-/** Gives columns of the rows with this key new values, and others these constants. */
+/** Gives new values to columns of the rows with this key, and constants to others. */
 export function updateBy<Of extends Table, Key extends Column<Of>, Set extends Column<Of>>(
   table: Of,
   key: readonly Key[],
@@ -66,7 +66,10 @@ export function deleteBy<Of extends Table, Key extends Column<Of>>(
   return query((given) => sql`delete from ${sql.table(table)} where ${keyed(key, given, where)}`);
 }
 
-/** More than one for each new row, so that expired rows become fewer; few, so that making one stays fast. */
+/**
+ * How many expired rows are deleted with each new row. More than one, so that expired rows become fewer; few, so that making a
+ * row stays fast.
+ */
 const expiredMax = 16;
 
 /** Deletes some of the rows that have expired by `now`. */
@@ -90,7 +93,7 @@ export function insertOf<Of extends Table, Names extends Column<Of>, Fixed exten
   return query((given) => inserted(table, columns, { given, constants }));
 }
 
-/** Inserts rows, unless there is one with their key. */
+/** Inserts rows, unless there is already a row with their key. */
 export function insertNew<Of extends Table, Names extends Column<Of>>(
   table: Of,
   columns: readonly Names[] & ([Exclude<Needed<Of>, Names>] extends [never] ? unknown : never),
@@ -108,7 +111,7 @@ export function same<Of extends Table, Other extends Table>(
   return sql<SqlBool>`${sql.join(equals, sql` and `)}`;
 }
 
-/** Whether another table has a row with the same key for which this holds. */
+/** Whether another table has a row with the same key for which a condition holds. */
 export function hasIn<Of extends Table, Other extends Table>(
   table: Of,
   key: readonly (Column<Of> & Column<Other>)[],

@@ -1,7 +1,7 @@
 /**
- * The commands of the store: those in `writes.ts` change it, those in `reads.ts` only read it. Each command runs inside
- * a transaction that it neither begins nor ends. Names and inputs pass between threads, so an input is one value that
- * can be cloned.
+ * The commands of the store: those in `writes.ts` change it, those in `reads.ts` only read it. Each command runs inside a
+ * transaction that the command neither begins nor ends. Names and inputs pass between threads, so an input is one value that can
+ * be cloned.
  */
 import assert from 'node:assert';
 import * as READS from './reads.ts';
@@ -32,8 +32,8 @@ export type Methods<Known extends Commands> = {
 export const WITHOUT_TENANT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation']);
 
 /**
- * Changes that need not be on disk when they are answered: a later change states that all of them exist, and its commit puts all
- * on disk. A loss before that concerns nobody.
+ * Changes that need not be on disk when they are answered. A later change states that all of them exist, and the commit of that
+ * change puts all of them on disk. If they are lost before, nobody has relied on them.
  */
 export const LAGGING: ReadonlySet<string> = new Set<keyof Writes>(['addPiece']);
 

@@ -1,6 +1,6 @@
 /**
- * Kysely on one connection that is open already: it builds queries and runs them there. It opens and closes nothing, and
- * begins no transaction: those of the store are begun where its changes are grouped.
+ * Kysely on one connection that is already open: it builds queries and runs them on that connection. This dialect opens and
+ * closes nothing. It begins no transaction, either: the store's transactions are begun where its changes are grouped.
  */
 import assert from 'node:assert';
 import type { CompiledQuery, DatabaseConnection, Dialect, QueryCompiler } from 'kysely';

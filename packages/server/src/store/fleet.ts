@@ -1,6 +1,6 @@
 /**
- * The knowledge of several nodes on one store about each other. A node is one process of a service. Messages only make them
- * quicker: each beat reads the store.
+ * The knowledge of several nodes on one store about each other. A node is one process of a service. Messages only make the nodes
+ * react sooner: each beat reads the store.
  */
 import type { CanaryStatus, IsolationClass, Language, LimitName, NodeRole, RuntimePack } from '@vouchbox/protocol';
 import type { Methods, Reads, Writes } from './commands.ts';
@@ -10,47 +10,47 @@ import type { StoreError } from './store-error.ts';
 export interface NodeFacts {
   readonly version: string;
   readonly roles: readonly NodeRole[];
-  /** The class of its cells; null if it makes none. */
+  /** The class of the node's cells and what it can run; null if the node makes no cells. */
   readonly executor: ExecutorFacts | null;
-  /** The key that it signs with; null if it does not sign. */
+  /** The key that the node signs with; null if it does not sign. */
   readonly signs_with: string | null;
-  /** Why it cannot sign at present, without a path; null if it can or need not. */
+  /** Why the node cannot sign at present, without a path; null if it can sign or need not. */
   readonly signing_problem: { readonly message: string; readonly at: string } | null;
-  /** Why it cannot log what is signed; null if it can or need not. Absent for a node of an earlier version. */
+  /** Why the node cannot log what is signed; null if it can or need not. Absent for a node of an earlier version. */
   readonly log_problem?: { readonly message: string; readonly at: string } | null;
-  /** How the witnesses of the log answered it last. Absent for a node of an earlier version. */
+  /** How the witnesses of the log last answered the node. Absent for a node of an earlier version. */
   readonly log_witnesses?: readonly { readonly name: string; readonly state: string }[];
 }
 
 export interface ExecutorFacts {
   readonly backend: string;
   readonly isolation_class: IsolationClass;
-  /** The limits that its cells hold. A node of an earlier version does not say so. */
+  /** The limits that the node's cells enforce. A node of an earlier version does not report them. */
   readonly enforced?: readonly LimitName[];
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
-  /** Whether programs may reach themselves over 127.0.0.1. */
+  /** Whether the programs of a cell may reach one another over 127.0.0.1. */
   readonly has_loopback: boolean;
   /** Jobs that hold a slot now. */
   readonly slots_used: number;
   /** Jobs that run at once. */
   readonly slots: number;
-  /** MiB that its running jobs may have together. */
+  /** How many MiB the node's running jobs may have together. */
   readonly concurrent_mem_mb_max: number;
   /** Whether cells can be made now. */
   readonly ready: boolean;
-  /** The newest canaries that it sent. A node of an earlier version sends none. */
+  /** The newest canaries that the node sent. A node of an earlier version sends none. */
   readonly canaries?: readonly CanaryStatus[];
 }
 
 /** A node whose lease runs. Nodes are in the order of their numbers. */
 export interface LiveNode {
   readonly node: number;
-  /** Null until it serves, and for a command of an operator. */
+  /** The node's facts about itself. Null until the node serves, and for a command of an operator. */
   readonly facts: NodeFacts | null;
-  /** Jobs that it has taken and that have not ended. */
+  /** How many jobs the node has taken that have not ended. */
   readonly claims: number;
-  /** When it last renewed its lease, on the database's clock; null until it serves. */
+  /** When the node last renewed its lease, on the database's clock; null until the node serves. */
   readonly beat_at: string | null;
 }
 
@@ -59,7 +59,7 @@ export interface Beat {
   readonly nodes: readonly LiveNode[];
   /** Whether a job is queued. */
   readonly isQueued: boolean;
-  /** Whether a node that is gone left jobs. */
+  /** Whether a node that no longer lives left jobs. */
   readonly hasOrphans: boolean;
   /** Running jobs of this node that are to be cancelled. */
   readonly cancelled: readonly string[];
@@ -67,33 +67,35 @@ export interface Beat {
 
 /** Called with events of other nodes. */
 export interface FleetListener {
-  /** Topics that another node reported; null if every topic may have changed. */
+  /** Called with the topics that another node reported; null if every topic may have changed. */
   heard(topics: readonly string[] | null): void;
   beat(beat: Beat): void;
 }
 
-/** The commands of a store that nodes share. In a store for a single process they have nothing to do. */
+/** The commands of a store that nodes share. In a store for a single process these commands do nothing. */
 export type FleetCommands = Pick<
   Methods<Reads> & Methods<Writes>,
   'registerKey' | 'registeredKeys' | 'releaseJobs' | 'releaseOrphans' | 'takenJobs'
 >;
 
-/** All that a store on PostgreSQL can do and one in a file can not. */
+/** All that only a store on PostgreSQL can do. */
 export interface Fleet extends FleetCommands {
   /** The number of this node. */
   readonly node: number;
-  /** The living nodes as the last beat found them: at least this one. */
+  /** The living nodes as the last beat found them. This node is always among them. */
   nodes(): readonly LiveNode[];
-  /** Says what this node is, now and with each beat. Resolves when it is stored, and the other nodes are known. */
+  /**
+   * Publishes the facts of this node, now and with each beat. Resolves when the facts are stored, and the other nodes are known.
+   */
   announce(facts: () => NodeFacts): Promise<void>;
   /**
-   * Tells that something changed: one node, or those that follow the topic. Never waits, and may be lost. A node tells
-   * itself nothing.
+   * Tells one node, or those that follow the topic, that something changed. This method never waits, and the message may be lost.
+   * A node tells itself nothing.
    */
   tell(topic: string, to: number | 'followers'): void;
   /**
-   * Hears the messages of a topic until it is disposed. Once the store has noted that, the topic is heard once, because something
-   * may have been told before.
+   * Follows the messages of a topic until disposed. Once the store has noted this, the topic is reported once, because a message
+   * may have been sent before.
    */
   follow(topic: string): Disposable;
   listen(listener: FleetListener): void;
@@ -101,6 +103,6 @@ export interface Fleet extends FleetCommands {
   look(): void;
   /** How often this node renewed its lease more than a beat too late. */
   readonly lateBeats: number;
-  /** Resolves once this node can change nothing more: another one has taken over its jobs, or the store has ended. */
+  /** Resolves once this node can change nothing more, because another node has taken over its jobs or the store has ended. */
   readonly lost: Promise<StoreError>;
 }

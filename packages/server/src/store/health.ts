@@ -53,14 +53,14 @@ export async function counts(db: StoreDatabase): Promise<StoreCounts> {
 }
 
 /**
- * Proves that the store can be written, and rejects if it cannot. It changes a row, so it needs the same resources as a
+ * Proves that the store can be written, and rejects if it cannot. The probe changes a row, so it needs the same resources as a
  * job's transaction.
  */
 export async function probe(db: StoreDatabase): Promise<void> {
   await writeProbe.run(db, {});
 }
 
-/** How often the store was ever probed. The number only grows, so an older copy of the store has a smaller one. */
+/** How often the store was ever probed. This number only grows, so an older copy of the store has a smaller one. */
 export async function probes(db: StoreDatabase): Promise<number> {
   return (await countProbes.first(db, {}))?.count ?? 0;
 }

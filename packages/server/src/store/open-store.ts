@@ -7,15 +7,14 @@ import { StoreError } from './store-error.ts';
 import type { StoreCheck } from './threads/messages.ts';
 
 export interface OpenStoreOptions {
-  /** The store is `svc.db` in this directory, unless a URL names another. */
+  /** The data directory. The store is `svc.db` in this directory, unless a URL names another store. */
   readonly dataDir: string;
   /** `sqlite:PATH` or `postgres://…`; null or absent for the file in the data directory. */
   readonly databaseUrl?: string | null;
   /** How much is checked before the store is used. Default: nothing. */
   readonly check?: StoreCheck;
   /**
-   * Names the data directory of a service, for a store that several nodes share; null or absent for a command of an
-   * operator.
+   * The name of the service's data directory, for a store that several nodes share; null or absent for a command of an operator.
    */
   readonly instance?: string | null;
   /** Called with failures that no caller sees: a failed checkpoint, a dead thread of the store. */
@@ -25,8 +24,8 @@ export interface OpenStoreOptions {
 /**
  * Opens the store, creates it if it does not exist, and brings its schema up to date.
  *
- * @throws StoreError whose message is one line for the operator: the file is locked by another service, newer than this
- * program, damaged, not a store, read-only, or cannot be opened. It never quotes the URL, which may hold a password.
+ * @throws StoreError whose message is one line for the operator: the file is locked by another service, newer than this program,
+ * damaged, not a store, read-only, or cannot be opened. The message never quotes the URL, which may hold a password.
  */
 export async function openStore({
   dataDir,

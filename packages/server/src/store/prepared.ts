@@ -7,21 +7,24 @@ import assert from 'node:assert';
 import type { CompiledQuery, DialectAdapter, QueryResult } from 'kysely';
 import type { StoreDatabase } from './schema.ts';
 
-/** A query of the store with named parameters. Its methods run it; none of them commits. */
+/** A query of the store with named parameters. Its methods run the query; none of them commits. */
 export interface PreparedQuery<Parameters, Row> {
   all(db: StoreDatabase, parameters: Parameters): Promise<Row[]>;
-  /** The rows as lists of their columns, in the order of the query. For many rows this costs half as much. */
+  /**
+   * Returns the rows as lists of their columns, in the order of the query. For many rows this costs half as much as rows with
+   * names.
+   */
   lists(db: StoreDatabase, parameters: Parameters): Promise<readonly (readonly unknown[])[]>;
-  /** The first row, or null if there is none. */
+  /** Returns the first row, or null if there is none. */
   first(db: StoreDatabase, parameters: Parameters): Promise<Row | null>;
-  /** Runs it and returns how many rows it changed. */
+  /** Runs the query and returns how many rows it changed. */
   run(db: StoreDatabase, parameters: Parameters): Promise<number>;
   /**
-   * Runs a change whose result does not matter, without a wait for the answer of the database. If it fails, so does the
-   * transaction: a later query of it throws, or the commit does.
+   * Runs a change whose result does not matter, without waiting for the database's answer. If the change fails, so does the
+   * transaction: a later query of the transaction throws, or its commit does.
    */
   send(db: StoreDatabase, parameters: Parameters): void;
-  /** Sends it once with each of these parameters. */
+  /** Sends the change once with each of these parameters. */
   sendEach(db: StoreDatabase, each: Iterable<Parameters>): void;
 }
 
@@ -30,7 +33,7 @@ export type BoundQuery = Pick<CompiledQuery, 'sql' | 'parameters'>;
 
 /** How one connection runs queries: in the order of these calls, even if their answers come later. */
 export interface StoreAdapter extends DialectAdapter {
-  /** Stands for the open store: the same object on each of its connections. */
+  /** The object that represents the open store: it is the same on each connection of the store. */
   readonly store: object;
   /** The number of this process among those that share the store; null in a store for one process. */
   readonly node: number | null;
@@ -98,14 +101,14 @@ export function prepared<Parameters extends object, Row>(
 }
 
 /**
- * Sends changes, which a store may then make in one statement. They must be of different rows, and none may depend on
- * what another one of them did.
+ * Sends changes, which a store may then make in one statement. The changes must be of different rows, and none may depend on the
+ * effect of another one.
  */
 export function together(db: StoreDatabase, sends: () => void): void {
   adapterOf(db).together(sends);
 }
 
-/** Stands for the store that a connection belongs to. Facts about a store are remembered under it. */
+/** The object that represents the store to which a connection belongs. Facts about a store are remembered under this object. */
 export function storeOf(db: StoreDatabase): object {
   return adapterOf(db).store;
 }
@@ -115,7 +118,7 @@ export function nodeOf(db: StoreDatabase): number | null {
   return adapterOf(db).node;
 }
 
-/** The same for a store that nodes share, where there is always a number. */
+/** The number of this process in a store that nodes share, where every process has a number. */
 export function requireNode(db: StoreDatabase): number {
   const node = nodeOf(db);
   assert(node !== null, 'nodes share this store');

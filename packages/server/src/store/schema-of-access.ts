@@ -5,13 +5,13 @@ export interface CredentialTable {
   credential_id: string;
   tenant: string;
   principal: string;
-  /** A JSON array. */
+  /** The scopes, as a JSON array. */
   scopes: string;
   secret_sha256: string;
   created_at: string;
-  /** When it expires; null if it does not expire. */
+  /** When the credential expires; null if it does not expire. */
   expires_at: string | null;
-  /** When it ends early; may be in the future, if another credential replaces it. */
+  /** When the credential ends early. This may be in the future, if another credential replaces it. */
   revoked_at: string | null;
 }
 
@@ -22,9 +22,9 @@ export interface AuthorityColumns {
   principal: string;
   auth_method: AuthMethod;
   credential_id: string;
-  /** A JSON array. */
+  /** The scopes, as a JSON array. */
   scopes: string;
-  /** When the credential that minted it ends; null if it does not. */
+  /** When the credential that made this object ends; null if it does not end. */
   authority_expires_at: string | null;
   expires_at: string;
 }
@@ -37,7 +37,7 @@ export interface StreamTicketTable extends AuthorityColumns {
 export interface JobLinkTable extends AuthorityColumns {
   link_id: string;
   secret_sha256: string;
-  /** Names of `LINK_PARTS`: a JSON array. */
+  /** The parts that the link shows, which are names of `LINK_PARTS`: a JSON array. */
   shows: string;
   created_at: string;
 }

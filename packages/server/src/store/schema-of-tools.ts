@@ -14,12 +14,15 @@ export interface JobToolsTable {
   bytes_left: number;
 }
 
-/** A call that can be answered, by the number of its event; and that of its answer, null while there is none. */
+/**
+ * A call that can be answered, by the number of its event. The row also has the number of the answer's event, which is null while
+ * there is no answer.
+ */
 export interface ToolCallTable {
   tenant: string;
   job_id: string;
   seq: number;
-  /** The program's own number of it. */
+  /** The program's own number of the call. */
   call: number;
   answer_seq: number | null;
 }
@@ -30,7 +33,7 @@ export interface SessionTable {
   principal: string;
   name: string;
   language: Language;
-  /** The step whose state the next one begins with, if `next_job` did not move it; null before the first. */
+  /** The step whose state the next step begins with, if `next_job` did not move the session; null before the first. */
   last_job: string | null;
   /** The step that was accepted last. It moved the session if it succeeded and left a state. */
   next_job: string;

@@ -1,8 +1,8 @@
 /**
- * The tables of the store after the last migration. The tenant leads the key of every table with a tenant's data. A
- * job's large members are in separate tables, because a job's row is rewritten with every batch of events.
+ * The tables of the store after the last migration. The tenant leads the key of every table with a tenant's data. A job's large
+ * members are in separate tables, because a job's row is rewritten with every batch of events.
  *
- * Booleans are 0 or 1, times RFC 3339 UTC with milliseconds, digests lower-case hex, JSON is text, kept as it was
+ * Booleans are 0 or 1. Times are RFC 3339 UTC with milliseconds. Digests are lower-case hex. JSON is text, kept as it was
  * written.
  */
 import type {
@@ -72,7 +72,7 @@ interface GradingKeyColumns {
 
 export interface GradingTable extends GradingKeyColumns {
   status: GradingStatus;
-  /** Who sent it, and in whose name its jobs are made. */
+  /** Who sent the grading, and in whose name its jobs are made. */
   principal: string;
   created_at: string;
   finished_at: string | null;
@@ -80,9 +80,9 @@ export interface GradingTable extends GradingKeyColumns {
   programs: number;
   tests: number;
   runs_ended: number;
-  /** The number of its last event. */
+  /** The number of the grading's last event. */
   last_seq: number;
-  /** The members for all its runs: JSON. */
+  /** The members that all its runs share, as JSON. */
   common: string;
 }
 
@@ -92,31 +92,31 @@ export interface GradingKeyTable extends GradingKeyColumns {
 }
 
 export interface GradingProgramTable extends GradingKeyColumns {
-  /** From 0, in the order in which they were sent. */
+  /** The position of the program, from 0, in the order in which the programs were sent. */
   position: number;
   status: ProgramStatus;
-  /** Its owner's view: JSON. */
+  /** The program as its owner sees it, as JSON. */
   state: string;
-  /** The program: JSON. */
+  /** The program, as JSON. */
   content: string;
 }
 
 export interface GradingTestTable extends GradingKeyColumns {
   position: number;
-  /** The members of a test that every step needs, without its texts: JSON. */
+  /** The members of a test that every step needs, without the test's texts, as JSON. */
   head: string;
-  /** The texts of a test: JSON. */
+  /** The texts of a test, as JSON. */
   content: string;
 }
 
-/** The jobs that were made of a grading. A job may be removed before its grading. */
+/** The jobs that were made for a grading. A job may be removed before its grading. */
 export interface GradingJobTable extends GradingKeyColumns, JobKeyColumns {
   program: number;
-  /** Its role for its program. */
+  /** The role of the job for its program. */
   name: string;
   /** The number of the try, from 1: a job that the service failed to run is made again. */
   attempt: number;
-  /** Whether its end is among the events of the grading. */
+  /** Whether the job's end is among the events of the grading. */
   is_ended: number;
 }
 
@@ -153,18 +153,21 @@ export interface JobTable extends JobKeyColumns {
   /** The tail of the event chain: its last sequence number and digest. */
   chain_seq: number;
   chain_head: string;
-  /** Which job of its tenant it is, from 1, in the order of acceptance. Null if it is not told, and in older rows. */
+  /**
+   * The number of the job in its tenant, from 1, in the order of acceptance. Null if statements do not contain it, and in older
+   * rows.
+   */
   tenant_number: number | null;
-  /** JSON of its labels; null without any. */
+  /** The job's labels as JSON; null if it has none. */
   labels: string | null;
-  /** The first line of its program; null if no line says something, and in older rows. */
+  /** The first line of the job's program; null if no line has content, and in older rows. */
   first_line: string | null;
 }
 
 /** A label of a job. */
 export interface JobLabelTable extends Pick<JobTable, 'tenant' | 'job_id' | 'created_at'> {
   label: string;
-  /** The status with which it ended. Null before, and in rows of jobs that older code ended. */
+  /** The status with which the job ended. Null before its end, and in rows of jobs that older code ended. */
   ended: TerminalStatus | null;
 }
 
@@ -177,12 +180,12 @@ export interface QueueTable extends JobKeyColumns {
   runtime: string | null;
   mem_mb: number;
   created_at: string;
-  /** 1 if it is of a grading, else 0. */
+  /** 1 if the job belongs to a grading, else 0. */
   is_test: number;
 }
 
 export interface JobSpecTable extends JobKeyColumns {
-  /** An executor's observations of the job; null before. */
+  /** An executor's observations of the job; null before there are any. */
   execution: string | null;
   /**
    * The facts about the submission that the receipt will have, digested when it was accepted. Null if the row was migrated after
@@ -190,7 +193,7 @@ export interface JobSpecTable extends JobKeyColumns {
    */
   evidence: string | null;
   requested_spec: string;
-  /** Who submitted it. Null for a canary, and in older rows. */
+  /** Who submitted the job. Null for a canary, and in older rows. */
   principal: string | null;
 }
 
@@ -219,7 +222,7 @@ export interface OutputRunTable extends JobKeyColumns {
 }
 
 export interface ArtifactTable extends JobKeyColumns {
-  /** From 0, in the order in which they were collected. */
+  /** The position of the artifact, from 0, in the order in which artifacts were collected. */
   position: number;
   path: string;
   size_bytes: number;
@@ -232,14 +235,14 @@ export interface ReceiptTable extends JobKeyColumns {
   receipt_sha256: string;
   /** 16 random bytes in hex, for the statement that is signed. Null in older rows. */
   salt: string | null;
-  /** The members of that statement beside the receipt, as JSON. Null if there is nothing. */
+  /** The members of that statement beside the receipt, as JSON. Null if there are none. */
   also: string | null;
 }
 
 export interface AttestationOutboxTable extends JobKeyColumns {
   created_at: string;
   attempts: number;
-  /** When it may be tried again; null means not before the next start. It counts only once it was tried. */
+  /** When the attestation may be tried again; null means not before the next start. This time counts only after a first try. */
   due_at: string | null;
   last_error: string | null;
   last_error_at: string | null;
@@ -271,7 +274,7 @@ export interface LogStateTable {
   opening: Uint8Array;
 }
 
-/** A leaf of the log, or the hash of a full tile. It names nobody. */
+/** A leaf of the log, or the hash of a full tile. Neither names a tenant or a job. */
 export interface LogHashTable {
   level: number;
   position: number;
@@ -287,16 +290,16 @@ export interface LogEntryTable extends JobKeyColumns {
 /** The promise of a job, made when it was accepted. */
 export interface JobPromiseTable extends JobKeyColumns {
   answer_by: string;
-  /** When a statement that the job waits is made, unless the log has its result. Null once it has. */
+  /** When the next statement that the job waits is made, unless the log has the job's result. Null once the log has it. */
   due_at: string | null;
-  /** The key of the signature; null before it, as the envelope is. */
+  /** The id of the key that signed; null until then, as the envelope is. */
   key_id: string | null;
   envelope: Uint8Array | null;
 }
 
-/** A statement that a promised job waits. All but the signature is drawn in one transaction. */
+/** A pending statement of a promised job. All but the signature is written in one transaction. */
 export interface LogPendingTable extends JobKeyColumns {
-  /** From 1. */
+  /** The number of the statement, from 1. */
   statement: number;
   stated_at: string;
   answer_by: string;
@@ -322,7 +325,7 @@ export interface TenantTable {
   running: number;
   /** A number that grows with every start of any tenant's job; 0 before a tenant's first. */
   last_turn: number;
-  /** How many of its jobs were accepted since its row has this column. */
+  /** How many of the tenant's jobs were accepted since its row has this column. */
   accepted: number;
 }
 
@@ -333,9 +336,9 @@ export interface ProbeTable {
 
 /** The processes that share a store. Only on PostgreSQL. A node without a row can change nothing any more. */
 export interface NodeTable {
-  /** Given once and never again. */
+  /** The number of the node, which is given once and never again. */
   node: number;
-  /** The key that it signs with; null if it does not sign. */
+  /** The key that the node signs with; null if it does not sign. */
   signs_with: string | null;
 }
 
@@ -356,24 +359,24 @@ export interface ClaimTable extends JobKeyColumns {
   node: number;
 }
 
-/** Files that were uploaded, whole or so far. A tenant has each digest once as a whole blob. */
+/** Uploaded files, each whole or still incomplete. A tenant has each digest at most once as a whole blob. */
 export interface BlobTable {
   tenant: string;
-  /** Names one upload. */
+  /** The id of one upload. */
   blob_id: string;
   sha256: string;
   /** The size of the blob; for an upload under way, the most that it may become. */
   size_bytes: number;
-  /** Whether all of it arrived and has its digest. */
+  /** Whether the whole blob arrived and has its digest. */
   is_whole: number;
-  /** When a job last named it, or it was last uploaded. */
+  /** When a job last named the blob, or when it was last uploaded. */
   used_at: string;
 }
 
 export interface BlobPieceTable {
   tenant: string;
   blob_id: string;
-  /** From 0. */
+  /** The position of the piece, from 0. */
   position: number;
   content: Uint8Array;
 }
@@ -383,9 +386,9 @@ export interface JobBlobTable extends JobKeyColumns {
   blob_id: string;
 }
 
-/** An output of a job that came back by its digest. Its bytes are a blob. */
+/** An output of a job that is returned by its digest. The bytes of the output are a blob. */
 export interface LargeOutputTable extends JobKeyColumns {
-  /** From 0, in the order of the submission. */
+  /** The position of the output, from 0, in the order of the submission. */
   position: number;
   path: string;
   size_bytes: number;
@@ -409,7 +412,7 @@ export interface ObjectTable {
   changed_at: string;
 }
 
-/** The object that a content of a job lies in. The row of the content is then empty. */
+/** The object in which a content of a job lies. The row of the content is then empty. */
 export interface ObjectUseTable extends JobKeyColumns {
   /** The position of an artifact, or -1 for the result. */
   position: number;

@@ -1,4 +1,4 @@
-/** Why a call of the store failed. Refusals that callers can act on are results, never this. */
+/** Why a call of the store failed. A refusal to which a caller can react is a result, and never such an error. */
 
 /**
  * - `full`: no space is left for the store

@@ -1,6 +1,6 @@
 /**
- * A store whose commands run on two threads: one changes it, the other reads it. This module passes each call to one of
- * them, and keeps in memory what the next call need not ask for again.
+ * A store whose commands run on two threads: one thread changes the store, the other reads it. This module passes each call to
+ * one of them, and keeps in memory what the next call need not ask for again.
  */
 import type { AnswerOf, InputOf, Methods, Reads, Writes } from './commands.ts';
 import type { Fleet, FleetCommands } from './fleet.ts';
@@ -22,26 +22,26 @@ import type { Threads } from './threads/threads.ts';
 export interface ThreadedStoreOptions {
   readonly data: ThreadData;
   readonly threads: Threads;
-  /** The place of the store in the messages of its errors. It has no password. */
+  /** The place of the store, for the messages of its errors. This text contains no password. */
   readonly name: string;
-  /** Called with problems that no caller sees: a checkpoint that failed, a thread that died. */
+  /** Called with problems that no caller sees, for example a failed checkpoint or a dead thread. */
   readonly onProblem: (error: StoreError) => void;
-  /** Opens a node's knowledge about the others. Left out if the store is for one process. */
+  /** Opens a node's knowledge about the other nodes. Absent if the store is for one process. */
   readonly openFleet?: (node: number) => Promise<OpenFleet>;
 }
 
 export interface OpenFleet extends Omit<Fleet, keyof FleetCommands>, AsyncDisposable {
-  /** Says that the store has ended. */
+  /** Called when the store has ended. */
   end(error: StoreError): void;
 }
 
-/** Changes that no caller waits for. They may wait a moment for other changes, and share their commit. */
+/** Changes for which no caller waits. They may wait a moment for other changes, and share a commit with them. */
 const PATIENT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation', 'endGradedJob']);
 
 /**
- * Opens the store. When one of its threads is gone, the other ends too, and every call is refused as `unavailable`.
+ * Opens the store. When one of its threads ends, the other ends too, and every call is refused as `unavailable`.
  *
- * @throws StoreError in one clear line if this cannot be the service's store
+ * @throws StoreError in one clear line if the store cannot be opened for this service
  */
 export async function openThreadedStore(options: ThreadedStoreOptions): Promise<Store> {
   const { data, threads, name, onProblem } = options;
@@ -100,7 +100,10 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides
   };
 }
 
-/** The differences of a store that several nodes share. Nothing that another node can change is kept in memory: no lists. */
+/**
+ * The methods that differ in a store that several nodes share. Nothing that another node can change is kept in memory, so lists
+ * are not.
+ */
 function sharedOver({ writes, reads }: Sides): Partial<Store> {
   return {
     runningJobs: () => writes.orphanedJobs(),
@@ -129,7 +132,7 @@ type Runs = Pick<
 
 /** Characters of receipts that are kept for callers who awaited the ends of their jobs. */
 const endCharsMax = 2 ** 20;
-/** Less than the shortest retention. */
+/** How long a value is kept in a store that nodes share: less than the shortest retention. */
 const sharedMilliseconds = 20_000;
 
 /** This thread's knowledge about jobs that are in progress or ended lately. */
@@ -138,13 +141,13 @@ function runsOver(change: Change, sides: Sides): Runs {
   // Another node may remove a job, but never sooner after its end than this.
   const keptMilliseconds = fleet === null ? Number.POSITIVE_INFINITY : sharedMilliseconds;
   const results = new ShortResults(undefined, keptMilliseconds);
-  /** The ends of jobs that were awaited. A caller that waited asks for an end once. */
+  /** The ends of jobs for which callers waited. Each caller that waited asks for an end once. */
   const ends = new Kept<GradedJobEnd>({
     sizeMax: endCharsMax,
     sizeOf: ({ receipt_json }) => receipt_json?.length ?? 0,
   });
   const lately = new KeptEvents(keptMilliseconds);
-  /** Jobs that this process accepted or started and whose end is not stored, by the name of their key. */
+  /** Jobs that this process accepted or started and whose end is not stored yet, by the name of their key. */
   const underWay = new Set<string>();
   return {
     async admit(input) {
@@ -213,12 +216,12 @@ function eventsOver(
   };
 }
 
-/** The job, and the interactor's if there is one. */
+/** The job, and the interactor's job if there is one. */
 function bothOf({ tenant, job_id, interactor }: AdmitInput | StartInput): JobKey[] {
   return [{ tenant, job_id }, ...(interactor === undefined ? [] : [{ tenant, job_id: interactor.job_id }])];
 }
 
-/** A piece of an upload is moved and not copied. A view of a buffer that has more in it is copied. */
+/** The buffer of a piece of an upload, which is moved and not copied. A view of a larger buffer is copied. */
 function ownBufferOf({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

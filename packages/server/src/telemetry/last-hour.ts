@@ -1,8 +1,8 @@
 /**
  * What a node counts of the last hour, minute by minute: how jobs ended, how long they waited and ran, and how many there were at
- * once. It is in memory, from the start of the node on, and bounded: a minute keeps 64 durations of each kind, drawn at random,
- * of the 200 tenants that had jobs last. A tenant learns only of its own jobs, and of the queue, which the status shows to
- * everyone.
+ * the same time. The counts are in memory, from the start of the node on, and bounded: a minute keeps 64 durations of each kind,
+ * drawn at random, of the 200 tenants that had jobs last. A tenant learns only of its own jobs, and of the queue, which the
+ * status shows to everyone.
  */
 import type { ServiceStatus, TerminalStatus } from '@vouchbox/protocol';
 import { TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';
@@ -25,7 +25,7 @@ export class LastHour {
     this.#began = this.#minuteNow();
   }
 
-  /** Looks at the queue now and twice a minute until the service stops. A store that does not answer leaves the minute out. */
+  /** Counts the queue now and twice a minute until the service stops. If the store does not answer, the minute is left out. */
   watch(store: { counts(): Promise<QueueMinute> }, stopping: AbortSignal): void {
     const look = () => void store.counts().then((counts) => this.#queue.set(this.#minuteNow(), counts), ignore);
     look();
@@ -43,7 +43,7 @@ export class LastHour {
     if (duration_ms !== null) minute.runs.add(duration_ms);
   }
 
-  /** The answer to a tenant: a number for each minute, the oldest first. */
+  /** The answer to a tenant: a number for each minute, oldest first. */
   of(tenant: string): HourOfTenant {
     const now = this.#minuteNow();
     const first = Math.min(now, Math.max(this.#began, now - minutesMax + 1));
@@ -85,7 +85,7 @@ interface JobMinute {
   readonly runs: Durations;
 }
 
-/** The minutes of an hour by their numbers. Others are forgotten, also those to come where the clock was set back. */
+/** The minutes of an hour by their numbers. Other minutes are forgotten, also those in the future if the clock was set back. */
 class Minutes<Minute> {
   readonly #minutes = new Map<number, Minute>();
 
@@ -101,7 +101,7 @@ class Minutes<Minute> {
   }
 }
 
-/** Each duration that was added has the same chance to be among those that are kept. */
+/** A sample of durations. Each duration that was added has the same chance to be kept. */
 class Durations {
   #added = 0;
   readonly #kept: number[] = [];

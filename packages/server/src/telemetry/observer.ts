@@ -1,6 +1,6 @@
 /**
- * The service's reports to the operator's instruments while it works. The other folders know only this interface. Metrics and
- * traces implement it; if the operator asked for neither, nothing does.
+ * The service's reports to the operator's instruments while it works. The other folders know only this interface, which metrics
+ * and traces implement. If the operator asked for neither, an observer that does nothing is used.
  */
 import type { Language, TerminalReason, TerminalStatus } from '@vouchbox/protocol';
 
@@ -10,16 +10,16 @@ export interface BegunRequest {
   readonly id: string;
   readonly method: string;
   /**
-   * The path as the contract spells it; null if no operation fits. A target may contain a secret and is never reported.
+   * The path as the contract spells it; null if no operation matches. The target, which may contain a secret, is never reported.
    */
   readonly route: string | null;
   /** The W3C trace context that the client sent. */
   readonly traceparent: string | undefined;
 }
 
-/** A request whose answer is over: its last byte was sent, or can no longer be sent. */
+/** A request whose answer has ended: its last byte was sent, or can no longer be sent. */
 export interface AnsweredRequest extends Omit<BegunRequest, 'traceparent'> {
-  /** Null if the connection ended before the answer did. */
+  /** The status; null if the connection ended before the answer did. */
   readonly status: number | null;
   readonly seconds: number;
 }
@@ -47,19 +47,19 @@ export interface EndedJob extends AdmittedJob {
   readonly duration_ms: number | null;
 }
 
-/** None of these may throw, block or keep its arguments. */
+/** The observer of the service. No method may throw, block or keep its arguments. */
 export interface Observer {
-  /** Must call `proceed` once, synchronously; the request is answered inside it. */
+  /** Reports a request. The method must call `proceed` once, synchronously; the request is answered inside this call. */
   requestBegan(request: BegunRequest, proceed: () => void): void;
   requestAnswered(request: AnsweredRequest): void;
-  /** A request that the listener refused before it was parsed: `status` is the answer's. */
+  /** Reports a request that the listener refused before it was parsed; `status` is that of the answer. */
   headRefused(status: number): void;
-  /** A connection that was refused or closed for lack of room. */
+  /** Reports a connection that was refused or closed for lack of room. */
   connectionRefused(): void;
-  /** Called while the request that submitted it is handled. */
+  /** Reports an accepted job, while the request that submitted it is handled. */
   jobAdmitted(job: AdmittedJob): void;
   cellPrepared(cell: CellPreparation): void;
-  /** How long a change of a job took until it was on disk. */
+  /** Reports how long a change of a job took until it was on disk. */
   changeCommitted(seconds: number): void;
   jobEnded(job: EndedJob): void;
 }
@@ -76,7 +76,7 @@ export const NO_OBSERVER: Observer = {
   jobEnded() {},
 };
 
-/** Reports to both, the first one first. */
+/** An observer that reports to both, to the first one first. */
 export function bothOf(one: Observer, other: Observer): Observer {
   return {
     requestBegan: (request, proceed) => one.requestBegan(request, () => other.requestBegan(request, proceed)),

@@ -1,6 +1,6 @@
 /**
- * The metrics of the whole service, for the operator's own token. Events are counted as they happen; gauges are read
- * when they are scraped. No label names a tenant, a job or a caller. Not a billing ledger. Spec § Other routes.
+ * The metrics of the whole service, for the operator's own token. Events are counted as they happen; gauges are read when they
+ * are scraped. No label names a tenant, a job or a caller. These metrics are not a billing ledger. Spec § Other routes.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry } from '@prometheus-io/client';
@@ -16,7 +16,7 @@ export interface JobCounts {
   readonly outbox: number;
 }
 
-/** Contents that are to be moved to the object store, and objects that are to be removed there. */
+/** The numbers of contents that are to be moved to the object store, and of objects that are to be removed from it. */
 export interface ObjectCounts {
   readonly to_move: number;
   readonly to_remove: number;
@@ -45,13 +45,13 @@ export interface ParkingCounts {
   readonly lost: Readonly<Record<'died' | 'changed' | 'surplus', number>>;
 }
 
-/** The nodes of a service that has several, as this one sees them. */
+/** The nodes of a service that has several, as this node sees them. */
 export interface FleetFigures {
-  /** Living nodes by role. */
+  /** The number of living nodes by role. */
   readonly nodes: ReadonlyMap<string, number>;
   readonly slots: number;
   readonly claims: number;
-  /** Renewals of this node's lease that came late. */
+  /** How often this node renewed its lease late. */
   readonly lateBeats: number;
 }
 
@@ -64,14 +64,14 @@ export interface MetricsSources {
   readonly slots: number;
   readonly permits: readonly PermitSource[];
   parking(): ParkingCounts;
-  /** Null in a service that is alone. */
+  /** The figures of the fleet; null in a service that is alone. */
   fleet(): (FleetFigures & { readonly recoveredJobs: number }) | null;
   isDraining(): boolean;
-  /** Rejects if the store cannot be asked. */
+  /** The store's counts of jobs. Rejects if the store cannot be asked. */
   counts(): Promise<JobCounts>;
-  /** Null if no log was opened yet. Absent if none is kept. */
+  /** How far the log has come; null if no log was opened yet. Absent if no log is kept. */
   logFigures?(): Promise<LogFigures | null>;
-  /** The contents and objects that wait for the object store. Absent if there is none. */
+  /** The numbers of contents and objects that wait for the object store. Absent if there is none. */
   objectCounts?(): Promise<ObjectCounts>;
   /** How often a needed object was missing, or was not the one that was put there. */
   objectProblems(): Readonly<Record<'missing' | 'damaged', number>>;
@@ -79,14 +79,14 @@ export interface MetricsSources {
 
 const loopResolutionMilliseconds = 20;
 
-/** Counts from its creation until it is disposed. */
+/** The metrics of a service, which count from their creation until they are disposed. */
 export class ServiceMetrics implements Observer, Disposable {
   readonly #sources: MetricsSources;
   readonly #startedAt = performance.now();
   readonly #loop: ReturnType<typeof monitorEventLoopDelay>;
   readonly #registry = new Registry();
   readonly #meters: Instruments;
-  /** Sums at the last scrape: a counter only goes up, by the difference since. */
+  /** The sums at the last scrape, by name. A counter only goes up, by the difference since then. */
   readonly #sums = new Map<string, number>();
 
   constructor(sources: MetricsSources) {
@@ -100,7 +100,7 @@ export class ServiceMetrics implements Observer, Disposable {
     this.#loop.disable();
   }
 
-  /** Everything as text. A store that does not answer leaves its series out. */
+  /** All metrics as text. If the store does not answer, its series are left out. */
   async render(format: MetricsFormat): Promise<string> {
     this.#readService();
     this.#readProcess();
@@ -247,7 +247,7 @@ export class ServiceMetrics implements Observer, Disposable {
   }
 }
 
-/** Never negative: the host's clock may have been set back in between. */
+/** The seconds between two times. They are never negative, although the host's clock may have been set back in between. */
 function secondsBetween(from: string, to: string): number {
   return Math.max(0, (Date.parse(to) - Date.parse(from)) / 1000);
 }

@@ -1,4 +1,7 @@
-/** Metrics of one tenant's current jobs, made when they are requested. Not a billing ledger. Spec § Other routes. */
+/**
+ * Metrics of one tenant's current jobs, made when they are requested. These metrics are not a billing ledger. Spec § Other
+ * routes.
+ */
 import { Gauge, Registry } from '@prometheus-io/client';
 import type { Language } from '@vouchbox/protocol';
 import { METRICS_MEDIA_TYPES, type MetricsFormat } from './metrics-format.ts';
@@ -7,11 +10,11 @@ import { METRICS_MEDIA_TYPES, type MetricsFormat } from './metrics-format.ts';
 export interface TenantJobs {
   /** Every language once, including those without a job: the series do not depend on a tenant's jobs. */
   readonly languages: readonly { readonly language: Language; readonly queued: number; readonly running: number }[];
-  /** Jobs of the tenant that may wait. */
+  /** How many jobs of the tenant may wait. */
   readonly queueCapacity: number;
 }
 
-/** The metrics as text. They name no tenant: the caller knows its own. */
+/** The metrics as text. They do not name the tenant, because the caller knows its own. */
 export async function renderTenantMetrics(jobs: TenantJobs, format: MetricsFormat): Promise<string> {
   const registry = new Registry(METRICS_MEDIA_TYPES[format]);
   const registers = [registry];

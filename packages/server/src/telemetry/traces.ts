@@ -1,7 +1,7 @@
 /**
- * Traces for an OpenTelemetry collector: a span for every request, and for every ended job one with its time in the
- * queue and its run, in the trace of the request that submitted it. Loaded only if the operator named a collector. No
- * span contains a request target, a header, a credential or any part of a program.
+ * Traces for an OpenTelemetry collector: a span for every request, and for every ended job a span with its time in the queue and
+ * its run, in the trace of the request that submitted it. This module is loaded only if the operator named a collector. No span
+ * contains a request target, a header, a credential or any part of a program.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -37,12 +37,12 @@ export interface TracesOptions {
 const exportMillisecondsMax = 5000;
 /** How long a collector that does not answer may delay the end of the service. */
 const closeMillisecondsMax = 2000;
-/** How many jobs have their request remembered; older ones begin their own trace. */
+/** For how many jobs the trace of their request is remembered. Older jobs begin a trace of their own. */
 const jobsRememberedMax = 10_000;
-/** How often an absent collector is reported. */
+/** How often at most an absent collector is reported. */
 const complaintMilliseconds = 60_000;
 
-/** Makes spans from its creation until it is disposed, when the waiting ones are sent. */
+/** Makes spans until disposed. Disposing sends the spans that still wait. */
 export class Traces implements Observer, AsyncDisposable {
   readonly #provider: TracerProvider;
   readonly #tracer: Tracer;
@@ -130,7 +130,7 @@ function contextOf(traceparent: string | undefined): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
 
-/** Wraps the exporter, and now and then logs that it fails. */
+/** Wraps the exporter so that its failures are logged now and then. */
 function complaining(exporter: SpanExporter, log: Log): SpanExporter {
   let complainedAt = Number.NEGATIVE_INFINITY;
   return {

@@ -1,6 +1,4 @@
-/**
- * Recomputes every chain and every receipt's digest in the store, as an auditor does for one job. It changes nothing.
- */
+/** Recomputes every chain and every receipt's digest in the store, as an auditor does for one job. The audit changes nothing. */
 import { isJsonObject, verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { sql } from 'kysely';
@@ -75,7 +73,7 @@ function eventsOfReadRun(job_id: string, run: StoredRun): readonly JobEvent[] {
   }
 }
 
-/** No job has more events. */
+/** A bound above the number of events of any job. */
 const eventsMax = 2 ** 31 - 1;
 
 function damaged(what: string): StoreError {

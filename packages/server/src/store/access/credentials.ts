@@ -12,7 +12,7 @@ interface Revocation {
   readonly at: string;
 }
 
-/** Columns are named, because a newer version may add one while this version works. */
+/** The columns that are read. They are named, because a newer version may add a column while this version works. */
 const COLUMNS = [
   'credential_id',
   'tenant',
@@ -41,27 +41,32 @@ export async function createCredential(db: StoreDatabase, row: CredentialRow): P
   await insertCredential.run(db, { ...row, scopes: JSON.stringify(row.scopes) });
 }
 
-/** The only query without a tenant, because its row names the tenant. */
+/**
+ * Finds a credential by its identifier. This is the only query without a tenant, because the row of a credential names its
+ * tenant.
+ */
 export async function credential(db: StoreDatabase, credential_id: string): Promise<CredentialRow | null> {
   const row = await selectCredential.first(db, { credential_id });
   return row === null ? null : credentialOf(row);
 }
 
-/** Oldest first; of every tenant if `tenant` is null. */
+/** Credentials, oldest first; those of every tenant if `tenant` is null. */
 export async function credentials(db: StoreDatabase, tenant: string | null): Promise<readonly CredentialRow[]> {
   const all = db.selectFrom('credentials').select(COLUMNS).orderBy('created_at').orderBy('credential_id');
   const rows = await (tenant === null ? all : all.where('tenant', '=', tenant)).execute();
   return rows.map(credentialOf);
 }
 
-/** Ends a credential and its links at `at`, or earlier if it was to end earlier. False if it is unknown. */
+/**
+ * Ends a credential and its links at `at`, or earlier if the credential was to end earlier. False if the credential is unknown.
+ */
 export async function revokeCredential(db: StoreDatabase, revocation: Revocation): Promise<boolean> {
   endEarlier.send(db, revocation);
   endLinks.send(db, revocation);
   return (await selectCredential.first(db, revocation)) !== null;
 }
 
-/** Creates `successor` and ends its predecessor at `at`, both or neither. False if that one is unknown. */
+/** Creates `successor` and ends its predecessor at `at`, both or neither. False if the predecessor is unknown. */
 export async function rotateCredential(
   db: StoreDatabase,
   { successor, ...revocation }: Revocation & { successor: CredentialRow },

@@ -7,7 +7,10 @@ import type { StoreDatabase } from '../schema.ts';
 import type { JobLinkTable } from '../schema-of-access.ts';
 import { authorityOf, callerOf } from './authority.ts';
 
-/** `principal` is null in a job of a version that did not store it: then nobody can make links to the job. */
+/**
+ * What a job says about its links. `principal` is null in a job of a version that did not store it: then nobody can make links to
+ * the job.
+ */
 interface JobLinks {
   readonly principal: string | null;
   readonly items: readonly LinkRow[];
@@ -34,7 +37,7 @@ const countLinks = prepared((db, { tenant, job_id, now }: OfJob) =>
 
 const forgetSome = deleteExpired('job_links', 'link_id');
 
-/** Named, because a newer version may add a column while this one works. */
+/** The columns that are read. They are named, because a newer version may add a column while this version works. */
 const COLUMNS = [
   'tenant',
   'job_id',
@@ -67,7 +70,7 @@ const selectLinks = prepared((db, { tenant, job_id, now }: OfJob) =>
 
 const deleteLink = deleteBy('job_links', [...JOB, 'link_id']);
 
-/** The links of an issued credential end with it. */
+/** Ends the links of an issued credential, when the credential ends. */
 export const endLinks = prepared((db, { credential_id, at }: { credential_id: string; at: string }) =>
   db
     .updateTable('job_links')
@@ -77,10 +80,13 @@ export const endLinks = prepared((db, { credential_id, at }: { credential_id: st
     .where('expires_at', '>', at),
 );
 
-/** `full job` and `full tenant`: the job or the tenant has as many links as it may. */
+/** How a link was admitted. `full job` and `full tenant`: the job or the tenant has as many links as it may have. */
 export type LinkAdmission = 'created' | 'not_found' | 'not_allowed' | 'full job' | 'full tenant';
 
-/** Stores a link, if its job is the tenant's and was submitted by the principal that makes it, and deletes some that ended. */
+/**
+ * Stores a link, if its job belongs to the tenant and was submitted by the principal that makes the link. Some links that have
+ * ended are deleted.
+ */
 export async function createLink(db: StoreDatabase, link: LinkRow): Promise<LinkAdmission> {
   const { job_id, created_at: now, caller } = link;
   const { tenant } = caller;
@@ -104,19 +110,24 @@ export async function createLink(db: StoreDatabase, link: LinkRow): Promise<Link
   return 'created';
 }
 
-/** The only query without a tenant, because its row names the tenant. The caller checks whether it has ended. */
+/**
+ * Finds a link by its identifier. This is the only query without a tenant, because the row of a link names its tenant. The caller
+ * checks whether the link has ended.
+ */
 export async function link(db: StoreDatabase, link_id: string): Promise<LinkRow | null> {
   const row = await selectLink.first(db, { link_id });
   return row === null ? null : linkOf(row);
 }
 
-/** The links to a job that have not ended, oldest first, and the only principal that may make more; null for an unknown job. */
+/**
+ * The links to a job that have not ended, oldest first, and the only principal that may make more links; null for an unknown job.
+ */
 export async function links(db: StoreDatabase, of: OfJob): Promise<JobLinks | null> {
   const job = await selectPrincipal.first(db, of);
   return job && { principal: job.principal, items: (await selectLinks.all(db, of)).map(linkOf) };
 }
 
-/** Ends a link; false if there was none. */
+/** Ends a link. False if there is no such link. */
 export async function revokeLink(
   db: StoreDatabase,
   key: Pick<JobLinkTable, 'tenant' | 'job_id' | 'link_id'>,

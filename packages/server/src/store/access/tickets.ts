@@ -15,7 +15,7 @@ interface TicketUse {
 
 const forgetSome = deleteExpired('stream_tickets', 'ticket_sha256');
 
-/** Named, because a newer version may add a column while this one works. */
+/** The columns that are read. They are named, because a newer version may add a column while this version works. */
 const COLUMNS = [
   'tenant',
   'job_id',
@@ -42,7 +42,7 @@ export async function storeTicket(db: StoreDatabase, input: StreamTicketInput): 
   return true;
 }
 
-/** Uses up a ticket, even if it is refused. Null if it is unknown, used, expired or for another job. */
+/** Uses up a ticket, even if the ticket is refused. Null if it is unknown, used, expired or for another job. */
 export async function consumeTicket(
   db: StoreDatabase,
   { ticket_sha256, job_id, now }: TicketUse,

@@ -1,4 +1,4 @@
-/** Which blobs a specification names, judged only by its text. */
+/** Tells which blobs a specification names, from its text alone. */
 import type { HeldFile, ResolvedOutput, StoredFile, UploadedFile } from '@vouchbox/protocol';
 import type { JobKey } from '../records/rows.ts';
 
@@ -30,16 +30,16 @@ export function blobNameOf(file: NamedFile): string {
 }
 
 /**
- * A copy of an output, which is kept for the jobs that name it, has a name that is not a digest. So no caller finds it, and it is
- * not an upload: a caller that names the digest must be able to name the output.
+ * The name of a copy of an output, which is kept for the jobs that name the output. This name is not a digest, so no caller finds
+ * the copy, and the copy is not an upload: a caller that names the digest must be able to name the output.
  */
 export function copyNameOf(sha256: string): string {
   return `output:${sha256}`;
 }
 
 /**
- * A blob of a grading is named in the same way. It does not count as something that the tenant uploaded: only gradings hold such
- * blobs.
+ * The name of a blob that a grading holds. This name is not a digest, either, and the blob does not count as something that the
+ * tenant uploaded: only gradings hold such blobs.
  */
 export function heldNameOf(sha256: string): string {
   return `${HELD}${sha256}`;
@@ -47,7 +47,7 @@ export function heldNameOf(sha256: string): string {
 
 export const HELD = 'held:';
 
-/** 64 hex digits. */
+/** The digest of an upload, as 64 hex digits. */
 export function digestOf({ blob }: Pick<UploadedFile, 'blob'>): string {
   return blob.slice('sha256:'.length);
 }

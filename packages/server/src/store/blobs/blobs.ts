@@ -1,8 +1,8 @@
 /**
- * Files that tenants upload before the jobs that name them, and copies of outputs for the jobs that name those. An upload
- * is a row and its pieces. It is found by its digest only once it is whole, so a part of a file is never anyone's input. An
- * upload that was left half done, a copy that no job needs, and a blob that no job has named for long, are removed. A large
- * output of a job is a copy from the beginning: see `large-outputs.ts`.
+ * Files that tenants upload before the jobs that name them, and copies of outputs for the jobs that name those outputs. An upload
+ * is a row and its pieces. It is found by its digest only once it is whole, so a part of a file is never anyone's input. Three
+ * kinds of blob are removed: an upload that was left half done, a copy that no job needs, and a blob that no job has named for
+ * long. A large output of a job is a copy from the beginning: see `large-outputs.ts`.
  */
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { deleteBy, GRADING, insertNew, insertOf, JOB, same, selectBy, UPLOAD, updateBy } from '../by-column.ts';
@@ -14,7 +14,7 @@ import { HELD } from './blobs-named.ts';
 /** One blob of one tenant. */
 export interface BlobKey {
   readonly tenant: string;
-  /** Its key: its digest, or for a copy of an output the result of `copyNameOf`. */
+  /** The key of the blob in the store: its digest, or for a copy of an output the result of `copyNameOf`. */
   readonly sha256: string;
 }
 
@@ -33,7 +33,7 @@ export interface BeginUpload extends BlobKey, UploadKey {
   readonly bytesMax: number;
 }
 
-/** Room to reserve for a tenant, of as much as all its blobs may take. */
+/** Room to reserve for a tenant: `bytes` of the `bytesMax` that all its blobs together may take. */
 export interface Room {
   readonly bytes: number;
   readonly bytesMax: number;
@@ -46,21 +46,24 @@ export interface UnusedBlobs {
    */
   readonly unusedSince: string;
   /**
-   * Uploads that began earlier and are not whole are removed, because their sender is gone. Unused copies of outputs are
-   * removed, too.
+   * Uploads that began earlier and are not whole are removed, because their senders have stopped. Unused copies of outputs that
+   * began earlier are removed, too.
    */
   readonly begunBefore: string;
-  /** The most that are removed at once. */
+  /** The most blobs that are removed at once. */
   readonly limit: number;
 }
 
 export const insertUpload = insertOf('blobs', [...UPLOAD, 'sha256', 'size_bytes', 'used_at'], { is_whole: 0 });
 
-/** The name of a copy is longer than a digest. */
+/** Whether a blob is a copy: the name of a copy is longer than a digest. */
 const isCopy = sql<SqlBool>`length(sha256) > 64`;
 const isKept = sql<SqlBool>`exists (select 1 from large_outputs where large_outputs.tenant = blobs.tenant and large_outputs.blob_id = blobs.blob_id)`;
 
-/** Large outputs, and room for them, count only by their bytes: how many there are follows from the jobs. */
+/**
+ * The sizes of a tenant's blobs. Large outputs and the room for them count only by their bytes, because the jobs decide how many
+ * there are.
+ */
 const selectSizes = prepared((db, { tenant }: { tenant: string }) =>
   db
     .selectFrom('blobs')
@@ -164,7 +167,7 @@ const deleteUnused = prepared((db, { tenant, blob_id, used_at }: UploadKey & { u
 
 const insertName = insertNew('job_blobs', [...JOB, 'blob_id']);
 
-/** Begins an upload, unless the tenant has as much as it may. Its pieces may follow. */
+/** Begins an upload, unless the tenant already has as many blobs or bytes as it may have. The pieces may follow. */
 export async function beginUpload(db: StoreDatabase, input: BeginUpload): Promise<'begun' | 'full'> {
   const { tenant, blob_id, sha256, size_bytes, at, blobsMax, bytesMax } = input;
   const isHeld = sha256.startsWith(HELD);
@@ -180,12 +183,15 @@ async function sizesOf(db: StoreDatabase, tenant: string): Promise<{ uploads: nu
   return { uploads: Number(sums?.uploads ?? 0), bytes: Number(sums?.bytes ?? 0), kept: Number(sums?.kept ?? 0) };
 }
 
-/** The same for what the tenant's gradings hold, which counts only by its bytes. */
+/** How many bytes the tenant's gradings hold. What gradings hold counts only by its bytes. */
 async function sizesHeld(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number }> {
   return { uploads: 0, bytes: Number((await selectHeldBytes.first(db, { tenant }))?.bytes ?? 0) };
 }
 
-/** What leaves too little room: the blobs of a tenant together with the reserved room, or without it; null if there is room. */
+/**
+ * Tells what leaves too little room: the blobs of a tenant together with the reserved room, or the blobs alone; null if there is
+ * room.
+ */
 export async function lackOfRoom(
   db: StoreDatabase,
   tenant: string,
@@ -197,8 +203,8 @@ export async function lackOfRoom(
 }
 
 /**
- * Adds a piece to an upload under way; the caller no longer has its content. False if the upload was removed: then
- * nothing is stored.
+ * Adds a piece to an upload under way. The caller's own buffer no longer has the piece's content. False if the upload was
+ * removed: then nothing is stored.
  */
 export async function addPiece(db: StoreDatabase, piece: BlobPieceTable): Promise<boolean> {
   if ((await selectUpload.first(db, piece)) === null) return false;
@@ -207,8 +213,8 @@ export async function addPiece(db: StoreDatabase, piece: BlobPieceTable): Promis
 }
 
 /**
- * Ends an upload whose pieces have the digest that it began with. If the tenant has that blob meanwhile, the upload is
- * removed, and `known` is answered. `gone` says that the upload was removed before.
+ * Ends an upload whose pieces have the digest with which the upload began. If the tenant has got that blob meanwhile, the upload
+ * is removed, and the answer is `known`. The answer `gone` means that the upload was removed before.
  */
 export async function completeUpload(
   db: StoreDatabase,
@@ -225,10 +231,13 @@ export async function completeUpload(
   return 'stored';
 }
 
-/** Pieces that one transaction removes: to free the pages of 64 MiB takes as long as fifty commits. */
+/** How many pieces one transaction removes: freeing the pages of 64 MiB takes as long as fifty commits. */
 const droppedPiecesMax = 8;
 
-/** Removes a part of an upload that will not be completed, its last pieces first. True once nothing of it is left. */
+/**
+ * Removes a part of an upload that will not be completed, its last pieces first. Returns true once no piece of the upload is
+ * left.
+ */
 export async function dropUpload(db: StoreDatabase, key: UploadKey): Promise<boolean> {
   if ((await selectUpload.first(db, key)) === null) return true;
   const from = ((await selectLastPiece.first(db, key))?.position ?? 0) + 1 - droppedPiecesMax;
@@ -242,7 +251,7 @@ export function blob(db: StoreDatabase, key: BlobKey): Promise<StoredBlobRow | n
   return selectWhole.first(db, key);
 }
 
-/** A whole blob whose time begins anew; null if the tenant does not have it. */
+/** Finds a whole blob and counts it as used now; null if the tenant does not have it. */
 export async function useBlob(
   db: StoreDatabase,
   { at, ...key }: BlobKey & { readonly at: string },
@@ -263,7 +272,7 @@ export function nameBlob(db: StoreDatabase, { tenant, job_id }: JobKey, blob_id:
   insertName.send(db, { tenant, job_id, blob_id });
 }
 
-/** Removes uploads, so that nobody can name them from now on, unless something that has not ended does. */
+/** Removes uploads, so that nobody can name them from now on. Those that a job or a grading under way names are kept. */
 export function dropUploads(db: StoreDatabase, tenant: string, digests: readonly string[]): void {
   deleteUnneeded.sendEach(
     db,
@@ -271,7 +280,10 @@ export function dropUploads(db: StoreDatabase, tenant: string, digests: readonly
   );
 }
 
-/** Removes blobs that nobody uses, those first that were used longest ago. Returns how many; 0 means that none is left. */
+/**
+ * Removes blobs that nobody uses, first those that were used longest ago. Returns how many were removed; 0 means that no such
+ * blob is left.
+ */
 export async function removeUnusedBlobs(db: StoreDatabase, unused: UnusedBlobs): Promise<number> {
   const { unusedSince, begunBefore } = unused;
   const latest = [unusedSince, begunBefore].toSorted().at(-1) ?? unusedSince;

@@ -12,7 +12,10 @@ import type { StoreDatabase } from '../schema.ts';
 import { type BlobKey, deleteBlob, insertUpload, nameBlob, useBlob } from './blobs.ts';
 import { copyNameOf, roomOf } from './blobs-named.ts';
 
-/** Found in the text of a specification that asks for large outputs, and in no other: within a text, the quotes are escaped. */
+/**
+ * A text that is found in a specification that asks for large outputs, and in no other: within a JSON string, the quotes would be
+ * escaped.
+ */
 const ASKING = '"large_outputs":{';
 
 const insertOutput = insertOf('large_outputs', [...JOB, 'position', 'path', 'size_bytes', 'sha256', 'blob_id']);
@@ -90,7 +93,7 @@ export async function storeLargeOutputs(
   });
 }
 
-/** Whether a job with this specification states its large outputs, even if there are none. */
+/** Whether a job with this specification has a list of large outputs, even if the list is empty. */
 export function asksForLargeOutputs(requested_spec: string): boolean {
   return requested_spec.includes(ASKING);
 }

@@ -1,6 +1,6 @@
 /**
  * The files of a submission by their content, however they were sent. A file that names a blob has the size and the digest that
- * it would have inline, so receipts and idempotency keys do not tell the two apart.
+ * it would have inline, so receipts and idempotency keys do not tell an uploaded file from an inline one.
  */
 import { Buffer, isUtf8 } from 'node:buffer';
 import { sha256Hex } from '@vouchbox/evidence';
@@ -42,7 +42,7 @@ export function inputArtifact(file: StoredFile, blobs: NamedBlobs): ArtifactReco
 }
 
 /**
- * The files of a submission in the one form that equal contents share: inline if they could all have been sent so, else
+ * The files of a submission in the one form that equal contents share: inline if all of them could have been sent inline, else
  * all by their digests. Null if the tenant lacks a blob.
  */
 export async function filesByContent(
@@ -63,7 +63,7 @@ export async function filesByContent(
   return inline;
 }
 
-/** The files of a specification only by their digests, which needs no blob. */
+/** The files of a specification by their digests alone, for which no blob is read. */
 export function filesByDigest(files: readonly StoredFile[]): readonly StoredFile[] {
   return files.map((file) => ({ path: file.path, blob: isNamed(file) ? file.blob : `sha256:${contentDigest(file)}` }));
 }
@@ -78,10 +78,10 @@ function fitInline(records: readonly ArtifactRecord[]): boolean {
 }
 
 type Stdin = Pick<RequestedSpec, 'stdin' | 'named_stdin'>;
-/** Standard input in one form that equal ones share: its text, or its digest as that of a file. */
+/** Standard input in the one form that equal inputs share: its text, or its digest as that of a file. */
 type StdinForm = { readonly form: string | Pick<UploadedFile, 'blob'> | null };
 
-/** Standard input by its content: the text if it could have been sent so. */
+/** Standard input by its content: its text if the input could have been sent as text. */
 export async function stdinByContent(
   db: StoreDatabase,
   { tenant, spec: { stdin, named_stdin: named } }: { readonly tenant: string; readonly spec: Stdin },
@@ -93,7 +93,7 @@ export async function stdinByContent(
   return { form: bytes !== null && isUtf8(bytes) ? bytes.toString() : { blob: named.blob } };
 }
 
-/** Standard input by its digest, which needs no blob. */
+/** Standard input by its digest, for which no blob is read. */
 export function stdinByDigest({ stdin, named_stdin: named }: Stdin): StdinForm {
   if (named !== undefined) return { form: { blob: named.blob } };
   return { form: stdin === null ? null : { blob: `sha256:${sha256Hex(stdin)}` } };

@@ -3,9 +3,9 @@ import { createHash, type Hash } from 'node:crypto';
 
 export interface CopiedTable {
   readonly name: string;
-  /** In the order of their names, which is the same on both sides. */
+  /** The names of the columns in alphabetical order, which is the same on both sides. */
   readonly columns: readonly string[];
-  /** The columns of the primary key. Rows are read in their order, which is the order of bytes on both sides. */
+  /** The columns of the primary key. Rows are read in the order of this key, which is the order of bytes on both sides. */
   readonly key: readonly string[];
 }
 
@@ -19,12 +19,14 @@ export interface TableSum {
   readonly sha256: string;
 }
 
-/** Bytes of a row with everything in it, only for bounds: text counts by its characters. */
+/** The size of a row in bytes, for bounds only: text counts by its characters. */
 export function sizeOf(row: CopiedRow): number {
   return row.reduce<number>((sum, value) => sum + (value === null || typeof value === 'number' ? 8 : value.length), 0);
 }
 
-/** Sums rows one after the other. Each value has its type and its length before it, so no two tables have one sum. */
+/**
+ * Sums rows one after the other. Each value has its type and its length before it, so no two different tables have the same sum.
+ */
 export class RowSum {
   readonly #hash: Hash = createHash('sha256');
   #rows = 0;

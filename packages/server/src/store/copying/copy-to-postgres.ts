@@ -1,7 +1,7 @@
 /**
- * Copies a whole store from its SQLite file to PostgreSQL, for a service that does not run. Either everything is there
- * afterwards, compared by its digests, or nothing. Which tables there are is asked of the two databases, so a table that
- * is added to the schema is copied too.
+ * Copies a whole store from its SQLite file to PostgreSQL, for a service that does not run. Afterwards PostgreSQL has either
+ * everything, compared by digests, or nothing. The two databases themselves tell which tables there are, so a table that is added
+ * to the schema is copied too.
  */
 import { existsSync } from 'node:fs';
 import { databasePath, type OpenStoreOptions, openStore } from '../open-store.ts';
@@ -19,7 +19,7 @@ export interface CopyProgress {
 }
 
 export interface CopyOptions extends Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'> {
-  /** `postgres://…`, with no store in its schema, or an empty one. */
+  /** The target, `postgres://…`. Its schema has no store, or an empty one. */
   readonly target: string;
   readonly onProgress?: (progress: CopyProgress) => void;
 }
@@ -30,7 +30,8 @@ export interface CopiedSum extends TableSum {
 }
 
 /**
- * The source is brought to the schema of this program first, as a start of the service does, and is held until the end.
+ * Copies the store. The source is first brought to the schema of this program, as a start of the service does, and is held until
+ * the end.
  *
  * @throws StoreError in one line that quotes no URL; nothing was copied then
  */

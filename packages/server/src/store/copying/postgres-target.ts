@@ -4,7 +4,7 @@ import { WritingSession } from '../postgres/writing-session.ts';
 import { StoreError } from '../store-error.ts';
 import { type CopiedRow, type CopiedTable, RowSum, sizeOf, type TableSum } from './copied-rows.ts';
 
-/** After so many rows, or so many bytes, the copy waits for the database. */
+/** The most rows of one batch. After each batch, which is also bounded in bytes, the copy waits for the database. */
 const batchRowsMax = 1000;
 const batchBytesMax = 8 * 1024 * 1024;
 
@@ -32,7 +32,7 @@ export class PostgresTarget implements AsyncDisposable {
     this.#session = session;
   }
 
-  /** Takes the store and makes its tables. @throws StoreError, for example if a service has it */
+  /** Takes hold of the store and makes its tables. @throws StoreError, for example if a service uses the store */
   static async open(url: string): Promise<PostgresTarget> {
     const writing = await WritingSession.open(url, {});
     return new PostgresTarget(writing, await writing.current());
@@ -107,7 +107,7 @@ export class PostgresTarget implements AsyncDisposable {
     return sum.sum();
   }
 
-  /** The log of a copy would fork the original's: see `closeLog`. */
+  /** Closes the log of the copy, which would otherwise fork the original's log: see `closeLog`. */
   async closeLog(): Promise<void> {
     await this.#session.execute({ sql: 'update log_state set size = 0', parameters: [] });
   }
@@ -116,7 +116,7 @@ export class PostgresTarget implements AsyncDisposable {
     await this.#session.commit();
   }
 
-  /** The database undoes uncommitted changes. */
+  /** Ends the connection. The database undoes uncommitted changes. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writing[Symbol.asyncDispose]();
   }
@@ -131,7 +131,7 @@ export class PostgresTarget implements AsyncDisposable {
   }
 }
 
-/** Names that came from the database itself. */
+/** Quotes names, which came from the database itself. */
 function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }

@@ -1,4 +1,4 @@
-/** Reads every table of a SQLite store, in one state of it. Nothing is changed. */
+/** Reads every table of a SQLite store, in one state of the store. Nothing is changed. */
 import { openDatabase } from '../sqlite/database.ts';
 import type { CopiedRow, CopiedTable } from './copied-rows.ts';
 
@@ -48,7 +48,7 @@ export class SqliteSource implements Disposable {
   }
 }
 
-/** Names that came from the database itself. */
+/** Quotes names, which came from the database itself. */
 function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }

@@ -141,8 +141,8 @@ export function resumeAttestations(db: StoreDatabase, at: string): Promise<numbe
 }
 
 /**
- * Stores an attestation and takes its job out of the outbox. False if the job is not in it: then nothing changes. The
- * attestation must be of the stored receipt: anything else is a bug.
+ * Stores an attestation and takes its job out of the outbox. False if the job is not in the outbox: then nothing changes. The
+ * attestation must be of the stored receipt; an attestation of another receipt is a bug.
  */
 export async function storeAttestation(db: StoreDatabase, input: AttestationInput): Promise<boolean> {
   const [waiting, receipt] = await Promise.all([leaveOutbox.run(db, input), selectReceiptDigest.first(db, input)]);
@@ -156,7 +156,7 @@ export async function storeAttestation(db: StoreDatabase, input: AttestationInpu
   return true;
 }
 
-/** Removes an attestation because of `error` and puts its job back into the outbox. False if there is none. */
+/** Removes an attestation because of `error` and puts its job back into the outbox. False if there is no such attestation. */
 export async function withdrawAttestation(
   db: StoreDatabase,
   input: JobKey & { error: string; at: string },
@@ -168,8 +168,8 @@ export async function withdrawAttestation(
 }
 
 /**
- * The stored envelope, and the result artifact if `part` asks for it, or the object that it lies in; null if this tenant
- * has none. Digests are computed here, on the reader's thread, because a result may have 16 MiB.
+ * The stored envelope, and the result artifact or the object that holds it if `part` asks for it; null if this tenant has no such
+ * job with an attestation. Digests are computed here, on the reader's thread, because a result may have 16 MiB.
  */
 export async function attestation(
   db: StoreDatabase,
@@ -192,7 +192,7 @@ export async function attestation(
   return { row, envelope, result_artifact, object, isIntact };
 }
 
-/** The result whose stored bytes lay in an object; null if it is not the one that was signed. */
+/** The result whose stored bytes lay in an object; null if these bytes are not the result that was signed. */
 export async function resultOf(
   _db: StoreDatabase,
   { stored, row }: { readonly stored: Uint8Array; readonly row: AttestationRow },
@@ -201,7 +201,9 @@ export async function resultOf(
   return isOf(result, { sha256: row.result_sha256, bytes: row.result_size_bytes }) ? result : null;
 }
 
-/** The result as it was signed. If it cannot be expanded, the stored bytes, whose digest then differs. */
+/**
+ * The result as it was signed. If the stored bytes cannot be expanded, they are returned themselves; their digest then differs.
+ */
 function readResult(
   stored: Uint8Array,
   { result_size_bytes }: Pick<AttestationTable, 'result_size_bytes'>,

@@ -136,8 +136,9 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
 }
 
 /**
- * The statement about a canary has the canary's output, because readers get it without the result. The statement about a job with
- * tools has the evidence of its calls. Null if there is nothing to say.
+ * The text beside the result that a statement is made of. The statement about a canary has the canary's output, because readers
+ * get the statement without the result. The statement about a job with tools has the evidence of its calls. Null if the statement
+ * needs no such text.
  */
 function alsoText(
   { tenant, also }: PackedFinish,

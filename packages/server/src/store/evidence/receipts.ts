@@ -15,7 +15,7 @@ import type { ExecutionRecord } from '../records/rows.ts';
 export interface TerminalFacts {
   readonly created_at: string;
   readonly started_at: string | null;
-  /** Null if the row was migrated after its job had started. */
+  /** The evidence of the submission. Null if the row was migrated after its job had started. */
   readonly submission: SubmissionEvidence | null;
   readonly event_chain: EventChain;
   readonly truncated: boolean;

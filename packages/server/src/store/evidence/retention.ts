@@ -15,7 +15,10 @@ interface Choice extends Step {
   readonly canariesBefore: string;
 }
 
-/** Canaries are kept for twice as long as they may be named, because the clocks of several nodes say when a job ended. */
+/**
+ * The time before which canaries are removed. They are kept for twice as long as they may be named, because the clocks of several
+ * nodes tell when a job ended.
+ */
 function canariesBefore(before: string): string {
   return new Date(Date.parse(before) - 2 * canaryNamedMilliseconds).toISOString();
 }
@@ -62,16 +65,16 @@ const selectEnded = { removed: prepared(ended), kept: prepared(attested), logged
 const deleteJob = deleteBy('jobs', JOB);
 
 /**
- * A step ends with the job that brings it to this many events. A job with as many events as the recording caps allow is
- * a step by itself.
+ * The events of one step of the removal: a step ends with the job that brings it to this many events. A job with as many events
+ * as the recording caps allow is a step of its own.
  */
 const stepEventsMax = 2000;
 
 /**
- * Removes terminal jobs that ended before `before`, with all their rows: at most `limit` in one transaction, and fewer
- * if they are large. Returns how many; 0 means that none is left. `unattested` decides about jobs in the outbox: they are
- * removed, or kept, or kept until the log has them too. All
- * rows of a job refer to its row and are deleted with it.
+ * Removes terminal jobs that ended before `before`, with all their rows: at most `limit` in one transaction, and fewer if they
+ * are large. Returns how many were removed; 0 means that none is left. `unattested` decides about jobs in the outbox: they are
+ * removed, or kept, or kept until the log has them too. All rows of a job refer to the job's own row and are deleted with that
+ * row.
  */
 export async function deleteEnded(
   db: StoreDatabase,

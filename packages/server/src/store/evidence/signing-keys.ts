@@ -47,14 +47,14 @@ const selectKeys = prepared((db) =>
 /** The key of a node, and the retired keys that it knows. */
 export interface KeyRegistration extends RegisteredKey {
   readonly isRotation: boolean;
-  /** Public halves of keys that signed before this one, oldest first. */
+  /** The public halves of the keys that signed before this key, oldest first. */
   readonly retired: readonly RegisteredKey[];
 }
 
 /**
- * Says which key this node signs with. If a living node signs with a key that this one does not replace, that key is returned and
- * nothing is stored. A rotation replaces the key of this node, and no other node's. Every node can then check what retired keys
- * signed, such as before the store had several nodes.
+ * Records which key this node signs with. If a living node signs with a key that this node does not replace, that key is returned
+ * and nothing is stored. A rotation replaces the key of this node, and no other node's. Every node can then check what retired
+ * keys signed, for example before the store had several nodes.
  */
 export async function registerKey(
   db: StoreDatabase,
@@ -71,7 +71,7 @@ export async function registerKey(
 }
 
 /**
- * A key of a living node that this one does not replace; null if there is none. A node keeps the key that it named last until it
+ * A key of a living node that this node does not replace; null if there is none. A node keeps the key that it named last until it
  * signs with the next: after a rotation another node may start first. A replaced key itself replaces nothing.
  */
 async function foreignKey(

@@ -40,7 +40,7 @@ export type GradingAdmitted =
   | { readonly kind: 'key_reused' | 'blob_unavailable' }
   | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' };
 
-/** Stores a grading, or returns why not. A repeated request is answered however full the queue is. */
+/** Stores a grading, or returns why it is not accepted. A repeated request is answered however full the queue is. */
 export async function admitGrading(db: StoreDatabase, input: GradingAdmission): Promise<GradingAdmitted> {
   const { tenant, grading_id, created_at, idempotency } = input;
   const earlier = await earlierGrading(db, input);

@@ -49,7 +49,10 @@ export async function endGradedJob(db: StoreDatabase, { isRun, ...end }: GradedE
   advance.send(db, { ...end, last_seq, runs: isRun ? 1 : 0 });
 }
 
-/** Records a program's end, once, and with the last one the grading's end. Returns whether the grading has ended. */
+/**
+ * Records a program's end, once. The end of the last program also records the grading's end. Returns whether the grading has
+ * ended.
+ */
 export async function endProgram(db: StoreDatabase, { job, ...end }: ProgramEnd): Promise<boolean> {
   if (job !== undefined) await endGradedJob(db, job);
   const grading = await selectSeq.first(db, end);
@@ -81,7 +84,7 @@ function addEvent(
   insertEvent.send(db, { tenant, grading_id, seq, timestamp: at, kind, data: JSON.stringify(data) });
 }
 
-/** Asks for the end of a grading. It makes no more jobs from then on. */
+/** Asks for the end of a grading, which makes no more jobs from then on. */
 export async function requestGradingCancel(
   db: StoreDatabase,
   key: GradingKey,

@@ -133,11 +133,11 @@ export async function grading(
 export interface GradingListInput {
   readonly tenant: string;
   readonly limit: number;
-  /** Exclusive: gradings after this one; null for the first page. */
+  /** The grading after which the page begins, in the order newest first; null for the first page. */
   readonly before: { readonly created_at: string; readonly grading_id: string } | null;
 }
 
-/** Above every time and every id, which are ASCII. */
+/** A text that is greater than every time and every id, which are ASCII. */
 const LAST = '\u{10ffff}';
 
 /** A tenant's gradings, newest first. */
@@ -187,7 +187,7 @@ export async function gradingTests(db: StoreDatabase, tests: TestsInput): Promis
 
 export interface GradingEventPage {
   readonly items: readonly GradingEvent[];
-  /** Whether the grading has ended with nothing after this page. */
+  /** Whether the grading has ended and has no event after this page. */
   readonly isComplete: boolean;
 }
 
@@ -204,7 +204,7 @@ export async function gradingEvents(
   return { items, isComplete: found.finished_at !== null && last >= found.last_seq };
 }
 
-/** The end of a grading's job; null if the tenant has no such job any more. */
+/** The end of a grading's job; null if the tenant no longer has this job. */
 export async function gradedEnd(db: StoreDatabase, key: JobKey): Promise<GradedJobEnd | null> {
   const found = await selectEnd.first(db, key);
   return found && { ...found, truncated: found.truncated === 1 };

@@ -15,7 +15,7 @@ const selectEnded = prepared((db, { before, limit }: { before: string; limit: nu
 
 const deleteGrading = deleteBy('gradings', GRADING);
 
-/** Removes gradings that ended before `before`, with all their rows. Returns how many; 0 means that none is left. */
+/** Removes gradings that ended before `before`, with all their rows. Returns how many were removed; 0 means that none is left. */
 export async function deleteEndedGradings(
   db: StoreDatabase,
   step: { readonly before: string; readonly limit: number },

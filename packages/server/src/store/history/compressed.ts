@@ -1,17 +1,20 @@
 /**
- * Bytes that are stored compressed if that saves room, as it does for most output of programs. Fewer bytes must then be
- * synced, moved into the database and read. Zstandard, RFC 8878, at its fastest level.
+ * Bytes that are stored compressed if that saves room, as it does for most output of programs. Fewer bytes must then be synced,
+ * moved into the database and read. The format is Zstandard, RFC 8878, at its fastest level.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-/** Fewer bytes are stored uncompressed, because compressing them takes longer than writing them. */
+/**
+ * The least size to compress, in bytes. A shorter text is stored uncompressed, because compressing it takes longer than writing
+ * it.
+ */
 const compressedBytesMin = 1024;
 /** How a compressed frame begins, RFC 8878 § 3.1.1. No JSON text begins so. */
 const MAGIC = [0x28, 0xb5, 0x2f, 0xfd] as const;
 
-/** More is expanded in several pieces: the stated size may be wrong. */
+/** The size from which a frame is expanded in several pieces, because its stated size may be wrong. */
 const pieceBytesMax = 2 ** 20;
-/** Node accepts no smaller one. */
+/** The smallest piece that Node accepts. */
 const pieceBytesMin = 64;
 
 const params = { [constants.ZSTD_c_compressionLevel]: 1 };

@@ -75,7 +75,9 @@ export function insertEvents(db: StoreDatabase, { rows, runs }: LinkedEvents): v
   insertRun.sendEach(db, runs);
 }
 
-/** Links events to the tail of a job's chain, stores them and moves the tail. `also` sends what is stored with them. */
+/**
+ * Links events to the tail of a job's chain, stores them and moves the tail. `also` sends the changes that are stored with them.
+ */
 export function extendChain(
   db: StoreDatabase,
   job: ChainedJob,
@@ -99,7 +101,7 @@ export function eventsToFollow({ rows, runs }: LinkedEvents, isFollowed: boolean
   return rows;
 }
 
-/** The most events that are passed to followers; more are read, page by page. */
+/** The most events that are passed to followers. If there are more, the followers read them, page by page. */
 const followedMax = 64;
 
 /** Adds events to the chain of a running job, in order. If the job is not running, nothing is stored. */

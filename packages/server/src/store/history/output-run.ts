@@ -1,7 +1,7 @@
 /**
- * Records of output that come together, as one value. A program that writes a mebibyte writes thousands of lines. As
- * separate values, each would be cloned on its way to the writer's thread and have its own row in the store. Each
- * record stays a separate event with its number, time and digest; only transport and storage are shared.
+ * Records of output that come together, as one value. A program that writes a mebibyte writes thousands of lines. As separate
+ * values, each line would be cloned on its way to the writer's thread and have its own row in the store. In a run, each record
+ * stays a separate event with its number, time and digest; only transport and storage are shared.
  */
 import type { StreamTexts } from '@vouchbox/evidence';
 import type { EventBody, OutputRecord, StreamName } from '@vouchbox/protocol';
@@ -10,10 +10,13 @@ import type { HistoryPart, OutputRun } from '../records/inputs.ts';
 
 type OutputBody = Extract<EventBody, { kind: StreamName }>;
 
-/** Fewer records than this, with fewer characters, stay separate events. */
+/** The least number of records of a run. Fewer records with few characters stay separate events. */
 const runRecordsMin = 16;
 const runCharsMin = 8 * 1024;
-/** A run ends with the record that brings it to this many characters, because it is read and compressed as a whole. */
+/**
+ * The characters that end a run: a run ends with the record that brings it to so many, because it is read and compressed as a
+ * whole.
+ */
 const runCharsMax = 64 * 1024;
 
 export function isOutputRun(part: HistoryPart): part is OutputRun {
@@ -59,7 +62,7 @@ export function* eventsOfRun(run: OutputRun): Generator<OutputBody> {
   }
 }
 
-/** The texts of a stream's records. If a newline followed each, they are one text, joined by LF. */
+/** The texts of a stream's records. If a newline followed each record, they are one text, joined by LF. */
 export function textsOfRun(run: OutputRun, stream: StreamName): StreamTexts {
   const lengths = run.groups.flatMap(([kind, , ofGroup]) => (kind === stream ? ofGroup : []));
   const records = lengths.length;

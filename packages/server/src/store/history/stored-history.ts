@@ -19,7 +19,7 @@ export interface HistoryRange extends JobKey {
 /** One event, or a run, which may begin before the range and end after it. */
 export type StoredPart = StoredEvent | StoredRun;
 
-/** Rows, and runs of up to 64 Ki characters, that are read and held together. */
+/** How many rows, or runs of up to 64 Ki characters, are read and held together. */
 const pageRows = 256;
 const pageRuns = 8;
 
@@ -47,7 +47,7 @@ const selectRuns = prepared((db, { tenant, job_id, after, until }: HistoryRange)
     .limit(sql.lit(pageRuns)),
 );
 
-/** Reads each page when it is requested. `first` has the rows of the first, if they were read already. */
+/** Reads each page when it is requested. `first` has the rows of the first page, if they were read already. */
 export async function* storedPages(
   db: StoreDatabase,
   range: HistoryRange,

@@ -78,9 +78,9 @@ const insertLabel = insertOf('job_labels', ['tenant', 'label', 'created_at', 'jo
 const insertSpec = insertOf('job_specs', [...JOB, 'execution', 'evidence', 'requested_spec', 'principal']);
 
 /**
- * Stores a queued job with its `queued` event and its idempotency key, or returns why not. With `start` the job is
- * stored as running, with both events, and never enters the queue. The key is looked up before any bound is checked, so
- * a repeated request is answered however full the queue is.
+ * Stores a queued job with its `queued` event and its idempotency key, or returns why the job is not accepted. With `start` the
+ * job is stored as running, with both events, and never enters the queue. The key is looked up before any bound is checked, so a
+ * repeated request is answered however full the queue is.
  */
 export async function admit(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult> {
   const { graded } = input;
@@ -119,7 +119,7 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
   return { kind: 'created', job: freshSummary(input) };
 }
 
-/** The job that was made with a key of this tenant. Nothing is created. */
+/** The job that was made with a key of this tenant. This query creates nothing. */
 export async function findByIdempotencyKey(
   db: StoreDatabase,
   { tenant, key }: { tenant: string; key: string },
@@ -139,7 +139,10 @@ async function earlierAdmission(db: StoreDatabase, { tenant, idempotency }: Admi
   return { kind: 'replayed', job: earlier.job, peer: earlier.peer };
 }
 
-/** A successful build of the same program: any caller of the tenant gets it instead of another job. The key is not used up. */
+/**
+ * An earlier successful build of the same program, which any caller of the tenant gets instead of another job. The idempotency
+ * key is not used up then.
+ */
 async function earlierBuild(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
   const { tenant, build_sha256, graded } = input;
   const job_id = build_sha256 === undefined ? null : await madeBefore(db, { tenant, build_sha256 });
@@ -159,7 +162,7 @@ async function earlierOfGrading(
   return job === null ? { kind: 'grading_over' } : { kind: 'replayed', job, peer: null };
 }
 
-/** How many places of the queue are taken, of one tenant and of all: jobs that wait, and one for each grading. */
+/** How many places of the queue are taken, by one tenant and by all: each waiting job takes one, and each grading takes one. */
 export async function queuedPlaces(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
   const [jobs, more] = await Promise.all([queuedCounts(db, tenant), gradingPlaces(db, tenant)]);
   return { ofTenant: jobs.ofTenant + more.ofTenant, all: jobs.all + more.all };
@@ -181,7 +184,7 @@ async function lackForOutputs(db: StoreDatabase, input: AdmitInput) {
 }
 
 interface Accepted extends Omit<AdmitInput, 'queueMax' | 'tenantQueueMax' | 'blobBytesMax'> {
-  /** Whether the job is an interactor: its pair waits under the program's id. */
+  /** Whether the job is an interactor: the pair waits under the id of the other job, the program. */
   readonly isInteractor?: boolean;
   /** Whether a step is the first of its session. */
   readonly beginsSession?: boolean;
@@ -232,7 +235,7 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
   });
 }
 
-/** Each job of a pair may have as much memory as the larger of them. */
+/** The row of a queued job. Each job of a pair may have as much memory as the larger of the two. */
 function queuedRow({ tenant, job_id, created_at, requested_spec: spec, interactor, graded }: Accepted): QueuedJob {
   const { language, runtime, limits } = spec;
   const row = { tenant, job_id, language, created_at, is_test: graded === undefined ? 0 : 1 };

@@ -16,7 +16,7 @@ const insertTools = prepared((db, row: JobToolsTable) =>
   }),
 );
 
-/** Says who may answer, and how much; part of the transaction that accepts the job. */
+/** Stores who may answer the calls, and how much they may write; part of the transaction that accepts the job. */
 export function admitTools(db: StoreDatabase, key: JobKey, tools: NonNullable<RequestedSpec['tools']>): void {
   const { call_bytes, total_bytes } = tools.limits;
   const schemas = tools.tools.flatMap(({ name, result }) => (result === undefined ? [] : [[name, result]]));

@@ -1,6 +1,6 @@
 /**
  * Builds of programs: which products a job may start, and which build exists already for a program that is to be built. Both are
- * asked within one tenant, so nothing that another tenant built is ever started.
+ * looked up within one tenant, so no job ever starts what another tenant built.
  */
 import { sha256Hex } from '@vouchbox/evidence';
 import type { RequestedSpec, StoredFile, StoredProduct, StoredSpec } from '@vouchbox/protocol';
@@ -36,7 +36,10 @@ const setLatest = prepared((db, { tenant, build_sha256, job_id }: BuildTable) =>
 );
 
 export interface ProductAsked extends JobKey, Pick<RequestedSpec, 'language' | 'runtime' | 'code'> {
-  /** The key of the submission; null if it has none. A job that was accepted before keeps the product it was accepted with. */
+  /**
+   * The key of the submission; null if it has none. A job that was accepted with this key before keeps the product with which it
+   * was accepted.
+   */
   readonly key: string | null;
 }
 

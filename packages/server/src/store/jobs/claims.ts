@@ -1,8 +1,8 @@
 /**
- * Which node has taken which job, in a store that several nodes share. A node takes a queued job before it prepares a cell for
- * it, and a job that starts at once in the transaction that accepts it. The end of a job removes its claim. A claim of a node
- * that no longer has a row has no effect: another node ends the job, or takes it from the queue. A store for one process has no
- * claims: every use of them does nothing there.
+ * Claims tell which node has taken which job, in a store that several nodes share. A node claims a queued job before it prepares
+ * a cell for it, and claims a job that starts at once in the transaction that accepts the job. The end of a job removes its
+ * claim. A claim of a node that no longer has a row has no effect: another node ends the job, or takes it from the queue. A store
+ * for one process has no claims, and every function of this file does nothing there.
  */
 import { sql } from 'kysely';
 import { deleteBy, hasIn, insertOf, JOB, same, selectBy } from '../by-column.ts';
@@ -18,7 +18,7 @@ interface Claim extends JobKey {
 
 const insertClaim = insertOf('claims', [...JOB, 'node']);
 
-/** A queued job that another transaction has locked is being taken or cancelled there, and is not waited for. */
+/** Claims a queued job without waiting: another transaction that has locked the job takes or cancels it. */
 const claimQueued = prepared((db, { tenant, job_id, node }: Claim) =>
   db
     .insertInto('claims')
@@ -49,7 +49,10 @@ const selectTaken = prepared((db, { node }: { node: number }) =>
 const deleteClaim = deleteBy('claims', JOB);
 const deleteClaimOf = deleteBy('claims', [...JOB, 'node']);
 
-/** The claim of a job that runs stays until the job is ended, so that it is found again if the survivor dies, too. */
+/**
+ * Deletes claims of nodes that are gone. The claim of a running job stays until the job is ended, so that the job is found again
+ * if the node that ends it dies, too.
+ */
 const deleteOrphans = prepared((db) =>
   db
     .deleteFrom('claims')
@@ -58,13 +61,14 @@ const deleteOrphans = prepared((db) =>
 );
 
 /**
- * PostgreSQL reads no member of a JSON text in which any string has U+0000. This text leaves U+0000 out, together with all
- * escaped backslashes, because one of them could seem to begin its escape.
+ * The text of a specification in a form that PostgreSQL can read. PostgreSQL reads no member of a JSON text in which any string
+ * has U+0000, so this text leaves U+0000 out. All escaped backslashes are left out, too, because one before `u0000` would look
+ * like the escape of U+0000.
  */
 const readableSpec = sql<string>`case when strpos(job_specs.requested_spec, '\\u0000') = 0 then job_specs.requested_spec
   else replace(replace(job_specs.requested_spec, '\\\\', ''), '\\u0000', '') end`;
 
-/** A job's demand as it is stored: its class, then its limits to enforce. `demandsMetBy` lists the demands that a node meets. */
+/** A job's demand as it is stored: its class, then the limits to enforce. `demandsMetBy` lists the demands that a node meets. */
 const isolationDemand = sql<string>`coalesce((${readableSpec})::json #>> '{requirements,minimum_isolation}', 'none')
   || coalesce((${readableSpec})::json #>> '{requirements,enforced}', '')`;
 
@@ -88,8 +92,9 @@ function isPairOf(asked: Abilities & { slots: number }) {
 }
 
 /**
- * Goes through the tenant's queue in its order and stops as soon as it has found enough. Its other questions about a job are
- * subqueries, not joins, which a planner could begin with all jobs of the tenant.
+ * Selects jobs that no node has taken. The query goes through the tenant's queue in order and stops as soon as it has found
+ * enough. Its other conditions on a job are subqueries, not joins, because a planner could begin a join with all jobs of the
+ * tenant.
  */
 const selectUnclaimed = prepared((db, asked: UnclaimedAsked) =>
   db
@@ -127,12 +132,12 @@ const selectUnclaimed = prepared((db, asked: UnclaimedAsked) =>
     .limit(asked.limit),
 );
 
-/** A tenant's oldest queued jobs that no node has taken and that this one can run. */
+/** A tenant's oldest queued jobs that no node has taken and that this node can run. */
 export function unclaimedJobs(db: StoreDatabase, asked: UnclaimedAsked): Promise<QueuedJob[]> {
   return selectUnclaimed.all(db, asked);
 }
 
-/** The node that has taken a job; null if none has, and in a store for one process. */
+/** The node that has taken a job; null if none has, and always null in a store for one process. */
 export async function claimantOf(db: StoreDatabase, key: JobKey): Promise<number | null> {
   return nodeOf(db) === null ? null : ((await selectClaimant.first(db, key))?.node ?? null);
 }
@@ -143,15 +148,15 @@ export function claim(db: StoreDatabase, { tenant, job_id }: JobKey): void {
   if (node !== null) insertClaim.send(db, { tenant, job_id, node });
 }
 
-/** Takes a queued job. False if it is no longer queued, or another node has taken it or is about to. */
+/** Claims a queued job. False if the job is no longer queued, or if another node has claimed it or is about to. */
 export async function takeFromQueue(db: StoreDatabase, { tenant, job_id }: JobKey): Promise<boolean> {
   const node = nodeOf(db);
   return node === null || (await claimQueued.run(db, { tenant, job_id, node })) > 0;
 }
 
 /**
- * Whether this node may start a queued job: always in a store for one process, else if it has taken the job. A job that
- * nobody has taken is taken now.
+ * Whether this node may start a queued job. In a store for one process it always may, else only if it has claimed the job. A job
+ * that nobody has claimed is claimed now.
  */
 export async function isTaken(db: StoreDatabase, { tenant, job_id }: JobKey): Promise<boolean> {
   const node = nodeOf(db);
@@ -160,8 +165,8 @@ export async function isTaken(db: StoreDatabase, { tenant, job_id }: JobKey): Pr
 }
 
 /**
- * Removes the claim of a job; part of the transaction that ends it, and a statement after the one that takes the job from
- * the queue: that one may wait for a node which is taking the job, and sees no claim that was made meanwhile.
+ * Removes the claim of a job, in the transaction that ends the job. This must be a statement after the one that takes the job
+ * from the queue: that statement may wait for a node which is claiming the job, and does not see a claim that was made meanwhile.
  */
 export function endClaim(db: StoreDatabase, { tenant, job_id }: JobKey): void {
   if (nodeOf(db) !== null) deleteClaim.send(db, { tenant, job_id });
@@ -173,7 +178,7 @@ export async function takenJobs(db: StoreDatabase): Promise<readonly TakenJob[]>
   return rows.map(({ created_at, started_at, ...job }) => ({ ...job, started_at: started_at ?? created_at }));
 }
 
-/** Gives jobs that this node took, but did not start, back to the queue. */
+/** Returns jobs that this node claimed, but did not start, to the queue. */
 export async function releaseJobs(db: StoreDatabase, keys: readonly JobKey[]): Promise<void> {
   const node = requireNode(db);
   deleteClaimOf.sendEach(
@@ -183,8 +188,8 @@ export async function releaseJobs(db: StoreDatabase, keys: readonly JobKey[]): P
 }
 
 /**
- * Gives the jobs that nodes took and did not start before they were gone back to the queue, and removes what they left of
- * jobs that have ended. Returns how many.
+ * Removes claims of nodes that are gone: those on jobs that were not started, which are thereby back in the queue, and those on
+ * jobs that have ended. Returns how many claims were removed.
  */
 export async function releaseOrphans(db: StoreDatabase): Promise<number> {
   return await deleteOrphans.run(db, {});

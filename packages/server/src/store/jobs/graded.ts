@@ -1,6 +1,6 @@
 /**
- * Jobs that a grading makes of its rows. The row that records this is written in the transaction that accepts the job, so a
- * process that dies between two jobs makes neither twice.
+ * Jobs that a grading makes from its rows. The row that records such a job is written in the transaction that accepts the job, so
+ * a process that dies between two jobs makes neither of them twice.
  */
 import { sql } from 'kysely';
 import { GRADING, insertOf, selectBy } from '../by-column.ts';
@@ -45,7 +45,7 @@ const selectCounts = prepared((db, { tenant }: { tenant: string }) =>
   ]),
 );
 
-/** The job that was made before, and whether the grading makes more. */
+/** The job that was made before, and whether the grading still makes jobs. */
 export async function earlierGraded(
   db: StoreDatabase,
   job: GradedJob & { readonly tenant: string },
@@ -60,7 +60,7 @@ export function recordGraded(db: StoreDatabase, job: GradedJob & JobKey): void {
   insertJob.send(db, job);
 }
 
-/** The correction of the numbers of queued jobs by which each grading counts as one, however many jobs it has queued. */
+/** The correction of the numbers of queued jobs. With it, each grading counts as one, however many jobs it has queued. */
 export async function gradingPlaces(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
   const counts = await selectCounts.first(db, { tenant });
   const number = (value: unknown) => Number(value ?? 0);

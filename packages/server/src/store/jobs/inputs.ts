@@ -28,7 +28,7 @@ export interface Input {
   /** `sha256:` and 64 hex digits. */
   readonly blob: string;
   readonly size_bytes: number;
-  /** The output that the bytes are; null for an upload. */
+  /** The output from which the bytes come; null for an upload. */
   readonly from: OutputName | null;
 }
 
@@ -106,7 +106,7 @@ export async function submissionOfKey(db: StoreDatabase, key: { tenant: string; 
   return await selectEarlier.first(db, key);
 }
 
-/** The outputs that the earlier job of a key got, as they were looked up then. */
+/** The outputs that the earlier job of a key was given, as they were looked up then. */
 async function outputsOfKey(
   db: StoreDatabase,
   key: { tenant: string; key: string },
@@ -125,7 +125,7 @@ function outputsIn(stored: Pick<JobSpecTable, 'requested_spec' | 'evidence'>): r
   return files.filter(isOutput).map((file) => ({ ...file, size_bytes: sizes.get(file.path) ?? 0 }));
 }
 
-/** The bytes that a file stood for when it was sent before; null if it was not. */
+/** The bytes that a file stood for when it was sent before; null if the file was not sent before. */
 function asBefore(file: NamingFile, outputs: readonly EarlierOutput[]): Input | null {
   const found = outputs.find(({ path, from, blob }) => {
     if (path !== file.path || (file.blob !== undefined && file.blob !== blob)) return false;

@@ -97,7 +97,7 @@ export async function orphanedJobs(db: StoreDatabase): Promise<readonly RunningJ
   return (await selectOrphans.all(db, {})).map(runningJobOf);
 }
 
-/** Jobs left `running` by a process that is gone. */
+/** Jobs that a process that is gone left in `running`. */
 export async function runningJobs(db: StoreDatabase): Promise<readonly RunningJob[]> {
   return (await selectRunning.all(db, {})).map(runningJobOf);
 }
@@ -109,8 +109,8 @@ function runningJobOf({ created_at, started_at, cancellation_requested, ...key }
 }
 
 /**
- * queued → running with the `started` event, both jobs of a pair or none. False if a job is no longer queued, or another node
- * has taken it.
+ * Moves a job from queued to running with the `started` event; of a pair, both jobs or neither. False if a job is no longer
+ * queued, or if another node has taken it.
  */
 export async function start(db: StoreDatabase, { interactor, ...input }: StartInput): Promise<boolean> {
   const { tenant, started_at } = input;
@@ -151,7 +151,7 @@ export function executionText(execution: ExecutionRecord | null): string | null 
   return execution === null ? null : JSON.stringify(execution);
 }
 
-/** The event that says that a job runs, and under which posture. */
+/** The event that records that a job runs, and under which posture. */
 export function startedEvent(timestamp: string, execution: ExecutionRecord): EventBody {
   const { backend, isolation_class, bootstrap_ready, effective_limits: limits } = execution;
   return { kind: 'started', timestamp, data: { backend, isolation_class, bootstrap_ready, limits } };

@@ -7,17 +7,20 @@ import { prepared } from '../prepared.ts';
 import { type JobKey, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-/** The pack of a pair in the queue's row: no pack has such a name, so a node of an earlier version leaves the pair alone. */
+/** The pack of a pair in the queue's row. No pack has such a name, so a node of an earlier version does not take the pair. */
 export const PAIR = '(pair)';
 /** How many slots a row of the queue takes. */
 export function slotsOf(job: Pick<QueuedJob, 'runtime'> | undefined): number {
   return job?.runtime === PAIR ? PAIR_SLOTS : 1;
 }
 
-/** The specification of a job of a pair begins with this member, so that it is found without reading the rest. */
+/**
+ * How many characters of a specification are searched for the peer. The specification of a job of a pair begins with this member,
+ * so the rest need not be read.
+ */
 const headCharsMax = 256;
 const HEAD = /^\{"interaction":\{"peer":"([^"]+)"/;
-/** The same for PostgreSQL. */
+/** The same search for PostgreSQL: the beginning of a specification that names a peer. */
 export const PEER_IN_SPEC = sql.lit('^\\{"interaction":\\{"peer":"([^"]+)"');
 
 const selectHead = prepared((db, { tenant, job_id }: JobKey) =>

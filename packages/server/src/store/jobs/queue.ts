@@ -16,7 +16,7 @@ import { fairShare } from './fair-share.ts';
 import { PAIR, peerOf, slotsOf } from './pairs.ts';
 import { firstTenants, joinedQueue, leftQueue, startedFromQueue, waitingTenants } from './tenants.ts';
 
-/** A longer submission is read separately, when its job has its slot. */
+/** The largest specification that is read with the queue. A longer one is read separately, when its job has its slot. */
 const shortSpecBytesMax = 64 * 1024;
 
 const insertQueued = insertOf('queue', [...JOB, 'language', 'runtime', 'mem_mb', 'created_at', 'is_test']);
@@ -47,7 +47,7 @@ const selectProgram = selectBy('jobs', JOB, ['language', 'runtime', 'created_at'
 /** A tenant during one choice. */
 interface Contender {
   readonly tenant: string;
-  /** Slots that it holds, including those of jobs chosen just now. */
+  /** The slots that the tenant holds, with those of jobs that were chosen just now. */
   load: number;
   readonly lastTurn: number;
   /** The tenant's queued jobs that were not taken, oldest first; null until the tenant is first considered. */
@@ -61,8 +61,8 @@ export async function queuedJobs(db: StoreDatabase, choice: QueueChoice): Promis
 }
 
 /**
- * The jobs of `queuedJobs`, each taken by this node as it is chosen. A job that another node takes at the same time is
- * left to it, and the choice goes on without that job.
+ * The jobs of `queuedJobs`, each claimed by this node as it is chosen. If another node claims a job at the same time, the choice
+ * goes on without that job.
  */
 export async function takeQueuedJobs(db: StoreDatabase, choice: QueueChoice): Promise<QueueAnswer> {
   const taken: ChosenJob[] = [];
@@ -162,7 +162,10 @@ async function jobsOf(db: StoreDatabase, tenant: string, choice: QueueChoice): P
   return oldest.filter(({ job_id }) => !exclude.includes(job_id));
 }
 
-/** The tenant's oldest job, in an array of none or one. This turn shows only in the load: the choice is not stored. */
+/**
+ * The tenant's oldest job, in an array of none or one. The choice itself is not stored: this turn shows only in the tenant's
+ * load.
+ */
 function takeTurn(contender: Contender): QueuedJob[] {
   contender.load += slotsOf(contender.jobs?.[0]);
   return contender.jobs?.splice(0, 1) ?? [];

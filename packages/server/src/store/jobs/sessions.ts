@@ -18,7 +18,10 @@ export interface SessionKey {
   readonly name: string;
 }
 
-/** The last step, unless retention has removed it: a failed step after it may still be there. */
+/**
+ * The standing of sessions: the last step of each, unless retention has removed it. A failed step after the last one may still be
+ * there.
+ */
 function standings(db: StoreDatabase, { tenant, principal }: Omit<SessionKey, 'name'>) {
   return db
     .selectFrom('sessions')
@@ -62,10 +65,13 @@ function inserted(db: StoreDatabase, row: SessionTable) {
   });
 }
 
-/** Fails if another node began the session since this node looked: the row of a tenant is locked only once it has a job. */
+/**
+ * Begins a session. This statement fails if another node began the session since this node looked: the row of a tenant is locked
+ * only once the tenant has a job.
+ */
 const beginSession = prepared(inserted);
 
-/** Makes the row again if the retention removed it since. */
+/** Moves a session, and makes its row again if retention has removed the row. */
 const moveSession = prepared((db, row: SessionTable) =>
   inserted(db, row).onConflict((conflict) =>
     conflict
@@ -78,7 +84,7 @@ const deleteSession = deleteBy('sessions', ['tenant', 'principal', 'name']);
 
 interface Row extends Omit<SessionTable, 'tenant' | 'principal'> {
   readonly status: JobStatus;
-  /** The path of the state, if the step left one. */
+  /** The path of the state that the step left; null if it left none. */
   readonly path: string | null;
 }
 
@@ -105,14 +111,14 @@ export async function sessions(db: StoreDatabase, owner: Omit<SessionKey, 'name'
   return (await selectSessions.all(db, owner)).map(standingOf);
 }
 
-/** Removes a session, and no job of it. False if there was none. */
+/** Removes a session, but no job of it. False if there was no such session. */
 export async function removeSession(db: StoreDatabase, key: SessionKey): Promise<boolean> {
   return (await deleteSession.run(db, key)) > 0;
 }
 
 /**
- * Whether the job begins a session, or why it cannot be a step. Only one step is accepted after another. Null if it is in no
- * session.
+ * Whether the job begins a session, or why it cannot be a step. Only one step is accepted after each step. Null if the job is in
+ * no session.
  */
 export async function stepOf(
   db: StoreDatabase,

@@ -17,16 +17,17 @@ export interface WaitingTenant {
 }
 
 /**
- * The number of the tenant's next job. The acceptance of a job holds the row of its tenant locked, so no other comes between.
- * Before the first job there is no row to lock.
+ * The number of the tenant's next job. The acceptance of a job holds the row of its tenant locked, so no other job gets the same
+ * number. Before the tenant's first job there is no row to lock.
  */
 export function nextNumber(tenant: string): RawBuilder<number> {
   return sql<number>`coalesce((select accepted from tenants where tenant = ${tenant}), 0) + 1`;
 }
 
 /**
- * The same number, as the statement that stores the job reads it from the tenant's row. If another node stores the first job of
- * the tenant meanwhile, the statement finds no row and fails because of this null. It is then made again.
+ * The number of the tenant's next job, read from the tenant's row by the statement that stores the job. If another node stores
+ * the first job of the tenant meanwhile, the statement finds no row and fails because of this null. The statement is then made
+ * again.
  */
 function oneMore(tenant: string): RawBuilder<number> {
   return sql<number>`(select accepted from tenants where tenant = ${tenant}) + 1`;
@@ -38,7 +39,7 @@ const waiting = prepared((db) =>
   db.selectFrom('tenants').select(['tenant', 'queued', 'running', 'last_turn']).where('queued', '>', sql.lit(0)),
 );
 
-/** Canaries take nobody's turn, so they do not make a second tenant. */
+/** Two tenants that submitted jobs. Canaries take nobody's turn, so their tenant does not count. */
 const selectTwo = prepared((db) =>
   db.selectFrom('tenants').select('tenant').where('tenant', '!=', sql.lit(CANARY_TENANT)).limit(sql.lit(2)),
 );
@@ -147,12 +148,12 @@ export function leftQueue(db: StoreDatabase, tenant: string): void {
   leaveQueue.send(db, { tenant });
 }
 
-/** Records that a queued job of the tenant runs: the tenant had its turn. */
+/** Records that a queued job of the tenant starts to run: the tenant had its turn. */
 export function startedFromQueue(db: StoreDatabase, tenant: string): void {
   startQueued.send(db, { tenant });
 }
 
-/** Records that a job of the tenant was accepted and runs, without a queue: the tenant had its turn. */
+/** Records that a job of the tenant was accepted and runs without having been queued: the tenant had its turn. */
 export function startedAtOnce(db: StoreDatabase, tenant: string): void {
   startAtOnce.send(db, { tenant });
 }

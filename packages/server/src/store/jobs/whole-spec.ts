@@ -9,7 +9,7 @@ import type { JobRow } from '../records/rows.ts';
 /** The members of a row that state the program. */
 export type ProgramRow = Pick<JobRow, 'language' | 'runtime' | 'requested_spec'>;
 
-/** @throws Error if the row has no program: it is damaged. */
+/** The whole specification of a row. @throws Error if the row has no program, because it is damaged */
 export function wholeSpec({ language, runtime, requested_spec }: ProgramRow): RequestedSpec {
   const {
     code,

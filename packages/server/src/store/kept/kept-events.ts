@@ -1,14 +1,14 @@
 /**
- * Keeps the events of each followed job that were stored last. A caller that waited for them asks for them next, and is answered
- * without a read. Events never change, so what is kept may be old and is never wrong: it is a page if it begins where the page
- * does.
+ * Keeps the events of each followed job that were stored last. A caller that waited for these events asks for them next, and is
+ * answered without a read. Events never change, so kept events may be old but are never wrong: they are a page if they begin
+ * where the page does.
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import type { EventPage } from '../records/answers.ts';
 import { type JobKey, nameOfJob, type StoredEvent } from '../records/rows.ts';
 import { Kept } from './kept.ts';
 
-/** Characters of the data of all of them together. */
+/** The bound on the characters of the data of all kept events together. */
 const charsMax = 2 ** 20;
 
 export class KeptEvents {
@@ -20,13 +20,16 @@ export class KeptEvents {
     this.#kept = new Kept({ sizeMax: charsMax, sizeOf, millisecondsMax });
   }
 
-  /** Keeps these events of a job, or none: null means that they are to be read. */
+  /** Keeps these events of a job. Null keeps none, because the events are to be read from the store. */
   keep(key: JobKey, events: readonly StoredEvent[] | null): void {
     this.forget(key);
     if (events !== null) this.#kept.keep(nameOfJob(key), events);
   }
 
-  /** A page of kept events; null if it is to be read. More may have been stored since, which is a page of its own. */
+  /**
+   * A page of kept events; null if the page must be read from the store. More events may have been stored since, which are a page
+   * of their own.
+   */
   page({
     key,
     after,

@@ -19,7 +19,7 @@ export class KeptLists {
   readonly #charsMax: number;
   #shelves = new Map<string, Shelf>();
   #chars = 0;
-  /** How many changes are under way, for each tenant and for all tenants at once. */
+  /** How many changes are under way, for each tenant and for all tenants together. */
   readonly #changing = new Map<string, number>();
   #changingAll = 0;
 
@@ -27,7 +27,7 @@ export class KeptLists {
     this.#charsMax = charsMax;
   }
 
-  /** The kept page, or what `ask` finds. */
+  /** The kept page, or else the page that `ask` reads. */
   async read(input: ListInput, ask: () => Promise<ListPage>): Promise<ListPage> {
     const { tenant } = input;
     if (this.#changingAll > 0 || this.#changing.has(tenant)) return await ask();
@@ -95,7 +95,7 @@ export class KeptLists {
   }
 }
 
-/** A label comes last, because it may have spaces. */
+/** The name of a page among the kept ones. A label comes last, because it may have spaces. */
 function nameOf({ limit, before, statuses, language, label }: ListInput): string {
   return `${limit} ${before === null ? '' : `${before.created_at} ${before.job_id}`} ${statuses?.join() ?? ''} ${language ?? ''} ${label ?? ''}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Keeps long texts that were lately built, in the pieces in which they are sent. A reader requests the pieces of a text
- * one after the other, and output is often requested again; neither should read the job's events each time. The events
- * of a text never change, so a kept text is never wrong. A forgotten text is built again.
+ * Keeps long texts that were lately built, in the pieces in which they are sent. A reader requests the pieces of a text one after
+ * the other, and output is often requested again; neither should read the job's events each time. The events of a text never
+ * change, so a kept text is never wrong. A text that was forgotten is built again.
  */
 import { Kept } from './kept.ts';
 
@@ -15,7 +15,7 @@ export interface KeptPiece {
 /** A whole text. */
 export interface KeptText {
   readonly bytes: number;
-  /** In order. */
+  /** The pieces, in order. */
   readonly pieces: readonly KeptPiece[];
 }
 

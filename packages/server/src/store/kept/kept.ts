@@ -1,17 +1,17 @@
 /**
- * Keeps values that were lately read or made, within a bound. A kept value is returned instead of a read; a dropped one is read
- * again. Only for values that never change, or whose owner clears them before they change.
+ * Keeps values that were lately read or made, within a bound. A kept value is returned without a read; a value that was dropped
+ * is read again. Keep only values that never change, or that their owner clears before they change.
  */
 
 export interface KeptOptions<Value> {
   /** The bound on all kept values together, in the unit of `sizeOf`. */
   readonly sizeMax: number;
   readonly sizeOf: (value: Value) => number;
-  /** How long a value is given after it was kept; for ever if omitted. */
+  /** How long a value is given after it was kept; forever if omitted. */
   readonly millisecondsMax?: number;
 }
 
-/** Values by name. The first to come are the first to be forgotten. */
+/** Values by name. The values that were kept first are forgotten first. */
 export class Kept<Value> {
   readonly #options: KeptOptions<Value>;
   readonly #values = new Map<string, { readonly value: Value; readonly until: number }>();
@@ -27,7 +27,7 @@ export class Kept<Value> {
     return this.#values.get(name)?.value;
   }
 
-  /** Does nothing if the name has a value, or if this value alone exceeds the bound. */
+  /** Keeps a value. This call does nothing if the name has a value, or if this value alone exceeds the bound. */
   keep(name: string, value: Value): void {
     const { sizeMax, sizeOf, millisecondsMax = Number.POSITIVE_INFINITY } = this.#options;
     if (sizeOf(value) > sizeMax || this.#values.has(name)) return;

@@ -10,7 +10,8 @@ import { nameOfJob } from '../records/rows.ts';
 import { Kept } from './kept.ts';
 
 /**
- * The most characters of output in a short result; more, as much as is recorded of a stream, if a caller waits for it.
+ * The most characters of output in a short result. If a caller waits for the result, the bound is what may be recorded of a
+ * stream.
  */
 const charsMax = 32 * 1024;
 const awaitedCharsMax = 2 ** 20;
@@ -57,7 +58,7 @@ export function shortResult(
   return text.length > 2 * max ? null : text;
 }
 
-/** Whether the beginning of a long text is more than twice as long in JSON. A text of zero bytes is six times as long. */
+/** Whether the beginning of a long text is more than twice as long in JSON. A text of zero bytes becomes six times as long. */
 function isSpelledLonger(text: string): boolean {
   return text.length > sampleChars && JSON.stringify(text.slice(0, sampleChars)).length > 2 * sampleChars;
 }
@@ -71,7 +72,7 @@ export class ShortResults {
     this.#kept = new Kept({ sizeMax: max, sizeOf: ({ length }) => length, millisecondsMax });
   }
 
-  /** The short result of a job; null if it has to be read. A long result is given once. */
+  /** The short result of a job; null if the result must be read from the store. A long result is given once. */
   take(key: JobKey): JsonText<FoldedResult> | null {
     const name = nameOfJob(key);
     const text = this.#kept.get(name);
@@ -84,7 +85,7 @@ export class ShortResults {
     this.#kept.keep(nameOfJob(key), text);
   }
 
-  /** Forgets all kept results: jobs were removed. */
+  /** Forgets all kept results, because jobs were removed. */
   clear(): void {
     this.#kept.clear();
   }

@@ -12,7 +12,7 @@ import type { StoreDatabase } from '../schema.ts';
 
 type HeadOfTree = LogHead & Pick<LogState, 'tree'>;
 
-/** There is one row. */
+/** The key of the log's state, which is one row. */
 export const STATE = { state_id: 1 } as const;
 
 const insertState = prepared((db, opening: Omit<LogOpening, 'body'>) =>
@@ -96,15 +96,15 @@ export async function logState(db: StoreDatabase): Promise<LogState | null> {
   return { ...state, head: isSigned ? { size: signed_size, checkpoint, rekor_head } : null };
 }
 
-/** Opens the log with its first leaf, unless there is one. Returns its state. */
+/** Opens the log with its first leaf, unless it is open. Returns the state of the log. */
 export async function openLog(db: StoreDatabase, { body, ...opening }: LogOpening): Promise<LogState | null> {
   if ((await insertState.run(db, opening)) > 0) insertHash.send(db, { level: 0, position: 0, hash: leafHash(body) });
   return await logState(db);
 }
 
 /**
- * Gives positions to statements that wait for one, at most `most`, if the log still has this tree of `size` leaves: of two nodes
- * that try, one succeeds. Returns the new size; null if another was first.
+ * Gives positions to at most `most` statements that wait for one, if the log still has this tree of `size` leaves. Of two nodes
+ * that try at once, one succeeds. Returns the new size; null if another node was first.
  */
 export async function sequenceLog(
   db: StoreDatabase,
@@ -124,7 +124,7 @@ export async function sequenceLog(
   return next;
 }
 
-/** Statements that wait for a place: results, and statements that jobs wait, which must be logged by a time. */
+/** Statements that wait for a place: results, and the pending statements of jobs, which must be logged by a time. */
 async function waitingFor(db: StoreDatabase, most: number): Promise<readonly Waiting[]> {
   const pending = await selectPending.all(db, { most });
   const results = await selectWaiting.all(db, { most: most - pending.length });
@@ -136,7 +136,7 @@ async function waitingFor(db: StoreDatabase, most: number): Promise<readonly Wai
 
 interface Waiting extends JobKey {
   readonly leaf_hash: Uint8Array;
-  /** The number of the statement that the job waits; null for its result. */
+  /** The number of the pending statement; null for the job's result. */
   readonly statement: number | null;
 }
 
@@ -160,7 +160,7 @@ export async function hashesOf(
   return (await selectHashes.all(db, range)).map(({ hash }) => new Uint8Array(hash));
 }
 
-/** The hash of a whole subtree by those of one of its levels, whose number is a power of two. */
+/** The hash of a whole subtree, from the hashes of one of its levels, whose number is a power of two. */
 export function foldedHash(hashes: readonly Hash[]): Hash {
   const [first, second] = hashes;
   assert(first !== undefined, 'a subtree has leaves');
@@ -201,8 +201,8 @@ const emptyState = prepared((db) =>
 );
 
 /**
- * Opens the next tree of the log, which replaces the tree `from`: no hash of that is kept. Every statement whose job is still
- * there waits for a position again. False if the log has another tree already.
+ * Opens the next tree of the log, which replaces the tree `from`; no hash of the replaced tree is kept. Every statement whose job
+ * still exists waits for a position again. False if the log has another tree already.
  */
 export async function reopenLog(
   db: StoreDatabase,
@@ -217,14 +217,16 @@ export async function reopenLog(
 }
 
 /**
- * Closes the log of a store that was copied, until the next tree is opened. Its last head stays served. No version of the service
- * continues a log without leaves: place 0 is taken.
+ * Closes the log of a copied store until the next tree is opened. The last head of the log stays served. No version of the
+ * service continues a log without leaves: place 0 is taken.
  */
 export async function closeLog(db: StoreDatabase): Promise<boolean> {
   return (await emptyState.run(db, {})) > 0;
 }
 
-/** Keeps a signed head if it is larger than the kept one, and its tree is open and as large. False if the head is not kept. */
+/**
+ * Keeps a signed head if it is larger than the kept head, and if its tree is open and as large. False if the head is not kept.
+ */
 export async function storeLogHead(db: StoreDatabase, head: HeadOfTree): Promise<boolean> {
   return (await updateHead.run(db, head)) > 0;
 }

@@ -1,6 +1,7 @@
 /**
- * Promises of accepted jobs, and statements that a promised job waits. Their contents are fixed here, each in one transaction,
- * and signed outside of the store: two signers make the same bytes, and the first is kept. docs/decisions/0066.
+ * Promises of accepted jobs, and the pending statements of promised jobs. The contents of both are fixed here, each in one
+ * transaction, and signed outside of the store: two signers make the same bytes, and the first signature is kept.
+ * docs/decisions/0066.
  */
 import { randomBytes } from 'node:crypto';
 import { saltBytes } from '@vouchbox/evidence';
@@ -50,7 +51,7 @@ const selectNextDue = prepared((db) =>
     .limit(sql.lit(1)),
 );
 
-/** The log has the results of these jobs, so nothing more is due. */
+/** Settles promises: the log has the results of these jobs, so no more statements are due. */
 const settle = prepared((db, { now }: { now: string }) =>
   db
     .updateTable('job_promises')
@@ -142,7 +143,7 @@ export async function storePromises(
   signPromise.sendEach(db, promises);
 }
 
-/** The promise of a job; null if there is none, or the tenant has no such job. */
+/** The promise of a job; null if the job has none, or if the tenant has no such job. */
 export function jobPromise(db: StoreDatabase, key: JobKey): Promise<PromiseRow | null> {
   return selectPromise.first(db, key);
 }
@@ -153,8 +154,8 @@ export async function nextPromiseDue(db: StoreDatabase): Promise<string | null> 
 }
 
 /**
- * Draws a statement for each signed promise that is due and whose job has no result in the log, at most `limit`. Each gets a
- * new time. Returns how many; 0 means that none is left.
+ * Makes a pending statement for each signed promise that is due and whose job has no result in the log, at most `limit`. Each
+ * statement gets a new time. Returns how many were made; 0 means that none is left.
  */
 export async function drawPending(
   db: StoreDatabase,
@@ -190,7 +191,7 @@ export async function storePending(
   signPending.sendEach(db, statements);
 }
 
-/** The newest statements that a job waits, oldest first. */
+/** The newest pending statements of a job, oldest first. */
 export async function pendingOf(
   db: StoreDatabase,
   { key, limit }: { readonly key: JobKey; readonly limit: number },

@@ -1,32 +1,32 @@
 /**
- * The tables of both kinds of store, as `schema.ts` describes them. The tenant leads every key and every foreign key, so
- * that the tables can be distributed by it. Two of them have no tenant to lead them: credentials are looked up by their
- * id alone, and probes belong to the whole store.
+ * The tables of both kinds of store, as `schema.ts` describes them. The tenant leads every key and every foreign key, so that the
+ * tables can be distributed by tenant. Two tables have no tenant: credentials are looked up by their id alone, and probes belong
+ * to the whole store.
  *
- * A large column is last, so that the others are read without it.
+ * A large column comes last in its table, so that the other columns are read without it.
  */
 
 /** The words of a kind of store from which the tables are made. */
 export interface Spelling {
-  /** Compared by its bytes. */
+  /** The type of a text, which is compared by its bytes. */
   readonly text: string;
-  /** A whole number of 64 bits. */
+  /** The type of a whole number of 64 bits. */
   readonly long: string;
   readonly bytes: string;
-  /** Follows the columns of a table with small rows, which are stored in the order of their key. */
+  /** The SQL after the columns of a table with small rows, which are stored in the order of their key. */
   readonly small: string;
-  /** SQL after the columns of a table with a column that may be large. */
+  /** The SQL after the columns of a table with a column that may be large. */
   readonly large: string;
   /** The primary key of tickets. */
   readonly ticketKey: string;
 }
 
-/** The key of a job, in every table of jobs. Such rows go with their job when it is removed. */
+/** The key of a job, in every table of jobs. Rows with this key are removed with their job. */
 export const ofJob = `tenant {text} not null,
   job_id {text} not null`;
 export const referToJob = 'foreign key (tenant, job_id) references jobs (tenant, job_id) on delete cascade';
 
-/** A word in braces is a name of the spelling. */
+/** The SQL of all tables. A word in braces is a name of the spelling. */
 const TABLES = `
 create table jobs (
   ${ofJob},

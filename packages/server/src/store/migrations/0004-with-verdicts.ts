@@ -1,6 +1,6 @@
 /**
- * Gradings: programs and tests in rows of their own, the jobs that were made of them, and what happened. A queued job says
- * whether it belongs to a grading, because such jobs are counted in another way.
+ * Gradings: programs and tests in rows of their own, the jobs that were made from them, and the events of a grading. The row of a
+ * queued job tells whether the job belongs to a grading, because such jobs are counted in another way.
  */
 const ofGrading = `tenant {text} not null,
   grading_id {text} not null`;

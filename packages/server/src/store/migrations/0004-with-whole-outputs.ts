@@ -1,4 +1,4 @@
-/** Outputs that come back by their digests. Their bytes are blobs, which are kept as long as one of these outputs is. */
+/** Outputs that are returned by their digests. Their bytes are blobs, and a blob is kept as long as one of these outputs is. */
 import { ofJob, referToJob } from './0004-tables.ts';
 
 export const largeOutputs = `create table large_outputs (

@@ -1,4 +1,6 @@
-/** Builds by a digest of their inputs, so that none is made twice. More than one grading may have a job, if it is a build. */
+/**
+ * Builds by a digest of their inputs, so that no build is made twice. A job that is a build may belong to more than one grading.
+ */
 import { referToJob } from './0004-tables.ts';
 
 export const builds = `create table builds (

@@ -1,9 +1,9 @@
-/** The log: its state, the hashes of its tree, and where the signed statement of a job stands in it. */
+/** The log: its state, the hashes of its tree, and the place of each job's signed statement in it. */
 import { ofJob, referToJob } from './0004-tables.ts';
 
 /**
- * The hashes name no tenant and no job, and refer to none: retention removes jobs, and no leaf. A row of level 0 is a leaf;
- * one of level 1 stands for 256 leaves, one of level 2 for 65,536, and so on.
+ * The hashes name no tenant and no job, and refer to none, because retention removes jobs but no leaf. A row of level 0 is a
+ * leaf; a row of level 1 stands for 256 leaves, one of level 2 for 65,536, and so on.
  */
 export const logTables = `create table log_state (
   state_id integer not null primary key,

@@ -1,9 +1,9 @@
-/** Promises: what was promised of a job when it was accepted, and what the log says of it while it waits. */
+/** Promises: what was promised of a job when it was accepted, and the statements of the log that the job waits. */
 import { ofJob, referToJob } from './0004-tables.ts';
 
 /**
- * A promise is due while nothing is known of its answer. Statements that a job waits are numbered from 1, and have places in
- * the log as the statements of results do.
+ * A promise is due while the store does not know that its answer is in the log. Pending statements of a job are numbered from 1,
+ * and have places in the log as the statements of results do.
  */
 export const promiseTables = `create table job_promises (
   ${ofJob},

@@ -1,3 +1,3 @@
-/** The members of the signed statement about a job beside its receipt. Older rows say nothing. */
+/** The members of the signed statement about a job beside its receipt. The column is null in older rows. */
 export const writtenBeside = `alter table receipts add column also {text};
 `;

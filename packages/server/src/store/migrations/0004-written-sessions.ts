@@ -1,4 +1,4 @@
-/** Sessions of principals: the step that each stands at, and the one that was accepted behind it. */
+/** Sessions of principals: the step at which each session stands, and the step that was accepted after it. */
 export const sessions = `create table sessions (
   tenant {text} not null,
   principal {text} not null,

@@ -1,4 +1,4 @@
-/** Labels of jobs: beside the job, for lists, and by themselves in the order of a list, for a filter. */
+/** Labels of jobs: in the job's own row, for lists, and in rows of their own in the order of a list, for a filter. */
 import { referToJob } from './0004-tables.ts';
 
 export const labels = `alter table jobs add column labels {text};

@@ -1,4 +1,4 @@
-/** Links to results of jobs, and who submitted each job: only that principal may make one. */
+/** Links to results of jobs, and who submitted each job: only that principal may make a link to the job. */
 import { ofJob, referToJob } from './0004-tables.ts';
 
 export const links = `alter table job_specs add column principal {text};

@@ -1,9 +1,9 @@
 /**
- * Columns that lists show and search: the first line of each program, and beside each label how its job ended. Both are null in
- * rows that older code wrote. The status is null until the job has ended, too.
+ * Columns that lists show and search: the first line of each program, and, in the row of each label, how the job ended. Both are
+ * null in rows that older code wrote. The status is also null until the job has ended.
  *
- * The index by job has all that the removal of a label needs. Otherwise SQLite reads all labels of the tenant when a job goes.
- * No release before this one has labels, so their indexes are made of an empty table.
+ * The index by job has every column that the removal of a label needs. Without it, SQLite would read all labels of the tenant
+ * when a job is removed. No earlier release has labels, so their indexes are made on an empty table.
  */
 export const lists = `alter table jobs add column first_line {text};
 alter table job_labels add column ended {text};

@@ -5,12 +5,16 @@ import { StoreError } from '../store-error.ts';
 
 /** How a kind of store finds its history. */
 export interface HistoryTable {
-  /** A query for the names of all tables, as `name`. */
+  /** A query that returns the names of all tables as `name`. */
   readonly tables: string;
   readonly create: string;
 }
 
-/** The names in the store's history. An empty database gets one. @throws StoreError `unrecognised` if it is not a store */
+/**
+ * The names in the store's history. An empty database gets a history.
+ *
+ * @throws StoreError `unrecognised` if the database is not a store
+ */
 export async function historyOf(db: StoreDatabase, { tables, create }: HistoryTable): Promise<readonly string[]> {
   const present = await namesIn(db, tables);
   if (present.length === 0) await db.executeQuery(CompiledQuery.raw(create));

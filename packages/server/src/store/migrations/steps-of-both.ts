@@ -15,7 +15,7 @@ import { links } from './0004-written-with-links.ts';
 import { lists } from './0004-written-with-lists.ts';
 import type { Step } from './steps.ts';
 
-/** A word in braces is a name of the spelling. */
+/** The SQL of each step. A word in braces is a name of the spelling. */
 const STEPS = {
   '0004-with-used-outputs': findOutputs,
   '0004-with-verdicts': gradingTables,

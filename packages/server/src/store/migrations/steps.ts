@@ -1,33 +1,36 @@
 /**
- * The steps that lead a store to the schema of this program, in either kind of store. The names of those that were taken
- * are in the store's own `schema_history`, and the others are taken in their order. It never downgrades.
+ * The steps that lead a store to the schema of this program, in either kind of store. The names of the steps that were taken are
+ * in the store's own `schema_history`; the other steps are taken in their order. A store is never downgraded.
  */
 import { StoreError } from '../store-error.ts';
 
 export interface Step {
-  /** Begins with the number of the receipts that the store then holds. It is in the store's history, and never changes. */
+  /**
+   * The name of the step, which begins with the number of the receipts that the store then holds. This name is in the store's
+   * history, and never changes.
+   */
   readonly name: string;
   /** Statements, each of which ends with a semicolon and a line feed. */
   readonly sql: string;
 }
 
 /**
- * The commit whose stores are taken over: the last one before the steps of unreleased trees were joined into one. Its stores have
- * the present tables, under the names of all those steps.
+ * The commit whose stores are taken over: the last one before the steps of unreleased trees were joined into one step. Stores of
+ * this commit have the present tables, under the names of all those steps.
  */
 const lastUnreleased = '6f6623a';
 
 /** How to take over a store of that commit. */
 export interface Takeover<Taken extends Step> {
-  /** Every name in its history. */
+  /** Every name in the history of such a store. */
   readonly names: readonly string[];
-  /** Stands for the step of the same name: it changes only the history. */
+  /** The step that is taken instead of the step of the same name. It changes only the history. */
   readonly step: Taken;
 }
 
 export interface Remaining<Taken extends Step> {
   readonly left: readonly Taken[];
-  /** Names in the history that are not of this program, in their order. */
+  /** Names in the history that this program does not know, in their order. */
   readonly unknown: readonly string[];
 }
 

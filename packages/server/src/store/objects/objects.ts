@@ -1,14 +1,13 @@
 /**
- * Large contents that lie in an object store instead of their rows. Each is an object with an id that is used once and
- * never again, so whatever a late request still does to an old object harms no other. Its state says what may become of
- * it:
+ * Large contents that lie in an object store instead of their rows. Each is an object whose id is used once and never again, so
+ * whatever a late request still does to an old object harms no other object. The state of an object says what may become of it:
  *
  * - `putting`: its bytes are being put, and nobody reads it
  * - `stored`: contents of jobs are read from it
- * - `loose`: a job that used it was removed, and others may use it
- * - `condemned`: nobody uses it, and nobody ever will; it is to be removed
+ * - `loose`: a job that used it was removed, and other jobs may use it
+ * - `condemned`: nobody uses it, nobody ever will, and it is to be removed
  *
- * A row of an object goes only after the object itself is gone, so no object is forgotten.
+ * The row of an object is deleted only after the object itself was removed, so no object is forgotten.
  */
 import { type SqlBool, sql } from 'kysely';
 import { deleteBy, insertOf, JOB, OBJECT, same, updateBy } from '../by-column.ts';
@@ -25,7 +24,7 @@ export interface ContentKey extends JobKey {
 /** The bytes of a content as its row has them. */
 export interface ContentHere {
   readonly content: Uint8Array;
-  /** Tells one result of a job from another that replaced it. */
+  /** A text that distinguishes a result of a job from another result that replaced it. */
   readonly version: string;
 }
 
@@ -106,7 +105,8 @@ const selectAlike = prepared((db, { tenant, sha256 }: Pick<StoredObject, 'tenant
 const insertObject = insertOf('objects', [...OBJECT, 'sha256', 'size_bytes', 'state', 'changed_at']);
 
 /**
- * The update leaves condemned objects alone. On PostgreSQL it also waits for a transaction that is about to condemn the object.
+ * Records the use of an object, unless the object is condemned. On PostgreSQL the update also waits for a transaction that is
+ * about to condemn the object.
  */
 const touch = prepared((db, { tenant, object_id, at }: ObjectKey & { readonly at: string }) =>
   db
@@ -147,7 +147,7 @@ const deleteUse = deleteBy('object_uses', [...JOB, 'position']);
 
 const isUsed = sql<SqlBool>`exists (select 1 from object_uses where object_uses.tenant = objects.tenant and object_uses.object_id = objects.object_id)`;
 
-/** The index of states leaves out stored objects: a query must say so too. */
+/** The condition on the state of an object. The index of states leaves out stored objects, so a query must exclude them, too. */
 const inState = (state: Exclude<ObjectTable['state'], 'stored'>) =>
   sql<SqlBool>`state = ${sql.lit(state)} and state <> 'stored'`;
 
@@ -243,12 +243,12 @@ export async function contentHere(db: StoreDatabase, key: ContentKey): Promise<C
   return found === null || found.content.length === 0 ? null : found;
 }
 
-/** The object that a content of a job lies in; null if it lies in none. */
+/** The object in which a content of a job lies; null if it lies in none. */
 export function objectOf(db: StoreDatabase, key: ContentKey): Promise<StoredObject | null> {
   return selectUsed.first(db, key);
 }
 
-/** The object that an artifact of a job lies in; null if it lies in none. */
+/** The object in which an artifact of a job lies; null if it lies in none. */
 export function objectOfArtifact(
   db: StoreDatabase,
   { key, path }: { readonly key: JobKey; readonly path: string },
@@ -267,8 +267,8 @@ export async function objectCounts(
 }
 
 /**
- * Names the object that bytes of a tenant are to be put into: one that the tenant has already, or one that somebody
- * began, or the one that is given. `isStored` says whether contents are read from it.
+ * Names the object into which bytes of a tenant are to be put: one that the tenant already has, one that another node or an
+ * earlier try began, or the given one. `isStored` tells whether contents are read from the object.
  */
 export async function beginObject(
   db: StoreDatabase,
@@ -284,8 +284,8 @@ export async function beginObject(
 }
 
 /**
- * Lets a content be read from an object whose bytes were read back, and empties its row. False if the content is not in
- * its row any more, or was replaced, or the object is condemned: then the content stays where it is.
+ * Makes a content be read from an object whose bytes were read back, and empties the content's row. False if the row no longer
+ * has the content, if the content was replaced, or if the object is condemned: then the content stays where it is.
  */
 export async function placeObject(db: StoreDatabase, placed: PlaceObject): Promise<boolean> {
   if ((await touch.run(db, placed)) === 0) return false;
@@ -301,14 +301,14 @@ export function loosenObjects(db: StoreDatabase, key: JobKey): void {
   loosen.send(db, key);
 }
 
-/** Notes that the result of a job is withdrawn; part of that transaction. */
+/** Notes that the result of a job is withdrawn; part of the transaction that withdraws it. */
 export function releaseResult(db: StoreDatabase, key: JobKey): void {
   loosen.send(db, key);
   deleteUse.send(db, { ...key, position: resultPosition });
 }
 
 /**
- * Condemns objects that nobody uses, and those that were begun before `begunBefore` and never put. Returns at most `limit`
+ * Condemns objects that nobody uses, and objects that were begun before `begunBefore` and never put. Returns at most `limit`
  * condemned objects, which are to be removed.
  */
 export async function condemnObjects(
@@ -321,7 +321,7 @@ export async function condemnObjects(
   return await selectCondemned.all(db, input);
 }
 
-/** Forgets a condemned object that was removed. */
+/** Deletes the row of a condemned object that was removed. */
 export async function forgetObject(db: StoreDatabase, key: ObjectKey): Promise<void> {
   await deleteCondemned.run(db, key);
 }

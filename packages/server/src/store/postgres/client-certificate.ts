@@ -1,20 +1,20 @@
 /**
- * The certificate with which the service shows a PostgreSQL server who it is: `sslcert` and `sslkey` of the database URL.
+ * The certificate with which the service proves its identity to a PostgreSQL server: `sslcert` and `sslkey` of the database URL.
  * https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-CLIENTCERT
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { StoreError } from '../store-error.ts';
 
-/** Both as PEM. */
+/** A certificate and its key, both as PEM. */
 export interface ClientCertificate {
   readonly cert: string;
   readonly key: string;
 }
 
 /**
- * The permissions that others may not have on a key: all of them, or all but reading by root's group if root owns it, as with
- * libpq.
+ * The permissions on a key that others must not have. As with libpq these are all permissions, but if root owns the key, root's
+ * group may read it.
  */
 const OF_OTHERS = constants.S_IRWXG | constants.S_IRWXO;
 const OF_OTHERS_THAN_ROOT = constants.S_IWGRP | constants.S_IXGRP | constants.S_IRWXO;

@@ -1,6 +1,6 @@
 /**
- * One connection to a PostgreSQL database. Only this module loads the driver. Queries are sent at once and answered in
- * their order, so a transaction costs as many round trips as it has answers to wait for.
+ * One connection to a PostgreSQL database. Only this module loads the driver. Queries are sent at once and answered in their
+ * order, so a transaction costs as many round trips as there are answers to wait for.
  */
 import { Kysely } from 'kysely';
 import type { Client, ClientConfig, QueryArrayResult, QueryConfig, QueryResult } from 'pg';
@@ -16,15 +16,15 @@ import { fromStoredText, toStoredText } from './text.ts';
 const connectMillisecondsMax = 5000;
 const answerMillisecondsMax = 60_000;
 
-/** The most changes in one statement. Each number and order of changes makes another text, which the server keeps. */
+/** The most changes in one statement. Each number and order of changes makes another text, and the server keeps every text. */
 const togetherMax = 8;
 
-/** `pg_current_xact_id` and `pg_xact_status`. */
+/** The oldest server version, which has `pg_current_xact_id` and `pg_xact_status`. */
 const versionMin = 130_000;
 
 /**
- * A commit that is answered is on disk: settings of a role or a database must not weaken that. The other settings end
- * sessions of a client that stopped or that is cut off, because they hold locks.
+ * The settings of a session. A commit that is answered must be on disk, and settings of a role or a database must not weaken
+ * this. The other settings end sessions of a client that stopped or was cut off, because such sessions hold locks.
  */
 const SETTINGS = `
   set client_encoding = 'UTF8';
@@ -35,7 +35,7 @@ const SETTINGS = `
   set tcp_keepalives_count = 3;
   select set_config('tcp_user_timeout', '30000', false)`;
 
-/** Object identifiers of PostgreSQL's types, pg_type.dat. */
+/** The types of PostgreSQL that are converted, by their object identifiers: pg_type.dat. */
 const TYPES: Readonly<Record<number, (text: string) => unknown>> = {
   16: (text) => text === 't', // bool
   17: (text) => Uint8Array.fromHex(text.slice(2)), // bytea
@@ -55,21 +55,21 @@ function wholeNumber(text: string): number {
 
 export class Session implements Queries, AsyncDisposable {
   readonly db: StoreDatabase;
-  /** Set once the session has one. */
+  /** The number of the node; null until the session has one. */
   node: number | null = null;
-  /** How many queries it was asked. */
+  /** How many queries were asked on this connection. */
   asked = 0;
   readonly #client: Client;
   /** The names of statements by their text, so that the server plans each only once. */
   readonly #names = new Map<string, string>();
-  /** The texts of statements that are made of several changes, by the texts of these. */
+  /** The texts of statements that join several changes, by the texts of these changes. */
   readonly #joinedTexts = new Map<string, string>();
   #isLost = false;
   /** Whether queries of this turn were given to the driver and are not written yet. */
   #isGathering = false;
   /** Changes that wait to be sent as one statement; null if each is sent by itself. */
   #together: BoundQuery[] | null = null;
-  /** The error of this transaction's first query that failed while nobody waited for it. */
+  /** The error of the first query of this transaction that failed while nobody waited for it. */
   #failure: Error | null = null;
 
   private constructor(client: Client, store: object) {
@@ -81,7 +81,8 @@ export class Session implements Queries, AsyncDisposable {
   }
 
   /**
-   * `store` stands for the open store on all its connections. A query that is not answered in time ends the session.
+   * Opens a connection. `store` is the object that is the same for all connections of an open store. A query that is not answered
+   * in time ends the session.
    *
    * @throws StoreError
    */
@@ -114,7 +115,7 @@ export class Session implements Queries, AsyncDisposable {
     return this.#isLost;
   }
 
-  /** The answer to a query, or the error of an earlier one that nobody waited for. */
+  /** The answer to a query, or the error of an earlier query for which nobody waited. */
   execute<Row>(query: BoundQuery): Promise<QueryResult<Row & object>> {
     return new Promise((resolve, reject) => {
       this.#ask<QueryResult<Row & object>>(this.#named(query), (error, result) => {
@@ -134,7 +135,10 @@ export class Session implements Queries, AsyncDisposable {
     });
   }
 
-  /** Sends a query. If it fails, the next query that is waited for fails, or the commit. */
+  /**
+   * Sends a query without waiting for its answer. If the query fails, the next query that somebody waits for fails, or the commit
+   * fails.
+   */
   send(query: BoundQuery): void {
     if (this.#together !== null) {
       this.#together.push(query);
@@ -164,17 +168,17 @@ export class Session implements Queries, AsyncDisposable {
     this.send({ sql: `begin ${mode}`, parameters: [] });
   }
 
-  /** Resolves when the transaction is on disk. @throws the error of the first query of it that failed */
+  /** Resolves when the transaction is on disk. @throws the error of the first query of the transaction that failed */
   async commit(): Promise<void> {
     const failure = await this.tryCommit();
     if (failure !== null) throw failure;
   }
 
   /**
-   * Resolves as null when the transaction is on disk, and as the error of the first query of it that failed when the server has
-   * undone it.
+   * Resolves as null when the transaction is on disk, and as the error of the first failed query when the server has undone the
+   * transaction.
    *
-   * @throws whatever came instead of these two answers. The transaction may be on disk then, in spite of the error.
+   * @throws whatever came instead of these two answers. The transaction may be on disk in spite of this error.
    */
   async tryCommit(): Promise<Error | null> {
     const { command } = await this.execute({ sql: 'commit', parameters: [] });
@@ -208,8 +212,8 @@ export class Session implements Queries, AsyncDisposable {
   }
 
   /**
-   * Queries of one turn leave in one piece. By itself the driver writes each on its own, and the system calls took more
-   * time than all the rest of the thread.
+   * Asks a query. Queries of one turn leave in one piece: the driver itself would write each on its own, and these system calls
+   * took more time than everything else on the thread.
    */
   #ask<Result>(query: QueryConfig, answered: (error: Error | null, result: Result) => void): void {
     if (!this.#isGathering) {
@@ -225,7 +229,7 @@ export class Session implements Queries, AsyncDisposable {
     void this.#client.query(query, answered as never);
   }
 
-  /** Runs a statement whose text does not come again, so the server need not keep it. */
+  /** Runs a statement whose text is not used again, so the server need not keep it. */
   #once(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#ask({ text }, (error) => (error === null || error === undefined ? resolve() : reject(error)));
@@ -262,7 +266,7 @@ export class Session implements Queries, AsyncDisposable {
 }
 
 /**
- * One statement that makes all these changes. Each is a part of a `with`, and all see the rows as they were before.
+ * Joins changes into one statement. Each change is a part of a `with`, and all see the rows as they were before.
  * https://www.postgresql.org/docs/current/queries-with.html#QUERIES-WITH-MODIFYING
  */
 function joinedText(changes: readonly BoundQuery[]): string {
@@ -278,13 +282,13 @@ function joinedText(changes: readonly BoundQuery[]): string {
   return named.length === 0 ? last : `with ${named.join(', ')} ${last}`;
 }
 
-/** A parameter as it is stored; arrays hold texts, too. */
+/** A parameter as it is stored. An array may hold texts, which are converted, too. */
 function storedValue(value: unknown): unknown {
   if (typeof value === 'string') return toStoredText(value);
   return Array.isArray(value) ? value.map(storedValue) : value;
 }
 
-/** The driver is an optional package: a service with a SQLite store does not need it. */
+/** Loads the driver. It is an optional package: a service with a SQLite store does not need it. */
 async function newClient(config: ClientConfig & { readonly pipeline: boolean }): Promise<Client> {
   const { default: pg } = await import('pg').catch((cause: unknown) => {
     throw new StoreError('unopenable', 'the package pg is not installed', { cause });

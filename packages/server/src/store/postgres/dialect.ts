@@ -5,7 +5,7 @@ import type { BoundQuery, StoreAdapter } from '../prepared.ts';
 
 /** The functions of a session for the query builder. `command` is the tag of PostgreSQL's answer. */
 export interface Queries {
-  /** The number of the node that the session belongs to; null if it only reads. */
+  /** The number of the node to which the session belongs; null if the session only reads. */
   readonly node: number | null;
   execute<Row>(query: BoundQuery): Promise<{ rows: Row[]; rowCount: number | null; command: string }>;
   /** Executes a query, and returns its rows as lists of their columns. */
@@ -47,7 +47,7 @@ class SessionAdapter extends PostgresAdapter implements StoreAdapter {
   }
 }
 
-/** `store` stands for the open store on all its sessions. */
+/** The dialect of one session. `store` is the object that is the same for all sessions of an open store. */
 export function postgresDialect(queries: Queries, store: object): Dialect {
   return directDialect(new SessionAdapter(queries, store), new PostgresQueryCompiler());
 }

@@ -1,6 +1,7 @@
 /**
- * The parameters of a database URL about encryption. Each has the meaning that libpq gives it, or is refused: a connection is
- * never less protected than its URL says. https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION
+ * The parameters of a database URL that concern encryption. Each parameter has the meaning that libpq gives it, or is refused: a
+ * connection is never less protected than its URL says.
+ * https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION
  */
 import type { ConnectionOptions } from 'node:tls';
 import { StoreError } from '../store-error.ts';
@@ -9,13 +10,13 @@ import { clientCertificateOf, contentOf } from './client-certificate.ts';
 export interface Encryption {
   /** The URL without the parameters that were read. */
   readonly url: string;
-  /** False: none. Undefined if the URL says nothing. */
+  /** The options of TLS. False turns TLS off; undefined if the URL names none of the parameters. */
   readonly ssl: ConnectionOptions | false | undefined;
 }
 
-/** The parameters that are read here. The driver would give some of them another meaning. */
+/** The parameters that are read here, because the driver would give some of them another meaning. */
 const PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'ssl', 'uselibpqcompat'] as const;
-/** Parameters of libpq that protect a connection, and that the driver takes no notice of. */
+/** Parameters of libpq that protect a connection, and that the driver would ignore. */
 const NOT_APPLIED = [
   'sslcrl',
   'sslcrldir',
@@ -31,7 +32,7 @@ const NOT_APPLIED = [
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 type Mode = (typeof MODES)[number];
 
-/** Authorities that Node trusts, as without a file. */
+/** The value that means the authorities that Node trusts, as if no file were named. */
 const SYSTEM = 'system';
 
 /** @throws StoreError `unopenable` in one line that quotes neither the URL nor a file */

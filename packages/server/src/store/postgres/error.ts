@@ -1,6 +1,6 @@
 /**
- * Translates what a query of PostgreSQL threw into the store's codes. The text of the server is repeated only for
- * errors of connections and resources: others may quote a value that was to be stored.
+ * Translates what a query of PostgreSQL threw into the store's codes. The text of the server is repeated only for errors of
+ * connections and resources, because other errors may quote a value that was to be stored.
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
@@ -38,7 +38,7 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ]);
 
-/** The driver has no codes for these. */
+/** Errors of a lost connection, for which the driver has no codes. */
 const LOST = /^(Connection terminated|Client (has encountered|was closed)|timeout expired|Query read timeout)/;
 const UNTRUSTED = /SSL|certificate|self-signed/i;
 
@@ -63,29 +63,29 @@ export function storeErrorOf(thrown: unknown): StoreError {
   });
 }
 
-/** Whether the connection is gone, so that nothing more comes from it. */
+/** Whether the connection is gone, so that no more answers arrive on it. */
 export function isLoss(thrown: unknown): boolean {
   return storeErrorOf(thrown).code === 'unreachable';
 }
 
 /**
- * Deadlock, serialization failure, a key that another node has stored since this one looked for it, and a null where the row of a
- * tenant was stored since: see `jobs/tenants.ts`.
+ * The errors of changes that met: a deadlock, a serialization failure, a key that another node has stored since this node looked
+ * for it, and a null where the row of a tenant was stored since, as `jobs/tenants.ts` explains.
  */
 const COLLISIONS: ReadonlySet<string> = new Set(['40P01', '40001', '23505', '23502']);
 
-/** Whether the same change may succeed when it is made again, because it met the change of another session. */
+/** Whether the same change may succeed when it is made again, because it conflicted with the change of another session. */
 export function isCollision(thrown: unknown): boolean {
   return COLLISIONS.has(described(thrown).state ?? '');
 }
 
 interface Described {
   readonly message: string;
-  /** The SQLSTATE or the code of the operating system; null if it has none. */
+  /** The SQLSTATE or the code of the operating system; null if the error has neither. */
   readonly state: string | null;
 }
 
-/** Several addresses of a name are tried one after the other, and each has its error. */
+/** Describes an error. The addresses of a name are tried one after the other, and each failure has its own error. */
 function described(thrown: unknown): Described {
   const first = thrown instanceof AggregateError ? (thrown.errors[0] as unknown) : thrown;
   const message = first instanceof Error ? first.message : String(first);

@@ -1,7 +1,7 @@
 /**
- * One node's part in a fleet, on a session of its own: it renews the lease, removes the next nodes if their leases are over, and
- * passes on what nodes tell each other. The node that removed another looks which jobs that one left, and so does the first node
- * with each beat.
+ * One node's part in a fleet, on a session of its own. It renews the lease, removes the next nodes if their leases are over, and
+ * passes on the messages between nodes. A node that removed another looks for the jobs that the removed node left, and the first
+ * node looks for such jobs with each beat.
  */
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
@@ -24,18 +24,21 @@ import { beatAnswerMilliseconds, beatMilliseconds, leaseSeconds, startingLeaseSe
 import { Messages } from './messages.ts';
 
 /**
- * A lease need not outlast a crash of the database: the nodes renew it afterwards. Rows are found by an index, however
- * few the server thinks that there are.
+ * The settings of this session. A lease need not outlast a crash of the database, because the nodes renew it afterwards. Rows are
+ * found by an index, however few rows the server expects.
  */
 const SETTINGS = `select set_config('synchronous_commit', 'off', false), set_config('enable_seqscan', 'off', false)`;
 
 const renew = `update nodes set lease_until = now() + make_interval(secs => $2), slots_used = $3,
     taken = (select count(*) from claims where claims.node = $1) where node = $1`;
-/** A node that is storing something is left for the next beat. After a restart of the database each gets a whole lease. */
+/**
+ * Removes nodes whose leases are over. A node that is storing something is left for the next beat. After a restart of the
+ * database each node gets a whole lease.
+ */
 const removeDead = removeNodes(`node in (
     select node from nodes where node = any($1) and lease_until < now() for update skip locked
   ) and now() - pg_postmaster_start_time() > make_interval(secs => ${leaseSeconds})`);
-/** One of the nodes looks through the claims of all. */
+/** Selects the state of the fleet. Only one of the nodes looks through the claims of all. */
 const selectState = `select ${oldestOpen} as seen,
     exists (select from tenants where queued > 0) as is_queued,
     case when $1 then exists (
@@ -70,18 +73,18 @@ export class PostgresFleet implements OpenFleet {
   #session: Session | null = null;
   #facts: () => NodeFacts | null = () => null;
   readonly #known: KnownNodes;
-  /** The text of the facts that the store has from this node. */
+  /** The text of this node's facts that the store has. */
   #storedFacts: string | null = null;
-  /** Whether this node removed another, and has not looked for the other's jobs yet. */
+  /** Whether this node removed another node, and has not looked for its jobs yet. */
   #hasRemoved = false;
   #lateBeats = 0;
   #lastBeatAt: number | null = null;
-  /** When beats began to succeed without a gap; null while they fail. */
+  /** The time since which all beats have succeeded; null while they fail. */
   #steadySince: number | null = null;
   #beaten = Promise.withResolvers<void>();
   /** Ends the pause before the next beat. */
   #wake = Promise.withResolvers<void>();
-  /** Until the next beat: no longer than until the first lease of another node is over. */
+  /** The pause until the next beat, which is no longer than until the first lease of another node is over. */
   #pauseMilliseconds = beatMilliseconds;
   #isClosed = false;
 
@@ -138,7 +141,7 @@ export class PostgresFleet implements OpenFleet {
     return this.#messages.follow(topic);
   }
 
-  /** Says that the store has ended. */
+  /** Handles the end of the store. */
   end(error: StoreError): void {
     if (!this.#isClosed) this.#lost.resolve(error);
   }
@@ -221,7 +224,7 @@ export class PostgresFleet implements OpenFleet {
     this.#storedFacts = text;
   }
 
-  /** Removes next nodes whose lease is over, and looks again at once; otherwise looks when the first lease may be over. */
+  /** Removes next nodes whose leases are over, and then looks again at once; otherwise looks when the first lease may be over. */
   async #watch(session: Session, leases: readonly LeaseRow[]): Promise<void> {
     const over = leases.filter(({ lease_ms }) => lease_ms < 0).map(({ node }) => node);
     const left = leases.flatMap(({ lease_ms }) => (lease_ms < 0 ? [] : lease_ms + leaseOverMilliseconds));
@@ -234,8 +237,8 @@ export class PostgresFleet implements OpenFleet {
   }
 
   /**
-   * Whether this node has seen the database for longer than a lease. If the database or the network was away, every node
-   * has the time to come back before one is taken for dead.
+   * Whether this node has reached the database for longer than a lease. If the database or the network was away, every node thus
+   * has the time to come back before it is taken for dead.
    */
   #isSteady(): boolean {
     return this.#steadySince !== null && performance.now() - this.#steadySince > leaseSeconds * 1000;

@@ -1,14 +1,18 @@
 /**
- * One node's knowledge about the others. A beat reads what changed since the last one, a few nodes in turn, and the leases of the
- * next few in the order of their numbers: as many rows however many nodes there are. The nodes read in turn show what no change
- * said: the work of each node, and nodes of earlier code that came or went.
+ * One node's knowledge about the others. A beat reads three things: the nodes that changed since the last beat, a few nodes in
+ * turn, and the leases of the next few in the order of their numbers. So a beat reads the same number of rows however many nodes
+ * there are. The nodes that are read in turn show what is not recorded as a change: the work of each node, and nodes of earlier
+ * code that came or went.
  */
 import type { ExecutorFacts, LiveNode, NodeFacts } from '../fleet.ts';
 import { leaseSeconds } from './lease.ts';
 
-/** With as many nodes or fewer, each beat reads all of them. */
+/** How many nodes a beat reads in turn. If there are no more nodes, each beat reads all of them. */
 const inTurn = 8;
-/** If all of these died at once with this node, the node before this one removes them, so many with each beat. */
+/**
+ * How many of the next nodes this node watches. If all of them died at once with this node, the node before this one removes
+ * them, so many with each beat.
+ */
 const watched = 4;
 const all = 2 ** 31;
 
@@ -21,12 +25,12 @@ export const thisTransaction = 'pg_current_xact_id()::text::bigint';
 
 const columns = `node, facts, slots_used, taken, lease_until >= now() as is_alive,
     to_char((lease_until - make_interval(secs => ${leaseSeconds})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as beat_at`;
-/** The changes since a number, and the nodes in turn after one. */
+/** Selects the changes after a number, and the nodes in turn after a node. */
 export const selectChanges = `(select ${columns}, false as in_turn from nodes where changed >= $1)
   union all select node, null, 0, 0, false, '', false from gone_nodes where changed >= $1
   union all (select ${columns}, true from nodes where node > $2 order by node limit $3)`;
 
-/** Milliseconds until the leases of the next nodes are over. The first come after the last. */
+/** Selects the milliseconds until the leases of the next nodes are over. After the last node comes the first. */
 export const selectNextLeases = `select node, (extract(epoch from lease_until - now()) * 1000)::int as lease_ms from (
     (select node, lease_until from nodes where node > $1 order by node limit ${watched})
     union (select node, lease_until from nodes where node < $1 order by node limit ${watched})
@@ -50,7 +54,7 @@ export interface LeaseRow {
 export interface NodeRow {
   readonly node: number;
   readonly facts: string | null;
-  /** Null for a node of earlier code, whose facts say it. */
+  /** How many slots the node uses. Null for a node of earlier code, whose facts contain the number. */
   readonly slots_used: number | null;
   readonly taken: number;
   readonly is_alive: boolean;
@@ -69,7 +73,7 @@ export class KnownNodes {
     this.#sorted = [{ node, facts: null, claims: 0, beat_at: null }];
   }
 
-  /** In the order of their numbers. */
+  /** The nodes in the order of their numbers. */
   get all(): readonly LiveNode[] {
     return this.#sorted;
   }
@@ -93,7 +97,10 @@ export class KnownNodes {
     this.#sorted = [...this.#nodes.values()].sort((one, other) => one.node - other.node);
   }
 
-  /** The numbers of transactions may begin again earlier after a crash of the database: all is read again. */
+  /**
+   * Forgets what is known, so that everything is read again: after a crash of the database, its numbers of transactions may begin
+   * again earlier.
+   */
   forget(): void {
     this.#seen = null;
   }
@@ -115,7 +122,10 @@ function withWork(executor: ExecutorFacts, slots_used: number | null): ExecutorF
   return slots_used === null ? executor : { ...executor, slots_used };
 }
 
-/** The work of a node changes all the time: it is in a column of its own, so that its facts stay the same. */
+/**
+ * The text of a node's facts. The node's work changes all the time, so it is in a column of its own, and this text stays the
+ * same.
+ */
 export function textOfFacts(facts: NodeFacts | null): string {
   const executor = facts?.executor;
   return JSON.stringify(executor ? { ...facts, executor: withWork(executor, 0) } : facts);

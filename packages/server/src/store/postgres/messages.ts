@@ -1,22 +1,26 @@
 /**
- * The messages between nodes. PostgreSQL passes a message on to the sessions that listen to its channel: each node has one, and
- * so has each topic that a node follows. All nodes also listen to one channel, in which nodes of earlier code tell everything.
+ * The messages between nodes. PostgreSQL passes a message on to the sessions that listen to its channel: each node has a channel,
+ * and so has each topic that a node follows. All nodes also listen to one channel to which nodes of earlier code send all their
+ * messages.
  */
 import { createHash } from 'node:crypto';
 import type { Session } from './connection.ts';
 
 const COMMON = `select 'vouchbox_' || md5(current_schema()) as name`;
 const NOTIFY = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as told (channel, payload)';
-/** A payload must be shorter than 8000 bytes. */
+/** The bound on a payload, which PostgreSQL requires to be shorter than 8000 bytes. */
 const payloadCharsMax = 7000;
 const EVERYTHING = '*';
 
 export class Messages {
   readonly #node: number;
   readonly #hear: (topics: readonly string[] | null) => void;
-  /** The topics to tell, by channel. Topics that come together are sent together. */
+  /** The topics to tell, by channel. Topics that are told at the same time are sent together. */
   readonly #untold = new Map<string, Set<string>>();
-  /** The number of followers of each topic that the session listens to. It still listens for a while after the last one left. */
+  /**
+   * The number of followers of each topic that the session listens to. The session still listens for a while after the last
+   * follower left.
+   */
   readonly #followers = new Map<string, number>();
   #session: Session | null = null;
   #common = '';
@@ -27,7 +31,7 @@ export class Messages {
     this.#hear = hear;
   }
 
-  /** Tells and hears in a session, instead of one that was lost. */
+  /** Sends and receives messages in this session, instead of one that was lost. */
   async listenIn(session: Session): Promise<void> {
     const { rows } = await session.execute<{ name: string }>({ sql: COMMON, parameters: [] });
     this.#common = rows[0]?.name ?? '';
@@ -60,7 +64,7 @@ export class Messages {
     return { [Symbol.dispose]: () => this.#followers.set(topic, (this.#followers.get(topic) ?? 1) - 1) };
   }
 
-  /** Stops listening to topics that nobody follows any more: not at once, because a follower often follows again. */
+  /** Stops listening to topics that nobody follows any more. This is not done at once, because a follower often follows again. */
   forgetUnfollowed(): void {
     for (const [topic, followers] of this.#followers) {
       if (followers > 0) continue;

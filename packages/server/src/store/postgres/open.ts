@@ -7,7 +7,10 @@ import { type PostgresStep, STEPS } from './migrations/steps.ts';
 import { placeOf } from './place-of.ts';
 import type { PostgresThreadData } from './threads/thread-data.ts';
 
-/** Each side of the store on a separate thread: building texts and sealing receipts take time on this one, too. */
+/**
+ * The threads of the store, one for each side: building texts and sealing receipts take processor time, although the database is
+ * a process of its own.
+ */
 const POSTGRES_THREADS: Threads = {
   writer: (data) => startThread(new URL('./threads/writer-thread.ts', import.meta.url), data),
   reader: (data) => startThread(new URL('./threads/reader-thread.ts', import.meta.url), data),
@@ -18,11 +21,11 @@ export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProb
   readonly url: string;
   readonly check: StoreCheck;
   /**
-   * Names the data directory of the service that opens the store. The node that it was before is taken for dead. Null
-   * for a command of an operator.
+   * The name of the data directory of the service that opens the store. The node that this service was before is taken for dead.
+   * Null for a command of an operator.
    */
   readonly instance?: string | null;
-  /** The steps to the schema of this program. Tests of upgrades have more. */
+  /** The steps to the schema of this program. Tests of upgrades give more steps. */
   readonly steps?: readonly PostgresStep[];
   /** Runs the two sides of the store. Default: threads of this process. */
   readonly threads?: Threads;
@@ -47,7 +50,10 @@ export function openPostgresStore({
   });
 }
 
-/** Loaded here, because a store in a file needs neither the driver nor the query builder on this thread. */
+/**
+ * Opens the fleet. The module is loaded here, because a store in a file needs neither the driver nor the query builder on this
+ * thread.
+ */
 async function openFleet(options: { url: string; node: number; onProblem: ThreadedStoreOptions['onProblem'] }) {
   await import('../../ground/near-imports.ts');
   const { PostgresFleet } = await import('./fleet.ts');

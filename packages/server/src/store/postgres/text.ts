@@ -1,7 +1,7 @@
 /**
- * Text as PostgreSQL can hold it. Its text columns hold every character but U+0000, which JavaScript and SQLite allow.
- * So U+0000 is stored as U+0001 U+0001, and U+0001 as U+0001 U+0002. This changes no order and no equality, and no JSON:
- * RFC 8259 § 7 allows neither character in a JSON text.
+ * Text as PostgreSQL can hold it. Its text columns hold every character but U+0000, which JavaScript and SQLite allow. So U+0000
+ * is stored as U+0001 U+0001, and U+0001 as U+0001 U+0002. This change keeps every order and equality, and leaves JSON as it is,
+ * because RFC 8259 § 7 allows neither character in a JSON text.
  */
 
 const ESCAPE = '\u0001';
@@ -14,7 +14,7 @@ export function toStoredText(text: string): string {
   return text.replaceAll(ESCAPE, ESCAPED).replaceAll('\u0000', ZERO);
 }
 
-/** The text that was stored. */
+/** The original of a text that was stored. */
 export function fromStoredText(stored: string): string {
   if (!stored.includes(ESCAPE)) return stored;
   return stored.replaceAll(ZERO, '\u0000').replaceAll(ESCAPED, ESCAPE);

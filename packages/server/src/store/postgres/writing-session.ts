@@ -1,7 +1,7 @@
 /**
- * The session in which one node of a service changes a store. It registers the node: the row in `nodes` has a number
- * that is given once, and every transaction of the session locks that row. A node whose row another one removed can
- * therefore change nothing any more. A lost session is replaced when the next change comes.
+ * The session in which one node of a service changes a store. It registers the node: the row in `nodes` has a number that is
+ * given once, and every transaction of the session locks that row. A node whose row was removed by another node can therefore
+ * change nothing any more. A lost session is replaced when the next change arrives.
  */
 import { StoreError } from '../store-error.ts';
 import { Session } from './connection.ts';
@@ -13,12 +13,12 @@ import { beginRegistration } from './migrations/schema-state.ts';
 import { type PostgresStep, rangeOf, type SchemaRange, STEPS } from './migrations/steps.ts';
 
 /**
- * Every query of this session finds its rows by an index, and no length of a table changes that. Tables such as `queue`
- * grow and shrink faster than the server counts them, so plans must not depend on those counts: a query is planned once,
- * and reads in the order of an index instead of sorting all that it finds.
+ * The settings of this session. Every query of the session finds its rows by an index, however long a table is. Tables such as
+ * `queue` grow and shrink faster than the server counts their rows, so plans must not depend on the counts. A query is therefore
+ * planned once, and reads in the order of an index instead of sorting all rows that it finds.
  *
- * A node that stopped in the middle of a transaction must not keep its locks for long: less than the lease, so that they
- * are gone when another node takes its jobs over.
+ * A node that stopped in the middle of a transaction must not keep its locks for long. The time is shorter than the lease, so
+ * that the locks are released when another node takes over its jobs.
  */
 const SETTINGS = `select
   set_config('plan_cache_mode', 'force_generic_plan', false),
@@ -27,7 +27,10 @@ const SETTINGS = `select
   set_config('enable_mergejoin', 'off', false),
   set_config('idle_in_transaction_session_timeout', '${leaseSeconds - 1}s', false)`;
 
-/** One data directory is served by one process, so the one before it is gone. */
+/**
+ * Removes the earlier node of the same data directory. One process at a time serves a data directory, so the earlier one has
+ * ended.
+ */
 const removePredecessor = removeNodes('instance = $1');
 const insertNode = `with made as (insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows, changed)
     values ($1, now(), now() + make_interval(secs => ${startingLeaseSeconds}), $2, $3, ${thisTransaction}) returning node)
@@ -35,9 +38,9 @@ const insertNode = `with made as (insert into nodes (instance, started_at, lease
 const removeNode = removeNodes('node = $1');
 
 /**
- * Numbers the change in the row of its node, and locks the rows of its tenants; no row if the node is gone. The lock of
- * the node lasts until the end of the transaction, and whoever removes the row waits for it. It does not delay the
- * renewal of the lease.
+ * Gives the change a number in the row of its node, and locks the rows of its tenants; returns no row if the node's row is gone.
+ * The lock of the node lasts until the end of the transaction, and whoever removes the node's row waits for it. This lock does
+ * not delay the renewal of the lease.
  */
 const enter = `with alive as (select node from nodes where node = $1 for key share),
     locked as (select 1 from tenants where tenant = any($3) order by tenant for no key update)
@@ -45,8 +48,8 @@ const enter = `with alive as (select node from nodes where node = $1 for key sha
   returning (select count(*) from locked)`;
 
 /**
- * The number that is stored is that of the last change that was committed. The server's own numbers of transactions do not tell
- * that: after a crash the server reuses the numbers that it had not written to its log.
+ * Selects the stored number, which is that of the last committed change. The server's own numbers of transactions cannot serve
+ * here: after a crash the server reuses the numbers that it had not written to its log.
  */
 const lastChange = 'select number from node_changes where node = $1 for share nowait';
 
@@ -54,16 +57,16 @@ const lastChange = 'select number from node_changes where node = $1 for share no
 type Outcome = 'committed' | 'aborted' | 'in progress';
 
 export interface WritingOptions {
-  /** Names the data directory of the service; null for a command of an operator beside it. */
+  /** The name of the service's data directory; null for a command of an operator that runs beside the service. */
   readonly instance?: string | null;
-  /** The steps to the schema of this program. Tests of upgrades have more. */
+  /** The steps to the schema of this program. Tests of upgrades give more steps. */
   readonly steps?: readonly PostgresStep[];
 }
 
 export class WritingSession implements AsyncDisposable {
   readonly #url: string;
   readonly #store: object;
-  /** The number of this node, for as long as it lives. */
+  /** The number of this node, which stays the same while it lives. */
   readonly node: number;
   #session: Session;
   #changes = 0;
@@ -98,9 +101,9 @@ export class WritingSession implements AsyncDisposable {
   }
 
   /**
-   * The session, or another one if it was lost.
+   * The session, or a new one if it was lost.
    *
-   * @throws StoreError `unreachable` while there can be none
+   * @throws StoreError `unreachable` while no session can be opened
    */
   async current(): Promise<Session> {
     if (!this.#session.isLost) return this.#session;
@@ -110,11 +113,11 @@ export class WritingSession implements AsyncDisposable {
   }
 
   /**
-   * Begins a transaction that holds the rows of these tenants. Everything that changes the jobs of a tenant does so with
-   * that row locked, and all of them are locked in one order. So a change sees what others have committed, none comes
-   * between what it reads and what it writes, and two nodes do not wait for each other's rows.
+   * Begins a transaction that holds the rows of these tenants. Everything that changes the jobs of a tenant does so with that row
+   * locked, and all of these rows are locked in one order. So a change sees what others have committed, no other change comes
+   * between its reads and its writes, and two nodes never wait for each other's rows.
    *
-   * Resolves as the number of the change; null if the node's row is gone, when nothing may be committed.
+   * Resolves as the number of the change; null if the node's row is gone, so that nothing may be committed.
    */
   async begin(session: Session, tenants: readonly string[]): Promise<number | null> {
     const change = ++this.#changes;
@@ -123,15 +126,15 @@ export class WritingSession implements AsyncDisposable {
     return rows.length === 0 ? null : change;
   }
 
-  /** Ends the session: the next change opens another. */
+  /** Ends the session. The next change opens another one. */
   async drop(): Promise<void> {
     await this.#session[Symbol.asyncDispose]();
   }
 
   /**
-   * The fate of the last change, if its session was lost.
+   * The outcome of the last change, if its session was lost.
    *
-   * @throws StoreError `locked` if the node is gone; `unreachable` while the database is
+   * @throws StoreError `locked` if the node's row is gone; `unreachable` while the database cannot be reached
    */
   async outcomeOf(change: number): Promise<Outcome> {
     const session = await this.current();
@@ -146,7 +149,7 @@ export class WritingSession implements AsyncDisposable {
     }
   }
 
-  /** Removes the node, so that others need not wait for the end of its lease. */
+  /** Removes the node's row, so that others need not wait for the end of its lease. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#session.isLost) {
       await this.#session.execute({ sql: removeNode, parameters: [this.node] }).catch(() => {});

@@ -16,7 +16,7 @@ import type { ListInput } from '../records/inputs.ts';
 import type { JobSummary, ListPlace } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-/** A place before the newest job: above every time and every identifier, which are ASCII. */
+/** A place before the newest job: greater than every time and every identifier, which are ASCII. */
 const NEWEST: ListPlace = { created_at: '\u{10ffff}', job_id: '\u{10ffff}' };
 
 interface Range extends ListPlace {
@@ -49,13 +49,13 @@ const newestPlaces = prepared(
 
 interface LabelAsked {
   readonly label: string;
-  /** Empty for all. */
+  /** The language of the jobs; empty for all languages. */
   readonly language: Language | '';
 }
 
 /**
- * One label in the order of a list. The language is looked up for each job: the database reads on past the jobs that are left
- * out, because a query for each few of them would be thousands.
+ * A page of one label in the order of a list. The language is looked up for each job: the database reads on past the jobs that
+ * are left out, because separate queries for a few jobs each would be thousands.
  */
 function ofLabel(db: StoreDatabase, { tenant, created_at, job_id, limit, label, language }: Range & LabelAsked) {
   return db
@@ -77,7 +77,9 @@ const labelledEnded = prepared((db, asked: Range & LabelAsked & { ended: Termina
   ofLabel(db, asked).where('job_labels.ended', '=', asked.ended),
 );
 
-/** Jobs whose label does not say how they ended: those that wait or run, which are few, and those that older code ended. */
+/**
+ * Labelled jobs whose label does not tell how they ended: jobs that wait or run, which are few, and jobs that older code ended.
+ */
 const labelledOther = prepared((db, asked: Range & LabelAsked & { status: JobStatus }) =>
   ofLabel(db, asked).where('job_labels.ended', 'is', null).where('jobs.status', '=', asked.status),
 );
@@ -139,7 +141,10 @@ async function filteredPlaces(
   return found.sort(newestFirst).slice(0, range.limit);
 }
 
-/** In the order of a job's life, so that a job that ends between two queries is found by one of them, or by both. */
+/**
+ * The places of labelled jobs. The queries follow the order of a job's life, so that a job that ends between two of them is found
+ * by one or by both.
+ */
 async function labelledPlaces(
   db: StoreDatabase,
   range: Range,

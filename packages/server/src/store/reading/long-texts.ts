@@ -1,7 +1,7 @@
 /**
- * The long texts of answers about a job, as JSON and in pieces, so that no whole text is held while a slow client reads
- * it: a page of events, and the output of a program. An extent states the length of a text and the events that it is
- * made of. Those never change, so every piece belongs to the same text, however late it is read.
+ * The long texts of answers about a job, as JSON and in pieces, so that no whole text is held while a slow client reads it: a
+ * page of events, and the output of a program. An extent tells the length of a text and the events of which the text is made.
+ * These events never change, so every piece belongs to the same text, however late it is read.
  */
 import { HASH_VERSION, resultPartOf } from '@vouchbox/evidence';
 import type { ArtifactRecord, OutputRecord, StreamName } from '@vouchbox/protocol';
@@ -21,8 +21,8 @@ import type { StoreDatabase } from '../schema.ts';
 import { pieceBytes, TextBuilder } from './text-builder.ts';
 
 /**
- * A longer text is not built as a whole: its pieces are read when they are requested. All that is recorded of a stream
- * is shorter, unless it consists of control characters, which take six characters each in JSON.
+ * The size up to which a text is built as a whole. The pieces of a longer text are read when they are requested. Everything that
+ * is recorded of a stream is shorter, unless it consists of control characters, which take six characters each in JSON.
  */
 const wholeBytesMax = 2 * 2 ** 20;
 
@@ -39,7 +39,7 @@ const selectArtifactPiece = prepared(
       .where('path', '=', path),
 );
 
-/** Adds a part of the history to each requested text that it belongs to. */
+/** Adds a part of the history to each requested text to which it belongs. */
 type AddText = (kind: Exclude<LongTextKind, 'events'>, text: string, seq: number) => void;
 
 function addContent(part: StoredPart, range: HistoryRange, add: AddText): void {
@@ -135,7 +135,7 @@ function nameOf({ kind, after, until, ...key }: Asked): string {
   return `${kind} ${nameOfJob(key)} ${after} ${until}`;
 }
 
-/** A whole text. It has no pieces if it is too long to be built as a whole. */
+/** Builds a whole text. The result has no pieces if the text is too long to be built as a whole. */
 async function wholeText(db: StoreDatabase, asked: Asked): Promise<KeptText> {
   const texts = textsOf(db);
   const known = texts.get(nameOf(asked));
@@ -155,7 +155,7 @@ async function eventsText(db: StoreDatabase, range: HistoryRange): Promise<KeptT
   return builder.end(range.until);
 }
 
-/** The texts of output and violations. They are read together, because a result needs all of them. */
+/** The texts of output and violations, which are read together because a result needs all of them. */
 async function contentTexts(
   db: StoreDatabase,
   range: HistoryRange,

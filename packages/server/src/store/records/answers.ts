@@ -31,12 +31,12 @@ export type AdmitResult =
   | { readonly kind: 'grading_over' }
   /** The tenant does not have one of the blobs that the submission names. */
   | { readonly kind: 'blob_unavailable' }
-  /** The session is at another step; null if the principal has none of this name. */
+  /** The session is at another step; `found` is null if the principal has no session of this name. */
   | { readonly kind: 'session_conflict'; readonly found: Session | null }
-  /** `kept blobs`: there would be no room even if all jobs that have not ended gave back theirs. */
+  /** `kept blobs` means that there would be no room even if all jobs that have not ended gave back their room. */
   | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' | 'blobs' | 'kept blobs' | 'sessions' };
 
-/** A chosen job, with the JSON text of its submission; null if that is too long and must be read separately. */
+/** A chosen job, with the JSON text of its submission; null if the submission is too long and must be read separately. */
 export interface ChosenJob extends QueuedJob {
   readonly requested_spec: string | null;
   /** The interactor's job if there are two. */
@@ -44,7 +44,7 @@ export interface ChosenJob extends QueuedJob {
 }
 
 export interface QueueAnswer {
-  /** In the order in which they should run. */
+  /** The jobs in the order in which they should run. */
   readonly jobs: readonly ChosenJob[];
   /** Whether no other job is queued beside these and the jobs that the caller has already taken. */
   readonly isEmpty: boolean;
@@ -57,12 +57,12 @@ export interface GradedJobEnd {
   readonly terminal_reason: string | null;
   readonly exit_code: number | null;
   readonly truncated: boolean;
-  /** Null until it has ended. */
+  /** The receipt; null until the job has ended. */
   readonly receipt_json: string | null;
   readonly receipt_sha256: string | null;
 }
 
-/** Whether events were stored, and the events that followers get without reading them; null if followers must read. */
+/** Whether events were stored, and the events that followers get without a read; null if followers must read them. */
 export interface AppendAnswer {
   readonly isStored: boolean;
   readonly toFollow: readonly StoredEvent[] | null;
@@ -75,13 +75,16 @@ export interface FinishAnswer {
   readonly end: GradedJobEnd | null;
 }
 
-/** `peer` is the job that its program talks to, if there is one: the same was done for it unless it had ended. */
+/**
+ * The result of a cancellation. `peer` is the job that the cancelled job's program talks to, if there is one: it was cancelled in
+ * the same way unless it had ended.
+ */
 export type CancelResult =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'already_terminal' }
-  /** It was queued, and is terminal now: receipt, `finished` event and outbox row were written with it. */
+  /** The job was queued, and is terminal now: its receipt, its `finished` event and its outbox row were written, too. */
   | { readonly kind: 'cancelled'; readonly peer?: string }
-  /** It runs. The request is recorded, and the dispatcher of the job's node must be told. */
+  /** The job runs. The request is recorded, and the dispatcher of the job's node must be told. */
   | { readonly kind: 'running'; readonly peer?: string; readonly node: number | null };
 
 export type ToolAnswerResult =
@@ -91,15 +94,15 @@ export type ToolAnswerResult =
   | { readonly kind: 'not_allowed' }
   | { readonly kind: 'ended' }
   | { readonly kind: 'too_large'; readonly bytesMax: number }
-  /** Another answer was taken before. */
+  /** Another answer to the call was stored before. */
   | { readonly kind: 'conflict' }
-  /** The result must fit this schema, as JSON, and nobody has looked. */
+  /** The result must fit this schema, as JSON, and was not checked yet. */
   | { readonly kind: 'unchecked'; readonly schema: string }
   | { readonly kind: 'same'; readonly answer_seq: number }
-  /** Its program can be told: on which node, if several share the store. */
+  /** The answer can be handed to the program; `node` tells on which node it runs, if several share the store. */
   | ({ readonly kind: 'taken'; readonly node: number | null } & GivenAnswer & Pick<AppendAnswer, 'toFollow'>);
 
-/** `calls` for a principal that may answer: a page of those that nobody has answered. */
+/** The calls that wait for an answer. `calls` goes to a principal that may answer: it has a page of them. */
 export type OpenToolCalls =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'not_allowed' }
@@ -108,7 +111,7 @@ export type OpenToolCalls =
       readonly calls: JsonText<OpenToolCall[]>;
       /** The number of the last call; null if there is none. */
       readonly last: number | null;
-      /** Whether no more calls come. */
+      /** Whether no more calls can come. */
       readonly hasEnded: boolean;
     };
 
@@ -121,11 +124,11 @@ export interface GivenAnswer {
 
 export interface ListPage {
   readonly items: JsonText<JobListItem[]>;
-  /** The place of the last of them if more jobs follow. */
+  /** The place of the last job of the page, if more jobs follow. */
   readonly next: ListPlace | null;
 }
 
-/** A page of stored events, in order, and whether the job is terminal with nothing after this page. */
+/** A page of stored events, in order, and whether the job is terminal and has no event after this page. */
 export interface EventPage {
   readonly events: readonly JobEvent[];
   readonly complete: boolean;
@@ -144,16 +147,16 @@ export interface LongTexts {
 
 export type LongTextKind = keyof LongTexts;
 
-/** The length of a text and the events that it is made of. */
+/** The length of a text and the events of which it is made. */
 export interface TextExtent {
-  /** Bytes of UTF-8. */
+  /** The length in bytes of UTF-8. */
   readonly bytes: number;
   /** The whole text if it is short; else null. */
   readonly text: string | null;
-  /** The cursor before its first event, and its last event; equal if it is empty. */
+  /** The cursor before the first event of the text, and the last event of the text; equal if it is empty. */
   readonly from: number;
   readonly until: number;
-  /** Whether the job is terminal with nothing after this text. */
+  /** Whether the job is terminal and no event follows this text. */
   readonly complete: boolean;
 }
 
@@ -177,7 +180,7 @@ export interface StoreCounts {
   readonly oldest_queued_at: string | null;
   /** Terminal jobs whose attestation is not stored yet. */
   readonly outbox: number;
-  /** Why an attestation of the outbox was last postponed; null if none was. */
+  /** Why an attestation in the outbox was last postponed; null if none was postponed. */
   readonly outbox_error: { readonly message: string; readonly at: string } | null;
 }
 
@@ -185,18 +188,15 @@ export interface StoreCounts {
 export interface StoredAttestation {
   readonly row: AttestationRow;
   readonly envelope: Uint8Array;
-  /** Null if it was not asked for, or lies in an object. */
+  /** The bytes of the result; null if they were not requested, or lie in an object. */
   readonly result_artifact: Uint8Array | null;
-  /** The place of a requested result; else null. `isIntact` says nothing of its bytes. */
+  /** The object in which a requested result lies; else null. `isIntact` does not cover the bytes of this object. */
   readonly object: StoredObject | null;
-  /**
-   * Whether these bytes have the digests and sizes of the row, and whether the job has the receipt. Nothing else was
-   * checked.
-   */
+  /** Whether these bytes have the digests and sizes of the row, and whether the job has the receipt. No more was checked. */
   readonly isIntact: boolean;
 }
 
-/** Everything that an attestation is made of, as it is stored. It is not parsed or checked yet. */
+/** Everything that an attestation is made of, as it is stored. These parts are not parsed or checked yet. */
 export interface TerminalRecord
   extends JobKey,
     Readonly<Pick<JobTable, 'status' | 'exit_code' | 'signal' | 'terminal_reason' | 'tenant_number'>>,
@@ -210,6 +210,6 @@ export interface TerminalRecord
 
 export type TerminalRecordResult =
   | { readonly kind: 'record'; readonly record: TerminalRecord }
-  /** There is no such job, or it has no receipt. */
+  /** There is no such job, or the job has no receipt. */
   | { readonly kind: 'absent' }
   | { readonly kind: 'unreadable'; readonly message: string };

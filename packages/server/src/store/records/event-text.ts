@@ -1,4 +1,4 @@
-/** How an event is spelled, wherever it is served: in a page of the history and in a frame of a stream. */
+/** How an event is written as JSON wherever it is served: in a page of the history and in a frame of a stream. */
 import type { JobEvent } from '@vouchbox/protocol';
 import { type JsonText, jsonText, type Members } from '../../ground/json-text.ts';
 

@@ -1,4 +1,4 @@
-/** The store's inputs and answers about gradings. It crosses threads, so it is plain data. */
+/** The store's inputs and answers about gradings. These values cross threads, so they are plain data. */
 import type { ProgramStatus } from '@vouchbox/protocol';
 import type { GradingTable } from '../schema.ts';
 import type { GradedJob } from './inputs.ts';
@@ -8,7 +8,7 @@ export interface GradingKey {
   readonly grading_id: string;
 }
 
-/** A program or a test: what every step asks of it, and what only its own jobs need. Both are JSON. */
+/** A program or a test: the part that every step needs, and the part that only its own jobs need. Both are JSON. */
 export interface GradingPart {
   readonly head: string;
   readonly content: string;
@@ -17,14 +17,16 @@ export interface GradingPart {
 export interface GradingAdmission extends GradingKey {
   readonly principal: string;
   readonly created_at: string;
-  /** The members for all runs: JSON. */
+  /** The members that all runs share, as JSON. */
   readonly common: string;
   /** The head of a program has the members that its owner reads. */
   readonly programs: readonly GradingPart[];
   readonly tests: readonly GradingPart[];
-  /** The names by which its blobs are found: uploads, and copies of outputs. */
+  /** The names by which the grading's blobs are found: uploads, and copies of outputs. */
   readonly blobs: readonly string[];
-  /** The digests of those that were copied to where no caller can name them. The uploads are removed if nobody else uses them. */
+  /**
+   * The digests of the blobs that were copied to names that no caller can give. The uploads are removed if nobody else uses them.
+   */
   readonly held: readonly string[];
   readonly idempotency: { readonly key: string; readonly spec_sha256: string } | null;
   readonly queueMax: number;
@@ -39,7 +41,7 @@ export interface GradingRow extends Readonly<Omit<GradingTable, 'cancellation_re
 /** The data for continuing a grading. */
 export interface GradingWork extends GradingRow {
   readonly common: string;
-  /** The heads of its tests, in their order. */
+  /** The heads of the grading's tests, in their order. */
   readonly heads: readonly string[];
   readonly statuses: readonly ProgramStatus[];
   readonly languages: readonly string[];
@@ -50,11 +52,11 @@ export interface GradingWork extends GradingRow {
 /** The end of a job, for the grading that it belongs to. */
 export interface GradedEnd extends GradingKey, GradedJob {
   readonly job_id: string;
-  /** The test that it ran; null if it ran none. */
+  /** The test that the job ran; null if it ran none. */
   readonly test: string | null;
   readonly terminal_reason: string | null;
   readonly at: string;
-  /** Whether it stands for a test of a program. */
+  /** Whether the job stands for a test of a program. */
   readonly isRun: boolean;
 }
 
@@ -62,11 +64,11 @@ export interface GradedEnd extends GradingKey, GradedJob {
 export interface ProgramEnd extends GradingKey {
   readonly program: number;
   readonly status: Exclude<ProgramStatus, 'waiting'>;
-  /** The end of its judge, which is recorded with it. Left out if it ends without one. */
+  /** The end of the program's judge, which is recorded with the program's end. Absent if the program ends without a judge. */
   readonly job?: GradedEnd;
   /** The names of files that were kept for its judge, which nobody needs any more. */
   readonly held: readonly string[];
-  /** The members that its end changes of what its owner reads: JSON. */
+  /** The members that the program's end changes in what its owner reads, as JSON. */
   readonly ended: string;
   readonly at: string;
 }

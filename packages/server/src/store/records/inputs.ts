@@ -20,35 +20,40 @@ import type { AttestationRow, ExecutionRecord, JobKey, KeptOutput, ListPlace } f
 export interface AdmitInput extends JobKey {
   readonly created_at: string;
   readonly requested_spec: RequestedSpec;
-  /** Who submits it; nobody submits a canary. */
+  /** The principal that submits the job; absent for a canary, which nobody submits. */
   readonly principal?: string;
   readonly idempotency: {
     readonly key: string;
     /** SHA-256 of the canonical spec as submitted. */
     readonly spec_sha256: string;
   } | null;
-  /** The values that equal builds share. If one has succeeded, it is the answer, and the key is not used up. */
+  /**
+   * The digest that equal builds share. If one such build has succeeded, it is the answer, and the idempotency key is not used
+   * up.
+   */
   readonly build_sha256?: string;
   readonly queueMax: number;
   readonly tenantQueueMax: number;
-  /** Given if a grading makes the job: then no bound of the queue is asked, and a job that was made before is answered. */
+  /**
+   * Present if a grading makes the job: then no bound of the queue applies, and a job that the grading made before is the answer.
+   */
   readonly graded?: GradedJob;
-  /** The other job of a pair, which is stored with this one or not at all. The key stands for both. */
+  /** The other job of a pair, which is stored with this job or not at all. The idempotency key stands for both. */
   readonly interactor?: Pick<AdmitInput, 'job_id' | 'requested_spec'>;
-  /** What all blobs of the tenant may have together, with the room that is reserved for large outputs. */
+  /** How many bytes all blobs of the tenant may have together, with the room that is reserved for large outputs. */
   readonly blobBytesMax: number;
-  /** Whether the statement about the job will tell which of its tenant it is. It is counted in any case. */
+  /** Whether the statement about the job will contain the job's number in its tenant. The job is counted in any case. */
   readonly isNumbered: boolean;
-  /** Given if a promise is made of the job. */
+  /** Present if the service promises an answer for the job. */
   readonly promise?: PromiseTimes;
-  /** Given if a slot and a cell are free for the job: the transaction that accepts it also starts it. */
+  /** Present if a slot and a cell are free for the job: the transaction that accepts the job also starts it. */
   readonly start?: Pick<StartInput, 'started_at' | 'execution'>;
 }
 
 export interface PromiseTimes {
   /** The time by which the log answers. */
   readonly answer_by: string;
-  /** The time at which the log is told that the job waits, a little before. */
+  /** The time at which a statement that the job waits is made, a little before the log must answer. */
   readonly due_at: string;
 }
 
@@ -61,44 +66,44 @@ export interface GradedJob {
 }
 
 export interface StartInput extends JobKey {
-  /** When it was accepted, for the waiting times of jobs. */
+  /** When the job was accepted, for the statistics of waiting times. */
   readonly created_at: string;
   readonly started_at: string;
   readonly execution: ExecutionRecord;
-  /** The other job of a pair, which starts with this one or not at all. */
+  /** The other job of a pair, which starts with this job or not at all. */
   readonly interactor?: Pick<StartInput, 'job_id' | 'execution'>;
 }
 
-/** A node's abilities. A job that needs more is left to another. */
+/** A node's abilities. A job that needs more is left to other nodes. */
 export interface Abilities {
   readonly languages: readonly string[];
-  /** The names of its runtime packs. */
+  /** The names of the node's runtime packs. */
   readonly packs: readonly string[];
-  /** The demands that its cells satisfy: a class, and behind it limits that must be held, as JSON. */
+  /** The demands that the node's cells satisfy: a class, and after it the limits that must be enforced, as JSON. */
   readonly isolation: readonly string[];
-  /** The most MiB that one job may have. */
+  /** How many MiB one job may have at most. */
   readonly memMbMax: number;
 }
 
 /** The limits of a tenant's share. */
 export interface Shares {
-  /** How many jobs may be in flight at once. */
+  /** How many jobs may be in flight at the same time. */
   readonly slots: number;
-  /** How many of them one tenant may have. Null: all while there was never another tenant, else all but one. */
+  /** How many slots one tenant may have. Null means all while there was never another tenant, else all but one. */
   readonly tenantSlots: number | null;
 }
 
 /** Which queued jobs the dispatcher asks for. */
 export interface QueueChoice extends Shares {
-  /** Jobs that it has already taken and that may still be queued. */
+  /** Jobs that the dispatcher has already taken and that may still be queued. */
   readonly exclude: readonly string[];
   /** How many slots each tenant holds now; a tenant that is not named holds none. */
   readonly held: ReadonlyMap<string, number>;
-  /** How many more it can take. The two jobs of a pair take two. */
+  /** How many more slots the dispatcher can fill. The two jobs of a pair fill two. */
   readonly limit: number;
-  /** How many of them may be of gradings. */
+  /** How many of these slots may get jobs of gradings. */
   readonly tests: number;
-  /** This node's abilities. Only a store that several nodes share looks at it. */
+  /** This node's abilities. Only a store that several nodes share reads them. */
   readonly abilities?: Abilities;
 }
 
@@ -112,8 +117,8 @@ export interface OutputRun {
 }
 
 /**
- * Records of one stream and one time. A record is given by the length of its text in UTF-16 units. If it is `partial`,
- * so that no newline follows, it is the bitwise complement of the length.
+ * Records of one stream and one time. A record is stated as the length of its text in UTF-16 units. If it is `partial`, so that
+ * no newline follows, the bitwise complement of the length is stated.
  */
 export type OutputGroup = readonly [stream: StreamName, timestamp: string, lengths: readonly number[]];
 
@@ -131,12 +136,12 @@ export interface FinishInput extends JobKey {
   /** Events that belong before `finished`: artifacts, violations, truncations. */
   readonly events: readonly EventBody[];
   readonly artifacts: readonly (ArtifactRecord & { readonly content: Uint8Array })[];
-  /** Those that were kept, by their places in the request; left out if there are none. */
+  /** The large outputs that were kept, by their places in the request; absent if there are none. */
   readonly largeOutputs?: readonly KeptOutput[];
   /** The observations of the executor. Null if no executor took the job: the receipt then has no execution members. */
   readonly execution: ExecutionRecord | null;
   readonly usage: ResourceUsage | null;
-  /** Left out if the program did not run, or its part was not observed. */
+  /** The usage of the program alone. Absent if the program did not run, or if its usage was not observed separately. */
   readonly programUsage?: ProgramUsage;
   readonly output: ExecutorOutput | null;
   /** The observations of an interaction, if the program talked to another. */
@@ -152,29 +157,29 @@ export interface FinishInput extends JobKey {
 /** The input of a finish, with output joined into runs for the writer's thread. */
 export type PackedFinish = Omit<FinishInput, 'events'> & { readonly events: readonly HistoryPart[] };
 
-/** `principal` is who asks; `at` is when. */
+/** A request to end a job. `principal` is the one that asks, and `at` is the time. */
 export interface CancelInput extends JobKey {
   readonly principal: string;
   readonly at: string;
 }
 
-/** An answer to the call whose event has this number. `principal` is who answers; `at` is when. */
+/** An answer to the call whose event has this number. `principal` is the one that answers, and `at` is the time. */
 export interface ToolAnswerInput extends JobKey {
   readonly seq: number;
   readonly outcome: { readonly result: unknown } | { readonly error: string };
-  /** Whether the result fits the schema of its tool, where there is one. */
+  /** Whether the result was checked against the schema of its tool, if the tool has one. */
   readonly isChecked?: boolean;
   readonly principal: string;
   readonly at: string;
-  /** Whether somebody waits for the next event of the job. */
+  /** Whether a caller waits for the next event of the job. */
   readonly isFollowed?: boolean;
 }
 
 export interface ListInput {
   readonly tenant: string;
-  /** Jobs on a page. */
+  /** How many jobs a page may have. */
   readonly limit: number;
-  /** Exclusive: jobs after this place. */
+  /** The place after which the page begins; null for the first page. */
   readonly before: ListPlace | null;
   readonly statuses: readonly JobStatus[] | null;
   readonly language: Language | null;
@@ -203,12 +208,12 @@ export interface ArtifactPieceInput {
   readonly bytes: number;
 }
 
-/** The exact bytes to be served, and what a detail says about them. The result may be compressed: see `compressed`. */
+/** The exact bytes to be served, and what a job's detail says about them. The result may be compressed: see `compressed`. */
 export interface AttestationInput extends JobKey, Omit<AttestationRow, 'tenant'> {
   readonly created_at: string;
   readonly result_artifact: Uint8Array;
   readonly envelope: Uint8Array;
-  /** The hash of its leaf in the log; null if it is not logged. */
+  /** The hash of the attestation's leaf in the log; null if the attestation is not logged. */
   readonly leaf_hash: Uint8Array | null;
 }
 

@@ -12,9 +12,9 @@ export interface LogState {
   readonly tree: number;
   /** The public key, as `NAME+HINT+BASE64`. */
   readonly log_key: string;
-  /** Leaves with a position. The head may have fewer. */
+  /** How many leaves have a position. The signed head may have fewer. */
   readonly size: number;
-  /** The largest that was signed; null before the first. */
+  /** The largest head that was signed; null before the first. */
   readonly head: LogHead | null;
   /** The envelope of the opening statement, which is leaf 0. */
   readonly opening: Uint8Array;
@@ -27,13 +27,13 @@ export interface LogOpening extends Pick<LogState, 'host' | 'tree' | 'log_key' |
 
 /** How far the log has come. */
 export interface LogCounts extends Pick<LogState, 'host' | 'tree' | 'size'> {
-  /** The leaves of the largest head; 0 before the first. */
+  /** The number of leaves of the largest head; 0 before the first. */
   readonly signed_size: number;
-  /** Statements that wait for their places. */
+  /** How many statements wait for their places. */
   readonly waiting: number;
 }
 
-/** Where the statement of a job stands; `position` is null while it waits for its place. */
+/** Where the statement of a job stands in the log; `position` is null while the statement waits for its place. */
 export interface LogPlace {
   readonly leaf_hash: Uint8Array;
   readonly position: number | null;

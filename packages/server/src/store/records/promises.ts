@@ -5,7 +5,7 @@ import type { JobKey } from './rows.ts';
 export interface UnsignedPromise extends JobKey {
   readonly created_at: string;
   readonly answer_by: string;
-  /** The number of the job in its tenant; null if it is not told. */
+  /** The number of the job in its tenant; null if the statements do not contain it. */
   readonly tenant_number: number | null;
   /** The facts about the submission that the receipt will have: JSON. */
   readonly evidence: string;
@@ -16,9 +16,9 @@ export interface SignedPromise extends JobKey {
   readonly envelope: Uint8Array;
 }
 
-/** A statement that a job waits, before its signature. */
+/** A pending statement of a job, before its signature. */
 export interface UnsignedPending extends JobKey {
-  /** From 1. */
+  /** The number of the statement, from 1. */
   readonly statement: number;
   readonly stated_at: string;
   readonly answer_by: string;
@@ -38,7 +38,7 @@ export interface PromiseRow {
   readonly key_id: string | null;
 }
 
-/** A signed statement that a job waits; `position` is null until it has its place in the log. */
+/** A signed pending statement of a job; `position` is null until it has its place in the log. */
 export interface PendingRow extends Pick<UnsignedPending, 'stated_at' | 'answer_by'> {
   readonly envelope: Uint8Array;
   readonly position: number | null;

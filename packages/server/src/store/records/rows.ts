@@ -15,7 +15,7 @@ import type { LinkPart } from '@vouchbox/protocol/vocabulary';
 import type { AttestationTable, JobTable, OutputRunTable, QueueTable } from '../schema.ts';
 import type { CredentialTable } from '../schema-of-access.ts';
 
-/** The key of a job: its tenant and its id. No query for a caller takes only an id. */
+/** The key of a job: its tenant and its id. A query for a caller always has both, and never the id alone. */
 export interface JobKey {
   readonly tenant: string;
   readonly job_id: string;
@@ -26,7 +26,7 @@ export function nameOfJob({ tenant, job_id }: JobKey): string {
   return `${tenant} ${job_id}`;
 }
 
-/** An executor's observations, as JSON members of job detail; null until then. */
+/** An executor's observations, as JSON members of job detail; null until an executor has reported. */
 export interface ExecutionRecord extends Pick<Required<Receipt>, Exclude<keyof typeof executionMembers, UsageMember>> {}
 
 /** A job's row. Times are RFC 3339 UTC with milliseconds. */
@@ -36,7 +36,7 @@ export interface JobRow
     Readonly<Pick<JobTable, 'created_at' | 'started_at' | 'finished_at' | 'duration_ms'>> {
   readonly cancellation_requested: boolean;
   readonly truncated: boolean;
-  /** Complete for jobs of this version; may be partial on migrated rows. */
+  /** The specification. It is complete for jobs of this version, and may be partial in migrated rows. */
   readonly requested_spec: StoredSpec;
   readonly execution: ExecutionRecord | null;
   /** The exact canonical receipt text and its digest, once terminal. */
@@ -51,9 +51,9 @@ export type JobSummary = Omit<
   'requested_spec' | 'execution' | 'receipt_json' | 'receipt_sha256' | 'attestation'
 > & {
   readonly attestation_available: boolean;
-  /** Absent where it has none. */
+  /** The job's labels; absent if it has none. */
   readonly labels?: readonly string[];
-  /** The first line of its program. Absent where it is not known. */
+  /** The first line of the job's program; absent if it is not known. */
   readonly first_line?: string;
 };
 
@@ -63,7 +63,7 @@ export type ListPlace = Pick<JobRow, 'created_at' | 'job_id'>;
 /** The facts that the dispatcher needs to choose a job. */
 export type QueuedJob = Readonly<QueueTable>;
 
-/** How many slots two jobs take whose programs talk to each other. */
+/** How many slots a pair takes, which is two jobs whose programs talk to each other. */
 export const PAIR_SLOTS = 2;
 
 /** A job that a process left `running`. */
@@ -75,17 +75,17 @@ export interface RunningJob extends JobKey {
 /** A job that this node has taken, in a store that several nodes share. */
 export interface TakenJob extends JobKey {
   readonly status: JobStatus;
-  /** When it was accepted, if it has not started. */
+  /** When the job started; when it was accepted, if it has not started. */
   readonly started_at: string;
 }
 
-/** A detail's facts about a stored attestation. The bytes are read separately. */
+/** What the detail of a job says about a stored attestation. The bytes are read separately. */
 export type AttestationRow = Readonly<Omit<AttestationTable, 'job_id' | 'created_at' | 'result_artifact' | 'envelope'>>;
 
 /** A terminal job that waits for its attestation. */
 export interface OutboxEntry extends JobKey {
   readonly created_at: string;
-  /** How often it was postponed. */
+  /** How often the attestation was postponed. */
   readonly attempts: number;
 }
 
@@ -100,12 +100,12 @@ export interface KeptOutput extends ArtifactRecord {
 
 /** A blob of a tenant that is whole. */
 export interface StoredBlobRow {
-  /** Names its pieces. */
+  /** The id under which the pieces of the blob are stored. */
   readonly blob_id: string;
   readonly size_bytes: number;
 }
 
-/** Names an object of a tenant. */
+/** The key of an object of a tenant. */
 export interface ObjectKey {
   readonly tenant: string;
   readonly object_id: string;
@@ -143,7 +143,7 @@ export interface LinkRow {
   readonly shows: readonly LinkPart[];
   readonly created_at: string;
   readonly expires_at: string;
-  /** The authority of its maker, as it is kept: `Access.pledge`. Its tenant is that of the job. */
+  /** The authority of the maker of the link, as it is kept: `Access.pledge`. Its tenant is that of the job. */
   readonly caller: Whoami;
 }
 
@@ -153,8 +153,8 @@ export interface CredentialRow extends Readonly<Omit<CredentialTable, 'scopes'>>
 }
 
 /**
- * The word in place of a pack's name in the queue's row of a job with a product: only a node with the very pack that built it
- * takes the job. No pack has such a name.
+ * The word in place of a pack's name in the queue's row of a job with a product. Only a node with exactly the pack that built the
+ * product takes the job. No pack has such a name.
  */
 export function exactPack(digest: string): string {
   return `${EXACT}${digest}`;

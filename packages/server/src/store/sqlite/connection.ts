@@ -13,10 +13,10 @@ import { openDatabase } from './database.ts';
 import { sqliteDialect } from './dialect.ts';
 import { ownFile } from './files/own-file.ts';
 
-/** A log that grew larger than this is cut when it starts again. */
+/** The length from which a log is cut when it starts again. */
 const walBytesKept = 16 * 1024 * 1024;
 
-/** File systems on which a write-ahead log is not safe, by the number statfs gives them. */
+/** File systems on which a write-ahead log is not safe, by the number that statfs reports for them. */
 const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0xff534d42, 'CIFS'],

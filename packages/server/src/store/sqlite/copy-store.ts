@@ -10,8 +10,7 @@ import { syncDirectory, syncFile } from '../../ground/durably.ts';
 /**
  * Copies the store to `target`, which only its owner can read. The copy is complete or does not exist.
  *
- * @throws the errors of SQLite and of the file system, for example if no space is left. The partial copy is then
- * removed.
+ * @throws the errors of SQLite and of the file system, for example if no space is left. A partial copy is removed first.
  */
 export function copyStore(database: DatabaseSync, target: string): void {
   const partial = `${target}.partial`;
@@ -28,7 +27,7 @@ export function copyStore(database: DatabaseSync, target: string): void {
   syncDirectory(dirname(target));
 }
 
-/** Copies the store as an older version left it. An existing copy is from an earlier try of this upgrade. */
+/** Copies the store as an older version left it. If a copy exists, it is from an earlier try of this upgrade, and is kept. */
 export function keepOlderStore(database: DatabaseSync, target: string): void {
   if (!existsSync(target)) copyStore(database, target);
 }

@@ -1,10 +1,10 @@
 /**
- * Opens the store's file with SQLite, without the query builder. A backup needs no more. The settings of every
- * connection are made here.
+ * Opens the store's file with SQLite, without the query builder, which a backup does not need. The settings of every connection
+ * are made here.
  */
 import { DatabaseSync } from 'node:sqlite';
 
-/** How long to wait for a lock of another process. An operator's command or a backup holds one for moments. */
+/** How long to wait for a lock of another process. An operator's command or a backup holds a lock only for moments. */
 const busyMillisecondsMax = 5000;
 
 /** KiB of pages that each connection keeps in memory. Every commit makes the reading connection drop its pages. */

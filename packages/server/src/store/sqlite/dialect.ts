@@ -7,20 +7,20 @@ import { type Dialect, type QueryResult, SqliteAdapter, SqliteQueryCompiler } fr
 import { directDialect } from '../direct-dialect.ts';
 import type { BoundQuery, StoreAdapter } from '../prepared.ts';
 
-/** Bounds the memory of the cache: the store has fewer shapes of query than this. */
+/** The most statements in the cache, which bounds its memory. The store has fewer different queries. */
 const statementsMax = 256;
 
-/** Statements that are compiled once. The oldest goes when there are too many. */
+/** The cache of statements, each of which is compiled once. The oldest statement is dropped when there are too many. */
 class StatementCache {
   readonly #database: DatabaseSync;
-  /** The statements by how they return rows, and then by their text: a name of both would be hashed anew at each use. */
+  /** The statements by how they return rows, and then by their text. A key made of both would be hashed anew at each use. */
   readonly #statements = { objects: new Map<string, CachedStatement>(), lists: new Map<string, CachedStatement>() };
 
   constructor(database: DatabaseSync) {
     this.#database = database;
   }
 
-  /** A statement always returns its rows in the same form. */
+  /** Gets a statement, which always returns its rows in the same form. */
   get(text: string, rows: 'objects' | 'lists' = 'objects'): CachedStatement {
     const statements = this.#statements[rows];
     const known = statements.get(text);

@@ -1,14 +1,14 @@
 /**
  * The service's end of a thread of the store. Calls of one turn of the event loop are sent in one message, even if they come from
- * many connections. Calls that no caller waits for go with the next that has one, and share its commit. When the thread ends for
- * any reason, every waiting and every later call is rejected, so that none hangs.
+ * many connections. Calls for which no caller waits are sent with the next call for which one does, and share its commit. When
+ * the thread ends for any reason, every waiting and every later call is rejected, so that none hangs.
  */
 import type { AnswerOf, Commands, InputOf, Methods } from '../commands.ts';
 import { StoreError } from '../store-error.ts';
 import { type Answer, type Call, type Report, type Request, revived } from './messages.ts';
 import type { Thread } from './threads.ts';
 
-/** The floors above keep the number of waiting calls far below this bound. */
+/** The most calls that may wait. The code above the store keeps their number far below this bound. */
 const callsWaitingMax = 20_000;
 /** How long calls without a waiting caller wait for one that has a caller. */
 const patienceMilliseconds = 25;
@@ -19,15 +19,15 @@ interface WaitingCall {
 }
 
 export interface ChannelOptions {
-  /** Just started; the channel ends it. */
+  /** The thread, which was just started. The channel ends it. */
   readonly thread: Thread;
-  /** Names of calls that no caller waits for. */
+  /** Names of the calls for which no caller waits. */
   readonly patient?: ReadonlySet<string>;
-  /** Called for problems that fail no call. */
+  /** Called for problems that make no call fail. */
   readonly onProblem: (error: StoreError) => void;
 }
 
-/** A thread and the calls that wait for it. Disposing lets everything that waits finish first. */
+/** A thread and the calls that wait for it. Disposing lets every waiting call finish first. */
 export class Channel<Known extends Commands> implements AsyncDisposable {
   readonly #thread: Thread;
   readonly #patient: ReadonlySet<string>;
@@ -40,10 +40,10 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   #now: NodeJS.Immediate | undefined;
   #later: NodeJS.Timeout | undefined;
   #lastId = 0;
-  /** Why calls are rejected; null while they are accepted. */
+  /** The error with which calls are rejected; null while they are accepted. */
   #refusal: StoreError | null = null;
 
-  /** The thread loads, and opens the store only on request. */
+  /** Takes over a thread. The thread loads, but opens the store only on request. */
   constructor({ thread, patient = new Set(), onProblem }: ChannelOptions) {
     this.#onProblem = onProblem;
     this.#patient = patient;
@@ -57,7 +57,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     this.#opened.promise.catch(() => {}); // `open` passes it on; unhandled, it would end the process.
   }
 
-  /** Resolves when the thread is gone. */
+  /** Resolves when the thread has ended. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
@@ -74,7 +74,10 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     return Object.fromEntries(names.map((name) => [name, ask(name)])) as unknown as Methods<Known>;
   }
 
-  /** `moved` are buffers of the input that go to the thread and are empty here afterwards; the rest is copied. */
+  /**
+   * Sends a call. `moved` are buffers of the input that are moved to the thread and are empty here afterwards; the rest is
+   * copied.
+   */
   call<Name extends string & keyof Known>(
     name: Name,
     input: InputOf<Known[Name]>,

@@ -2,9 +2,9 @@
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 /**
- * How much of a store is checked when it is opened. `quick` reads every page of its file, `full` also compares the
- * indexes with their tables, follows every reference, and recomputes every chain and every receipt. A database server
- * looks after its own files: there `quick` checks nothing, and `full` recomputes the chains and the receipts.
+ * How much of a store is checked when it is opened. `quick` reads every page of its file. `full` also compares the indexes with
+ * their tables, follows every reference, and recomputes every chain and every receipt. A database server looks after its own
+ * files: for a store on a server, `quick` checks nothing, and `full` recomputes the chains and the receipts.
  */
 export type StoreCheck = 'off' | 'quick' | 'full';
 
@@ -14,7 +14,7 @@ export interface ThreadData {
   readonly place: string;
   /** How much is checked before the store is used. */
   readonly check: StoreCheck;
-  /** In a store that several processes share: which service this is. Null for a command of an operator. */
+  /** The service that opens the store, in a store that several processes share. Null for a command of an operator. */
   readonly instance?: string | null;
 }
 
@@ -25,7 +25,7 @@ export interface Call {
   readonly input: unknown;
 }
 
-/** Requests to a thread: first to open the store, then calls in their order, last to end when all are answered. */
+/** Requests to a thread: first to open the store, then calls in their order, and last to end when all calls are answered. */
 export type Request =
   | { readonly kind: 'open' }
   | { readonly kind: 'calls'; readonly calls: readonly Call[] }
@@ -35,7 +35,7 @@ export type Answer =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: PortableError };
 
-/** Reports from a thread. `open` or `failed` comes first. When the thread is gone, its port closes. */
+/** Reports from a thread. `open` or `failed` comes first. When the thread ends, its port closes. */
 export type Report =
   | { readonly kind: 'open'; readonly names: readonly string[] }
   | { readonly kind: 'failed'; readonly error: PortableError }

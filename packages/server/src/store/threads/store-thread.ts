@@ -1,6 +1,6 @@
 /**
- * The common part of the writer's and the reader's thread. They report that they are open, or why not, take calls as
- * they arrive, and answer them in groups.
+ * The common part of the writer's and the reader's thread. Each reports that it is open, or why it is not, takes calls as they
+ * arrive, and answers them in groups.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
@@ -10,7 +10,7 @@ import { type Call, portable, type Report, type Request } from './messages.ts';
 
 /** An open thread of the store. Disposing closes its connection. */
 export interface StoreThread extends AsyncDisposable {
-  /** The names of its commands. */
+  /** The names of the thread's commands. */
   readonly names: readonly string[];
   /** Takes one or more calls from the front of `waiting` and reports their answers. */
   work(waiting: Call[]): Promise<void>;
@@ -27,7 +27,7 @@ export interface ThreadKind {
 }
 
 /**
- * Serves the calls that arrive on `port` until it is asked to close; all waiting calls are answered first. The store is
+ * Serves the calls that arrive on `port` until the service asks it to close; all waiting calls are answered first. The store is
  * opened when the service asks, so that both threads can load while only one of them may touch the file.
  */
 export function serveStore(port: MessagePort, kind: ThreadKind): void {
@@ -35,12 +35,14 @@ export function serveStore(port: MessagePort, kind: ThreadKind): void {
   port.on('message', (request: Request) => service.receive(request));
 }
 
-/** An error that it throws is a bug, which ends the thread and fails every waiting call. */
+/**
+ * The service of calls on a thread. An error that is thrown here is a bug, which ends the thread and fails every waiting call.
+ */
 class CallService {
   readonly #port: MessagePort;
   readonly #kind: ThreadKind;
   readonly #waiting: Call[] = [];
-  /** Null before the store is open. */
+  /** The open thread; null before the store is open. */
   #thread: StoreThread | null = null;
   #running = false;
   #closing = false;

@@ -4,10 +4,10 @@ import type { Report, Request, ThreadData } from './messages.ts';
 
 /** The service's end of a thread. A `Worker` is one. */
 export interface Thread {
-  /** Buffers that are moved are empty here afterwards. */
+  /** Sends a message. Buffers that are moved are empty here afterwards. */
   postMessage(request: Request, moved?: ArrayBuffer[]): void;
   on(event: 'message', listener: (report: Report) => void): unknown;
-  /** It died; `exit` comes after. */
+  /** The thread died; the event `exit` follows. */
   on(event: 'error', listener: (cause: unknown) => void): unknown;
   on(event: 'exit', listener: () => void): unknown;
 }
@@ -19,13 +19,13 @@ export interface Threads {
 }
 
 /**
- * A thread of the store keeps little data for longer than a call. With V8's default room for new objects, each thread that
- * handles some megabytes would hold tens of megabytes of garbage. The command sets the same for every thread of its process,
- * which counts instead of this.
+ * The room for new objects in MiB. A thread of the store keeps little data for longer than a call. With V8's default room, each
+ * thread that handles some megabytes would hold tens of megabytes of garbage. The command sets a room for every thread of its
+ * process, which then counts instead of this one.
  */
 const newObjectsMb = 8;
 
-/** Options of the process, such as how to read its entry point, are not for its threads. */
+/** Starts a thread. The options of the process, such as how to read its entry point, are not passed to the thread. */
 export function startThread(module: URL, workerData: ThreadData): Worker {
   return new Worker(module, { workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: newObjectsMb } });
 }

@@ -1,6 +1,6 @@
 /**
- * Calls of tools and their answers. The events have the calls and the answers; the rows here say which call is open, who may
- * answer, and which answers the program was not given yet. An answer is taken once, by any node.
+ * Calls of tools and their answers. The events contain the calls and the answers; the rows here tell which call is open, who may
+ * answer, and which answers the program was not given yet. An answer is stored once, by any node.
  */
 import { canonicalJson } from '@vouchbox/evidence';
 import type { OpenToolCall, ToolCallRecord, ToolResultRecord } from '@vouchbox/protocol';
@@ -71,7 +71,10 @@ const selectSchemas = prepared((db, { tenant, job_id, seq }: JobKey & { seq: num
     .where('events.seq', '=', seq),
 );
 
-/** From the event of a call, or of its answer. A planner could begin a join with all events and all calls of the job. */
+/**
+ * A column of the event of a call, or of its answer. This is a subquery, because a planner could begin a join with all events and
+ * all calls of the job.
+ */
 const ofEvent = <Column extends 'data' | 'timestamp'>(column: Column, seq: 'seq' | 'answer_seq') =>
   sql<string>`(select ${sql.ref(`events.${column}`)} from events
     where ${same(JOB, 'events', 'tool_calls')} and events.seq = ${sql.ref(`tool_calls.${seq}`)})`.as(column);
@@ -98,7 +101,10 @@ const selectAnswers = prepared((db, { tenant, job_id, after }: JobKey & { after:
     .orderBy('tool_calls.answer_seq'),
 );
 
-/** Stores an answer as an event. The same answer again changes nothing, and neither does one that is to be checked first. */
+/**
+ * Stores an answer as an event. The same answer again changes nothing. An answer that must be checked first changes nothing,
+ * either.
+ */
 export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput): Promise<ToolAnswerResult> {
   const { outcome } = input;
   const [asked, node] = await Promise.all([selectAsked.first(db, input), claimantOf(db, input)]);
@@ -138,7 +144,7 @@ async function takenBefore(
   return isSame ? { kind: 'same', answer_seq } : { kind: 'conflict' };
 }
 
-/** The clock may have been set back, but no event is earlier than the one before it. */
+/** Adds the event of an answer. The clock may have been set back, but no event is earlier than the event before it. */
 async function extendWithAnswer(
   db: StoreDatabase,
   job: ChainedJob & { readonly timestamp: string | null },
@@ -188,7 +194,7 @@ function mayAnswer(answeredBy: string, { principal }: { readonly principal: stri
   return (JSON.parse(answeredBy) as string[]).includes(principal);
 }
 
-/** Answers that were stored after a number, in the order in which they were, with the program's numbers of their calls. */
+/** Answers that were stored after a number, in the order in which they were stored, with the program's numbers of their calls. */
 export async function toolAnswers(
   db: StoreDatabase,
   input: JobKey & { readonly after: number },

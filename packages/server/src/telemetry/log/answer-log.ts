@@ -1,6 +1,6 @@
 /**
- * One line for each answer, beside everything else in the log. Its members are known and hold no secret, so the line is
- * written here directly: through the logger it cost as much as the rest of a small answer. Text that looks like a
+ * Writes one line for each answer, beside all other lines of the log. The members of this line are known and hold no secret, so
+ * the line is written here directly: through the logger it cost as much as the rest of a small answer. Text that looks like a
  * credential is still cut out.
  */
 import { type DestinationStream, symbols } from 'pino';
@@ -9,15 +9,17 @@ import type { Log } from './log.ts';
 
 /** An answer whose last byte was sent, or that can no longer be sent. */
 export interface AnswerLine {
-  /** The id in `X-Request-Id`: none of its characters needs an escape in JSON. */
+  /** The id in `X-Request-Id`. None of its characters needs an escape in JSON. */
   readonly request_id: string;
   readonly method: string;
-  /** The path as the contract spells it, never the target, which may contain a ticket; null if no operation fits. */
+  /**
+   * The path as the contract spells it; null if no operation matches. The line never has the target, which may contain a ticket.
+   */
   readonly route: string | null;
-  /** Null if the client did not wait for the end of the answer. */
+  /** The status; null if the client did not wait for the end of the answer. */
   readonly status: number | null;
   readonly duration_ms: number;
-  /** Both null if no caller was required, or none was found. */
+  /** The tenant and the credential, both null if no caller was required, or none was found. */
   readonly tenant: string | null;
   readonly credential_id: string | null;
 }

@@ -2,7 +2,7 @@
 
 let last = { second: Number.NaN, text: '' };
 
-/** Now, RFC 3339 UTC with milliseconds. Within one second only the milliseconds are written again. */
+/** The present time, RFC 3339 UTC with milliseconds. Within one second only the milliseconds are formatted again. */
 export function isoTime(now = Date.now()): string {
   const second = Math.floor(now / 1000);
   if (second !== last.second) last = { second, text: new Date(second * 1000).toISOString().slice(0, -4) };

@@ -1,6 +1,6 @@
 /**
- * The structured log: one JSON object a line. Keys, tickets, code and stdin never reach it: known members are cut out by name,
- * and text that looks like a credential is cut out of every finished line, even inside a message.
+ * The structured log: one JSON object a line. Keys, tickets, code and stdin never reach the log: known members are cut out by
+ * name, and text that looks like a credential is cut out of every finished line, even inside a message.
  */
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { isoTime } from './iso-time.ts';
@@ -12,7 +12,7 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 
 const CENSORED = '[redacted]';
 
-/** Members that a log must not have: at the top of a line or one level down. */
+/** Members that a log must not have, neither at the top of a line nor one level down. */
 const SECRET_MEMBERS = [
   'authorization',
   'key',
@@ -52,7 +52,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   );
 }
 
-/** Writes a line at any level the operator chose, except `silent`, which asks for no log at all. */
+/** Writes a line at every level that the operator may choose, except `silent`, which means no log at all. */
 export function logAtAnyLevel(log: Log, members: object, message: string): void {
   if (log.level !== 'silent') log.child({}, { level: 'info' }).info(members, message);
 }

@@ -1,18 +1,18 @@
 /**
- * Standard error as the destination of the log. A reader that is gone or does not read loses lines and never blocks the
+ * Standard error as the destination of the log. A reader that is gone or does not read makes lines be lost, but never blocks the
  * service: nothing here waits, and the buffer for a slow reader is bounded.
  */
 import { writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 
 const STANDARD_ERROR = 2;
-/** The buffer for a slow reader; a line that does not fit is lost. */
+/** The size of the buffer for a slow reader. A line that does not fit is lost. */
 export const waitingBytesMax = 1024 * 1024;
 
 /** Writes some of the bytes and returns how many; throws the system's error. */
 export type WriteSome = (bytes: Uint8Array) => number;
 
-/** Takes lines; each is written before the call returns, if the reader takes it. Never throws. */
+/** Takes lines. Each is written before the call returns, if the reader takes it. Never throws. */
 export function standardError(
   writeSome: WriteSome = (bytes) => writeSync(STANDARD_ERROR, bytes),
 ): Required<Pick<DestinationStream, 'write'>> {

@@ -1,8 +1,8 @@
 /**
- * The tables of a store on PostgreSQL: those of both kinds of store, and those that let several services share one. Text is
+ * The tables of a store on PostgreSQL: those of both kinds of store, and those that let several services share one store. Text is
  * compared by its bytes, independently of the collation of the database.
  *
- * Large columns hold what is compressed already, so the server does not try to compress them again.
+ * Large columns hold contents that are compressed already, so the server does not try to compress them again.
  */
 import { type Spelling, tablesIn } from '../../migrations/0004-tables.ts';
 
@@ -17,8 +17,8 @@ export const spelling: Spelling = {
 const tables = tablesIn(spelling);
 
 /**
- * The version of the first schema. Nodes of the commit that is taken over count seven steps to the same tables: they may
- * go on beside this version, and know less than any step to come.
+ * The version of the first schema. Nodes of the commit that is taken over count seven steps to the same tables. They may go on
+ * beside this version, and do not know any later step.
  */
 export const firstVersion = 8;
 

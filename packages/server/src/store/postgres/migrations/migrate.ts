@@ -1,6 +1,6 @@
 /**
- * Brings the tables of a PostgreSQL store to what this program needs before it serves. Each step is one transaction, and
- * nodes of an earlier version go on meanwhile. It refuses a store that is closed to this program.
+ * Brings the tables of a PostgreSQL store to what this program needs before it serves. Each step is one transaction, and nodes of
+ * an earlier version go on meanwhile. A store that is closed to this program is refused.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeFacts } from '../../fleet.ts';
@@ -12,13 +12,13 @@ import { type OlderNode, stepsLeft } from './schema-state.ts';
 import { type NextStep, type PostgresStep, rangeOf, STEPS } from './steps.ts';
 import { oneAtATime, type Try, tryStep } from './take-step.ts';
 
-/** For how long a start tries again what did not get its locks, and the pause between two tries. */
+/** For how long a start tries a step again that did not get its locks, and the pause between two tries. */
 const busyMillisecondsMax = 60_000;
 const pauseMilliseconds = 200;
 
 export interface MigrateOptions {
   readonly steps?: readonly PostgresStep[];
-  /** Names the data directory of the service; null for a command of an operator. */
+  /** The name of the service's data directory; null for a command of an operator. */
   readonly instance?: string | null;
 }
 
@@ -59,7 +59,7 @@ async function take(session: Session, step: NextStep, instance: string | null): 
   }
 }
 
-/** The error if it may be tried again. */
+/** The error if the step may be tried again. */
 function busyOf(thrown: unknown): StoreError {
   const error = storeErrorOf(thrown);
   if (error.code !== 'busy') throw error;

@@ -1,9 +1,9 @@
 /**
- * The version of a store's schema, the code that may use it, and the nodes that do.
+ * The version of a store's schema, the code that may use the store, and the nodes that use it.
  *
- * Code that is too old is shut out before the rows that it could write are looked at for the last time. Every node
- * registers under a shared lock, and the version of the oldest code is raised under the same lock alone. So no older
- * node comes between the look at the nodes and the change.
+ * Code that is too old is shut out before the rows that it could write are read for the last time. Every node registers under a
+ * shared lock, and the version of the oldest code is raised under the same lock, held exclusively. So no older node can register
+ * between the look at the nodes and the change.
  */
 import { historyOf } from '../../migrations/history.ts';
 import { remainingOf } from '../../migrations/steps.ts';
@@ -11,26 +11,30 @@ import { StoreError } from '../../store-error.ts';
 import type { Session } from '../connection.ts';
 import { HISTORY, type NextStep, numbered, type PostgresStep, rangeOf, type SchemaRange, TAKEOVER } from './steps.ts';
 
-/** How long a step may wait for a lock: others wait behind it. Less than PostgreSQL waits before it looks for deadlocks. */
+/**
+ * How long a step may wait for a lock, because others wait behind it. This is less than PostgreSQL waits before it looks for
+ * deadlocks.
+ */
 export const lockTimeout = `set local lock_timeout = '100ms'`;
 
 const DOOR = `hashtextextended('vouchbox nodes in ' || current_schema(), 0)`;
-/** Held until the end of the transaction in which a node registers. */
+/** Takes the shared lock, which is held until the end of the transaction in which a node registers. */
 export const enterAsNode = `select pg_advisory_xact_lock_shared(${DOOR})`;
 const enterAlone = `select pg_advisory_xact_lock(${DOOR})`;
 
 const selectState = 'select version, oldest_code from schema_state';
 const selectOlder = `select node, facts, lease_until >= now() as is_alive from nodes
   where schema_knows < $1 and ($2::text is null or instance <> $2) order by node`;
-/** A node that renews its lease in this moment is waited for, and stays. */
+/** Removes nodes of older code whose leases are over. A node that renews its lease at this moment is waited for, and stays. */
 const removeOlderDead = `delete from nodes
   where schema_knows < $1 and ($2::text is null or instance <> $2) and lease_until < now()`;
 const raiseOldest = 'update schema_state set oldest_code = greatest(oldest_code, $1)';
 
 /**
- * The steps that are left of these. A store of later code may have taken others.
+ * The steps of these that are left to take. A store of later code may have taken other steps.
  *
- * @throws StoreError `newer_schema` if this code may not use the store, `unrecognised` or `unopenable` if it is no store
+ * @throws StoreError `newer_schema` if this code may not use the store, `unrecognised` or `unopenable` if the database is no
+ * store
  */
 export async function stepsLeft(session: Session, steps: readonly PostgresStep[]): Promise<readonly NextStep[]> {
   await requireSchema(session);
@@ -82,24 +86,24 @@ export async function beginRegistration(session: Session, { knows }: SchemaRange
   }
 }
 
-/** A node that knows less than a step needs. */
+/** A node whose code knows less than a step needs. */
 export interface OlderNode {
   readonly node: number;
   /** The node's facts; null if it does not serve yet. */
   readonly facts: string | null;
-  /** False once its lease is over. It may still come back, until its row is removed. */
+  /** Whether the node's lease still runs. A node whose lease is over may still come back, until its row is removed. */
   readonly is_alive: boolean;
 }
 
 export interface ShutOutOptions {
-  /** The service that asks; its earlier process is gone. Null for a command of an operator. */
+  /** The service that asks, whose earlier process has ended. Null for a command of an operator. */
   readonly instance: string | null;
   /** Whether nodes whose lease is over are removed, as a beat removes them. */
   readonly removesDead: boolean;
 }
 
 /**
- * Shuts out code that knows less than `version`. Returns the nodes that prevent it; if there are any, all may go on.
+ * Shuts out code that knows less than `version`. Returns the nodes that prevent this; if there are any, no code is shut out.
  *
  * @throws StoreError `busy` if nodes register all the time
  */

@@ -1,7 +1,7 @@
 /**
- * Takes the steps of a schema that a start leaves out, while the service works: it moves rows into the new form, and removes the
- * old form when no node needs it. One node of those that know the steps does it at a time. If that node ends, another goes on
- * where it was.
+ * Takes the steps of a schema that a start leaves out, while the service works. Such a step moves rows into the new form, or
+ * removes the old form when no node needs it. One of the nodes that know the steps does this at a time. If that node ends,
+ * another continues where it stopped.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { StandingLoop } from '../../../ground/waiting/standing-loop.ts';
@@ -25,7 +25,7 @@ export interface SchemaUpkeepOptions {
   readonly onProblem: (error: StoreError) => void;
 }
 
-/** Uses a connection of its own only while a step is left. */
+/** The upkeep of one node, which uses a connection of its own only while a step is left. */
 export class SchemaUpkeep implements AsyncDisposable {
   readonly #options: SchemaUpkeepOptions;
   readonly #loop = new StandingLoop((signal) => this.#round(signal));
@@ -52,7 +52,7 @@ export class SchemaUpkeep implements AsyncDisposable {
     await pause(milliseconds, undefined, { signal }).catch(() => {});
   }
 
-  /** Returns how long to wait before the next try. */
+  /** Takes a step further, and returns how long to wait before the next try. */
   async #advance(): Promise<number> {
     const { url, steps, instance } = this.#options;
     this.#session ??= await Session.open(url, {});

@@ -1,5 +1,5 @@
 /**
- * The steps of a store on PostgreSQL. Each leads to a schema with the next version. Only their kinds say what may happen
+ * The steps of a store on PostgreSQL. Each leads to a schema with the next version. The kind of a step alone says what may happen
  * while nodes of an earlier version live: see `take-step.ts`.
  */
 import type { HistoryTable } from '../../migrations/history.ts';
@@ -32,7 +32,10 @@ const ALL: PostgresStep[] = [
   ...stepsOfBoth(spelling).map((step) => ({ ...step, kind: 'expand' as const })),
 ];
 
-/** In the order of their names. A step is never removed, and none gets a name before another's: its place gives its number. */
+/**
+ * The steps in the order of their names. A step is never removed, and no new step gets a name that sorts before another's,
+ * because the place of a step gives its number.
+ */
 export const STEPS: readonly PostgresStep[] = ALL.sort((one, other) => (one.name < other.name ? -1 : 1));
 
 const UNRELEASED = [
@@ -40,7 +43,10 @@ const UNRELEASED = [
   ...['0004-with-used-objects', '0004-with-node-changes'],
 ];
 
-/** Code of that commit would not find its steps any more, so it is told to stay away at its next start. */
+/**
+ * Raises the version of the oldest code. Code of the commit that is taken over would no longer find its steps, so this keeps it
+ * from starting again.
+ */
 const raiseOldest = `update schema_state set oldest_code = ${firstVersion};\n`;
 
 export const TAKEOVER: Takeover<PostgresStep> = {
@@ -48,7 +54,10 @@ export const TAKEOVER: Takeover<PostgresStep> = {
   step: { name: '0004-schema', kind: 'expand', sql: forgetting({ names: UNRELEASED, steps: STEPS }) + raiseOldest },
 };
 
-/** Tables of the schema in which the session makes its tables, without those of extensions. */
+/**
+ * How to find the history on PostgreSQL. The tables are those of the schema in which the session makes its tables, without the
+ * tables of extensions.
+ */
 export const HISTORY: HistoryTable = {
   tables: `select relname::text as name from pg_class
     where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
@@ -60,7 +69,7 @@ export const HISTORY: HistoryTable = {
 export interface SchemaRange {
   /** The last step that adds something: the code needs it before it serves. */
   readonly needs: number;
-  /** The last step that it knows. */
+  /** The last step that the code knows. */
   readonly knows: number;
 }
 
@@ -69,7 +78,7 @@ export function rangeOf(steps: readonly PostgresStep[]): SchemaRange {
   return { needs, knows: steps.length - 1 + firstVersion };
 }
 
-/** A step, and the version of the schema that it leads to. */
+/** A step, and the version of the schema to which it leads. */
 export interface NextStep extends PostgresStep {
   readonly version: number;
 }

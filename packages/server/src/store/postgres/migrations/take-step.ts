@@ -1,6 +1,6 @@
 /**
- * Takes one step of a schema while nodes work. A step never keeps them waiting: it gives up a lock that it does not get
- * at once, and its caller tries again. Callers hold `oneAtATime`.
+ * Takes one step of a schema while nodes work. A step never keeps the nodes waiting: it gives up if it does not get a lock at
+ * once, and its caller tries again. Callers hold `oneAtATime`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { statementsOf } from '../../migrations/steps.ts';
@@ -8,7 +8,7 @@ import type { Session } from '../connection.ts';
 import { lockTimeout, type OlderNode, type ShutOutOptions, shutOutBelow } from './schema-state.ts';
 import type { NextStep } from './steps.ts';
 
-/** Held by the node that takes a step. */
+/** The lock that the node which takes a step holds. */
 const MIGRATING = `hashtextextended('vouchbox migration in ' || current_schema(), 0)`;
 
 /** How many rows a backfill looks at in one transaction. */
@@ -22,15 +22,13 @@ const noteProgress = 'update backfills set position = $2, rows_done = rows_done 
 const beginLastPass = 'update backfills set position = null, is_last_pass = 1 where name = $1';
 const endBackfill = 'delete from backfills where name = $1';
 
-/**
- * The outcome of a try: the step is taken, a backfill advanced, or nodes of earlier code prevent it.
- */
+/** The outcome of a try: the step was taken, a backfill advanced, or nodes of earlier code prevent the step. */
 export type Try =
   | { readonly kind: 'taken' }
   | { readonly kind: 'further' }
   | { readonly kind: 'prevented'; readonly by: readonly OlderNode[] };
 
-/** Runs `work` while nobody else takes a step. Returns null if somebody does, and `waits` is false. */
+/** Runs `work` while no other node takes a step. Returns null if another node does and `waits` is false. */
 export async function oneAtATime<Result>(
   session: Session,
   { waits }: { readonly waits: boolean },
@@ -68,8 +66,8 @@ export async function tryStep(session: Session, step: NextStep, options: ShutOut
 }
 
 /**
- * Moves the next rows. When the end is reached beside older nodes, these may still write rows in the old form behind it.
- * So once no older code can use the store, the rows are looked at a last time from the beginning.
+ * Moves the next rows. Beside older nodes, the end is not final: these nodes may still write rows in the old form behind it. So
+ * once no older code can use the store, the rows are read a last time from the beginning.
  */
 async function moveRows(session: Session, step: NextStep, options: ShutOutOptions): Promise<Try> {
   const moved = await inTransaction(session, async () => {

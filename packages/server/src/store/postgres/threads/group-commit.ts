@@ -1,8 +1,8 @@
 /**
- * Changes that wait together share one transaction, and so one commit. It locks the rows of their tenants first: see
- * `WritingSession.begin`. If one of them fails, the transaction is undone and each change gets its own. No caller is
- * answered before the commit. A commit to which the server says neither that it is done nor that it is undone is looked
- * up when the database is back, whatever came in its place: a caller is told what is true, and nothing is done twice.
+ * Changes that wait together share one transaction, and so one commit. The transaction first locks the rows of their tenants: see
+ * `WritingSession.begin`. If one change fails, the transaction is undone and each change gets a transaction of its own. No caller
+ * is answered before the commit. If the server does not say whether a commit is done or undone, the outcome is looked up when the
+ * database is back. So a caller is told the truth, and nothing is done twice.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCommand, WITHOUT_TENANT, WRITES } from '../../commands.ts';
@@ -13,28 +13,28 @@ import { isCollision, isLoss, storeErrorOf } from '../error.ts';
 import { takenOver, type WritingSession } from '../writing-session.ts';
 import { Lanes } from './lanes.ts';
 
-/** A group closes when it holds this many changes or took this long. Each of its callers waits for all of it. */
+/** A group closes when it holds this many changes, or when it took this long. Each of its callers waits for the whole group. */
 const groupCommandsMax = 256;
 const groupMillisecondsMax = 20;
-/** Each change keeps its statements in memory until the database has taken them. */
+/** How many changes are made side by side. Each keeps its statements in memory until the database has taken them. */
 const sideBySideMax = 16;
 
-/** How long callers wait to learn what became of their commit, and the pause between two tries to look it up. */
+/** How long callers wait for the outcome of their commit, and the pause between two tries to look it up. */
 const outcomeMillisecondsMax = 60_000;
 const outcomePauseMilliseconds = 200;
 
-/** How often a change is made again after it conflicted with another node. */
+/** How often a change is made again after a conflict with another node. */
 const collisionsMax = 3;
 
-/** One transaction of a group, and how far it came. */
+/** One transaction of a group, and how far it has come. */
 interface Progress {
   readonly group: Call[];
-  /** Changes of the group that were made before, were undone, and are not made again yet. */
+  /** Changes of the group that were made before, were undone, and have not been made again yet. */
   again: Call[];
   answers: Answer[];
   /** The transaction id; null until the server assigns one. */
   change: number | null;
-  /** Whether the commit was sent, and the server has not said that it is done or undone. */
+  /** Whether the commit was sent, and the server has not said whether it is done or undone. */
   isOpen: boolean;
 }
 
@@ -42,7 +42,7 @@ export class GroupCommit {
   readonly #writing: WritingSession;
   readonly #report: (answers: Answer[]) => void;
 
-  /** `report` is given answers to calls that are refused while others still wait. */
+  /** `report` gets the answers to calls that are refused while others still wait. */
   constructor(writing: WritingSession, report: (answers: Answer[]) => void) {
     this.#writing = writing;
     this.#report = report;
@@ -84,7 +84,7 @@ export class GroupCommit {
     }
   }
 
-  /** Runs what is in the group already, then what waits, and commits. */
+  /** Runs the changes that are already in the group, then those that wait, and commits. */
   async #runTransaction(progress: Progress, waiting: Call[]): Promise<void> {
     const session = await this.#writing.current();
     const again = progress.group.splice(0);
@@ -110,7 +110,7 @@ export class GroupCommit {
     if (failure !== null) throw failure;
   }
 
-  /** Whether the transaction that failed could be rolled back. */
+  /** Rolls back the transaction that failed, and returns whether that succeeded. */
   async #isUndone(): Promise<boolean> {
     try {
       await (await this.#writing.current()).rollback();
@@ -121,8 +121,9 @@ export class GroupCommit {
   }
 
   /**
-   * The transaction failed, and nothing of it is stored. Even damage may be that of one row, which other changes of the
-   * group do not touch. So all are refused only if no session is left.
+   * Makes each change of a group in a transaction of its own, after the common one failed and nothing of it is stored. Even
+   * damage may concern one row, which the other changes of the group do not touch. So all changes are refused only if no session
+   * is left.
    */
   async #eachAlone({ group }: Progress, error: StoreError): Promise<Answer[]> {
     try {
@@ -137,10 +138,9 @@ export class GroupCommit {
   }
 
   /**
-   * Whether the transaction of a session that was given up is committed. Until the database says so, other changes are
-   * refused.
+   * Whether the transaction of a session that was given up is committed. Until the database tells, other changes are refused.
    *
-   * @throws StoreError `io` if it does not say in time
+   * @throws StoreError `io` if the database does not tell in time
    */
   async #isCommitted({ isOpen, change }: Progress, waiting: Call[]): Promise<boolean> {
     if (!isOpen || change === null) return false;
@@ -160,7 +160,10 @@ export class GroupCommit {
   }
 }
 
-/** Makes changes side by side where lanes allow it, until there is no next one. All have ended when it resolves or rejects. */
+/**
+ * Makes changes side by side where lanes allow it, until no change is left. When the promise resolves or rejects, all changes
+ * have ended.
+ */
 async function makeChanges({ db }: Session, progress: Progress, next: () => Call | undefined): Promise<void> {
   const lanes = new Lanes();
   const running = new Set<Promise<void>>();
@@ -195,8 +198,8 @@ function isFull(group: readonly Call[], closesAt: number): boolean {
 }
 
 /**
- * The tenant whose jobs a call changes, in an array of none or one. Calls of the signer need no tenant: they change rows
- * of one job that has ended, by their keys, and count nothing. So the node that signs for all does not wait for all.
+ * The tenant whose jobs a call changes, in an array of none or one. Calls of the signer need no tenant: they change rows of one
+ * ended job, by their keys, and change no counts. So the node that signs for all does not wait for all tenants.
  */
 function tenantsOf({ name, input }: Call): string[] {
   if (WITHOUT_TENANT.has(name)) return [];

@@ -1,11 +1,11 @@
 /**
- * Changes of one transaction that are made side by side. Most of the time of a change goes into waiting for answers of
- * the database, so a session that made one after the other would mostly wait.
+ * Changes of one transaction that are made side by side. A change spends most of its time waiting for answers of the database, so
+ * a session that made one change after the other would mostly wait.
  */
 import type { Writes } from '../../commands.ts';
 import type { Call } from '../../threads/messages.ts';
 
-/** These changes read and change rows of one job, and add to the counts of its tenant. */
+/** Changes that read and change rows of one job, and add to the counts of its tenant. */
 const OF_ONE_JOB: ReadonlySet<string> = new Set<keyof Writes>([
   'answerToolCall',
   'append',
@@ -16,7 +16,7 @@ const OF_ONE_JOB: ReadonlySet<string> = new Set<keyof Writes>([
   'storeAttestation',
 ]);
 
-/** These changes depend on other changes of the same name, but not on changes of jobs. */
+/** Changes that depend on other changes of the same name, but not on changes of jobs. */
 const OF_ONE_NAME: ReadonlySet<string> = new Set<keyof Writes>([
   'admit',
   'consumeTicket',
@@ -24,7 +24,10 @@ const OF_ONE_NAME: ReadonlySet<string> = new Set<keyof Writes>([
   'takeQueuedJobs',
 ]);
 
-/** Changes in one lane are made in the order in which they came, and changes of two lanes side by side. */
+/**
+ * The lanes of one transaction. Changes in one lane are made in the order in which they arrived; changes of two lanes are made
+ * side by side.
+ */
 export class Lanes {
   /** The last change in each lane. */
   readonly #last = new Map<string, Promise<unknown>>();
@@ -32,8 +35,9 @@ export class Lanes {
   #alone: Promise<unknown> | undefined;
 
   /**
-   * Makes the change of a call when those before it in its lane are made. A change without a lane is made by itself. If one
-   * before it failed, it is not made, and fails as that one did: the transaction cannot be committed any more.
+   * Makes the change of a call when the earlier ones in its lane are made. A change without a lane is made while no other one is.
+   * If an earlier change failed, this change is not made and fails with the same error, because the transaction can no longer be
+   * committed.
    */
   run<Value>(call: Call, make: () => Promise<Value>): Promise<Value> {
     const lane = laneOf(call);

@@ -1,26 +1,29 @@
 /**
- * Moves committed pages from the write-ahead log into the database, after the waiting callers were answered, and keeps
- * the log bounded however long it is read meanwhile. https://www.sqlite.org/wal.html
+ * Moves committed pages from the write-ahead log into the database, after the waiting callers were answered, and keeps the log
+ * bounded however long readers use it meanwhile. https://www.sqlite.org/wal.html
  *
- * If the disk may have no room for the database to grow by the whole log, nothing is moved: the room that is left is
- * for further commits.
+ * If the disk may have no room for the database to grow by the whole log, nothing is moved: the room that is left is for further
+ * commits.
  */
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /**
- * Pages of 4 KiB, 2 MiB in all. From this length on, as much of the log is moved as readers allow. Every commit waits for that:
- * it takes some 6 ms, and 26 ms for 8 MiB.
+ * The length of the log from which as much of it is moved as readers allow: pages of 4 KiB, 2 MiB in all. Every commit waits for
+ * the move, which takes some 6 ms, and would take 26 ms for 8 MiB.
  */
 const pagesBeforePassive = 500;
-/** 32 MiB. From this length on, the writer waits for readers, so that the log can start again. Reads are short. */
+/** The length of the log from which the writer waits for readers, so that the log can start again: 32 MiB. Reads are short. */
 const pagesBeforeRestart = 8000;
 const pageBytes = 4096;
-/** How long the writer waits for readers. A backup reads for longer; then the writer tries again after as many further pages. */
+/**
+ * How long the writer waits for readers. A backup reads for longer; then the writer tries again after the log grew by as many
+ * pages once more.
+ */
 const readersMillisecondsMax = 100;
 
-/** Pages in the log, one in each frame, and how many of them the database has already. */
+/** The number of pages in the log, one in each frame, and how many of them the database has already. */
 export interface LogLength {
   readonly log: number;
   readonly moved: number;

@@ -1,10 +1,10 @@
 /**
- * Remembers the length of the write-ahead log at the last answered commit, in a separate file beside the store. SQLite
- * reads a log up to the first frame with a wrong checksum, and cannot know whether more frames followed, so a cut or
- * damaged log looks like a shorter one. The mark shows that it was longer.
+ * Remembers the length of the write-ahead log at the last answered commit, in a separate file beside the store. SQLite reads a
+ * log up to the first frame with a wrong checksum, and cannot know whether more frames followed, so a cut or damaged log looks
+ * like a shorter one. The mark shows that the log was longer.
  *
- * The mark is written when the commit is on disk, and is not synced itself, so it may be older than the log but never
- * newer. A missing mark, or one of another log, is ignored. https://www.sqlite.org/fileformat2.html#walformat
+ * The mark is written when the commit is on disk. The mark itself is not synced, so it may be older than the log but never newer.
+ * A missing mark, or a mark of another log, is ignored. https://www.sqlite.org/fileformat2.html#walformat
  */
 import { closeSync, constants, existsSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { lacksLastWrites } from './store-lock.ts';
@@ -21,7 +21,7 @@ export class LogMark implements Disposable {
   readonly #logPath: string;
   readonly #mark = Buffer.alloc(MARK_BYTES);
   #log: number | null = null;
-  /** The length of a log whose end may not be on disk. */
+  /** The length of a log whose end may not be on disk; null if there is no such length. */
   #unsynced: number | null = null;
 
   /** `forget` drops the mark of an earlier process. The log need not exist yet. */
@@ -49,7 +49,7 @@ export class LogMark implements Disposable {
     writeSync(this.#file, this.#mark, 0, MARK_BYTES, 0);
   }
 
-  /** Reads which log this is; false if there is none. */
+  /** Reads the salts, which show which log this is; false if there is no log. */
   #readSalts(): boolean {
     if (this.#log === null && !existsSync(this.#logPath)) return false;
     this.#log ??= openSync(this.#logPath, 'r');

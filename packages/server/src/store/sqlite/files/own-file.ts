@@ -1,7 +1,7 @@
 /**
- * Makes a file that only its owner can read, before SQLite opens it: SQLite makes files that others may read, and gives
- * its journals the mode of their file. An existing file is not opened, because closing it would release every lock that
- * this process has on it. fcntl(2).
+ * Makes a file that only its owner can read, before SQLite opens it: SQLite itself would make a file that others may read, and
+ * gives its journals the mode of their file. An existing file is not opened here, because closing it would release every lock
+ * that this process has on it. fcntl(2).
  */
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 

@@ -1,13 +1,13 @@
 /**
- * A file that one process holds at a time. SQLite takes the kernel's lock on it, which ends with the process, however
- * that ends. The holder removes the file when it releases the lock.
+ * A file that one process holds at a time. SQLite takes the kernel's lock on the file, and the lock ends with the process,
+ * however the process ends. The holder removes the file when it releases the lock.
  */
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { storeErrorOf } from '../error.ts';
 import { ownFile } from './own-file.ts';
 
-/** The holder may remove the file after it was opened and before it is locked. */
+/** How often the lock is tried: the holder may remove the file after it was opened here and before it is locked. */
 const triesMax = 10;
 
 /** A held lock. Disposing removes the file and releases the lock. */
@@ -34,7 +34,7 @@ export class ProcessLock implements Disposable {
     return null;
   }
 
-  /** The id of the process that holds the file; null if that is not to be seen from here. proc_locks(5). */
+  /** The id of the process that holds the file; null if this process cannot see it. proc_locks(5). */
   static holderOf(path: string): number | null {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found === undefined) return null;

@@ -1,7 +1,7 @@
 /**
- * Holds a store for one service by a kernel lock on a small database beside the store. The lock ends with the process,
- * however that ends, and leaves nothing behind. The small database also remembers the progress of the store, so that a
- * removed log, or an older copy of the store, is noticed. Its table is called `ledger` since the first version.
+ * Holds a store for one service by a kernel lock on a small database beside the store. The lock ends with the process, however
+ * the process ends, and leaves nothing behind. The small database also remembers the progress of the store, so that a removed
+ * log, or an older copy of the store, is noticed. Its table has been called `ledger` since the first version.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../../store-error.ts';
@@ -10,7 +10,7 @@ import { ownFile } from './own-file.ts';
 
 /** A held lock. Disposing releases it. */
 export class StoreLock implements Disposable {
-  /** Whether nothing was remembered: the store is new, or its owner removed the lock to accept it as it is. */
+  /** Whether no progress was remembered: the store is new, or its owner removed the lock to accept the store as it is. */
   readonly isNew: boolean;
   readonly #database: DatabaseSync;
 
@@ -38,7 +38,7 @@ export class StoreLock implements Disposable {
     throw lacksLastWrites();
   }
 
-  /** Remembers the progress of the store. Call it only after that is on disk. */
+  /** Remembers the progress of the store. Call this only after the progress is on disk. */
   remember(progress: number): void {
     this.#database.prepare('update ledger set progress = ?').run(progress);
   }
@@ -48,7 +48,7 @@ export class StoreLock implements Disposable {
   }
 }
 
-/** Acknowledged changes are missing. Only the owner may decide to continue without them. */
+/** The error of a store that lacks acknowledged changes. Only the owner may decide to continue without them. */
 export function lacksLastWrites(): StoreError {
   return new StoreError(
     'corrupt',

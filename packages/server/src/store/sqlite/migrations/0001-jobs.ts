@@ -1,6 +1,6 @@
 /**
- * The store of v0.1: jobs and their events, without any digest. An upgrade begins here; a new store passes through it
- * empty. The later migrations convert its rows.
+ * The store of v0.1: jobs and their events, without any digest. An upgrade begins with this schema, and the later migrations
+ * convert its rows; a new store takes this step with empty tables.
  */
 export const schemaOfV01 = `
 create table jobs (

@@ -7,7 +7,7 @@ import { GENESIS_HASH, HASH_VERSION, sealReceipt } from '@vouchbox/evidence';
 import { sql } from 'kysely';
 import type { JobTable, StoreDatabase } from '../../schema.ts';
 
-/** Rows that are read together. This bounds the memory of an upgrade. */
+/** How many rows are read together, which bounds the memory of an upgrade. */
 const pageRows = 500;
 
 type Ended = Pick<
@@ -34,7 +34,7 @@ export async function sealMissingReceipts(db: StoreDatabase): Promise<void> {
 }
 
 /**
- * A page of them, in the order of their keys. All are in the outbox, because a job without a receipt was never
+ * A page of such jobs, in the order of their keys. All of them are in the outbox, because a job without a receipt was never
  * attested.
  */
 async function endedWithoutReceipt(

@@ -1,5 +1,5 @@
 /**
- * Digests the submissions that still wait, for their receipts. This version will run them, with the stored program and with
+ * Digests the submissions of queued jobs, for their receipts. This version will run these jobs, with the stored program and with
  * defaults for missing members, so it knows the whole specification. Spec § Receipt.
  */
 import { canonicalJson } from '@vouchbox/evidence';
@@ -14,7 +14,7 @@ interface Waiting {
   readonly job_id: string;
 }
 
-/** Digests the submission of every queued job, one at a time: each may be large. */
+/** Digests the submission of every queued job, one at a time, because each may be large. */
 export async function digestQueuedSubmissions(db: StoreDatabase): Promise<void> {
   const { rows } = await sql<Waiting>`select tenant, job_id from queue`.execute(db);
   for (const job of rows) await digestSubmission(db, job);

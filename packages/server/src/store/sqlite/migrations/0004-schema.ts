@@ -1,6 +1,6 @@
 /**
- * The store of receipt schema v4: the tenant leads every key, and every terminal job has a receipt, and is attested or
- * waits for its attestation. It makes every table and fills it from those of v0.3. Spec § Versioning 4.
+ * The store of receipt schema v4: the tenant leads every key, and every terminal job has a receipt, and is attested or waits for
+ * its attestation. This step makes every table and fills it from the tables of v0.3. Spec § Versioning 4.
  */
 import { type Spelling, tablesIn } from '../../migrations/0004-tables.ts';
 import type { StoreDatabase } from '../../schema.ts';
@@ -8,7 +8,9 @@ import { carryOver, setAside } from './0004-carry-over.ts';
 import { sealMissingReceipts } from './0004-missing-receipts.ts';
 import { digestQueuedSubmissions } from './0004-queued-submissions.ts';
 
-/** In a table that is clustered by its key, a row of more than a quarter of a page takes a whole page. */
+/**
+ * The words of SQLite. In a table that is clustered by its key, a row of more than a quarter of a page would take a whole page.
+ */
 export const spelling: Spelling = {
   text: 'text',
   long: 'integer',
@@ -19,12 +21,12 @@ export const spelling: Spelling = {
 };
 const tables = tablesIn(spelling);
 
-/** The migrator of earlier versions kept a lock in a table. */
+/** Drops the table in which the migrator of earlier versions kept a lock. */
 export const dropLock = 'drop table if exists schema_history_lock;\n';
 
 export const schemaOfV4 = `${setAside}${tables}${carryOver}${dropLock}`;
 
-/** The part of the step that takes more than SQL. */
+/** The part of the step that SQL alone cannot do. */
 export async function fillV4(db: StoreDatabase): Promise<void> {
   await sealMissingReceipts(db);
   await digestQueuedSubmissions(db);

@@ -1,6 +1,6 @@
 /**
- * Brings a store to the schema of this program, at every start. Each step is one transaction, so an upgrade that dies
- * half-way continues at the next start. It refuses a store of a later program.
+ * Brings a store to the schema of this program, at every start. Each step is one transaction, so an upgrade that stops half-way
+ * continues at the next start. A store of a later program is refused.
  */
 import { historyOf } from '../../migrations/history.ts';
 import { remainingOf, statementsOf } from '../../migrations/steps.ts';
@@ -12,9 +12,9 @@ import { HISTORY, type SqliteStep, STEPS, TAKEOVER } from './steps.ts';
 export const SCHEMA_NAME = STEPS.at(-1)?.name ?? '';
 
 export interface MigrateOptions {
-  /** Called once before a store of an older version changes. */
+  /** Called once before a store of an older version is changed. */
   readonly beforeUpgrade?: () => void;
-  /** The last step to take. Without it, all are taken. */
+  /** The last step to take. Default: all steps are taken. */
   readonly until?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The steps of a SQLite store. Schemas are numbered by the receipts that they hold: `0001` is that of v0.1, `0003` that of
- * v0.3. A new store passes through all of them.
+ * The steps of a SQLite store. Schemas are numbered by the receipts that they hold: `0001` is that of v0.1, `0003` that of v0.3.
+ * A new store takes all of the steps.
  */
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
@@ -11,7 +11,7 @@ import { schemaOfV03 } from './0003-receipts.ts';
 import { dropLock, fillV4, schemaOfV4, spelling } from './0004-schema.ts';
 
 export interface SqliteStep extends Step {
-  /** Done after the statements, in the same transaction. */
+  /** Run after the statements, in the same transaction. */
   readonly fill?: (db: StoreDatabase) => Promise<void>;
 }
 

@@ -1,7 +1,8 @@
 /**
- * Commands that wait together share one transaction, and so one sync of the disk. If one fails, which is rare, the
- * transaction is undone and each command gets its own, so that it does not undo the others. With a savepoint for each,
- * SQLite would copy every page before it changes. No caller is answered before the commit.
+ * Commands that wait together share one transaction, and so one sync of the disk. If a command fails, which is rare, the
+ * transaction is undone and each command gets a transaction of its own, so that the failed command does not undo the others.
+ * Savepoints are not used: with a savepoint for each command, SQLite would copy every page before it changes. No caller is
+ * answered before the commit.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoreError } from '../../store-error.ts';
@@ -11,7 +12,7 @@ import { storeErrorOf } from '../error.ts';
 /** Runs one command inside the transaction that is open. */
 export type RunCommand = (call: Call) => Promise<unknown>;
 
-/** A group closes when it holds this many commands or took this long. Each of its callers waits for all of it. */
+/** A group closes when it holds this many commands, or when it took this long. Each of its callers waits for the whole group. */
 export const groupCommandsMax = 2048;
 const groupMillisecondsMax = 20;
 
@@ -32,14 +33,14 @@ export class GroupCommit {
     this.#commit = database.prepare('commit');
   }
 
-  /** Whether what was taken last need not be on disk. */
+  /** Whether the commands that were taken last need not be on disk. */
   get hasLagged(): boolean {
     return this.#hasLagged;
   }
 
   /**
    * Takes commands from the front of `waiting`, as many as one transaction should hold, and answers each of them. The changes of
-   * an answer are on disk, unless all commands that wait may lag; a refused command changed nothing.
+   * an answer are on disk, unless all commands that wait may lag. A refused command changed nothing.
    */
   async take(waiting: Call[]): Promise<Answer[]> {
     this.#hasLagged = waiting.every(this.#isLagging);
@@ -85,8 +86,9 @@ export class GroupCommit {
   }
 
   /**
-   * Nothing of the group is stored. One command that fails, or is too large for the space left, must not refuse the
-   * others, so each is tried by itself; after a failed read or write of the whole nothing is tried again.
+   * Runs each command of a group in a transaction of its own, after the common one failed and nothing of the group is stored. So
+   * one command that fails, or that is too large for the space left, does not make the others be refused. After a failed read or
+   * write of the whole group nothing is tried again.
    */
   async #withoutGroup(group: Call[], error: StoreError, isOfOneCommand: boolean): Promise<Answer[]> {
     if (this.#database.isTransaction) this.#database.exec('rollback');

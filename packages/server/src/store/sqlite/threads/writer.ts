@@ -1,5 +1,5 @@
 /**
- * The only thread that changes the store, in the only service that holds the file. It brings the schema up to date
+ * The only thread that changes the store, in the only service that holds the file. This thread brings the schema up to date
  * before it reports that it is open.
  */
 import { auditStore } from '../../access/audit.ts';
@@ -58,15 +58,15 @@ export async function openWriter({ place: path, check }: ThreadData, report: Sen
 }
 
 /**
- * Commits a step of progress that the lock then remembers. After each checkpoint the log thus has a change that the
- * database lacks, so a removed log is noticed.
+ * Commits a step of progress that the lock then remembers. So after each checkpoint the log has a change that the database lacks,
+ * and a removed log is noticed.
  */
 async function advance(db: StoreDatabase, lock: StoreLock): Promise<void> {
   await probe(db);
   lock.remember(await probes(db));
 }
 
-/** A failed checkpoint loses nothing, because the log keeps its content. It is reported to the operator. */
+/** Reports a failed checkpoint to the operator. The failure loses nothing, because the log keeps its content. */
 async function reportProblem<Found>(report: SendReport, upkeep: () => Promise<Found>): Promise<Found | undefined> {
   try {
     return await upkeep();
