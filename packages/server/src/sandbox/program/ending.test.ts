@@ -114,7 +114,7 @@ it('a limit that was not in force is not a violation', () => {
 
 it('a watched memory limit that ended a program is a violation that says so', () => {
   expect(violationsOf({ kind: 'memory_limit' }, counters, NO_LIMITS_HELD.effective_limits)).toEqual([
-    { type: 'memory', message: expect.stringContaining('it is watched') },
+    { type: 'memory', message: expect.stringContaining('it is only watched') },
   ]);
 });
 

@@ -183,7 +183,7 @@ it('the memory of a cell with one user is watched instead of enforced, and the v
     limits: { mem_mb: 64, wall_seconds: 30 },
   });
   expect(ended?.ending).toEqual({ kind: 'memory_limit' });
-  expect(ended?.violations).toEqual([{ type: 'memory', message: expect.stringContaining('it is watched') }]);
+  expect(ended?.violations).toEqual([{ type: 'memory', message: expect.stringContaining('it is only watched') }]);
   expect(ended?.usage.memory_peak_bytes).toBeNull();
 });
 
