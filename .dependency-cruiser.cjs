@@ -125,7 +125,7 @@ module.exports = {
         path: '^packages/',
         pathNot: [
           '^packages/$1/',
-          '^packages/[^/]+/src/(index|grading|grading-exports|vocabulary|administration|service|vouchbox|service-verify|ground/near-imports)\\.ts$',
+          '^packages/[^/]+/src/(index|grading|grading-exports|vocabulary|words|administration|service|vouchbox|service-verify|ground/near-imports)\\.ts$',
           '\\.json$',
         ],
       },
@@ -141,6 +141,13 @@ module.exports = {
     packageFloor('docs-site', []),
     packageFloor('dashboard', ['client', 'verifier', 'evidence', 'protocol']),
     packageFloor('cli', ['server', 'adapters', 'client', 'verifier', 'evidence', 'protocol']),
+    {
+      name: 'only-pages-know-the-words',
+      comment: 'sentences for people are in pages, and make no client larger',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: '^packages/(protocol|dashboard|verify-page|link-page)/' },
+      to: { path: '^packages/protocol/src/words' },
+    },
     {
       name: 'runs-in-a-browser',
       comment: 'protocol, evidence and client use nothing that only Node has',

@@ -28,6 +28,7 @@ async function packagesOf(...faces: readonly string[]): Promise<string[]> {
 test.each([
   ['@vouchbox/protocol', []],
   ['@vouchbox/protocol/vocabulary', []],
+  ['@vouchbox/protocol/words', []],
   ['@vouchbox/client', []],
   ['@vouchbox/evidence', ['canonicalize']],
   ['@vouchbox/server/administration', ['canonicalize']],

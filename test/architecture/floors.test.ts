@@ -99,6 +99,7 @@ describe('a planted violation of a rule is noticed', () => {
     ['floor-of-docs-site', 'packages/docs-site/src/a.ts', "import '@vouchbox/client';"],
     ['floor-of-cli', 'packages/cli/src/a.ts', "import '@vouchbox/dashboard';"],
     ['packages-meet-at-their-index', 'packages/client/src/b.ts', "import '../../protocol/src/inner.ts';"],
+    ['only-pages-know-the-words', 'packages/client/src/c.ts', "import '../../protocol/src/words.ts';"],
     ['floor-of-server-http', 'packages/server/src/http/a.ts', "import '../store/inner.ts';"],
     ['floor-of-server-job', 'packages/server/src/job/a.ts', "import '../http/inner.ts';"],
     ['floor-of-server-operator', 'packages/server/src/operator/a.ts', "import '../http/inner.ts';"],
@@ -169,6 +170,7 @@ describe('a planted violation of a rule is noticed', () => {
     for (const [, at] of implementations) write(`packages/server/src/${at}.ts`, 'export {};');
     write('packages/server/src/job/create-jobs.ts', 'export {};');
     write('packages/protocol/src/inner.ts', 'export {};');
+    write('packages/protocol/src/words.ts', 'export {};');
     write('packages/protocol/src/inner.test.ts', 'export {};');
     write('packages/protocol/src/d.ts', "import type { C } from './c.ts';\nexport type D = C;");
     write('packages/verifier/src/b.ts', "import 'node:fs';");

@@ -2,7 +2,8 @@
 import { argumentsText, isJsonObject, parseStrictJson, variablesText } from '@vouchbox/evidence';
 import type { LinkedJob } from '@vouchbox/protocol';
 import { printable, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
-import { element, momentWords, save, section, stream } from '@vouchbox/verify-page';
+import { endWords, momentOf } from '@vouchbox/protocol/words';
+import { element, save, section, stream } from '@vouchbox/verify-page';
 import type { LaterFile, LinkedResult } from './read-link.ts';
 
 /** A link that opens nothing; the service does not say why, and neither does the page guess. */
@@ -43,9 +44,8 @@ export function troubleView(text: string, again: () => void): HTMLElement {
   return section('trouble', 'The result could not be read', element('p', {}, text), element('p', {}, button));
 }
 
-export function waitingView({ status }: LinkedJob): HTMLElement {
-  const title = status === 'queued' ? 'The job waits for its turn' : 'The program runs';
-  return section('waiting', title, element('p', {}, 'The result appears here by itself once it has ended.'));
+export function waitingView(job: LinkedJob): HTMLElement {
+  return section('waiting', endWords(job), element('p', {}, 'The result appears here by itself once it has ended.'));
 }
 
 /** The output of the program, and the limits that it broke. */
@@ -107,15 +107,14 @@ export function laterView(
 }
 
 export function factsView(job: LinkedJob): HTMLElement {
-  const { language, runtime, created_at, started_at, signal, terminal_reason, shows, expires_at } = job;
+  const { language, runtime, created_at, started_at, shows, expires_at } = job;
   const facts: [string, unknown][] = [
     ['Language', language],
     ['Runtime', runtime],
-    ['Why it ended', terminal_reason?.replaceAll('_', ' ')],
-    ['Signal', signal],
-    ['Submitted', momentWords(created_at)],
-    ['Started', momentWords(started_at)],
-    ['This link ends', momentWords(expires_at)],
+    ['How it ended', endWords(job)],
+    ['Submitted', momentOf(created_at)],
+    ['Started', momentOf(started_at)],
+    ['This link ends', momentOf(expires_at)],
     ['It leaves out', ['code', 'input', 'files'].filter((part) => !shows.some((shown) => shown === part)).join(', ')],
   ];
   const rows = facts.filter(([, value]) => typeof value === 'string' && value !== '');

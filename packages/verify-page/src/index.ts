@@ -12,4 +12,3 @@ export { filesView, save, stream } from './view/content.ts';
 export { byId, element, section } from './view/element.ts';
 export { postureView } from './view/posture.ts';
 export type { ShownVerdict } from './view/verdict.ts';
-export { momentWords } from './view/words.ts';

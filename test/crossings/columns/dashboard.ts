@@ -1,7 +1,7 @@
 /** The dashboard in Chromium: a program is typed and run in the playground, and its job is read on its page. */
 import { readFileSync } from 'node:fs';
 import { isTerminal, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
-import { LIMIT_WORDS } from '../../../packages/dashboard/src/words/limit-words.ts';
+import { LIMIT_WORDS } from '@vouchbox/protocol/words';
 import { historyRead, openDashboard, openFold, openOptions } from '../../browser/open-dashboard.ts';
 import { textOf as pageText, verdictOf } from '../../browser/verify-page.ts';
 import { type Browser, type Locator, openBrowser, openPage, type Page } from '../../rig/browser.ts';

@@ -2,14 +2,13 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Capabilities } from '@vouchbox/client';
 import { LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';
+import { LIMIT_WORDS, sizeOf } from '@vouchbox/protocol/words';
 import { Facts } from '../parts/facts.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { Table } from '../parts/table.tsx';
 import { useCapabilities } from '../session/use-capabilities.ts';
-import { sizeOf } from '../words/amounts.ts';
-import { LIMIT_WORDS } from '../words/limit-words.ts';
 
 export function ServicePage() {
   const { data, error } = useQuery(useCapabilities());

@@ -2,6 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { GradingDetail } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { amountOf, countOf } from '@vouchbox/protocol/words';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { Facts } from '../parts/facts.tsx';
@@ -12,7 +13,6 @@ import { Panel } from '../parts/panel.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { useToast } from '../parts/toasts.tsx';
 import { useCaller } from '../session/session.ts';
-import { amountOf, countOf } from '../words/amounts.ts';
 import { failureWords } from '../words/failure-words.ts';
 import { Judged, RunTests } from './tests.tsx';
 import { type EndedTests, useEndedTests } from './use-ended-tests.ts';

@@ -1,5 +1,6 @@
 /** The gradings of the tenant, newest first. */
 import { useInfiniteQuery } from '@tanstack/react-query';
+import { countOf } from '@vouchbox/protocol/words';
 import { Link } from 'wouter';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
@@ -7,7 +8,6 @@ import { Page } from '../parts/page.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { Table } from '../parts/table.tsx';
 import { useCaller } from '../session/session.ts';
-import { countOf } from '../words/amounts.ts';
 
 /** Gradings of a page, and after how many milliseconds the first is read again. */
 const pageGradings = 50;

@@ -1,5 +1,4 @@
 /** A verdict of either version, as a page shows it: members that one of them lacks are null or empty. */
-import type { TerminalReason } from '@vouchbox/client';
 import type { Verdict } from '@vouchbox/protocol/grading';
 import type {
   BuildRecord,
@@ -9,7 +8,7 @@ import type {
   TestVerdict2,
   Verdict2,
 } from '@vouchbox/protocol/grading-steps';
-import { endWords } from '../words/end-words.ts';
+import { endWords } from '@vouchbox/protocol/words';
 
 export interface ShownVerdict {
   /** The job that compiled the program, and how it ended. */
@@ -95,10 +94,7 @@ function builtWords(build: BuildRecord): string {
   return build.terminal_reason === 'exited' ? 'The program was compiled once.' : `It was not compiled. ${endOf(build)}`;
 }
 
-function endOf({ terminal_reason, exit_code }: Pick<JobRecord, 'terminal_reason' | 'exit_code'>): string {
-  const reason = terminal_reason as TerminalReason | null;
-  return endWords({ ...ENDED, terminal_reason: reason, exit_code });
-}
-
 /** A verdict says no more of a job. */
-const ENDED = { status: 'failed', signal: null, duration_ms: null, cancellation_requested: false } as const;
+function endOf({ terminal_reason, exit_code }: Pick<JobRecord, 'terminal_reason' | 'exit_code'>): string {
+  return endWords({ terminal_reason, exit_code });
+}

@@ -3,13 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import type { GradingDetail } from '@vouchbox/client';
 import { verdictBytes } from '@vouchbox/evidence';
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { countOf, durationOf, sizeOf } from '@vouchbox/protocol/words';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { Failure } from '../parts/failure.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { Table } from '../parts/table.tsx';
 import { useCaller } from '../session/session.ts';
-import { countOf, durationOf, sizeOf } from '../words/amounts.ts';
 import { type ShownTest, type ShownVerdict, shownVerdict } from './shown-verdict.ts';
 import type { EndedTest } from './use-ended-tests.ts';
 

@@ -3,16 +3,15 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Artifact, JobDetail, ServiceClient } from '@vouchbox/client';
 import { decodeBase64 } from '@vouchbox/evidence';
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { pictureTypeOf, sizeOf } from '@vouchbox/protocol/words';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { saveBytes } from '../parts/save-bytes.ts';
 import { useToast } from '../parts/toasts.tsx';
 import { useCaller } from '../session/session.ts';
-import { sizeOf } from '../words/amounts.ts';
 import { failureWords } from '../words/failure-words.ts';
 import type { HistorySnapshot } from './job-history.ts';
-import { pictureTypeOf } from './picture-type.ts';
 
 interface ArtifactsProps {
   readonly job: JobDetail;

@@ -1,9 +1,9 @@
 /** The signature over a job, checked here against keys that the person pinned. */
 import type { JobDetail } from '@vouchbox/client';
+import { amountOf } from '@vouchbox/protocol/words';
 import { Failure } from '../parts/failure.tsx';
 import { Fold } from '../parts/fold.tsx';
 import { Notice } from '../parts/notice.tsx';
-import { amountOf } from '../words/amounts.ts';
 import { CanaryLine } from './canary-line.tsx';
 import { CheckReport } from './check-report.tsx';
 import { FOLDS } from './glance.tsx';

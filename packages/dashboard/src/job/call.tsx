@@ -1,8 +1,8 @@
 /** One call of a tool, and what became of it. Arguments and answers are shown as text, whatever is in them. */
 import { printable, printableJson, printableText } from '@vouchbox/protocol/vocabulary';
+import { durationOf } from '@vouchbox/protocol/words';
 import { memo } from 'react';
 import { Folded } from '../parts/folded.tsx';
-import { durationOf } from '../words/amounts.ts';
 import type { ToolCall, ToolResult } from './steps.ts';
 
 interface CallProps {

@@ -1,6 +1,6 @@
 /** The chain of a job's events: each ring names the one before it. Long chains are shown at both ends. */
 import { printable } from '@vouchbox/protocol/vocabulary';
-import { amountOf } from '../words/amounts.ts';
+import { amountOf } from '@vouchbox/protocol/words';
 import type { CheckedRecord } from './check/check-record.ts';
 
 const digestCharacters = 12;

@@ -1,13 +1,12 @@
 /** What a job is, what held its program, and what it used: the panels of facts on its page. */
 import type { JobDetail, ProgramUsage } from '@vouchbox/client';
 import { LIMIT_DEFAULTS, LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';
+import { amountOf, durationOf, LIMIT_WORDS, sizeOf } from '@vouchbox/protocol/words';
 import { Link } from 'wouter';
 import { Labels } from '../jobs/labels.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Table } from '../parts/table.tsx';
-import { amountOf, durationOf, sizeOf } from '../words/amounts.ts';
-import { LIMIT_WORDS } from '../words/limit-words.ts';
 import { postureWords } from '../words/posture-words.ts';
 
 export function JobSummary({ job }: { readonly job: JobDetail }) {

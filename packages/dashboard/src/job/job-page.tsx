@@ -2,11 +2,11 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { JobDetail } from '@vouchbox/client';
 import { isTerminal, printable } from '@vouchbox/protocol/vocabulary';
+import { amountOf } from '@vouchbox/protocol/words';
 import { Failure } from '../parts/failure.tsx';
 import { Fold } from '../parts/fold.tsx';
 import { Page } from '../parts/page.tsx';
 import { useCaller } from '../session/session.ts';
-import { amountOf } from '../words/amounts.ts';
 import { heldWords } from '../words/posture-words.ts';
 import { Artifacts } from './artifacts.tsx';
 import { Attestation } from './attestation.tsx';

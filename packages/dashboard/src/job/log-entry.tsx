@@ -3,6 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { ServiceFailure } from '@vouchbox/client';
 import { type LogProof, parseLogProof } from '@vouchbox/evidence';
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { amountOf } from '@vouchbox/protocol/words';
 import { Facts } from '../parts/facts.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Fold } from '../parts/fold.tsx';
@@ -10,7 +11,6 @@ import { saveBytes } from '../parts/save-bytes.ts';
 import { useToast } from '../parts/toasts.tsx';
 import { useCaller } from '../session/session.ts';
 import { useCapabilities } from '../session/use-capabilities.ts';
-import { amountOf } from '../words/amounts.ts';
 import { failureWords } from '../words/failure-words.ts';
 import { logWord } from '../words/log-words.ts';
 

@@ -1,6 +1,6 @@
 /** Seeks a text in the lines of a log, and goes from one to the next. */
+import { countOf } from '@vouchbox/protocol/words';
 import { type KeyboardEvent, useId } from 'react';
-import { countOf } from '../words/amounts.ts';
 
 interface LogSearchProps {
   readonly sought: string;

@@ -1,6 +1,6 @@
 /** The calls of tools that wait for an answer, the oldest first, each with a form to answer it. Nothing if none waits. */
+import { amountOf } from '@vouchbox/protocol/words';
 import { Panel } from '../parts/panel.tsx';
-import { amountOf } from '../words/amounts.ts';
 import { AnswerForm } from './answer-form.tsx';
 import { Call } from './call.tsx';
 import type { HistorySnapshot } from './job-history.ts';

@@ -1,6 +1,6 @@
 /** What a program wrote, as it writes it: chosen by stream, sought in and folded; each line has an address. */
+import { amountOf } from '@vouchbox/protocol/words';
 import { useMemo, useRef, useState } from 'react';
-import { amountOf } from '../words/amounts.ts';
 import type { HistorySnapshot } from './job-history.ts';
 import { searchFor } from './log-lines.ts';
 import { LogPane } from './log-pane.tsx';

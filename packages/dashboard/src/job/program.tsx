@@ -1,11 +1,11 @@
 /** The submission of a job. */
 import type { OutputName, StoredSpec } from '@vouchbox/client';
 import { LIBRARIES_FILE, printable, printableText } from '@vouchbox/protocol/vocabulary';
+import { amountOf } from '@vouchbox/protocol/words';
 import { Link } from 'wouter';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Fold } from '../parts/fold.tsx';
-import { amountOf } from '../words/amounts.ts';
 import { FOLDS } from './glance.tsx';
 
 export function Program({ spec }: { readonly spec: StoredSpec }) {

@@ -1,8 +1,8 @@
 /** What happened, step by step. Output has a place of its own. */
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { durationOf, sizeOf } from '@vouchbox/protocol/words';
 import { useMemo, useState } from 'react';
 import { Moment } from '../parts/moment.tsx';
-import { durationOf, sizeOf } from '../words/amounts.ts';
 import { Call } from './call.tsx';
 import type { HistorySnapshot, StepEvent } from './job-history.ts';
 import { callsOf, type Step, stepsOf } from './steps.ts';

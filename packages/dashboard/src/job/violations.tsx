@@ -1,7 +1,7 @@
 /** What the program did against its limits, and output that was cut. Nothing if there was none. */
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { sizeOf } from '@vouchbox/protocol/words';
 import { Notice } from '../parts/notice.tsx';
-import { sizeOf } from '../words/amounts.ts';
 import type { HistorySnapshot } from './job-history.ts';
 
 export function Violations({ history }: { readonly history: HistorySnapshot }) {

@@ -1,10 +1,10 @@
 /** One job in the list. */
 
 import type { JobListItem } from '@vouchbox/client';
+import { durationOf } from '@vouchbox/protocol/words';
 import { Link } from 'wouter';
 import { Moment } from '../parts/moment.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
-import { durationOf } from '../words/amounts.ts';
 import { Labels } from './labels.tsx';
 
 interface JobRowProps {

@@ -1,9 +1,9 @@
 /** Jobs as rows. Only those in sight are in the page, however many were loaded. */
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { JobListItem } from '@vouchbox/client';
+import { amountOf, countOf } from '@vouchbox/protocol/words';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { useMedia } from '../parts/use-media.ts';
-import { amountOf, countOf } from '../words/amounts.ts';
 import { JobRow } from './job-row.tsx';
 import './jobs.css';
 

@@ -1,6 +1,6 @@
 /** A text of any length with a name. A long one is folded, and is in the page only while it is open. */
+import { sizeOf } from '@vouchbox/protocol/words';
 import { useState } from 'react';
-import { sizeOf } from '../words/amounts.ts';
 import './folded.css';
 
 interface FoldedProps {

@@ -1,5 +1,5 @@
 /** A time, as the person's clock shows it. The exact one is in its title. */
-import { clockOf, timeOfDayOf } from '../words/amounts.ts';
+import { clockOf, timeOfDayOf } from '@vouchbox/protocol/words';
 
 interface MomentProps {
   readonly at: string | null | undefined;

@@ -2,10 +2,10 @@
 import type { InputFile, OutputFile, UploadedFile } from '@vouchbox/client';
 import { encodeBase64 } from '@vouchbox/evidence';
 import { fileBytesMax, filesMax, filesTotalBytesMax, pathProblem, printable } from '@vouchbox/protocol/vocabulary';
+import { sizeOf } from '@vouchbox/protocol/words';
 import { type DragEvent, useState } from 'react';
 import { editDraft } from '../draft/draft.ts';
 import { ChooseFiles } from '../parts/choose-files.tsx';
-import { sizeOf } from '../words/amounts.ts';
 
 type DraftFile = InputFile | UploadedFile | OutputFile;
 

@@ -1,10 +1,10 @@
 /** Limits of the job. An empty field takes the default; a number beyond the ceiling is clamped by the service. */
 import type { Capabilities } from '@vouchbox/client';
 import { LIMIT_CEILINGS, LIMIT_DEFAULTS, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
+import { LIMIT_WORDS } from '@vouchbox/protocol/words';
 import { useId } from 'react';
 import { editDraft } from '../draft/draft.ts';
 import type { Draft } from '../draft/draft-submission.ts';
-import { LIMIT_WORDS } from '../words/limit-words.ts';
 
 interface LimitFieldsProps extends Pick<Draft, 'limits' | 'enforced'> {
   readonly bounds: Capabilities['limits'] | undefined;

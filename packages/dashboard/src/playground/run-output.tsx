@@ -1,6 +1,6 @@
 /** The output of the job that was made last, while it runs and afterwards. */
 import { useMutation } from '@tanstack/react-query';
-import type { JobStatus } from '@vouchbox/client';
+import { amountOf, endWords } from '@vouchbox/protocol/words';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { editDraft } from '../draft/draft.ts';
@@ -17,8 +17,6 @@ import { Fold } from '../parts/fold.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { useCaller } from '../session/session.ts';
-import { amountOf } from '../words/amounts.ts';
-import { endWords } from '../words/end-words.ts';
 
 export function RunOutput({ job_id }: { readonly job_id: string }) {
   const { client, whoami } = useCaller();
@@ -63,11 +61,10 @@ export function RunOutput({ job_id }: { readonly job_id: string }) {
 }
 
 /** The status of the job, from the events so far. */
-function standing({ events }: HistorySnapshot): { readonly status: JobStatus; readonly words: string } {
+function standing({ events }: HistorySnapshot): { readonly status: string; readonly words: string } {
   const finished = events.find((event) => event.kind === 'finished');
   const cancellation_requested = events.some(({ kind }) => kind === 'cancel_requested');
-  const running = { terminal_reason: null, exit_code: null, signal: null, duration_ms: null, cancellation_requested };
   const status = events.some(({ kind }) => kind === 'started') ? 'running' : 'queued';
-  const known = finished === undefined ? { ...running, status } : { ...running, ...finished.data };
-  return { status: known.status as JobStatus, words: endWords({ ...known, status: known.status as JobStatus }) };
+  const known = { status, cancellation_requested, ...finished?.data };
+  return { status: known.status, words: endWords(known) };
 }

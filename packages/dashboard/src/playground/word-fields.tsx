@@ -1,9 +1,9 @@
 /** A field of text: input, arguments, variables, or the files to bring back. */
 import { largeOutputsBytesMax, printable } from '@vouchbox/protocol/vocabulary';
+import { sizeOf } from '@vouchbox/protocol/words';
 import { useId } from 'react';
 import { editDraft } from '../draft/draft.ts';
 import type { Draft } from '../draft/draft-submission.ts';
-import { sizeOf } from '../words/amounts.ts';
 
 const FIELDS = {
   stdin: { label: 'stdin', hint: 'Text that the program reads.', rows: 1 },

@@ -1,8 +1,8 @@
 /** What the answering node counted of the last hour. */
 import type { ServiceStatus } from '@vouchbox/client';
+import { durationOf } from '@vouchbox/protocol/words';
 import type { ComponentProps } from 'react';
 import { Panel } from '../parts/panel.tsx';
-import { durationOf } from '../words/amounts.ts';
 import { TimeChart } from './time-chart.tsx';
 
 type Hour = NonNullable<ServiceStatus['last_hour']>;

@@ -1,10 +1,10 @@
 /** The living nodes of a service that has several, as each described itself with its last heartbeat. */
 import type { ServiceStatus } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { amountOf } from '@vouchbox/protocol/words';
 import { Moment } from '../parts/moment.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { Table } from '../parts/table.tsx';
-import { amountOf } from '../words/amounts.ts';
 
 type NodeStatus = NonNullable<ServiceStatus['nodes']>[number];
 

@@ -1,10 +1,10 @@
 /** The status as the service says it. */
 import type { ServiceStatus } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { amountOf, durationOf } from '@vouchbox/protocol/words';
 import { Facts } from '../parts/facts.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Panel } from '../parts/panel.tsx';
-import { amountOf, durationOf } from '../words/amounts.ts';
 
 export function NowPanel({ status }: { readonly status: ServiceStatus }) {
   const { queue, running, signer, log, provider, parked } = status;

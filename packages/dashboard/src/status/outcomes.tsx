@@ -1,8 +1,8 @@
 /** How many jobs are in each status, as bars. */
 import type { JobStatus } from '@vouchbox/client';
 import { JOB_STATUSES } from '@vouchbox/protocol/vocabulary';
+import { countOf } from '@vouchbox/protocol/words';
 import { StatusBadge } from '../parts/status-badge.tsx';
-import { countOf } from '../words/amounts.ts';
 
 export function Outcomes({ counts }: { readonly counts: ReadonlyMap<string, number> }) {
   const total = Array.from(counts.values()).reduce((sum, count) => sum + count, 0);

@@ -1,11 +1,11 @@
 /** How the tenant's last jobs ended, and how long they took. */
 import { useQuery } from '@tanstack/react-query';
 import type { JobListItem } from '@vouchbox/client';
+import { durationOf } from '@vouchbox/protocol/words';
 import { useMemo } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { useCaller } from '../session/session.ts';
-import { durationOf } from '../words/amounts.ts';
 import { Outcomes } from './outcomes.tsx';
 import { TimeChart } from './time-chart.tsx';
 

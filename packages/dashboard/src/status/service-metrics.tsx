@@ -1,11 +1,11 @@
 /** Metrics of the whole service, for a person who has its metrics token. The token is kept in memory, as the key is. */
 import { useQuery } from '@tanstack/react-query';
+import { durationOf } from '@vouchbox/protocol/words';
 import { type SubmitEvent, useId, useState } from 'react';
 import { Facts } from '../parts/facts.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { useCaller } from '../session/session.ts';
-import { durationOf } from '../words/amounts.ts';
 import { Outcomes } from './outcomes.tsx';
 import { parseMetrics, type Series, sumBy } from './parse-metrics.ts';
 

@@ -1,6 +1,6 @@
 /** Numbers over time, with axes. What a chart shows last is also said in words, for people who cannot see it. */
+import { countOf, markOf } from '@vouchbox/protocol/words';
 import { useEffect, useRef, useState } from 'react';
-import { countOf, markOf } from '../words/amounts.ts';
 
 export interface ChartSeries {
   readonly name: string;

@@ -1,5 +1,6 @@
 /** Draws the history as a chain, in which each ring hangs on the one before. A broken ring is shown apart. */
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { amountOf } from '@vouchbox/protocol/words';
 import type { ChainFindings, EventRow, Ring, ShownRing } from '../check/chain-findings.ts';
 import { drawing, element, section } from './element.ts';
 
@@ -15,7 +16,7 @@ export function chainView({ count, problem, rings, rows, firstRow }: ChainFindin
 }
 
 function wholeText(count: number): string {
-  return `${count} ${count === 1 ? 'event' : 'events'}. Each holds the digest of the one before it, and the receipt names the last one.`;
+  return `${amountOf(count, 'event')}. Each holds the digest of the one before it, and the receipt names the last one.`;
 }
 
 const STATE_WORDS = { follows: 'follows', broken: 'is broken', unknown: 'cannot be judged after the break' };

@@ -1,10 +1,10 @@
 /** The program, what it printed and what it wrote. All of it is text or a download here, and none of it ever runs. */
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
+import { pictureTypeOf, sizeOf } from '@vouchbox/protocol/words';
 import type { ExaminedCheck } from '@vouchbox/verifier';
 import type { Findings } from '../check/findings.ts';
 import type { Files } from '../intake/export-files.ts';
 import { element, type Mark, mark, section } from './element.ts';
-import { bytesWords } from './words.ts';
 
 /** Longer texts are cut here, and whole in the download. */
 const shownCharactersMax = 60_000;
@@ -82,7 +82,7 @@ function fileItem(path: string, files: Files, findings: Findings): HTMLElement {
     { class: state, 'data-path': printable(path) },
     mark(state),
     element('span', { class: 'path' }, printable(path)),
-    element('span', { class: 'size' }, bytesWords(bytes.length)),
+    element('span', { class: 'size' }, sizeOf(bytes.length)),
     download(nameOf(path), () => bytes),
     /^(in|out)put\//.test(path) ? (textOf(path, bytes) ?? (state === 'passed' ? pictureOf(path, bytes) : null)) : null,
   );
@@ -128,18 +128,12 @@ export function save(name: string, bytes: BlobPart): void {
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
-const PICTURES: readonly { readonly type: string; readonly magic: readonly number[] }[] = [
-  { type: 'image/png', magic: [0x89, 0x50, 0x4e, 0x47] },
-  { type: 'image/jpeg', magic: [0xff, 0xd8, 0xff] },
-  { type: 'image/gif', magic: [0x47, 0x49, 0x46, 0x38] },
-];
 const pictureBytesMax = 4 * 1024 * 1024;
 
-/** Formats that hold pixels and nothing else: no SVG, which is a document. */
 function pictureOf(path: string, bytes: Uint8Array<ArrayBuffer>): HTMLElement | null {
-  const format = PICTURES.find(({ magic }) => magic.every((byte, at) => bytes[at] === byte));
-  if (format === undefined || bytes.length > pictureBytesMax) return null;
-  const address = URL.createObjectURL(new Blob([bytes], { type: format.type }));
+  const type = pictureTypeOf(bytes);
+  if (type === null || bytes.length > pictureBytesMax) return null;
+  const address = URL.createObjectURL(new Blob([bytes], { type }));
   const picture = element('img', { src: address, alt: `The picture ${printable(path)}` });
   for (const over of ['load', 'error']) picture.addEventListener(over, () => URL.revokeObjectURL(address));
   return picture;

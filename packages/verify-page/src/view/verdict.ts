@@ -1,11 +1,11 @@
 /** The verdict, before everything else: what is proved, what is wrong, and who signed it. */
 
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { endWords, momentOf } from '@vouchbox/protocol/words';
 import type { ExaminedCheck } from '@vouchbox/verifier';
 import type { Findings, PageVerdict } from '../check/findings.ts';
 import type { PinnedKeys } from '../intake/pinned-keys.ts';
 import { element } from './element.ts';
-import { durationWords, momentWords, statusWords } from './words.ts';
 
 interface VerdictWords {
   readonly title: string;
@@ -150,13 +150,13 @@ function addedRows(added: Findings['added']): [string, string][] {
 /** The signer, the job, its time and its end. Only signed facts are stated as such. */
 function summary({ receipt, isSigned, key_id, log, added }: Findings): HTMLElement | null {
   if (receipt === null) return null;
-  const { job_id, tenant, status, exit_code, duration_ms, finished_at } = receipt;
+  const { job_id, tenant, status, finished_at } = receipt;
   const facts: [string, unknown][] = [
     ['Job', job_id],
     ['Tenant', tenant],
-    ['The program', `${statusWords(status)}${typeof exit_code === 'number' ? `, with exit code ${exit_code}` : ''}`],
-    ['It took', typeof duration_ms === 'number' ? durationWords(duration_ms) : null],
-    ['Finished', momentWords(finished_at)],
+    ['Status', status],
+    ['How it ended', endWords(receipt)],
+    ['Finished', momentOf(finished_at)],
     ['Signed by', key_id],
     ['In the log', log.word],
     ...addedRows(added),

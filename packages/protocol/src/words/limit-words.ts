@@ -1,5 +1,5 @@
 /** The five limits by name. */
-import type { LimitName } from '@vouchbox/protocol/vocabulary';
+import type { LimitName } from '../limits.ts';
 
 export const LIMIT_WORDS: Readonly<Record<LimitName, string>> = {
   wall_seconds: 'Time, in seconds',

@@ -2,12 +2,18 @@
 
 /** The reader's languages, as the browser was configured. The browser's own language may be another one. */
 const LANGUAGES = [...navigator.languages];
+const MOMENT = new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'long' });
 const CLOCK = new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'medium' });
 const TIME_OF_DAY = new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'medium' });
 const MINUTE = new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'short' });
 const DAY = new Intl.DateTimeFormat(LANGUAGES, { day: 'numeric', month: 'short' });
 const COUNT = new Intl.NumberFormat(LANGUAGES);
 const KIB = 1024;
+
+/** Date, time of day and zone, for whoever keeps or prints them. The given text if it is not a time; nothing if it is no text. */
+export function momentOf(at: unknown): string {
+  return typeof at === 'string' ? formatted(MOMENT, at) : '';
+}
 
 /** Date and time of day in the person's own time zone. The given text if it is not a time. */
 export function clockOf(at: string): string {
@@ -53,7 +59,11 @@ export function durationOf(milliseconds: number | null | undefined): string {
 /** A size given in bytes; a dash if it is unknown. */
 export function sizeOf(bytes: number | null | undefined): string {
   if (bytes === null || bytes === undefined) return '—';
-  if (bytes < KIB) return `${bytes} B`;
-  if (bytes < KIB * KIB) return `${(bytes / KIB).toFixed(1)} KiB`;
-  return `${(bytes / KIB / KIB).toFixed(1)} MiB`;
+  if (bytes < KIB) return amountOf(bytes, 'byte');
+  const kib = bytes / KIB;
+  return kib < KIB ? `${inShort(kib)} KiB` : `${inShort(kib / KIB)} MiB`;
+}
+
+function inShort(amount: number): string {
+  return amount.toFixed(Number.isInteger(amount) ? 0 : 1);
 }

@@ -1,0 +1,5 @@
+/** What a result means, for the people who read it: the sentences, amounts and pictures that all pages share. */
+export * from './words/amounts.ts';
+export * from './words/end-words.ts';
+export * from './words/limit-words.ts';
+export * from './words/picture-type.ts';

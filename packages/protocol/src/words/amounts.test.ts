@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { amountOf, clockOf, durationOf, momentOf, sizeOf } from './amounts.ts';
+
+test.each([
+  [0, '0 lines'],
+  [1, '1 line'],
+  [2, '2 lines'],
+  [12, '12 lines'],
+])('an amount of %i names one thing in the singular and any other number in the plural', (count, text) => {
+  expect(amountOf(count, 'line')).toBe(text);
+});
+
+test.each([
+  [59_400, '59.4 s'],
+  [59_960, '1 min'],
+  [61_000, '1 min 1 s'],
+  [119_700, '2 min'],
+])('a duration of %i milliseconds has no part that is zero or too large', (milliseconds, text) => {
+  expect(durationOf(milliseconds)).toBe(text);
+});
+
+test.each([
+  [null, '—'],
+  [1, '1 byte'],
+  [1023, '1,023 bytes'],
+  [1536, '1.5 KiB'],
+  [2048, '2 KiB'],
+  [1024 * 1024, '1 MiB'],
+])('a size of %j bytes has one digit after the point, unless that is a zero', (bytes, text) => {
+  expect(sizeOf(bytes)).toBe(text);
+});
+
+test('what is not a time is shown as it is, and what is no text is not shown', () => {
+  expect(clockOf('soon')).toBe('soon');
+  expect([momentOf('soon'), momentOf(null), momentOf({ toString: 1 })]).toEqual(['soon', '', '']);
+  expect(momentOf('2026-11-27T09:30:00Z')).toMatch(/2026.*30.*(UTC|GMT|[A-Z]{3,4})/);
+});
