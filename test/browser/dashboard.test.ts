@@ -59,7 +59,7 @@ describe('the dashboard', () => {
     await page.getByText('red', { exact: true }).waitFor();
     expect(await page.getByText('red', { exact: true }).getAttribute('class')).toBe('ansi-red');
     await openFold(page, 'What held the program');
-    await page.getByText('It had no network.').waitFor();
+    await page.getByText('could reach no other host').waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     expect(troubles).toEqual([]);
   });

@@ -85,7 +85,7 @@ test('a link shows how the job ended, what it printed, how it was isolated, and 
   expect(banner).toMatch(/^CONSISTENT, signer not checked/);
   expect(banner).toContain('The program ended by itself with exit code 3');
   expect(await textOf(page.locator('#output'))).toContain('went in\ngiven');
-  expect(await textOf(page.locator('#posture'))).toContain('None: the program could reach no other host.');
+  expect(await textOf(page.locator('#posture'))).toContain('The program had none, and could reach no other host.');
   const { key_id, public_key_pem } = await rig().alpha.client.publicKey();
   expect(await textOf(page.locator('#signer'))).toContain(key_id);
   expect(await accessibilityProblems(page)).toEqual([]);

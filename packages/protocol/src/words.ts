@@ -3,3 +3,4 @@ export * from './words/amounts.ts';
 export * from './words/end-words.ts';
 export * from './words/limit-words.ts';
 export * from './words/picture-type.ts';
+export * from './words/posture-words.ts';

@@ -1,13 +1,12 @@
 /** What a job page answers first: what ran, how it ended, what held it, and whether it is signed. */
 import type { JobDetail } from '@vouchbox/client';
 import { firstLineOf, printable } from '@vouchbox/protocol/vocabulary';
-import { endWords } from '@vouchbox/protocol/words';
+import { endWords, heldWords, observedOf } from '@vouchbox/protocol/words';
 import type { ReactNode } from 'react';
 import { Labels } from '../jobs/labels.tsx';
 import { openFold } from '../parts/fold.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
-import { heldWords } from '../words/posture-words.ts';
 import { ConnectionState } from './connection-state.tsx';
 import type { HistorySnapshot } from './job-history.ts';
 import { useCheck } from './use-check.ts';
@@ -22,7 +21,7 @@ export const FOLDS = {
 
 export function Glance({ job, history }: { readonly job: JobDetail; readonly history: HistorySnapshot }) {
   const { signed } = useCheck(job);
-  const held = heldWords(job);
+  const held = heldWords(observedOf(job));
   return (
     <div className="glance">
       <Part title="Ran" more={FOLDS.program}>

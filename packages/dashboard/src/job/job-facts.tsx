@@ -1,13 +1,12 @@
 /** What a job is, what held its program, and what it used: the panels of facts on its page. */
 import type { JobDetail, ProgramUsage } from '@vouchbox/client';
 import { LIMIT_DEFAULTS, LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';
-import { amountOf, durationOf, LIMIT_WORDS, sizeOf } from '@vouchbox/protocol/words';
+import { amountOf, durationOf, LIMIT_WORDS, observedOf, postureWords, sizeOf } from '@vouchbox/protocol/words';
 import { Link } from 'wouter';
 import { Labels } from '../jobs/labels.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Table } from '../parts/table.tsx';
-import { postureWords } from '../words/posture-words.ts';
 
 export function JobSummary({ job }: { readonly job: JobDetail }) {
   const { interaction, labels } = job.requested_spec;
@@ -36,16 +35,18 @@ function peerOf({ peer, role }: NonNullable<JobDetail['requested_spec']['interac
 }
 
 export function Posture({ job }: { readonly job: JobDetail }) {
-  const said = postureWords(job);
-  if (said.length === 0)
+  if (job.backend === null)
     return <p className="soft">Nothing was observed: no program ran, or it has not started yet.</p>;
   return (
     <ul className="posture">
-      {said.map(({ sentence, tone, word }) => (
-        <li key={word} className={`posture-line is-${tone}`}>
-          {sentence} <code className="soft">{word}</code>
-        </li>
-      ))}
+      {postureWords(observedOf(job)).map(
+        ({ title, sentence, tone, member }) =>
+          member !== null && (
+            <li key={title} className={`posture-line is-${tone}`}>
+              <strong>{title}</strong> {sentence} <code className="soft">{member}</code>
+            </li>
+          ),
+      )}
     </ul>
   );
 }

@@ -2,12 +2,11 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { JobDetail } from '@vouchbox/client';
 import { isTerminal, printable } from '@vouchbox/protocol/vocabulary';
-import { amountOf } from '@vouchbox/protocol/words';
+import { amountOf, heldWords, observedOf } from '@vouchbox/protocol/words';
 import { Failure } from '../parts/failure.tsx';
 import { Fold } from '../parts/fold.tsx';
 import { Page } from '../parts/page.tsx';
 import { useCaller } from '../session/session.ts';
-import { heldWords } from '../words/posture-words.ts';
 import { Artifacts } from './artifacts.tsx';
 import { Attestation } from './attestation.tsx';
 import { FOLDS, Glance } from './glance.tsx';
@@ -96,7 +95,7 @@ function JobParts({ job, history }: { readonly job: JobDetail; readonly history:
         <Fold title="Timeline" brief={`${amountOf(history.events.length, 'event')} beside the output`}>
           <Timeline history={history} />
         </Fold>
-        <Fold title={FOLDS.held} brief={heldWords(job).more}>
+        <Fold title={FOLDS.held} brief={heldWords(observedOf(job)).more}>
           <Posture job={job} />
         </Fold>
         <Fold title="Resources and limits" brief={usedWords(job)}>
