@@ -1,5 +1,5 @@
 /** A document as HTML. Links between documents become links between pages; those to other files of the project become text. */
-import { Marked, type Tokens } from 'marked';
+import { Marked, type RendererObject, type Tokens } from 'marked';
 import { addressOf, isOutside, targetOf } from './documents.ts';
 
 /** What a search can find: a heading, and what stands below it. */
@@ -32,49 +32,60 @@ export const UP = '\uE000';
 export const upFrom = (address: string) => '../'.repeat(address.split('/').length - 1);
 
 export function render(path: string, text: string, site: Site): Rendered {
-  const used = new Map<string, number>();
-  const links: { path: string; anchor: string }[] = [];
-  const raw: string[] = [];
-  const plain = (html: string) => unescaped(html.replaceAll(/<[^>]*>/g, ''));
+  const found: Found = { links: [], raw: [] };
+  const marked = new Marked({ gfm: true, renderer: rendererFor(path, site, found) });
+  const html = withUsableTables(marked.parse(text, { async: false }) as string);
+  return { html, sections: sectionsOf(html), ...found };
+}
 
-  const marked = new Marked({
-    gfm: true,
-    renderer: {
-      heading({ tokens, depth }) {
-        const html = this.parser.parseInline(tokens);
-        const anchor = anchorOf(plain(html), used);
-        const label = escaped(`Address of “${plain(html)}”`);
-        return `<h${depth} id="${anchor}">${html} <a class="anchor" href="#${anchor}" aria-label="${label}">#</a></h${depth}>\n`;
-      },
-      link({ href, tokens }) {
-        const html = this.parser.parseInline(tokens);
-        if (isOutside(href)) return `<a href="${escaped(href)}" rel="noreferrer">${html}</a>`;
-        const { path: to, anchor } = targetOf(path, href);
-        links.push({ path: to, anchor });
-        if (!site.documents.has(to)) return `<span class="file" title="${escaped(to)}">${html}</span>`;
-        const address = `${addressOf(to)}${anchor === '' ? '' : `#${anchor}`}`;
-        return `<a href="${to === path ? `#${anchor}` : UP + address}">${html}</a>`;
-      },
-      image({ href, text: alternative }) {
-        return `<img src="${UP}${site.picture(targetOf(path, href).path)}" alt="${escaped(alternative)}" />`;
-      },
-      code({ text: code }) {
-        return `<pre tabindex="0"><code>${escaped(code)}\n</code></pre>\n`;
-      },
-      html({ text: found }) {
-        if (/^\s*<!--[\s\S]*?-->\s*$/.test(found)) return '';
-        raw.push(found);
-        return escaped(found);
-      },
+/** What comes up while a document is rendered. */
+interface Found {
+  readonly links: { path: string; anchor: string }[];
+  readonly raw: string[];
+}
+
+function rendererFor(path: string, site: Site, { links, raw }: Found): RendererObject {
+  const used = new Map<string, number>();
+  return {
+    heading({ tokens, depth }) {
+      return headingHtml(this.parser.parseInline(tokens), depth, used);
     },
-  });
-  const html = (marked.parse(text, { async: false }) as string)
-    // A table that is too wide is moved by the arrow keys. A heading without a word is none.
+    link({ href, tokens }) {
+      const html = this.parser.parseInline(tokens);
+      if (isOutside(href)) return `<a href="${escaped(href)}" rel="noreferrer">${html}</a>`;
+      const to = targetOf(path, href);
+      links.push(to);
+      if (!site.documents.has(to.path)) return `<span class="file" title="${escaped(to.path)}">${html}</span>`;
+      const address = `${addressOf(to.path)}${to.anchor === '' ? '' : `#${to.anchor}`}`;
+      return `<a href="${to.path === path ? `#${to.anchor}` : UP + address}">${html}</a>`;
+    },
+    image({ href, text }) {
+      return `<img src="${UP}${site.picture(targetOf(path, href).path)}" alt="${escaped(text)}" />`;
+    },
+    code({ text }) {
+      return `<pre tabindex="0"><code>${escaped(text)}\n</code></pre>\n`;
+    },
+    html({ text }) {
+      if (/^\s*<!--[\s\S]*?-->\s*$/.test(text)) return '';
+      raw.push(text);
+      return escaped(text);
+    },
+  };
+}
+
+function headingHtml(html: string, depth: number, used: Map<string, number>): string {
+  const anchor = anchorOf(plain(html), used);
+  const label = escaped(`Address of “${plain(html)}”`);
+  return `<h${depth} id="${anchor}">${html} <a class="anchor" href="#${anchor}" aria-label="${label}">#</a></h${depth}>\n`;
+}
+
+/** A table that is too wide is moved by the arrow keys. A heading without a word is none. */
+function withUsableTables(html: string): string {
+  return html
     .replaceAll('<table>', '<div class="wide" tabindex="0"><table>')
     .replaceAll('<th></th>', '<td></td>')
     .replaceAll(/<td>(?=[\d-]{10}<)/g, '<td class="date">')
     .replaceAll('</table>', '</table></div>');
-  return { html, sections: sectionsOf(html, plain), links, raw };
 }
 
 /** The anchor of a heading, as GitHub makes it. */
@@ -88,7 +99,7 @@ function anchorOf(heading: string, used: Map<string, number>): string {
   return count === 0 ? anchor : `${anchor}-${count}`;
 }
 
-function sectionsOf(html: string, plain: (html: string) => string): Section[] {
+function sectionsOf(html: string): Section[] {
   const parts = html.split(/<h[1-4] id="([^"]*)">(.*?) <a class="anchor"[^>]*>#<\/a><\/h[1-4]>/);
   const sections: Section[] = [];
   for (let at = 1; at < parts.length; at += 3) {
@@ -121,6 +132,11 @@ const CHARACTERS = new Map(Object.entries(ESCAPES).map(([character, written]) =>
 
 export function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
+}
+
+/** The text of some HTML. */
+function plain(html: string): string {
+  return unescaped(html.replaceAll(/<[^>]*>/g, ''));
 }
 
 function unescaped(html: string): string {
