@@ -57,7 +57,6 @@ function hindranceOf(isAllowed = true, mayMake = true): string | null {
 function NewLink({ job_id }: { readonly job_id: string }) {
   const { client, isLive } = useCaller();
   const queries = useQueryClient();
-  const id = useId();
   const [shows, setShows] = useState<readonly Part[]>([]);
   const [seconds, setSeconds] = useState(86_400);
   const making = useMutation({
@@ -75,32 +74,9 @@ function NewLink({ job_id }: { readonly job_id: string }) {
         Whoever has the link reads how the job ended, its output, its receipt and what was signed, without an account,
         and may pass it on. Tick what else it shows.
       </p>
-      {PARTS.map(([part, words]) => (
-        <label key={part} className="row small">
-          <input
-            type="checkbox"
-            checked={shows.includes(part)}
-            onChange={({ target }) =>
-              setShows(target.checked ? [...shows, part] : shows.filter((other) => other !== part))
-            }
-          />
-          {words}
-        </label>
-      ))}
+      <PartFields shows={shows} onChange={setShows} />
       <div className="row">
-        <label htmlFor={id}>It lasts</label>
-        <select
-          id={id}
-          className="input job-language"
-          value={seconds}
-          onChange={({ target }) => setSeconds(Number(target.value))}
-        >
-          {TIMES.map(([value, words]) => (
-            <option key={value} value={value}>
-              {words}
-            </option>
-          ))}
-        </select>
+        <TimeField seconds={seconds} onChange={setSeconds} />
         <button className="button" type="submit" disabled={making.isPending || !isLive}>
           Make a link
         </button>
@@ -108,6 +84,50 @@ function NewLink({ job_id }: { readonly job_id: string }) {
       {making.isError && <Failure error={making.error} />}
       {making.data && <Address address={making.data.address} />}
     </form>
+  );
+}
+
+interface PartFieldsProps {
+  readonly shows: readonly Part[];
+  readonly onChange: (shows: readonly Part[]) => void;
+}
+
+function PartFields({ shows, onChange }: PartFieldsProps) {
+  return PARTS.map(([part, words]) => (
+    <label key={part} className="row small">
+      <input
+        type="checkbox"
+        checked={shows.includes(part)}
+        onChange={({ target }) => onChange(target.checked ? [...shows, part] : shows.filter((other) => other !== part))}
+      />
+      {words}
+    </label>
+  ));
+}
+
+interface TimeFieldProps {
+  readonly seconds: number;
+  readonly onChange: (seconds: number) => void;
+}
+
+function TimeField({ seconds, onChange }: TimeFieldProps) {
+  const id = useId();
+  return (
+    <>
+      <label htmlFor={id}>It lasts</label>
+      <select
+        id={id}
+        className="input job-language"
+        value={seconds}
+        onChange={({ target }) => onChange(Number(target.value))}
+      >
+        {TIMES.map(([value, words]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </>
   );
 }
 
@@ -137,30 +157,42 @@ function LinkTable({ job_id, items }: { readonly job_id: string; readonly items:
   return (
     <div className="scroll-sideways" tabIndex={0} role="region" aria-label="Links as a table">
       <Table columns={['Made', 'Ends', 'Shows too', 'By', 'End it']}>
-        {items.map(({ link_id, created_at, expires_at, shows, principal }) => (
-          <tr key={link_id}>
-            <td>
-              <Moment at={created_at} />
-            </td>
-            <td>
-              <Moment at={expires_at} />
-            </td>
-            <td>{shows.join(', ') || 'nothing'}</td>
-            <td>{printable(principal, 60)}</td>
-            <td>
-              <button
-                className="button plain"
-                type="button"
-                aria-label={`End the link ${printable(link_id, 20)}`}
-                disabled={revoking.isPending}
-                onClick={() => revoking.mutate(link_id)}
-              >
-                End
-              </button>
-            </td>
-          </tr>
+        {items.map((link) => (
+          <LinkRow key={link.link_id} link={link} isBusy={revoking.isPending} onEnd={revoking.mutate} />
         ))}
       </Table>
     </div>
+  );
+}
+
+interface LinkRowProps {
+  readonly link: LinkList['items'][number];
+  readonly isBusy: boolean;
+  readonly onEnd: (link_id: string) => void;
+}
+
+function LinkRow({ link: { link_id, created_at, expires_at, shows, principal }, isBusy, onEnd }: LinkRowProps) {
+  return (
+    <tr>
+      <td>
+        <Moment at={created_at} />
+      </td>
+      <td>
+        <Moment at={expires_at} />
+      </td>
+      <td>{shows.join(', ') || 'nothing'}</td>
+      <td>{printable(principal, 60)}</td>
+      <td>
+        <button
+          className="button plain"
+          type="button"
+          aria-label={`End the link ${printable(link_id, 20)}`}
+          disabled={isBusy}
+          onClick={() => onEnd(link_id)}
+        >
+          End
+        </button>
+      </td>
+    </tr>
   );
 }

@@ -1,22 +1,9 @@
 /** The lines of a log. Only those in sight are in the page. */
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { printableText } from '@vouchbox/protocol/vocabulary';
-import {
-  type CSSProperties,
-  Fragment,
-  memo,
-  type ReactNode,
-  type RefObject,
-  useCallback,
-  useEffect,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-} from 'react';
-import { Moment } from '../parts/moment.tsx';
-import { colourAfter, piecesOf } from './colours.ts';
+import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
+import { type CSSProperties, type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import type { HistorySnapshot } from './job-history.ts';
 import { canFold, hasText, type OutputLine, rowIn, rowsOf } from './log-lines.ts';
+import { LogRow } from './log-row.tsx';
 import type { LogView } from './log-tools.tsx';
 
 /** Pixels of a line, as in `output.css`, and lines beyond those in sight. */
@@ -36,9 +23,8 @@ interface LogPaneProps {
 }
 
 export function LogPane({ history, lines, view, onFold, addressed, onTurn }: LogPaneProps) {
-  const { sought, isWrapped, isTimed, folded } = view;
   const pane = useRef<HTMLDivElement>(null);
-  const shown = useMemo(() => rowsOf(lines, folded), [history, lines, folded]);
+  const shown = useMemo(() => rowsOf(lines, view.folded), [history, lines, view.folded]);
   const rows = useVirtualizer({
     count: shown?.length ?? lines.length,
     getScrollElement: () => pane.current,
@@ -47,12 +33,7 @@ export function LogPane({ history, lines, view, onFold, addressed, onTurn }: Log
   });
   const pixels = rows.getTotalSize();
   const { noteEnd, leaveEnd } = useFollowing(pane, pixels, addressed === null);
-  const place = addressed === null ? -1 : rowOf(lines, shown, addressed, sought);
-  useEffect(() => {
-    if (place < 0) return;
-    leaveEnd();
-    rows.scrollToIndex(place, { align: 'center' });
-  }, [place, rows, leaveEnd]);
+  useTurning(rows, addressed === null ? -1 : rowOf(lines, shown, addressed, view.sought), leaveEnd);
   return (
     <section className="output-pane" ref={pane} tabIndex={0} aria-label="Lines of output" onScroll={noteEnd}>
       {lines.length === 0 && (
@@ -65,28 +46,18 @@ export function LogPane({ history, lines, view, onFold, addressed, onTurn }: Log
         {rows.getVirtualItems().map(({ index, start, key }) => {
           const at = shown?.[index] ?? index;
           const line = lines[at];
-          // How many rows before this one show the same line.
-          let piece = 0;
-          while (shown?.[index - piece - 1] === at) piece++;
-          const isFound = line !== undefined && hasText(rowIn(line.text, piece)[1], sought);
+          const row = { index, start, view, onTurn, ref: view.isWrapped ? rows.measureElement : undefined };
           return (
             line && (
-              <div
+              <LogRow
                 key={key}
-                ref={isWrapped ? rows.measureElement : undefined}
-                data-index={index}
-                className={classesOf(isWrapped, isFound, line.number === addressed)}
-                data-piece={piece}
-                data-stream={line.stream}
-                style={{ translate: `0 ${start}px` }}
+                {...row}
+                line={line}
+                piece={pieceAt(shown, index)}
+                isAddressed={line.number === addressed}
               >
-                <LineHead line={line} isTimed={isTimed} onTurn={onTurn}>
-                  {canFold(lines, at) && <FoldButton number={line.number} folded={folded} onFold={onFold} />}
-                </LineHead>
-                <span className="output-text">
-                  <Line line={line} piece={piece} sought={isFound ? sought : ''} />
-                </span>
-              </div>
+                {canFold(lines, at) && <FoldButton number={line.number} folded={view.folded} onFold={onFold} />}
+              </LogRow>
             )
           );
         })}
@@ -116,6 +87,15 @@ function useFollowing(pane: RefObject<HTMLElement | null>, pixels: number, begin
   return { noteEnd, leaveEnd };
 }
 
+/** Brings a row into the middle, unless there is none: -1. */
+function useTurning(rows: Virtualizer<HTMLDivElement, Element>, place: number, leaveEnd: () => void) {
+  useEffect(() => {
+    if (place < 0) return;
+    leaveEnd();
+    rows.scrollToIndex(place, { align: 'center' });
+  }, [place, rows, leaveEnd]);
+}
+
 /** The row of a line, of several the first with the sought text; -1 if it is not there. */
 function rowOf(lines: readonly OutputLine[], rows: readonly number[] | null, number: number, sought: string): number {
   const place = lines[number - 1]?.number === number ? number - 1 : lines.findIndex((line) => line.number === number);
@@ -126,41 +106,11 @@ function rowOf(lines: readonly OutputLine[], rows: readonly number[] | null, num
   return found < 0 ? first : found;
 }
 
-function classesOf(isWrapped: boolean, isFound: boolean, isAddressed: boolean): string {
-  return `output-line${isWrapped ? ' is-wrapped' : ''}${isFound ? ' is-found' : ''}${isAddressed ? ' is-addressed' : ''}`;
-}
-
-interface LineHeadProps {
-  readonly line: OutputLine;
-  readonly isTimed: boolean;
-  readonly onTurn: (number: number) => void;
-  readonly children: ReactNode;
-}
-
-/** The number of a line, with its address, and when it came. The Tab key skips these numbers: there may be thousands. */
-function LineHead({ line: { number, at }, isTimed, onTurn, children }: LineHeadProps) {
-  return (
-    <span className="output-head">
-      <a
-        className="output-number"
-        href={`#L${number}`}
-        tabIndex={-1}
-        aria-label={`Line ${number}`}
-        onClick={(event) => {
-          event.preventDefault();
-          onTurn(number);
-        }}
-      >
-        {number}
-      </a>
-      {isTimed && (
-        <span className="output-time">
-          <Moment at={at} isTimeOfDay />
-        </span>
-      )}
-      <span className="output-fold">{children}</span>
-    </span>
-  );
+/** How many rows before this one show the same line. */
+function pieceAt(shown: readonly number[] | null, index: number): number {
+  let piece = 0;
+  while (shown !== null && shown[index - piece - 1] === shown[index]) piece++;
+  return piece;
 }
 
 type FoldButtonProps = Pick<LogView, 'folded'> & Pick<LogPaneProps, 'onFold'> & { readonly number: number };
@@ -180,49 +130,4 @@ function FoldButton({ number, folded, onFold }: FoldButtonProps) {
       {isFolded ? '▸' : '▾'}
     </button>
   );
-}
-
-interface LineProps {
-  readonly line: OutputLine;
-  /** Its row among those of the line, from 0. */
-  readonly piece: number;
-  readonly sought: string;
-}
-
-/** A row of a line: text with colours. Characters that steer a terminal or turn the direction of text are spelled out. */
-const Line = memo(({ line, piece, sought }: LineProps) => {
-  const text = line.text.endsWith('\r') ? line.text.slice(0, -1) : line.text;
-  const [before, shown] = rowIn(text, piece);
-  const pieces = piecesOf(shown, colourAfter(line.colour, before));
-  return pieces.map(({ text: part, classes, colour, ground }, place) => (
-    <span
-      key={place}
-      className={classes === '' ? undefined : classes}
-      style={
-        colour === null && ground === null ? undefined : { color: colour ?? undefined, background: ground ?? undefined }
-      }
-    >
-      {sought === '' ? printableText(part) : marked(part, sought)}
-    </span>
-  ));
-});
-
-/** A text with each place of the sought text marked. */
-function marked(text: string, sought: string): ReactNode {
-  const lower = text.toLowerCase();
-  // Some letters are longer in lower case: their places are not those of the text.
-  if (lower.length !== text.length) return printableText(text);
-  const parts: ReactNode[] = [];
-  let at = 0;
-  for (let next = lower.indexOf(sought.toLowerCase()); next >= 0; next = lower.indexOf(sought.toLowerCase(), at)) {
-    const end = next + sought.length;
-    parts.push(
-      <Fragment key={next}>
-        {printableText(text.slice(at, next))}
-        <mark>{printableText(text.slice(next, end))}</mark>
-      </Fragment>,
-    );
-    at = end;
-  }
-  return [...parts, printableText(text.slice(at))];
 }
