@@ -1,6 +1,5 @@
 /**
- * `vouchbox run`: runs one program through a service, passes its output on as it comes, and exits with the program's exit
- * code.
+ * `vouchbox run`: runs one program through a service, passes its output on as it comes, and exits with the program's exit code.
  */
 import type { ProgramSession, RunTools, ServiceClient, Submitted } from '@vouchbox/client';
 import type { EventData, JobSubmission } from '@vouchbox/protocol';

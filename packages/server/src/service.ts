@@ -65,10 +65,7 @@ export interface RunningService extends AsyncDisposable {
 const closeMillisecondsMax = 1000;
 
 export interface StartOptions {
-  /**
-   * Whether a command starts the service for its own use. The service then has no operator, and does not log its
-   * limits.
-   */
+  /** Whether a command starts the service for its own use. The service then has no operator, and does not log its limits. */
   readonly isEmbedded?: boolean;
   /** Ends a start that waits for its database. The start then rejects with the reason of this signal. */
   readonly stopAsked?: AbortSignal;

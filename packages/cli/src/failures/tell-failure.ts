@@ -87,10 +87,7 @@ function isUsageError(error: unknown): error is Error {
 
 const OPERATOR_ERRORS = new Set(['StartError', 'PackError', 'OperatorError', 'SigningKeyError']);
 
-/**
- * An error that an operator can mend. Recognised by name: the classes come with the server, which most commands do not
- * load.
- */
+/** An error that an operator can mend. Recognised by name: the classes come with the server, which most commands do not load. */
 export function isOperatorError(error: unknown): error is Error & { readonly hint: string | null } {
   return error instanceof Error && OPERATOR_ERRORS.has(error.name) && 'hint' in error;
 }

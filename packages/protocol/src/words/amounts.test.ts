@@ -6,7 +6,7 @@ test.each([
   [1, '1 line'],
   [2, '2 lines'],
   [12, '12 lines'],
-])('an amount of %i names one thing in the singular and any other number in the plural', (count, text) => {
+])('an amount of %i has a noun in the singular only if the amount is 1', (count, text) => {
   expect(amountOf(count, 'line')).toBe(text);
 });
 
@@ -15,7 +15,7 @@ test.each([
   [59_960, '1 min'],
   [61_000, '1 min 1 s'],
   [119_700, '2 min'],
-])('a duration of %i milliseconds has no part that is zero or too large', (milliseconds, text) => {
+])('a duration of %i milliseconds is shown without zero parts, and without 60 seconds', (milliseconds, text) => {
   expect(durationOf(milliseconds)).toBe(text);
 });
 

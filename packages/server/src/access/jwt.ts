@@ -96,10 +96,7 @@ class Disbelieved extends Error {
   override readonly name = 'Disbelieved';
 }
 
-/**
- * The checks that jose leaves to its caller: each part has one spelling, no member is given twice, and there is no
- * extension.
- */
+/** The checks that jose leaves to its caller: each part has one spelling, no member is given twice, and there is no extension. */
 async function checkHeader(token: string): Promise<void> {
   if (!COMPACT.test(token)) throw new Disbelieved('it is not compact');
   for (const part of token.split('.')) {

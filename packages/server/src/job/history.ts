@@ -13,9 +13,7 @@ import type { Store } from '../store/store.ts';
 import type { Nudge, Nudges, Topic } from './nudges.ts';
 import { jobNotFound } from './refusals.ts';
 
-/**
- * The store's writes to a job's history. Each also sends its nudges. They commit and answer as the store's methods do.
- */
+/** The store's writes to a job's history. Each also sends its nudges. They commit and answer as the store's methods do. */
 export interface History
   extends Pick<Store, 'admit' | 'start' | 'append' | 'finish' | 'requestCancel' | 'answerToolCall'> {
   /**
@@ -35,8 +33,7 @@ export interface History
 }
 
 /**
- * How often a follower looks at the store, if other nodes may change the job. They report each change, but a report may
- * be lost.
+ * How often a follower looks at the store, if other nodes may change the job. They report each change, but a report may be lost.
  */
 const lookMilliseconds = 2000;
 

@@ -326,8 +326,7 @@ export function wasLate(error: unknown): boolean {
 }
 
 /**
- * The posture of a cell that did not reach the workload-ready boundary: nothing is claimed. Spec § Receipt,
- * `bootstrap_ready`.
+ * The posture of a cell that did not reach the workload-ready boundary: nothing is claimed. Spec § Receipt, `bootstrap_ready`.
  */
 export function unreadyPosture(backend: Backend, runtime_identity: RuntimeIdentity): Posture {
   return {

@@ -1,7 +1,6 @@
 /**
- * Settings that are secrets, each in a file with the name of its variable, as a supervisor hands them over:
- * systemd.exec(5), LoadCredential=. Unlike an environment, these files are not visible to other users or to the
- * programs that this process starts.
+ * Settings that are secrets, each in a file with the name of its variable, as a supervisor hands them over: systemd.exec(5),
+ * LoadCredential=. Unlike an environment, these files are not visible to other users or to the programs that this process starts.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -315,10 +315,7 @@ export interface IdempotencyKeyTable extends JobKeyColumns {
   spec_sha256: string;
 }
 
-/**
- * How many jobs of a tenant wait and run, and when it had its last turn. The transactions that change these also store
- * them.
- */
+/** How many jobs of a tenant wait and run, and when it had its last turn. The transactions that change these also store them. */
 export interface TenantTable {
   tenant: string;
   queued: number;

@@ -134,10 +134,7 @@ export class Intake {
     });
   }
 
-  /**
-   * How much may be passed at once: never the heads of two requests. A declared body is passed whole, whatever it
-   * contains.
-   */
+  /** How much may be passed at once: never the heads of two requests. A declared body is passed whole, whatever it contains. */
   #sliceEnd(): number {
     const rest = this.#rest;
     if (this.#bodyLeft > 0) return Math.min(this.#bodyLeft, rest.length);

@@ -32,10 +32,7 @@ const SINGLE_HEADERS: ReadonlySet<string> = new Set([
 /** A name or an address with an optional port. RFC 3986 § 3.2.2, without user information. */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?::\d{0,5})?$|^\[[0-9A-Fa-f:.]+\](?::\d{0,5})?$/;
 
-/**
- * Why a request must not be handled, or null. If null, its target is a path or `*`, and its host is the one that was
- * asked.
- */
+/** Why a request must not be handled, or null. If null, its target is a path or `*`, and its host is the one that was asked. */
 export function inspectHead(request: IncomingMessage): ServiceError | null {
   return (
     versionRefusal(request) ??

@@ -1,7 +1,6 @@
 /**
- * Ends what a credential holds open once its authority has ended: expired, revoked or rotated. Requests are checked
- * when they arrive. This module is for streams and waits, and for connections that are idle between two requests. Spec §
- * Authentication 8.
+ * Ends what a credential holds open once its authority has ended: expired, revoked or rotated. Requests are checked when they
+ * arrive. This module is for streams and waits, and for connections that are idle between two requests. Spec § Authentication 8.
  */
 import type { Socket } from 'node:net';
 import type { Access } from '../../access/authenticate.ts';

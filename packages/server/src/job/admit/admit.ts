@@ -295,9 +295,7 @@ function filesOf({ program, interactor }: Keyed): readonly StoredFile[] {
   return [...inputsOf(program.spec), ...(interactor === null ? [] : inputsOf(interactor.spec))];
 }
 
-/**
- * The digest of the key from now on, and the job that had the key before. The store is asked for both at once.
- */
+/** The digest of the key from now on, and the job that had the key before. The store is asked for both at once. */
 async function lookedUp(asked: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
   const { tenant, key } = asked;
   if (key === null) return { idempotency: null, earlier: null };

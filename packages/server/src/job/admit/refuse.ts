@@ -1,7 +1,4 @@
-/**
- * Refusals that point into a request's body. Any text of the request that they repeat is short, escaped and safe to
- * print.
- */
+/** Refusals that point into a request's body. Any text of the request that they repeat is short, escaped and safe to print. */
 import type { ErrorCode } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
@@ -25,8 +22,7 @@ export function quoted(text: string): string {
 }
 
 /**
- * Writes every character but visible ASCII and the space as `\uXXXX`, so that it has no effect on a terminal, a log or
- * a page.
+ * Writes every character but visible ASCII and the space as `\uXXXX`, so that it has no effect on a terminal, a log or a page.
  */
 function escaped(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -1,11 +1,10 @@
 /**
- * Gives slots to jobs, in the order that the store chooses. The number of slots, the room on the disk and the memory
- * bound how many jobs run at once. While no cell can be made, all jobs wait. One loop does this. A nudge, a freed slot
- * or a slow timer wakes it; the timer is needed because no event says that a disk has room again. Each time the loop
- * reads the store.
+ * Gives slots to jobs, in the order that the store chooses. The number of slots, the room on the disk and the memory bound how
+ * many jobs run at once. While no cell can be made, all jobs wait. One loop does this. A nudge, a freed slot or a slow timer
+ * wakes it; the timer is needed because no event says that a disk has room again. Each time the loop reads the store.
  *
- * If a slot and a parked cell are free and no other job waits, a submission starts at once: the transaction that
- * accepts it stores it as running.
+ * If a slot and a parked cell are free and no other job waits, a submission starts at once: the transaction that accepts it
+ * stores it as running.
  */
 
 import { setImmediate } from 'node:timers/promises';
@@ -149,9 +148,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * Takes no more jobs, lets started ones go on for `drainSeconds`, then ends them as `server_shutdown`. Jobs that had
-   * not started stay queued. Resolves when every slot is free, or when the remaining jobs must be recovered at the next
-   * start.
+   * Takes no more jobs, lets started ones go on for `drainSeconds`, then ends them as `server_shutdown`. Jobs that had not
+   * started stay queued. Resolves when every slot is free, or when the remaining jobs must be recovered at the next start.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
@@ -184,10 +182,7 @@ export class Dispatcher implements AsyncDisposable {
     await setImmediate();
   }
 
-  /**
-   * Launches queued jobs while slots and memory last. The first job that does not fit waits, and no later job overtakes
-   * it.
-   */
+  /** Launches queued jobs while slots and memory last. The first job that does not fit waits, and no later job overtakes it. */
   async #fill(): Promise<void> {
     if (this.#queue.isSurelyEmpty) return;
     const { store, concurrency: slots, tenantConcurrency: tenantSlots, abilities } = this.#options;

@@ -42,10 +42,7 @@ export class QueueKnowledge {
     }
   }
 
-  /**
-   * Begins a look at the queue. Call the returned function with what was found; `isEmpty` says whether all jobs were
-   * taken.
-   */
+  /** Begins a look at the queue. Call the returned function with what was found; `isEmpty` says whether all jobs were taken. */
   look(): (found: Pick<QueueAnswer, 'isEmpty' | 'tenants'>) => void {
     const changes = this.#changes;
     return ({ isEmpty, tenants }) => {

@@ -31,10 +31,7 @@ export interface Recorder {
   readonly sink: OutputSink;
   /** Records an event at once, after what came before it. `stored` is called once it is on disk, and never if that fails. */
   readonly record: (event: EventBody, stored: () => void) => void;
-  /**
-   * Call it when the program has ended. Resolves once no more events wait than can be stored with the end. Never
-   * rejects.
-   */
+  /** Call it when the program has ended. Resolves once no more events wait than can be stored with the end. Never rejects. */
   flush(): Promise<Recorded>;
   /**
    * The events that were not stored by the flush, in order, to be stored with the end of the job: at most one append of

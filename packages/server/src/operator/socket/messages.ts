@@ -1,7 +1,6 @@
 /**
- * The messages between the command line and a running service on the operator's socket. A request is one line of JSON,
- * its answer is another, and then the connection ends. Both ends have the same version, so the format may change with
- * any release.
+ * The messages between the command line and a running service on the operator's socket. A request is one line of JSON, its answer
+ * is another, and then the connection ends. Both ends have the same version, so the format may change with any release.
  */
 import type { Credentials } from '../credentials.ts';
 

@@ -1,6 +1,5 @@
 /**
- * Makes cells under one OCI runtime. It owns what all cells share: the directory on the host, the group root and the
- * empty root.
+ * Makes cells under one OCI runtime. It owns what all cells share: the directory on the host, the group root and the empty root.
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';

@@ -1,7 +1,6 @@
 /**
- * The empty root of every cell: mount points, links into `/usr`, and a few small files. From the host it has only the
- * files in `/etc` that packages provide for every program. It holds nothing of a job. All cells share it, and it is
- * read-only in each.
+ * The empty root of every cell: mount points, links into `/usr`, and a few small files. From the host it has only the files in
+ * `/etc` that packages provide for every program. It holds nothing of a job. All cells share it, and it is read-only in each.
  */
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -29,9 +28,8 @@ const ETC_LINKS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Files of the host's `/etc` that belong to the content of its `/usr`: the places of libraries, the names of services,
- * protocols and file types, key bindings, and the files that Debian's Python links to. None of them describes the
- * machine.
+ * Files of the host's `/etc` that belong to the content of its `/usr`: the places of libraries, the names of services, protocols
+ * and file types, key bindings, and the files that Debian's Python links to. None of them describes the machine.
  */
 const ETC_OF_USR = ['inputrc', 'ld.so.cache', 'locale.alias', 'mime.types', 'protocols', 'services'];
 const PYTHON_DIRECTORY = /^python3\.\d+$/;

@@ -11,9 +11,7 @@ export interface PreflightOptions {
   readonly choice: ProviderChoice;
   /** The builder of namespace cells. Default `auto`: the launcher if it was built, else crun. */
   readonly namespaceLauncher?: 'auto' | 'fork' | 'crun';
-  /**
-   * The starter of gVisor cells. Default `auto`: our own program if it was built and supports this runsc, else `runsc run`.
-   */
+  /** The starter of gVisor cells. Default `auto`: our own program if it was built and supports this runsc, else `runsc run`. */
   readonly gvisorStarter?: 'auto' | 'direct' | 'runsc';
   /**
    * Names the groups and the run directory on the host. The opener of a provider must hold this name, and kills everything left

@@ -1,7 +1,6 @@
 /**
- * The entries of a pack's tree, and one digest over all of them. The manifest is a text with one canonical JSON object
- * a line, sorted by the bytes of the path. A pack's digest is the SHA-256 of that text, so an auditor can compute it
- * without our code.
+ * The entries of a pack's tree, and one digest over all of them. The manifest is a text with one canonical JSON object a line,
+ * sorted by the bytes of the path. A pack's digest is the SHA-256 of that text, so an auditor can compute it without our code.
  */
 import { type BigIntStats, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,10 +19,7 @@ export type ManifestEntry =
     }
   | { readonly path: string; readonly type: 'link'; readonly target: string };
 
-/**
- * Everything below `tree`, parents first. @throws Error on an entry that no pack may have: a device, pipe, socket or
- * odd name
- */
+/** Everything below `tree`, parents first. @throws Error on an entry that no pack may have: a device, pipe, socket or odd name */
 export function readTree(tree: string): ManifestEntry[] {
   return walkTree(tree, ({ path, absolute, stats }) => entryOf(path, absolute, stats));
 }

@@ -1,7 +1,6 @@
 /**
- * Checks that a pack's tree still matches its manifest. The content of a file is not read again if the kernel reports
- * that the file has not changed since the last check. So a service that starts checks every entry but reads almost no
- * content.
+ * Checks that a pack's tree still matches its manifest. The content of a file is not read again if the kernel reports that the
+ * file has not changed since the last check. So a service that starts checks every entry but reads almost no content.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { canonicalJson } from '@vouchbox/evidence';

@@ -12,10 +12,7 @@ import { Pace, type PaceOptions } from './pace.ts';
 import type { Making, Parked, Shelf } from './shelf.ts';
 import { type Found, type LostCells, Stock } from './stock.ts';
 
-/**
- * The memory of a parked cell that its group does not count: descriptors, buffers and mounts of the service and the
- * kernel.
- */
+/** The memory of a parked cell that its group does not count: descriptors, buffers and mounts of the service and the kernel. */
 const OWN_BYTES = 1024 * 1024;
 /** How long a cell that is made ahead may take until it is ready, because it has only a small share of a busy machine. */
 const AHEAD_MILLISECONDS_MAX = 60_000;

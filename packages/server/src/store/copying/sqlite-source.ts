@@ -2,9 +2,7 @@
 import { openDatabase } from '../sqlite/database.ts';
 import type { CopiedRow, CopiedTable } from './copied-rows.ts';
 
-/**
- * Tables with the store's columns, by name. Tables that only this kind of store has, such as its migrations, are left out.
- */
+/** Tables with the store's columns, by name. Tables that only this kind of store has, such as its migrations, are left out. */
 const COLUMNS = `
   select t.name as table_name, c.name as column_name from pragma_table_list as t, pragma_table_info(t.name) as c
   where t.schema = 'main' and t.type = 'table' and t.name not like 'sqlite\\_%' escape '\\' and t.name not like 'schema\\_history%' escape '\\'

@@ -1,7 +1,6 @@
 /**
- * Which members a receipt has. A value that was not observed is left out or null, as the specification says, and never
- * filled in: a recovery receipt holds only the outcome, and a job that no executor took has no execution members. Spec
- * § Receipt.
+ * Which members a receipt has. A value that was not observed is left out or null, as the specification says, and never filled in:
+ * a recovery receipt holds only the outcome, and a job that no executor took has no execution members. Spec § Receipt.
  */
 import { GENESIS_HASH, HASH_VERSION, type UnsealedReceipt } from '@vouchbox/evidence';
 import type { ArtifactRecord, EventChain, ObservedMembers, OutputEvidence } from '@vouchbox/protocol';
@@ -30,10 +29,7 @@ export interface StoredEventCounts {
   readonly hashed: number;
 }
 
-/**
- * The summary of a chain. `complete` only compares counts of rows; it verifies no digest. Spec § Receipt,
- * `event_chain`.
- */
+/** The summary of a chain. `complete` only compares counts of rows; it verifies no digest. Spec § Receipt, `event_chain`. */
 export function eventChain(tail: ChainedJob, { stored, hashed }: StoredEventCounts): EventChain {
   return {
     hash_version: HASH_VERSION,

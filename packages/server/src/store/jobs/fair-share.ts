@@ -1,6 +1,5 @@
 /**
- * How many of the slots one tenant may hold. The store's choice of the next job and a start without the queue both keep
- * to it.
+ * How many of the slots one tenant may hold. The store's choice of the next job and a start without the queue both keep to it.
  */
 import type { Shares } from '../records/inputs.ts';
 

@@ -77,9 +77,7 @@ export class KeptLists {
     return shelf;
   }
 
-  /**
-   * Keeps a page unless its shelf was dropped since the page was requested: the page may then be older than the change.
-   */
+  /** Keeps a page unless its shelf was dropped since the page was requested: the page may then be older than the change. */
   #keep(tenant: string, shelf: Shelf, { name, page }: { name: string; page: ListPage }): void {
     const chars = name.length + page.items.length;
     if (this.#shelves.get(tenant) !== shelf || shelf.pages.has(name) || chars > this.#charsMax) return;

@@ -107,9 +107,7 @@ export interface QueueChoice extends Shares {
   readonly abilities?: Abilities;
 }
 
-/**
- * Records of both streams in their order. `stdout` and `stderr` are the folded texts of the records: see `foldOutput`.
- */
+/** Records of both streams in their order. `stdout` and `stderr` are the folded texts of the records: see `foldOutput`. */
 export interface OutputRun {
   readonly groups: readonly OutputGroup[];
   readonly stdout: string;

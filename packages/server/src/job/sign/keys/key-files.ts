@@ -1,7 +1,6 @@
 /**
- * The files of the signing keys, in a directory below the data directory: one private key, which only its owner can
- * read, and the public half of every key that was ever current. A rename replaces a key, so that a crash leaves the old
- * key or the new one.
+ * The files of the signing keys, in a directory below the data directory: one private key, which only its owner can read, and the
+ * public half of every key that was ever current. A rename replaces a key, so that a crash leaves the old key or the new one.
  */
 import assert from 'node:assert';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';

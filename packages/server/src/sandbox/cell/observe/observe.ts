@@ -26,8 +26,7 @@ export type ObservedPosture = Pick<
 >;
 
 /**
- * What the host's kernel reports about a namespace cell from outside, as text of /proc, by the same names that
- * `report.c` uses.
+ * What the host's kernel reports about a namespace cell from outside, as text of /proc, by the same names that `report.c` uses.
  */
 export interface CellReport {
   /** `init/status`, `status`, `mountinfo`, `/proc/net/dev` or `ns/NAME`. Empty if it could not be read. */

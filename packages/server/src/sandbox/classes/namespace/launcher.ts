@@ -71,10 +71,7 @@ export class Launcher implements AsyncDisposable {
     return starting;
   }
 
-  /**
-   * The old process makes cells until the new one is ready. If the new one cannot be started, the next cell tries
-   * again.
-   */
+  /** The old process makes cells until the new one is ready. If the new one cannot be started, the next cell tries again. */
   #replace(serving: Serving): void {
     if (this.#successor !== null || serving.isRetired || this.#isClosed) return;
     this.#successor = this.#start();

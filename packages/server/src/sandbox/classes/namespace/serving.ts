@@ -24,10 +24,7 @@ export interface LaunchedCell {
    * Never rejects.
    */
   readonly over: Promise<string | Error>;
-  /**
-   * Resolves once its process 1 is gone, to whether its groups are gone, too. Only after `hold` or `forget`. Never
-   * rejects.
-   */
+  /** Resolves once its process 1 is gone, to whether its groups are gone, too. Only after `hold` or `forget`. Never rejects. */
   readonly gone: Promise<boolean>;
   /**
    * Sets limits, and resolves to a report of the values that were read. `serve.c` describes `words`. Rejects with the

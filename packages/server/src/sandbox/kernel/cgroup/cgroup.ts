@@ -73,10 +73,7 @@ export interface GroupPlan {
   readonly readings: Readings;
   /** To be written in this order. `now` are the present limits: an unchanged limit is not written again. */
   toLimit(limits: GroupLimits, now: GroupLimits): readonly Writing[];
-  /**
-   * Sets its share of the processors when other groups want them too; a job's share is 1. Empty if shares cannot be
-   * set.
-   */
+  /** Sets its share of the processors when other groups want them too; a job's share is 1. Empty if shares cannot be set. */
   toShare(part: number): readonly Writing[];
   /** Bounds the memory of network sockets, in bytes. Empty if the kernel counts it with the rest. */
   toLimitSockets(bytes: number): readonly Writing[];
@@ -123,10 +120,7 @@ export interface Group {
   members(): readonly number[];
   /** Kills all processes in the group; new ones cannot escape. Returns at once. */
   kill(): void;
-  /**
-   * Kills all processes, waits until none is alive, and removes the group. Rejects if that takes longer than ten
-   * seconds.
-   */
+  /** Kills all processes, waits until none is alive, and removes the group. Rejects if that takes longer than ten seconds. */
   remove(): Promise<void>;
 }
 

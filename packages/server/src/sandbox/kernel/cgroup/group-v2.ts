@@ -110,10 +110,7 @@ function planOf(parent: string): KernelPlan {
     ],
     toShare: (part) => (has('cpu.weight') ? [setting('cpu.weight', Math.max(1, Math.round(part * WHOLE_WEIGHT)))] : []),
     toLimitSockets: () => [],
-    /**
-     * v2 keeps one peak for the group's whole life, which includes the bootstrap. It can be reset only for one open
-     * file.
-     */
+    /** v2 keeps one peak for the group's whole life, which includes the bootstrap. It can be reset only for one open file. */
     toResetPeak: [],
   };
 }

@@ -15,10 +15,7 @@ const PATIENCE_MAX = 12;
 /** By how much longer a second try may take after the first one was late. */
 export const SECOND_TRY_TIMES = 2;
 
-/**
- * A factor for the deadlines of a start, from 1 to 12, by how long the work took. It is a whole number, since deadlines
- * are.
- */
+/** A factor for the deadlines of a start, from 1 to 12, by how long the work took. It is a whole number, since deadlines are. */
 export function patienceFor(milliseconds: number): number {
   return Math.min(PATIENCE_MAX, Math.max(1, Math.ceil(milliseconds / USUAL_MILLISECONDS)));
 }

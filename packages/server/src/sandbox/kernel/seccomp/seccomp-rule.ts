@@ -35,9 +35,7 @@ export function exceeds(index: number, value: number): Argument {
   return { index, value, op: 'SCMP_CMP_GT' };
 }
 
-/**
- * The bits in `mask` of the argument at `index` equal those of `value`. Numbers of 32 bits are also compared this way.
- */
+/** The bits in `mask` of the argument at `index` equal those of `value`. Numbers of 32 bits are also compared this way. */
 export function matches(index: number, mask: number, value: number): Argument {
   return { index, value: mask, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' };
 }

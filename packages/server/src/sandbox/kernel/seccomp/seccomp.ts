@@ -84,10 +84,7 @@ const oneUserRules: readonly Rule[] = [
   refuse(['fcntl'], matches(1, 0xffffffff, PIPE_SIZE)),
 ];
 
-/**
- * The only architecture in which a program may call the kernel. Calls through 32-bit and x32 entry points end with
- * SIGSYS.
- */
+/** The only architecture in which a program may call the kernel. Calls through 32-bit and x32 entry points end with SIGSYS. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'SCMP_ARCH_X86_64', arm64: 'SCMP_ARCH_AARCH64' };
 
 /**

@@ -104,10 +104,7 @@ export function plantLockfile(directory: string, text: string): void {
   writeFileSync(join(directory, 'package.json'), JSON.stringify(root));
 }
 
-/**
- * Moves a directory to a path of the tree that does not exist or is an empty directory. Each parent must be a real
- * directory.
- */
+/** Moves a directory to a path of the tree that does not exist or is an empty directory. Each parent must be a real directory. */
 function moveInto(tree: string, path: string, from: string): void {
   const names = path.split('/');
   for (let depth = 1; depth < names.length; depth++) {

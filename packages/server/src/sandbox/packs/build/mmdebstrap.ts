@@ -1,7 +1,6 @@
 /**
- * Runs `mmdebstrap`, which unpacks and configures Debian packages below a directory. It runs as root in its own mount
- * and process namespaces: its mounts and processes end with it, however it ends, and removing the directory cannot
- * reach a file of the host.
+ * Runs `mmdebstrap`, which unpacks and configures Debian packages below a directory. It runs as root in its own mount and process
+ * namespaces: its mounts and processes end with it, however it ends, and removing the directory cannot reach a file of the host.
  */
 import { execFile, spawn } from 'node:child_process';
 import { accessSync, constants, writeFileSync } from 'node:fs';

@@ -1,7 +1,6 @@
 /**
- * The recipe of a runtime pack: a small JSON document that says which Debian packages make it up. An operator writes
- * it. It is still read strictly, because silently dropping a member would give a pack that the operator did not ask
- * for.
+ * The recipe of a runtime pack: a small JSON document that says which Debian packages make it up. An operator writes it. It is
+ * still read strictly, because silently dropping a member would give a pack that the operator did not ask for.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

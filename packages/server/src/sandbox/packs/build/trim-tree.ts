@@ -34,10 +34,7 @@ const ETC_KEPT =
  */
 const MODE_KEPT = 0o555;
 
-/**
- * Fills `pack`, an empty directory, from `built`, whose files are moved. @throws PackError on an entry that no pack may
- * have
- */
+/** Fills `pack`, an empty directory, from `built`, whose files are moved. @throws PackError on an entry that no pack may have */
 export function trimTree(built: string, pack: string, recipe: Recipe): void {
   checkTopLevel(built);
   renameSync(join(built, 'usr'), join(pack, 'usr'));

@@ -67,10 +67,7 @@ class Watching {
     return this.#wallMillisecondsLeft() <= 0 ? 'wall_limit' : null;
   }
 
-  /**
-   * Processes cannot use their remaining CPU time faster than on all cores at once, so there is no need to check
-   * earlier.
-   */
+  /** Processes cannot use their remaining CPU time faster than on all cores at once, so there is no need to check earlier. */
   #pause(cpuMillisecondsLeft: number): number {
     const cpuPause = cpuMillisecondsLeft / this.#request.cores;
     const pause = Math.min(Math.max(cpuPause, LOOK_MILLISECONDS_MIN), LOOK_MILLISECONDS_MAX);
