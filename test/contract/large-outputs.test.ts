@@ -74,7 +74,7 @@ describe('a large output', () => {
     expect(theirs.status).toBe(404);
   });
 
-  test('is absent from every answer about a job that asked for none', { tags: ['Large-2'] }, async () => {
+  test('is absent from every answer about a job that asked for no large output', { tags: ['Large-2'] }, async () => {
     const { detail, result } = await rig().run({ language: 'bash', code: 'echo x > output/a', outputs: ['output/a'] });
     for (const answer of [detail, result, detail.receipt, detail.requested_spec])
       expect(answer).not.toHaveProperty('large_outputs');

@@ -38,8 +38,8 @@ export interface Accepted {
 }
 
 /**
- * Fetches the promise of the job that is submitted next, and compares it. Null if the service makes none: an older one would
- * refuse the request. The fetched value is null if a promise is not required and does not come.
+ * Returns what fetches and compares the promise of the job that is submitted next. Returns null if the service makes no
+ * promises, because an older service would refuse the request. A promise that is not required and does not come is null.
  * @throws EvidenceFailure `promise` if a required one cannot be had, or if it is about another submission
  */
 export async function promising(

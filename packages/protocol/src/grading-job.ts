@@ -47,7 +47,7 @@ export interface PlannedJob {
   readonly submission: PlannedSubmission;
 }
 
-/** A file that a job was given or left. It has `text` if it may hold points. */
+/** A file that a job was given or left. Its `text` is read only where a checker may have left points. */
 export interface EndedFile {
   readonly path: string;
   readonly sha256: string;

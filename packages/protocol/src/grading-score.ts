@@ -12,7 +12,7 @@ import type {
   TestVerdict2,
 } from './grading-record.ts';
 
-/** How many of its points a test has won, and in which words. */
+/** The verdict of a test, and how many of its points the test has won. */
 export interface Won {
   readonly verdict: TestVerdict2;
   readonly points: number;

@@ -24,7 +24,7 @@ export interface PromiseOptions {
   readonly require?: readonly string[];
 }
 
-/** Fifty statements, each with its proof: far more than the service answers. */
+/** More than an answer of the service has: at most fifty statements, each with its proof. */
 const pendingBytesMax = 64 * logProofBytesMax;
 
 const NOTICE =

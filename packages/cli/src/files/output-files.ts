@@ -1,4 +1,4 @@
-/** Writes the files that a job gave back to the requested places, and nothing else. */
+/** Writes the files that a job returned, each to its requested place, and nothing else. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Artifact } from '@vouchbox/protocol';

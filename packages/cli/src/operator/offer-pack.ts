@@ -36,7 +36,7 @@ async function offerBy(data_dir: string, { name, digest }: BuiltPack): Promise<O
     const problems = leftOut.filter(({ pack }) => pack.split(' ')[0] === name).map(({ problem }) => problem);
     const found = offered.find((pack) => pack.name === name);
     if (found !== undefined && found.digest !== digest) {
-      return { data_dir, offered: false, problem: `it offers version ${found.version} until the service is restarted` };
+      return { data_dir, offered: false, problem: `version ${found.version} is offered until the service restarts` };
     }
     return { data_dir, offered: found !== undefined, problem: problems.join('; ') || null };
   } catch (error) {

@@ -10,7 +10,7 @@ interface LogRowProps extends Omit<LineHeadProps, 'isTimed'> {
   /** Measures its height. */
   readonly ref: Ref<HTMLDivElement> | undefined;
   readonly index: number;
-  /** Pixels above it. */
+  /** Pixels above the row. */
   readonly start: number;
   /** Its place among the rows of its line, from 0. */
   readonly piece: number;

@@ -27,7 +27,7 @@ export async function offerNewPacks(dataDir: string): Promise<TakenPacks> {
 
 /**
  * Has the service of this data directory open the next tree of its log.
- * @throws OperatorError if none answers, or it cannot
+ * @throws OperatorError if no service answers, or if the service cannot open the next tree
  */
 export async function reopenLog(dataDir: string): Promise<ReopenedLog> {
   return (await askService(dataDir, { ask: 'reopenLog', with: {} })) as ReopenedLog;

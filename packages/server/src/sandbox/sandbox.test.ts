@@ -169,7 +169,7 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
     expect(violations).toMatchObject([{ type: 'wall_time', limit: 0.3 }]);
   });
 
-  it.each(['cancelled', 'server_shutdown'] as const)('can be stopped from outside: %s', async (cause) => {
+  it.each(['cancelled', 'server_shutdown'] as const)('ends a program stopped from outside: %s', async (cause) => {
     const { ending } = await run(choice, 'bash', 'echo up; sleep 100', { stopAt: { text: 'up', cause } });
     expect(ending).toEqual({ kind: 'stopped', cause });
   });

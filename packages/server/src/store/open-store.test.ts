@@ -96,7 +96,7 @@ function toldElsewhere(testStore: TestStore, { first = '', command = [] as strin
   return child.stdout;
 }
 
-test('a store in use is refused to another process until its process has ended', async () => {
+test('a store that a process has open is refused to another until the first has closed it or ended', async () => {
   await using testStore = await TestStore.open();
   expect(toldElsewhere(testStore)).toMatch(/^locked /);
   await testStore.close();

@@ -207,7 +207,7 @@ export interface EventTable extends JobKeyColumns {
   event_hash: string | null;
 }
 
-/** Events of output with their numbers from `seq` to `last_seq`, which have no rows of their own: see `stored-runs.ts`. */
+/** A run of output events, numbered `seq` to `last_seq`, that have no rows of their own: see `stored-runs.ts`. */
 export interface OutputRunTable extends JobKeyColumns {
   seq: number;
   last_seq: number;

@@ -23,7 +23,7 @@ export interface Connection {
   /** Bytes of pieces that the kernel accepted whole, and what was left of the piece in flight. */
   accepted: number;
   left: number;
-  /** The time at which one of these two numbers last changed, or nothing was left to send. */
+  /** The time at which `accepted` or `left` last changed, or nothing was left to send. */
   progressAt: number;
   /** No further request is accepted, and the socket is destroyed at this time. */
   closesAt: number | null;

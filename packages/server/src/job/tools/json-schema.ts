@@ -1,6 +1,6 @@
 /**
- * Whether a JSON text fits a schema. The only module that knows the library. The library makes no code of a schema. A hostile
- * pair of a schema and a value may take any time, or all of the stack, so it is used on a thread of its own, with a deadline.
+ * Whether a JSON text fits a schema. The only module that knows the library, which makes no code of a schema. This module runs
+ * on a thread of its own, with a deadline: a hostile pair of a schema and a value may take any time, or all of the stack.
  */
 import { Validator } from '@cfworker/json-schema';
 import { printable } from '@vouchbox/protocol/vocabulary';

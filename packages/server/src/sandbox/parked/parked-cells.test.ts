@@ -369,7 +369,7 @@ test('a parked cell that cannot be made is tried again after doubling pauses, an
   expect(problems.filter(({ language }) => language === 'bash').map(({ problem }) => problem)).toEqual(['not_made']);
 });
 
-test('no parked cell is made while the provider cannot make cells', async () => {
+test('no cell is made for parking until the provider is ready', async () => {
   source.isUp = false;
   await started();
   expect(source.requests).toEqual([]);

@@ -171,7 +171,7 @@ test('accepted answers are returned in their order, with the number that the pro
 });
 
 describe('the open calls of a job', () => {
-  test('are shown only to principals that may answer, and no longer once the job has ended', async () => {
+  test('are shown only to principals that may answer, and to nobody once the job has ended', async () => {
     const { store } = testStore;
     const key = await calling(store, [1]);
     const asked = { ...key, after: 0, principal: 'helper' };

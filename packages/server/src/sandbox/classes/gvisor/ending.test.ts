@@ -68,7 +68,7 @@ os._exit(9)
   expect([stdout, ending]).toEqual(['', { kind: 'exited', exit_code: 9 }]);
 });
 
-test('the last output of a program of a gVisor cell is not lost, in a pipe or in mapped memory', async () => {
+test('the last output of a program of a gVisor cell is kept, whether it is in a pipe or in mapped memory', async () => {
   const { stdout, artifacts } = await run(`
 import mmap, os, signal
 with open('output/kept', 'w+b') as file:

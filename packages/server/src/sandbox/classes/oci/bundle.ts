@@ -4,7 +4,7 @@ import { type DescriptionOptions, describeCell, GUEST, JOB_UID } from '../../cel
 /** Capabilities of process 1 inside its user namespace. The interpreter that it starts gives up all of them. */
 const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_RESOURCE'];
 
-/** The configuration, as JSON value. `processOne` is the command of process 1, before the words that say what it starts. */
+/** The configuration, as a JSON value. The command of process 1 is `processOne`, then the words that say what it starts. */
 export function bundleConfig(options: DescriptionOptions, processOne: readonly string[]) {
   const { program, compiler, environment, resources, mounts, ...kernel } = describeCell(options);
   const args = [...processOne, String(compiler.length), ...compiler, ...program];

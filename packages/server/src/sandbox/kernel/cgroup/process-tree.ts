@@ -8,7 +8,7 @@ import type { Group, GroupLocation, GroupPlan, GroupRoot, Measure } from './cgro
 /** USER_HZ, the unit of times in /proc/PID/stat, which is the same on every architecture that cells are made on. */
 const MICROSECONDS_OF_TICK = 10_000;
 const PAGE_BYTES = 4096;
-/** The places that a program may fill. These file systems are memory, whoever has their files open. */
+/** File systems in memory that a program may fill. Their files take memory, whether or not a process has them open. */
 const FILLED = ['/work', '/tmp', '/dev/shm', '/libraries'];
 /** The type of tmpfs in statfs(2). */
 const TMPFS = 0x01021994;

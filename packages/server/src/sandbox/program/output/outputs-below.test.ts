@@ -82,7 +82,7 @@ test('a file that is too large is a violation, and the files after it are still 
   expect(violations).toMatchObject([{ type: 'output_size', path: 'output/a', observed: fileBytesMax + 1 }]);
 });
 
-test('forbidden names are one violation for each kind, whose message has no control characters', () => {
+test('each kind of forbidden name is one violation, and its message has no control characters', () => {
   const { paths, violations } = collect(['output/**'], (output) => {
     for (const name of ['a\nb', 'c\nd', 'e\\f', 'good']) write(output, name);
     writeFileSync(Buffer.concat([Buffer.from(`${output}/`), Buffer.from([0xff])]), '');

@@ -241,7 +241,7 @@ describe('the jobs of v0.3', () => {
     expect(jobs.map((job) => job.job_id)).toEqual(['job_00bb', 'job_07aa', 'job_e5f6']);
   });
 
-  test('queued jobs run after those that waited longer', async () => {
+  test('that are still queued run in the order in which they were submitted', async () => {
     const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued.map((job) => job.job_id)).toEqual(['job_zz', 'job_07aa']);
     expect((await store.job(acme('job_07aa')))?.requested_spec).toEqual({
