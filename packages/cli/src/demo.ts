@@ -99,10 +99,7 @@ function runtimeOf({ backend, receipt }: JobDetail): string {
   return identity === undefined ? String(backend) : `${backend}: ${identity.name} ${identity.version ?? ''}`.trim();
 }
 
-/**
- * Exports the job and checks the export with only the export and the key, as a receiver would. Returns whether every check
- * passed.
- */
+/** Exports the job and checks the export as a receiver would, with only the key besides. Returns whether all checks passed. */
 async function showVerification(
   { client, url, key }: EmbeddedService,
   { job_id, tenant }: JobDetail,

@@ -27,9 +27,7 @@ export interface WrittenGraph {
 }
 
 /**
- * Writes an export of each job: first of the job itself, then of the jobs whose files it was given, and so on. The list comes
- * last.
- * @throws CommandFailure if there are too many jobs, or the job itself does not exist
+ * Writes an export of each job: of the job itself, then of the jobs whose files it was given, and so on. The list comes last.
  */
 export async function writeGraph(
   directory: NewDirectory,

@@ -82,9 +82,7 @@ interface Asking {
   readonly asked: AbortSignal;
 }
 
-/**
- * The job of the other service, once its export is written. It gives up after the timeout, however slowly that service answers.
- */
+/** The job of the other service, once its export is written. Gives up after the timeout, however slowly that service answers. */
 async function exportedAgain(
   { submission, stdin, libraries }: Resubmission,
   { first, target, publicKeys, options, asked }: Asking,
@@ -159,10 +157,7 @@ function publicKeyOf({ files }: ExportedJob): string {
   return new TextDecoder().decode(wholeFile(files, EXPORT_FILES.publicKey));
 }
 
-/**
- * The public keys to verify the other service's export with. The service names its current key itself; a pinned key may be an
- * earlier one.
- */
+/** The keys to pin for the service's export. The service names its current key itself; a pinned key may be an earlier one. */
 function pinnedOfService(pinned: readonly string[], first: ExportedJob): readonly string[] {
   const signer = keyIdOf(publicKeyOf(first));
   return pinned.some((pem) => keyIdOf(pem) !== signer) ? pinned : [];

@@ -60,9 +60,7 @@ export async function replaceDirectory<Result>(
   return filled;
 }
 
-/**
- * Refuses a name under which no directory can be made, before the work whose results would be written there. @throws UsageError
- */
+/** Refuses a name under which no directory can be made, before the work whose results go there. @throws UsageError */
 export async function checkNew(target: string): Promise<void> {
   if (await stat(target).catch(() => null)) throw taken(target, '--output');
   const parent = await stat(dirname(target)).catch(() => null);

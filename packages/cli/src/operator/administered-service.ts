@@ -77,9 +77,7 @@ function isClosed(directory: string): boolean {
   }
 }
 
-/**
- * The services that may be meant: the one whose data is in the default place, if it runs; otherwise all that run, and that one.
- */
+/** The services that may be meant: that with data in the default place, if it runs; otherwise all that run, and that one. */
 function candidates(given: Config, running: readonly FoundService[]): readonly FoundService[] {
   if (given.databaseUrl !== null) {
     const shown = withoutPassword(given.databaseUrl);

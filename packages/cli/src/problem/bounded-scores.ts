@@ -36,10 +36,7 @@ function groupOf(directory: string, directories: Directories): string {
   return below !== undefined && directories.has(group) ? group : SECRET;
 }
 
-/**
- * How a sample counts. It has no points, but the points that a validator gives for it must be allowed, or the validator would
- * seem to fail.
- */
+/** The points of a sample: none, but those that a validator gives must be allowed, or the validator would seem to fail. */
 function sampleEach(counts: Counts, { directories, isCustom }: Pick<ScoredData, 'directories' | 'isCustom'>): number {
   // Partial points would not pass, so groups that wait for samples depend only on their acceptance.
   const others = [...counts.keys()].filter((name) => name !== SAMPLE);

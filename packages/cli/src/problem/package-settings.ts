@@ -15,9 +15,7 @@ export interface PackageSettings {
   readonly isCustom: boolean;
   /** Whether a program talks with that validator. */
   readonly isInteractive: boolean;
-  /**
-   * Whether the validator of a legacy package gives points. In later formats every validator may do so where points are bounded.
-   */
+  /** Whether the validator of a legacy package gives points. In later formats every validator may, if points are bounded. */
   readonly isScoredByValidator: boolean;
   readonly validatorFlags: readonly string[];
   readonly limits: Readonly<Partial<Record<LimitName, number>>>;

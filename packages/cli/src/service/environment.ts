@@ -31,10 +31,7 @@ export function configDirectory(environment: NodeJS.ProcessEnv = process.env): s
   return join(isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homeOf(environment), '.config'), 'vouchbox');
 }
 
-/**
- * Keeps the home of this user in a variable before this process becomes root of a user namespace, which would look up root's
- * home.
- */
+/** Keeps this user's home in a variable before the process becomes root of a user namespace, which would look up root's. */
 export function keepHome(): void {
   process.env['HOME'] = homeOf(process.env);
 }

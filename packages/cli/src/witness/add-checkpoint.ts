@@ -35,10 +35,7 @@ export interface WitnessAnswer {
   readonly mediaType?: string;
 }
 
-/**
- * The most trees of one log, far above what a log ever opens. Without it, the operator of a log could fill the witness's disk,
- * which other logs share.
- */
+/** The most trees of a log, far more than one opens. Else an operator could fill the witness's disk, which others share. */
 const treesMax = 100;
 
 const SIZE_TYPE = 'text/x.tlog.size';

@@ -48,10 +48,7 @@ export interface Access {
   whenEnded(listener: () => void): void;
 }
 
-/**
- * The kinds of credentials together. They are asked in turn, and the first that recognises the token decides. `now` is the time
- * of day in milliseconds.
- */
+/** All kinds of credentials, in turn: the first that recognises the token decides. `now` is the time of day in milliseconds. */
 export function createAccess(kinds: readonly CredentialKind[], now: () => number = Date.now): Access {
   const kindOf = ({ auth_method }: Caller) => kinds.find(({ method }) => method === auth_method);
   const stands = async (caller: Caller) =>

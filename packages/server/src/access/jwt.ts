@@ -115,10 +115,7 @@ function partOf(token: string, index: number): Buffer {
   return Buffer.from(token.split('.')[index] ?? '', 'base64url');
 }
 
-/**
- * Verifies the signature. If the key is unknown, the key set is read once more, at most every 30 seconds: the issuer may have
- * added the key.
- */
+/** Verifies the signature. For an unknown key, which the issuer may have added, reads the set again, at most every 30 seconds. */
 async function verifySignature(
   token: string,
   { keys, issuer, audience, now }: JwtOptions & { now: () => number },

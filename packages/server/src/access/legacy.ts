@@ -1,7 +1,4 @@
-/**
- * Keys that the operator sets in the configuration, each with the name of its tenant. They have every scope and no expiry. Spec §
- * Authentication 2.
- */
+/** Keys that the operator configures, each with its tenant's name: with every scope and no expiry. Spec § Authentication 2. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
 import { SCOPES } from '@vouchbox/protocol/vocabulary';

@@ -26,10 +26,7 @@ export interface RateDecision {
 export interface RateBudget {
   /** Takes one token of the tenant if there is one. A refused request takes none. */
   spend(tenant: string): RateDecision;
-  /**
-   * Takes tokens for something that the tenant did already, even if less than zero are then left: the tenant must then wait
-   * longer.
-   */
+  /** Takes tokens for something already done, even below zero: the tenant must then wait longer. */
   charge(tenant: string, tokens: number): void;
 }
 

@@ -149,10 +149,7 @@ export function signingNode(fleet: Pick<Fleet, 'nodes'>): number | null {
   return (signers.find(canSign) ?? signers[0])?.node ?? null;
 }
 
-/**
- * The reason why nothing is signed, as the node that should sign reports it. Null if that node can sign, or if there is no such
- * node.
- */
+/** Why nothing is signed, as the node that should sign reports it. Null if that node can sign, or if there is no such node. */
 export function signingProblemOf(fleet: Pick<Fleet, 'nodes'>): SigningProblem | null {
   const signers = signersOf(fleet);
   return signers.some(canSign) ? null : (signers[0]?.facts?.signing_problem ?? null);

@@ -133,9 +133,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     for (const suspect of suspects) if (suspect !== undefined) await this.#judge(suspect);
   }
 
-  /**
-   * Finds out whether the host is broken. It is, if neither a cell of this language nor one of another language can be started.
-   */
+  /** Finds out whether the host is broken: neither a cell of this language nor one of another language can be started. */
   async #judge(language: Language): Promise<void> {
     const { languages } = this.#options.provider;
     const error = await this.#tryCell(language);

@@ -23,9 +23,7 @@ export interface BesideOptions {
   readonly build: () => BuildDigests | null;
 }
 
-/**
- * The members beside receipts. A canary's own job does not count as a use of its pack, and its statement names no other canary.
- */
+/** The members beside receipts. A canary's job does not count as a use of its pack, and its statement names no other canary. */
 export function besideReceipts({ canaries, build }: BesideOptions): Beside {
   return {
     used(execution, { tenant }) {

@@ -4,10 +4,7 @@
  */
 import type { PromiseTimes } from '../store/records/inputs.ts';
 
-/**
- * The longest lead. To sign a statement and to have it in a head takes about two seconds; a failover of the signing node takes
- * longer.
- */
+/** The longest lead. To sign a statement and have it in a head takes about two seconds; a failover of the signer takes longer. */
 const leadMillisecondsMax = 30_000;
 
 export function promiseTimes(from: number, seconds: number): PromiseTimes {

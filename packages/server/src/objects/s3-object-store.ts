@@ -60,10 +60,7 @@ function bucketOf({ url }: S3Place): string {
   return `${origin}/${pathname.split('/')[1] ?? ''}`;
 }
 
-/**
- * Sends a request up to three times. Every request can be repeated: a put writes the same bytes under a key that is used for
- * nothing else.
- */
+/** Sends a request up to three times. Each can be repeated: a put writes the same bytes, and nothing else uses its key. */
 async function askOften(place: S3Place, request: S3Request): Promise<S3Answer> {
   for (const milliseconds of pausesMilliseconds) {
     const answer = await askS3(place, request).catch((error: ObjectError) => error);

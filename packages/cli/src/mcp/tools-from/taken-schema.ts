@@ -7,10 +7,7 @@ type Schema = Record<string, unknown>;
 const charsMax = 4 * toolSchemaBytesMax;
 const removalsMax = 256;
 
-/**
- * Keywords beside which no other keyword may be removed from a schema: the schema could then refuse values that it accepted
- * before.
- */
+/** Keywords beside which no other may be removed from a schema: it could then refuse values that it accepted before. */
 const TIGHTENED = /"(?:not|if|oneOf|contains|patternProperties)":/;
 
 /**

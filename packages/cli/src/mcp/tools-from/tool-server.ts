@@ -86,10 +86,7 @@ export class ToolServer implements AsyncDisposable {
   }
 }
 
-/**
- * The checks of results that the library would make are turned off: it would compile the server's schemas to code. The service
- * checks results instead, in a thread with a deadline.
- */
+/** Keeps the library from compiling the server's schemas to code. The service checks results, in a thread with a deadline. */
 const UNCHECKED = {
   getValidator: () => (value: unknown) => ({ valid: true as const, data: value as never, errorMessage: undefined }),
 };

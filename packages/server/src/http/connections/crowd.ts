@@ -2,10 +2,7 @@
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Observer } from '../../telemetry/observer.ts';
 
-/**
- * The shortest time between two lines. An attack turns away thousands of connections a second, and a line for each would be a
- * second attack.
- */
+/** The shortest time between two lines. A line for each connection of an attack, thousands a second, would be a second attack. */
 const lineMilliseconds = 1000;
 
 export class Crowd {

@@ -89,10 +89,7 @@ function receive(listener: Listener, request: IncomingMessage, response: ServerR
   else pipeline(beforeDiscarding(refusal.body, request), response, ignoreClientGone);
 }
 
-/**
- * Receives a handshake. It must not be answered before an earlier request, so the connection of a handshake that follows an
- * unanswered request is closed.
- */
+/** Receives a handshake. It must not be answered before an earlier request: while one is unanswered, the connection is closed. */
 function receiveUpgrade(
   listener: Listener,
   request: IncomingMessage,
@@ -112,10 +109,7 @@ function receiveUpgrade(
 /** Ignores the error of a client that leaves while it is refused: the service did nothing wrong. */
 function ignoreClientGone(): void {}
 
-/**
- * The longest first line of a head. If the head is too large and its first line is longer than this, the first line is named as
- * the cause.
- */
+/** The longest first line: if a head is too large and its first line is longer than this, that line is named as the cause. */
 const targetBytesMax = 8192;
 
 interface ParserError extends Error {

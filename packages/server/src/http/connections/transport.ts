@@ -31,10 +31,7 @@ export interface TransportBounds {
   readonly writeProgressMilliseconds: number;
   /** The time from accept to close, in every case. */
   readonly connectionMilliseconds: number;
-  /**
-   * The time between the end of an answer and the first byte of the next request. It is longer than the idle time of usual
-   * proxies.
-   */
+  /** The time between an answer's end and the next request's first byte. It is longer than the idle time of usual proxies. */
   readonly idleMilliseconds: number;
   /** How often connections are checked, and so the most by which a deadline is missed. */
   readonly checkMilliseconds: number;

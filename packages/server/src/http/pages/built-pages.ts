@@ -18,9 +18,7 @@ export interface PageFile {
   readonly gzip: Form | null;
 }
 
-/**
- * The bytes of a file as they are sent, plain or compressed. Both are kept, so that no request has to compress or unpack them.
- */
+/** The bytes of a file as sent, plain or compressed. Both are kept, so that no request has to compress or unpack them. */
 interface Form {
   readonly bytes: Buffer;
   /** A strong entity tag of these bytes, in quotes. RFC 9110 § 8.8.3.3. */

@@ -10,10 +10,7 @@ import { readTarget } from './target.ts';
 /** Header lines of one request. Clients and proxies together send some thirty. */
 export const headerLinesMax = 128;
 
-/**
- * Headers that have one value, on which this service or a proxy acts. A second line with such a header could contradict the
- * first.
- */
+/** Headers with one value, on which this service or a proxy acts: a second line with one could contradict the first. */
 const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'content-encoding',
@@ -81,10 +78,7 @@ function framingRefusal({ httpVersion, headers }: IncomingMessage): ServiceError
   return null;
 }
 
-/**
- * Puts the target into the one form that is handled. Refuses a target for a proxy, which this service is not, and one with a
- * fragment, which clients never send.
- */
+/** Puts the target into the one handled form. Refuses a target for a proxy, and one with a fragment, which clients never send. */
 function targetRefusal(request: IncomingMessage): ServiceError | null {
   const target = readTarget(request.method, request.url ?? '');
   if (target === null) return refused('The request target must be a path.');

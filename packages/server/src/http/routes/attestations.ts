@@ -16,10 +16,7 @@ type EvidenceOperation =
   | 'getCanary'
   | 'getPublicKey';
 
-/**
- * The handlers for signed evidence. They send stored bytes unchanged and never decode them, under the same bounds as the detail
- * of a job.
- */
+/** The handlers for signed evidence. They send stored bytes, never decoded, under the same bounds as the detail of a job. */
 export function attestationHandlers({ jobs, service }: RouteContext): Handlers<EvidenceOperation> {
   return {
     getAttestation: async (call) => {

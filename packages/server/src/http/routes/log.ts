@@ -70,10 +70,7 @@ function textOf(content: string | null): Answer | null {
   return content === null ? null : { content };
 }
 
-/**
- * The tile in a path: `LEVEL/INDEX`, with the index in groups of three digits, all but the last after an `x`, and `.p/WIDTH` if
- * the tile is not full.
- */
+/** The tile in a path: `LEVEL/INDEX`, the index in groups of three digits, all but the last after `x`; `.p/WIDTH` if not full. */
 function tileOf(path: string): { readonly level: number; readonly index: number; readonly width: number } | null {
   const { level, index, width } =
     /^(?<level>\d|[1-5]\d|6[0-3])\/(?<index>(?:x\d{3}\/){0,4}\d{3})(?:\.p\/(?<width>[1-9]\d{0,2}))?$/.exec(path)

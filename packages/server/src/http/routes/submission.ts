@@ -83,10 +83,7 @@ interface Asked {
   readonly include: Include;
 }
 
-/**
- * How long to wait for a promise. A promise is signed within a moment of the acceptance, or not soon, and must not hold up a
- * result.
- */
+/** How long to wait for a promise. It is signed within a moment of the acceptance, or not soon, and must not hold up a result. */
 const promiseSecondsMax = 5;
 
 /**

@@ -27,10 +27,7 @@ export class Waiting {
   readonly waitSeconds: number;
   readonly #call: Call<WaitingOperation>;
   readonly #held: Permit;
-  /**
-   * Aborted with a refusal when another tenant needs the place. Also aborted when the credential of a wait ends that may
-   * `outlive` its credential.
-   */
+  /** Aborted with a refusal when another tenant needs the place, or when the credential ends that this wait `outlives`. */
   readonly #gaveWay = new AbortController();
   #isOver = false;
   #isLong = false;

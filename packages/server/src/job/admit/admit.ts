@@ -265,10 +265,7 @@ function executorOf(own: AdmitOptions['own'], { mem_mb: memMbMax }: RequestedLim
   return [{ ...facts, memMbMax, slots, concurrentMemMbMax, isReady }];
 }
 
-/**
- * What is stored of one job, or of two. The specification of each of two jobs begins with the name of the other, because the
- * store finds a peer by this beginning.
- */
+/** What is stored of one job or of two. Each of two specifications begins with the name of the peer: the store finds it there. */
 function jobsOf({ program, interactor }: Specs, [one, other]: readonly [ListPlace, ListPlace]) {
   if (interactor === null) return { requested_spec: program };
   return {

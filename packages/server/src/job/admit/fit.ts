@@ -92,10 +92,7 @@ export function canRun(spec: RequestedSpec, executor: Executor): boolean {
   }
 }
 
-/**
- * The reason for a refusal: the demands that no node meets, or, if some node meets each, those that this node does not meet and
- * others do.
- */
+/** Why a job is refused: the demands that no node meets, or else those that this node does not meet and others do. */
 function refusalOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]], at: string): unknown {
   for (const facts of [togetherOf(executors), executors[0]]) {
     try {

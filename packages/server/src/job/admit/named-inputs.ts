@@ -108,10 +108,7 @@ function resolved(file: SubmittedFile, input: Input | undefined): Resolved {
   return { file: { path, ...(from !== null && { from }), blob }, size_bytes };
 }
 
-/**
- * The refusal of a file whose bytes are unavailable. It does not tell whether other tenants have the blob, or whether it ever
- * existed.
- */
+/** The refusal of an unavailable file. It does not tell whether other tenants have the blob, or whether it ever existed. */
 function unavailable(file: NamingFile, at: string, mayReadJobs: boolean): ServiceError {
   // The state of a session is among the files, but does not come from the submission.
   if (file.path === SESSION_FILES.state)

@@ -171,10 +171,7 @@ function checkedLabels(
   return labels.length === 0 ? {} : { labels: [...new Set(labels)], ...(isSigned && { sign_labels: true }) };
 }
 
-/**
- * Whether a text has only letters, marks, numbers, punctuation, symbols and spaces: nothing that acts on a terminal or is
- * invisible.
- */
+/** Whether text has only letters, marks, numbers, punctuation, symbols and spaces: nothing invisible or acting on a terminal. */
 function isPrintable(text: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u.test(text);
 }

@@ -108,10 +108,7 @@ export function canarySpec(
   };
 }
 
-/**
- * The limits of a canary's job. On a host that compiles slowly, it gets as much time as the operator allows any job, up to half a
- * minute.
- */
+/** The limits of a canary's job: on a host that compiles slowly, as much time as any job may have, up to half a minute. */
 function heldBy({ wall_seconds, cpu_seconds }: RequestedLimits) {
   return { wall_seconds: Math.min(30, wall_seconds), cpu_seconds: Math.min(30, cpu_seconds) };
 }

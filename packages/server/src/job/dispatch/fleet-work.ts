@@ -77,10 +77,7 @@ export function workInFleet(options: FleetWorkOptions): void {
   });
 }
 
-/**
- * Looks at the queue once a slot is free. If no slot is free now, another node may have one and is told; otherwise each node
- * looks with its next beat.
- */
+/** Looks at the queue once a slot is free. If none is, tells a node that may have one; else each looks with its next beat. */
 function lookOrPassOn({ dispatcher, fleet, anotherExecutor }: FleetWorkOptions, passedOn: number): void {
   const isFull = dispatcher.isFull;
   dispatcher.lookAgain();

@@ -130,9 +130,7 @@ export function parseGrading(body: unknown): ParsedGrading {
   return parsed;
 }
 
-/**
- * Checks the variables of each run, which are those of its program and of its test: together they must fit the limits of one job.
- */
+/** Checks the variables of each run, those of its program and of its test: together they must fit the limits of one job. */
 function checkVariables({ programs, tests }: Pick<ParsedGrading, 'programs' | 'tests'>): void {
   const sizeOf = (env: Readonly<Record<string, string>>) => {
     const words = Object.values(env);

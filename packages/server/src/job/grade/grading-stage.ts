@@ -150,10 +150,7 @@ export class GradingStage implements AsyncDisposable {
     return first ?? null;
   }
 
-  /**
-   * Follows a job, or forgets the grading if the store does not accept a change now. It then begins again from the store, which
-   * has the whole state of a grading.
-   */
+  /** Follows a job. If the store does not accept a change now, the grading is forgotten, and later begun again from the store. */
   async #followOrForget(work: GradingWork, next: NextJob): Promise<void> {
     const { log, ownNudges } = this.#options;
     const { signal } = this.#stopping;

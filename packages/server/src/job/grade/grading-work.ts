@@ -16,9 +16,7 @@ export interface NextJob {
   readonly job_id: string | null;
 }
 
-/**
- * How many programs of one grading are tested at the same time. A later program begins once an earlier one has no job to make.
- */
+/** How many programs of one grading are tested at a time. A later one begins once an earlier one has no job to make. */
 const programsAtOnce = 8;
 /** How many programs with a plan are begun. It is fewer, because the steps of a plan keep the outputs of their tests. */
 const plansAtOnce = 2;

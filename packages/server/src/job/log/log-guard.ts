@@ -33,10 +33,7 @@ export class LogGuard {
   readonly #options: LogGuardOptions;
   /** Undefined until it was read. */
   #mark: Checkpoint | null | undefined;
-  /**
-   * The tree in which the store was compared with what witnesses know, since this node's turn began; null if it was not compared
-   * yet.
-   */
+  /** The tree in which the store was compared with what witnesses know, since this node's turn began; null if not yet. */
   #compared: string | null = null;
 
   constructor(options: LogGuardOptions) {
@@ -48,10 +45,7 @@ export class LogGuard {
     this.#compared = null;
   }
 
-  /**
-   * The largest head of the tree that the log's key signed, from the store, the mark or a witness. If several have it, the one
-   * with the most witnesses.
-   */
+  /** The largest head that the tree's key signed, from the store, the mark or a witness; the copy with the most witnesses. */
   async lastHead(state: LogState): Promise<Checkpoint | null> {
     const { dataDir, witnesses } = this.#options;
     const key = ownKey(state);
@@ -86,10 +80,7 @@ export class LogGuard {
     this.#compared = origin;
   }
 
-  /**
-   * Refuses to log if a witness shows a head that the store lacks, for a store without a signed head: it may be older than the
-   * log's first head, and only a witness can know that head.
-   */
+  /** Refuses to log if a witness shows a head and the store has none: the store may be older than the log's first head. */
   async #refuseShown(state: LogState) {
     const { witnesses } = this.#options;
     const { heads, hasAnswered } = (await witnesses?.shown(ownKey(state))) ?? { heads: [], hasAnswered: true };
@@ -137,10 +128,7 @@ export class LogGuard {
     return answered.missed === null ? answered : await this.#takenBack(answered.missed, state);
   }
 
-  /**
-   * Keeps a head, which a witness showed, as if this node had signed it, so that the log stays closed when no witness can be
-   * reached.
-   */
+  /** Keeps a witness's head as if this node had signed it, so that the log stays closed when no witness can be reached. */
   async #takenBack(missed: Checkpoint, state: LogState): Promise<never> {
     await this.#keep(missed);
     throw takenBack(state, missed);

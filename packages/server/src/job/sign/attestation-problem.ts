@@ -38,10 +38,7 @@ export function isSignedByStrangers(envelope: Uint8Array, keys: Pick<SigningKeys
   return decoded.envelope.signatures.every(({ keyid }) => keys.publicKey(keyid) === null);
 }
 
-/**
- * The first of tenant, job, receipt and result in which the statement differs from the job and the row under which it is stored.
- * Spec § Versioning 6.
- */
+/** The first of tenant, job, receipt and result in which the statement differs from its row and job. Spec § Versioning 6. */
 function brokenLink({ subject, predicate }: Statement, row: AttestationRow, { tenant, job_id }: JobKey): string | null {
   const read = readPredicate(predicate);
   if (read.kind === 'refused') return 'the stored predicate is malformed';

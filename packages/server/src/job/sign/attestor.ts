@@ -39,10 +39,7 @@ export interface SigningProblem {
 const gatherMilliseconds = 50;
 /** The loop looks at the outbox at least this often. */
 const recheckMilliseconds = 5000;
-/**
- * How many failures in a row lengthen the pause, so that a failure that prevents all signing is retried after about half a minute
- * at most.
- */
+/** How many failures in a row lengthen the pause: if all signing fails, it is retried after about half a minute at most. */
 const failuresCounted = 6;
 
 /** Signs from `start` until it is disposed. */

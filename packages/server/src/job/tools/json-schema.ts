@@ -9,9 +9,7 @@ import { printable } from '@vouchbox/protocol/vocabulary';
 const keptMax = 256;
 const kept = new Map<string, Validator>();
 
-/**
- * What is wrong with a value, in words that may follow the value's name; null if the value fits. Value and schema are JSON texts.
- */
+/** What is wrong with a value, in words that may follow its name; null if the value fits. Value and schema are JSON texts. */
 export function misfitOfJson(schema: string, value: string): string | null {
   const { valid, errors } = validatorOf(schema).validate(JSON.parse(value));
   if (valid) return null;

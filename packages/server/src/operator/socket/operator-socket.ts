@@ -102,10 +102,7 @@ function isAnswering(path: string): Promise<boolean> {
   return promise.finally(() => socket.destroy());
 }
 
-/**
- * Listens with these permissions for the socket's file. `listen` makes the file before it returns, and no other code of this
- * thread runs meanwhile.
- */
+/** Listens, with these permissions for the socket's file: `listen` makes it before other code of this thread can run. */
 function listenAlone(server: Server, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const mask = process.umask(OWNER_ONLY);

@@ -100,9 +100,7 @@ export function readKeyFile(path: string): SigningKey {
   return signingKeyOf(path, pem);
 }
 
-/**
- * The public half of the stored private key, even if others than its owner can read the private key; null if it cannot be read.
- */
+/** The public half of the stored private key, even of one that others than its owner can read; null if it cannot be read. */
 export function readPublicHalf(dataDir: string): SigningKey | null {
   const { privateKey: path } = keyPaths(dataDir);
   try {
@@ -189,9 +187,7 @@ function signingKeyOf(path: string, material: string | KeyObject): SigningKey {
   return { key_id: parsed.key.key_id, privateKey, public_key_pem, pinned: parsed.key };
 }
 
-/**
- * The key in a text; null if the text is not a key. The parser's reason is withheld, because it could quote a mistyped secret.
- */
+/** The key in a text; null if it is not a key. The parser's reason is withheld: it could quote a mistyped secret. */
 function parsePrivateKey(pem: string): KeyObject | null {
   try {
     return createPrivateKey(pem);
