@@ -67,10 +67,7 @@ export interface Program {
   readonly product?: InputContent['content'];
   /** Present if the program may call tools, in a cell that was made for tools. */
   readonly tools?: ProgramTools;
-  /**
-   * Present if the program talks to another program, which is released in the same turn of the event loop. The program then has
-   * no stdin.
-   */
+  /** Present, instead of stdin, if the program talks to another program, released in the same turn of the event loop. */
   readonly interaction?: InteractionSide;
 }
 
@@ -88,10 +85,7 @@ export type ToolOutcome = { readonly result: unknown } | { readonly error: strin
 /** The handler of a program's calls of tools. */
 export interface ProgramTools {
   readonly limits: ToolLimits;
-  /**
-   * Called when the program is released. `answer` hands an answer to the program, and drops the answer once the program has
-   * ended.
-   */
+  /** Called when the program is released. `answer` hands an answer to it, and drops the answer once the program has ended. */
   begin(answer: (call: number, outcome: ToolOutcome) => void): void;
   /** Called for each call, in the order in which the program made them. This method must not block or throw. */
   called(call: ToolCall): void;
@@ -139,10 +133,7 @@ export type Cut = Readonly<Pick<Truncation, 'bytes_seen' | 'bytes_stored' | 'rec
  */
 export type OutputSink = (stream: StreamName, records: readonly OutputRecord[], cut?: Cut) => void;
 
-/**
- * The protections that were on, observed from the cell and never taken from configuration. Null means that a protection was not
- * observed.
- */
+/** The protections that were on, observed from the cell and never taken from configuration. Null means not observed. */
 export type Posture = Readonly<Omit<ObservedMembers, keyof HeldLimits>>;
 
 /** The controls in force, read back after they were set. */
@@ -189,10 +180,7 @@ export interface PreparedCell extends AsyncDisposable {
   readonly posture: Posture;
   /** Resolves once process 1 of the cell has ended, whoever ended it. Never rejects. */
   readonly ended: Promise<void>;
-  /**
-   * Whether all processes that waited at the workload-ready boundary are still alive. The answer is valid only before the
-   * hand-over.
-   */
+  /** Whether all processes that waited at the workload-ready boundary are still alive. Valid only before the hand-over. */
   isWhole(): boolean;
   /** The cell's memory now, in bytes, as the kernel counts it for its group or its processes. */
   memoryBytes(): number;
@@ -215,8 +203,7 @@ export interface RunningCell {
   stop(cause: StopCause): void;
   /**
    * Resolves once the program has ended, none of its processes is alive, all output was offered and all outputs were read.
-   * Rejects with `NotKept` if a large output could not be kept, and with `NotGiven` if standard input could not be read to its
-   * end.
+   * Rejects with `NotKept` if a large output could not be kept, with `NotGiven` if standard input could not be read to its end.
    */
   collect(): Promise<Collection>;
 }
@@ -228,10 +215,7 @@ export interface CellKind {
   readonly runtime: string | null;
   /** What the cell is for, if it does not compile and run: see `program/stages.ts`. */
   readonly stage?: Stage | undefined;
-  /**
-   * Whether the cell's interpreters have fixed hash seeds. Such a cell is never a copy, because a copy has the seed of its
-   * template.
-   */
+  /** Whether the cell's interpreters have fixed hash seeds. Such a cell is no copy, which would have its template's seed. */
   readonly reproducible?: true | undefined;
   /** The job's owner, as an opaque name. Only cells of one owner may be copies of one template. */
   readonly owner?: string | undefined;
@@ -267,10 +251,7 @@ export interface Provider extends AsyncDisposable {
   /** The languages that ran correctly at the start, in a pack that need not be named. */
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
-  /**
-   * The limits that a cell was seen to enforce at the start. Absent if a cell enforces all, or only the wall clock as the
-   * subprocess does.
-   */
+  /** The limits seen to be enforced at the start. Absent if a cell enforces all, or, as the subprocess, only the wall clock. */
   readonly enforced?: readonly LimitName[];
   /** Whether the programs of a cell may reach one another over `127.0.0.1` and `::1`. */
   readonly hasLoopback: boolean;

@@ -32,10 +32,7 @@ const GUEST_COMMANDS: Readonly<Record<LanguageRun['guest'], readonly string[]>> 
   'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
 };
 
-/**
- * The command for Python with a fixed hash seed. An isolated interpreter reads no variable, and so no seed; `launch.py` does the
- * other steps of isolation.
- */
+/** Python with a fixed hash seed. With `-I` it would read no variable, and so no seed; `launch.py` does the rest of isolation. */
 const SEEDED_PYTHON = ['/usr/bin/python3', '-s', '-u'];
 
 /** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
@@ -126,10 +123,7 @@ export function describeCell(options: DescriptionOptions): CellDescription {
   };
 }
 
-/**
- * Resource limits of each process, a second bound beside the cgroup. The limits on file size, CPU time and processes are set at
- * the hand-over.
- */
+/** Limits of each process, a second bound beside the cgroup. File size, CPU time and processes are limited at the hand-over. */
 const RESOURCES = {
   NOFILE: 256,
   CORE: 0,
@@ -161,10 +155,7 @@ const LIBRARIES = tmpfs(GUEST.libraries, [
   'nr_inodes=65536',
 ]);
 
-/**
- * The options for the cell's own terminals, which it makes through `/dev/ptmx`. A cell may have few, because the kernel limits
- * the terminals of all cells together.
- */
+/** Options for the cell's terminals, made through `/dev/ptmx`. They are few: the kernel limits those of all cells together. */
 const TERMINALS = ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=16'];
 
 function mountsOf(options: DescriptionOptions): CellMount[] {

@@ -21,10 +21,7 @@ export function programAlone({ ending, hasCompiler, sharesHostKernel, counted }:
   return sharesHostKernel ? byCell(ending, hasCompiler, counted) : byGuest(ending, counted);
 }
 
-/**
- * The usage by the count of the host's kernel. It keeps one peak of memory for compiler and program, so the program's part is
- * unknown after a compiler.
- */
+/** The usage by the host's kernel, which keeps one peak of memory: after a compiler, the program's part is unknown. */
 function byCell({ compiled }: EndingReport, hasCompiler: boolean, counted: Ended['counted']): ProgramAlone | null {
   if (!hasCompiler) return { account: 'cell', ...counted, wall: { afterMilliseconds: 0 } };
   if (compiled === null) return null;

@@ -40,10 +40,7 @@ export interface Runtime extends AsyncDisposable {
    * of programs is a file in memory, and all other memory belongs to the sentry and the gofer. Other runtimes have none.
    */
   ownMemoryBytes(group: Group): number;
-  /**
-   * The process limit that is in force for the job: that of the group in the namespace class, that of gVisor's own kernel in
-   * gVisor.
-   */
+  /** The process limit in force for the job: the group's in the namespace class, that of gVisor's own kernel in gVisor. */
   heldProcesses(held: { readonly group: number; readonly guest: number }): number;
 }
 

@@ -119,10 +119,7 @@ async function openConfinedCells(options: PreflightOptions, runtimeOf: RuntimeOf
   };
 }
 
-/**
- * The groups for cells. Root of the host always has groups, or makes no cells. An ordinary user has groups if they were
- * delegated.
- */
+/** The groups for cells. Root of the host always has groups, or makes no cells; an ordinary user, if they were delegated. */
 function groupsFor(name: string): GroupRoot {
   const layout = readCgroupLayout();
   return layout.usable === null && !isRootOfHost() ? processTrees() : openGroupRoot(layout, name);

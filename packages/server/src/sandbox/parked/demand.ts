@@ -1,7 +1,4 @@
-/**
- * The demand for cells of one kind, which decides how many should be parked. This class remembers the times of requests, but no
- * jobs.
- */
+/** The demand for cells of one kind, which decides how many should be parked. It remembers times of requests, but no jobs. */
 
 /** How long the busiest moment counts after it has passed. */
 const PEAK_MILLISECONDS = 60_000;

@@ -12,19 +12,13 @@ import {
   type RunningCell,
 } from '../sandbox.ts';
 
-/**
- * How long a program runs before other cells are made. Making a cell takes about as long as a short program, and it would delay
- * the program's result.
- */
+/** How long a program runs before cells are made: that takes about as long as a short program, and would delay its result. */
 const HEAD_START_MILLISECONDS = 50;
 
 export interface HandedOutOptions {
   /** Makes another cell of the same kind, or rejects; null if the cell was not parked. */
   readonly replace: ((error: BootstrapError) => Promise<PreparedCell>) | null;
-  /**
-   * Called once: when the program has ended, when it has had its head start, or when the cell is given up before its program
-   * runs.
-   */
+  /** Called once: when the program has ended or had its head start, or when the cell is given up before its program runs. */
   readonly settled: () => void;
 }
 

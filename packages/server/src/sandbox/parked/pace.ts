@@ -7,10 +7,7 @@
 export interface PaceOptions {
   /** How many cells are made ahead at the same time. */
   readonly madeAtOnce: number;
-  /**
-   * How many cells may be in the making while a job waits for its cell. If this is below 2, no cell is begun ahead while a job
-   * waits.
-   */
+  /** How many cells may be in the making while a job waits for its cell. Below 2, none is begun ahead while a job waits. */
   readonly madeWhileAwaited: number;
   /** How long no job must have asked for a cell before a further cell of a kind is made; 0 if making a cell is fast. */
   readonly quietMilliseconds: number;

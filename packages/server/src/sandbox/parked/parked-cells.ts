@@ -19,10 +19,7 @@ const AHEAD_MILLISECONDS_MAX = 60_000;
 /** How long a job waits for a cell that is being made before a new cell is made for it. Making the new one may take as long. */
 const CLAIMED_MILLISECONDS_MAX = 10_000;
 
-/**
- * The reason of an abort: a job wants the cell, so it is no longer made ahead. An abort without a reason would make an error with
- * its stack.
- */
+/** Why a cell is no longer made ahead: a job wants it. Without a reason, each abort would make an error with its stack. */
 const WANTED = 'a job wants the cell';
 
 /** Makes the cell that a job gets if its cell fails at the hand-over. */
@@ -58,10 +55,7 @@ export interface ParkingFacts {
   readonly lost: LostCells;
 }
 
-/**
- * The parked cells and the way to get a cell. Nothing is parked before `start`. Disposing ends every parked cell and parks no
- * more; cells are still made for jobs.
- */
+/** The parked cells. Nothing is parked before `start`. Disposing ends them and parks no more; cells are still made for jobs. */
 export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   readonly #options: ParkedCellsOptions;
   readonly #now: () => number;

@@ -49,10 +49,7 @@ const SIGNAL_NAMES = new Map(
 /** The signals that the kernel sends at the soft and the hard limit of a process's CPU time: setrlimit(2), RLIMIT_CPU. */
 const CPU_SIGNALS: ReadonlySet<string> = new Set(['SIGXCPU', 'SIGKILL']);
 
-/**
- * Decides how a program ended. A kill for lack of memory comes before all other causes, because later events may be its
- * consequence.
- */
+/** Decides how a program ended. A kill for lack of memory comes before all other causes: later events may be its consequence. */
 export function endingOf(facts: EndingFacts): Ending {
   if (facts.oomKills > 0) return { kind: 'memory_limit' };
   if (facts.breach !== null) return { kind: facts.breach };

@@ -11,9 +11,7 @@ import { LiveInput } from './output/live-input.ts';
 import type { Pipes } from './output/pipes.ts';
 import type { Breach } from './watch/watch.ts';
 
-/**
- * How long no byte must have passed before the processor time is read. Each further reading comes after twice as long a pause.
- */
+/** How long no byte must have passed before processor time is read. Each further reading comes after twice as long a pause. */
 const QUIET_MILLISECONDS = 100;
 /**
  * The processor time that a waiting program may use: a part of the time that passes, and so many milliseconds. gVisor alone uses
@@ -191,10 +189,7 @@ function areNumbers(values: readonly (number | null)[]): values is readonly numb
 const COUNT =
   'for (0, 3) { open my $p, "<&=", $_; my $n = pack "i", 0; ioctl $p, 0x541B, $n; print unpack("i", $n), "\\n" }';
 
-/**
- * How many unread bytes are in two pipes; null if that cannot be told. A helper process counts them, because Node has no call for
- * it.
- */
+/** How many unread bytes are in two pipes; null if unknown. A helper process counts them, because Node has no call for it. */
 async function unreadBytes([one, other]: readonly number[]): Promise<number | null> {
   const child = spawn(PERL, ['-e', COUNT], { env: {}, cwd: '/', stdio: [one, 'pipe', 'ignore', other] });
   child.on('error', () => {});

@@ -56,10 +56,7 @@ const compiled = (source: string, compiler: readonly string[], packages: readonl
 });
 
 const NODE = { guest: 'launch.cjs', command: [], compiler: null, packages: ['libstdc++6', 'libatomic1'] } as const;
-/**
- * The option that keeps the Java compiler in its fast first tier: compiling one small program ends before thorough optimisation
- * pays off.
- */
+/** Keeps the Java compiler in its fast first tier: compiling a small program ends before thorough optimisation pays off. */
 const JAVAC_OPTION = '-XX:TieredStopAtLevel=1';
 const JAVA_OPTIONS = ['-Xmx{heap_mb}m', '-XX:+UseSerialGC', '-XX:-UsePerfData'];
 

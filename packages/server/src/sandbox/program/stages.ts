@@ -21,9 +21,7 @@ const NATIVE: Stages = {
   start: [`{work}/${PRODUCT}`],
 };
 
-/**
- * The fixed time of the entries of an archive. With their real times, equal classes would give products with different digests.
- */
+/** The fixed time of an archive's entries: with real times, equal classes would give products with different digests. */
 const NO_TIME = '--date=1980-01-01T00:00:02Z';
 const JAVA: Stages = {
   handOver: [

@@ -44,17 +44,11 @@ export interface Opened {
   readonly rejections: readonly Rejection[];
   readonly packsLeftOut: readonly PackLeftOut[];
   readonly runtimeDefects: string | null;
-  /**
-   * Loads and proves the packs that were built since the start or the last call, and makes the provider offer them. One call runs
-   * at a time.
-   */
+  /** Loads and proves packs built since the start or last call, and makes the provider offer them. One call runs at a time. */
   takeNewPacks(): Promise<TakenPacks>;
 }
 
-/**
- * How many cells are prepared at the same time. Each bootstrap keeps a processor busy, so more of them would not be faster, and
- * all would be late.
- */
+/** How many cells are prepared at once. Each bootstrap keeps a processor busy: more are not faster, and all would be late. */
 const PREPARED_AT_ONCE = 2 * availableParallelism();
 
 type Opener = (options: PreflightOptions) => Promise<Candidate>;

@@ -157,10 +157,7 @@ const MOUNT_FLAGS: Readonly<Record<string, readonly string[]>> = {
   '/svc/guest': ['ro', 'nosuid', 'nodev', 'noexec'],
 };
 
-/**
- * The mount flags that gVisor shows. It has no devices of the host and no privileges to gain, and does not show the flags against
- * them.
- */
+/** The mount flags that gVisor shows. It has no host devices and no privileges to gain, and does not show flags against them. */
 const SHOWN_BY_GVISOR: ReadonlySet<string> = new Set(['ro', 'noexec']);
 
 /** The flags that are not on. If a kernel does not show all flags, only those in `shown` are checked. */

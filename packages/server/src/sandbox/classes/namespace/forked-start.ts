@@ -180,10 +180,7 @@ class ForkedCell implements WaitingCell {
     };
   }
 
-  /**
-   * Writes the memory limit to where runtimes look for it, if the kernel enforces it. A limit that nothing enforces is not
-   * written.
-   */
+  /** Writes the memory limit to where runtimes look for it, but only if the kernel enforces it. */
   #show(memoryBytes: number): void {
     const names = SHOWN[this.#options.group.location.version];
     if (names.length > 1) mkdirSync(`${this.#groups}/memory`);

@@ -31,10 +31,7 @@ export interface LaunchedCell {
    * `code` of the kernel's error.
    */
   readonly hold: (words: string) => Promise<string>;
-  /**
-   * Tells the launcher that the process and its groups are no longer needed. After `hold` only a launcher that keeps its cells is
-   * told.
-   */
+  /** Tells the launcher that the process and its groups are not needed; after `hold`, only one that keeps its cells is told. */
   readonly forget: () => void;
 }
 

@@ -103,9 +103,7 @@ export class Templates implements AsyncDisposable {
     }
   }
 
-  /**
-   * Makes room for a template by ending another owner's template that was not requested lately. Returns whether there is room.
-   */
+  /** Makes room by ending another owner's template that was not requested lately. Returns whether there is room. */
   #makesRoom(now: number): boolean {
     if (this.#templates.size < TEMPLATES_MAX) return true;
     const [oldest] = [...this.#templates].toSorted(([, one], [, other]) => one.askedAt - other.askedAt);

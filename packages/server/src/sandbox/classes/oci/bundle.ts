@@ -54,10 +54,7 @@ function linuxOf(options: DescriptionOptions) {
   };
 }
 
-/**
- * The namespaces of a cell. With a loopback, the network namespace exists before crun starts, with `lo` up, because no user of
- * the cell may change it.
- */
+/** The namespaces that crun makes. A network with loopback exists before, with `lo` up: no user of the cell may change it. */
 function namespacesOf({ sharesHostKernel, loopback }: DescriptionOptions): readonly string[] {
   const isMade = sharesHostKernel && loopback;
   return ['pid', ...(isMade ? [] : ['network']), 'ipc', 'uts', 'mount', 'cgroup', 'user'];

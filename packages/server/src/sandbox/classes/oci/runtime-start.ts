@@ -172,10 +172,7 @@ class RuntimeCell implements WaitingCell {
     };
   }
 
-  /**
-   * The wanted limits, with a process limit that is at least the number of waiting processes. gVisor's own kernel counts those by
-   * itself.
-   */
+  /** The wanted limits, with a process limit not below the number of waiting processes. gVisor's kernel counts those itself. */
   #withRoom(wanted: WantedLimits): WantedLimits {
     const { group, runtime } = this.#options;
     if (runtime.sharesHostKernel) return { ...wanted, processes: Math.max(wanted.processes, group.read('processes')) };

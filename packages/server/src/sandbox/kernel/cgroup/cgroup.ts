@@ -106,15 +106,9 @@ export interface Group {
   unreclaimableBytes(): number;
   /** Memory in use that belongs to no file, neither on disk nor in a tmpfs: the memory of processes and of the kernel. */
   anonymousBytes(): number;
-  /**
-   * Whether the group has more memory than this, if only the service watches memory. False if the kernel has a group, which
-   * enforces the limit.
-   */
+  /** Whether the group has more memory than this, if only the service watches it. False if the kernel enforces the limit. */
   hasMoreThan(memoryBytes: number): boolean;
-  /**
-   * Takes process 1 of the cell. Its id must not be reused before `adopt` is called with null. A group of the kernel ignores both
-   * calls.
-   */
+  /** Takes process 1 of the cell. Its id must not be reused before `adopt` gets null. A group of the kernel ignores both. */
   adopt(first: number | null): void;
   /** Host ids of all processes in the group, or at least of process 1. */
   members(): readonly number[];

@@ -76,10 +76,7 @@ function ownGroup(path: string, ownGroups: string): string {
   return basename(own) === SUPERVISOR ? dirname(own) : own;
 }
 
-/**
- * Whether this process may make groups in a directory. The owner of a delegated subtree may write to these files and make
- * directories: cgroups(7).
- */
+/** Whether this process may write to these files and make directories, as a delegated subtree's owner may: cgroups(7). */
 function mayMakeGroups(path: string): boolean {
   return (
     ['cgroup.subtree_control', 'cgroup.procs', '.'].every((name) => mayWrite(join(path, name))) && hasControllers(path)

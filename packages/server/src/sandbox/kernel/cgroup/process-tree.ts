@@ -86,10 +86,7 @@ export class ProcessTree implements Group {
     }
   }
 
-  /**
-   * The memory of the processes that belongs to no file. Where shared memory could matter, each process counts only its part of
-   * it.
-   */
+  /** The memory of the processes that belongs to no file; of shared memory, where it could matter, each counts only its part. */
   unreclaimableBytes(): number {
     return this.anonymousBytes();
   }

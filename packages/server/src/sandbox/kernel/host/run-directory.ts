@@ -15,9 +15,7 @@ import type { GroupRoot } from '../cgroup/cgroup.ts';
 import { ownerOutside } from '../user-namespace/mapped-users.ts';
 
 const OF_ROOT = '/run/svc';
-/**
- * The directory of an ordinary user's service, by the number of the user. systemd makes the directory above it (pam_systemd(8)).
- */
+/** The directory of an ordinary user's service, by the user's number. systemd makes the one above it (pam_systemd(8)). */
 const ofUser = (user: number) => `/run/user/${user}/svc`;
 
 /** The name of an instance's groups and directory, the same after every restart. `instance` is any text. */
@@ -50,10 +48,7 @@ export function runDirectoryOfUser(user: number): string {
   return mayWrite(dirname(ofUser(user))) ? ofUser(user) : ownDirectory(join(tmpdir(), `svc-${user}`));
 }
 
-/**
- * Requires that a directory belongs to this user alone. Where all users may make directories, anybody may have made one of this
- * name, or a link in its place.
- */
+/** Requires that a directory is this user's alone: where all users may make directories, anybody may have made it, or a link. */
 function ownDirectory(path: string): string {
   try {
     mkdirSync(path, { mode: 0o700 });

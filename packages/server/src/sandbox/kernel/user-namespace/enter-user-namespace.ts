@@ -40,10 +40,7 @@ export function missingOfUser(): readonly MissingRight[] {
   return [...missingRights(facts), ...missingUsers(facts), ...missingGroup()];
 }
 
-/**
- * The missing control group, by which the kernel would limit the memory of cells. Nothing is missing if this process has one, or
- * if systemd gives one.
- */
+/** The control group that is missing to limit the memory of cells; nothing if this process has one, or systemd gives one. */
 function missingGroup(): readonly MissingRight[] {
   if (readCgroupLayout().usable !== null || scopeWords() !== null) return [];
   const fix = 'start it in a unit with Delegate=yes, as deploy/vouchbox-user.service is';

@@ -48,19 +48,14 @@ export function missingRights({ refusals, saidOnTrial, isBuilt }: OrdinaryUserFa
   ];
 }
 
-/**
- * The remedy for a refusal. If the kernel's number of namespaces for each user is used up, that must be raised; other refusals
- * come from what this process runs in.
- */
+/** The remedy for a refusal by the kernel: either its number of namespaces per user is used up, or a container refuses. */
 function fixOf(said: string): string {
   return said.endsWith('No space left on device')
     ? 'as root: sysctl -w user.max_user_namespaces=15000'
     : 'in a container, start it with what docs/operating/containers.md names';
 }
 
-/**
- * The remedy for AppArmor's rule, which stays in force for everybody else: a profile names one program that no user can write.
- */
+/** The remedy for AppArmor's rule, which stays for everybody else: a profile names one program that no user can write. */
 const APPARMOR = 'as root: vouchbox setup --apparmor';
 
 /** All rights that are missing for cells with two users each, which nobody else has, reported together. */

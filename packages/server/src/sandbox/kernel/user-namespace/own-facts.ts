@@ -62,10 +62,7 @@ function namesOfUser(): readonly string[] {
   }
 }
 
-/**
- * The kernel's answer when this user makes a user namespace; null if that works. It must be tried, because the filter of a
- * container is in no file.
- */
+/** The kernel's answer when this user makes a user namespace; null if that works. Only trying shows a container's filter. */
 function saidOnTrial(): string | null {
   const { status, stderr } = spawnSync(enterProgram(), ['0', '0', '0', '/bin/true'], { encoding: 'utf8' });
   return status === 0 ? null : stderr.trim().replace(/^vouchbox: /, '');

@@ -29,9 +29,7 @@ const LEFT_BEHIND = 'boot dev home media mnt opt proc root run srv sys tmp var'.
 /** The entries of `/etc` that programs need in any pack. */
 const ETC_KEPT =
   /^(alternatives|debian_version|inputrc|ld\.so\.(cache|conf|conf\.d)|localtime|mime\.types|os-release|python3(\.\d+)?|terminfo|timezone)$/;
-/**
- * The permissions that an entry keeps, at most read and search: no write permission, no set-user-id, set-group-id or sticky bit.
- */
+/** The permissions that an entry keeps, at most read and search: no write, set-user-id, set-group-id or sticky bit. */
 const MODE_KEPT = 0o555;
 
 /** Fills `pack`, an empty directory, from `built`, whose files are moved. @throws PackError on an entry that no pack may have */

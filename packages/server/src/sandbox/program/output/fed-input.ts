@@ -18,10 +18,7 @@ export class FedInput {
   #isOver = false;
   #failure: unknown = null;
 
-  /**
-   * Starts to feed the input. `failed` is called if a piece cannot be read: the program must not take a part of its input for the
-   * whole.
-   */
+  /** Starts to feed the input. `failed` is called if a piece cannot be read: the program must not take a part for the whole. */
   static of({ stdin }: Pick<Program, 'stdin'>, pipe: PipeInput, failed: () => void): FedInput | null {
     return stdin === null || typeof stdin === 'string' ? null : new FedInput(stdin, pipe, failed);
   }

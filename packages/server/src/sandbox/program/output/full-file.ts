@@ -9,10 +9,8 @@ const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 const DEPTH_MAX = 32;
 
 /**
- * Whether a file of this size, in bytes, is below an open directory, which has a file system of its own. The search runs only if
- * the file system holds at least so many bytes, so that an ordinary job costs one system call. A sparse file is therefore not
- * found.
- *
+ * Whether a file of this size, in bytes, is below an open directory, which has a file system of its own. Looks only if the file
+ * system holds as many bytes, so that an ordinary job costs one system call. A sparse file is therefore not found.
  * @param own names in the directory that hold what the service wrote
  */
 export function holdsFileOf(directory: number, bytes: number, own: readonly string[]): boolean {

@@ -11,10 +11,7 @@ import { type OpenedFile, tooLargeTogether, type Workspace } from './workspace.t
 
 /** Bytes that are read at once from a file. */
 const pieceBytes = 512 * 1024;
-/**
- * How many bytes of standard output may wait to be kept. Beyond this, standard output is not read until they are kept, so the
- * program waits.
- */
+/** How many bytes of standard output may wait to be kept. Beyond this, no more is read, so the program waits. */
 const waitingBytesMax = 2 * 2 ** 20;
 
 interface CollectedLarge {
@@ -127,10 +124,7 @@ class SpooledOutput {
     });
   }
 
-  /**
-   * Ends the output. Call this when all output has arrived.
-   * @throws NotKept
-   */
+  /** Ends the output. Call this when all output has arrived. @throws NotKept */
   async end(isRecorded: boolean): Promise<Spooled> {
     this.#decode(new Uint8Array(), false);
     const isNeeded = !isRecorded || !this.#isText;
@@ -179,10 +173,7 @@ class SpooledOutput {
     }
   }
 
-  /**
-   * The chunks to keep. The first one comes only once the output is known to be needed, so that a short text costs the store
-   * nothing.
-   */
+  /** The chunks to keep. None comes before the output is known to be needed, so that a short text costs the store nothing. */
   async *#chunks(): AsyncGenerator<Uint8Array> {
     for (;;) {
       const isNeeded = this.#hasEnded || this.#bytes > streamBytesMax;

@@ -6,10 +6,7 @@ import { createHash } from 'node:crypto';
 import type { DeliveredInput } from '@vouchbox/protocol';
 import type { PipeInput } from './pipe-input.ts';
 
-/**
- * The size of one piece. A pipe takes so many bytes whole or not at all (`PIPE_BUF` in pipe(7)), so what was delivered is known
- * to the byte.
- */
+/** The size of a piece. Pipes take it whole or not at all (`PIPE_BUF` in pipe(7)), so what was delivered is known to the byte. */
 const PIECE_BYTES = 4096;
 
 /** The source of the bytes, which is paused while they wait. */

@@ -14,10 +14,7 @@ import {
 import type { Cut } from '../../sandbox.ts';
 
 const LF = 0x0a;
-/**
- * How long a line may stay unfinished. After this time its text is recorded as it is, so that a prompt or a progress bar is
- * shown.
- */
+/** How long a line may stay unfinished. Then it is recorded as it is, so that a prompt or a progress bar is shown. */
 const IDLE_MILLISECONDS = 1000;
 
 /**

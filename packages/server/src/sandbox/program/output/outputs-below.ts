@@ -13,9 +13,7 @@ const DEPTH_MAX = 32;
 const ENTRIES_MAX = 10_000;
 const SHOWN_CHARS_MAX = 100;
 
-/**
- * All entries below the directory that are not directories, in the order of the paths' bytes, and the problems that were found.
- */
+/** All entries below the directory except directories, in the order of the paths' bytes, and the problems that were found. */
 export interface Below {
   readonly paths: readonly string[];
   readonly violations: readonly Violation[];
@@ -23,7 +21,6 @@ export interface Below {
 
 /**
  * Lists the entries below an open directory, which stays open.
- *
  * @param path the directory's own path, with which every path that is found starts
  */
 export function outputsBelow(directory: number, path: string): Below {

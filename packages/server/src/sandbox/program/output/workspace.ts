@@ -107,10 +107,7 @@ export class Workspace implements Disposable {
     this.#descriptor = null;
   }
 
-  /**
-   * The descriptor of the directory while it is open. After the workspace was closed, the same number may belong to the directory
-   * of another cell.
-   */
+  /** The directory's descriptor while it is open. After the close, the number may belong to another cell's directory. */
   get #directory(): number {
     if (this.#descriptor === null) throw new Error('the cell is gone');
     return this.#descriptor;

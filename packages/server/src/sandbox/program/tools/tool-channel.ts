@@ -43,10 +43,7 @@ export class ToolChannel {
     return this.#calls - this.#answers;
   }
 
-  /**
-   * Called when the program has ended and everything that it wrote was read. Returns the bound that the program passed; null if
-   * it passed none.
-   */
+  /** Called when the program has ended and all that it wrote was read. Returns the bound that it passed; null if none. */
   over(): Violation | null {
     this.#isOver = true;
     this.#pipes.answers.destroy();

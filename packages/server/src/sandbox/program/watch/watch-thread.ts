@@ -100,10 +100,7 @@ function processesOf(watched: Watched): Processes {
   return { group, isAlive: () => group.members().length > 0, kill: () => group.kill() };
 }
 
-/**
- * A process group whose leader is a child of the service. The kernel does not reuse the group's id before the service waits for
- * that child.
- */
+/** A process group whose leader is a child of the service: the kernel does not reuse its id before the service waits for it. */
 function processGroup(id: number): Processes {
   return {
     group: null,

@@ -110,9 +110,7 @@ export interface BashRun {
   readonly ending: Ending;
 }
 
-/**
- * The finding of the tools' trial. A tool that needed too long says something about the host's speed, and nothing about the tool.
- */
+/** The tools' finding. A tool that took too long says something about the host's speed, and nothing about the tool. */
 export function toolsFinding({ said, ending }: BashRun, fix: string): Finding {
   if (ending.kind === 'wall_limit' || ending.kind === 'cpu_limit') {
     return warn(

@@ -29,10 +29,7 @@ export interface DoctorOptions extends HostTrialOptions, Pick<PreflightOptions, 
 const NEEDED_ANYWAY: ReadonlySet<string> = new Set(['host.kernel', 'host.node', 'host.free_space']);
 const NO_PROGRAMS = 'not needed: this node runs no programs';
 
-/**
- * Tries this host. The doctor does not disturb a running service of the same data directory, but it would disturb a second
- * doctor.
- */
+/** Tries this host. A running service of the same data directory is not disturbed, but a second doctor would be. */
 export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const { makesCells } = options;
   const checks: Checks = new Checks(options.onCheck, (id) => {
@@ -53,10 +50,7 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   };
 }
 
-/**
- * Whether only root, or the root of a user namespace, can try this control. For any other user its failure would say nothing
- * about the host.
- */
+/** Whether only root, or root of a user namespace, can try this. For others a failure would say nothing about the host. */
 function isOfRoot(id: string): boolean {
   return id.startsWith('kernel.') || id.startsWith('cgroup.');
 }

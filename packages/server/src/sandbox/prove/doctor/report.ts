@@ -20,8 +20,6 @@ export interface DoctorReport {
   readonly usable: ProviderFinding['provider'] | null;
   readonly providers: readonly ProviderFinding[];
   readonly checks: readonly Check[];
-  /**
-   * The part of the findings that changes only when the host changes. The digest of this part is in every receipt of this host.
-   */
+  /** The part of the findings that changes only with the host. The digest of this part is in every receipt of this host. */
   readonly host_posture: HostPosture;
 }
