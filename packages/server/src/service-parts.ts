@@ -50,10 +50,7 @@ interface CellParts {
   readonly log: Log;
 }
 
-/**
- * The pace of parking for each class. Making a gVisor cell takes one core, and a part of another, for longer than a short job
- * takes.
- */
+/** The pace of parking for each class. A gVisor cell takes one core, and a part of another, for longer than a short job. */
 const PACES = {
   gvisor: { madeAtOnce: 1, madeWhileAwaited: availableParallelism(), quietMilliseconds: 100 },
   others: { madeAtOnce: 2, madeWhileAwaited: 0, quietMilliseconds: 0 },
@@ -197,10 +194,7 @@ function openHistory({ store, membership, telemetry: { observer, lastHour }, log
   return observer === NO_OBSERVER ? history : observedHistory(history, { store, observer, log });
 }
 
-/**
- * Opens the canaries, if they can show something: an unsigned canary shows nothing to anyone, and a class that isolates nothing
- * has nothing to refuse.
- */
+/** Opens canaries, if they can show something: an unsigned one shows nothing, and a class without isolation refuses nothing. */
 function openCanaries({ config, store, cells, log }: JobParts): Canaries | null {
   if (cells === null || config.canaries === 'off' || config.attestationMode === 'off') return null;
   const { provider, health } = cells;
@@ -244,10 +238,7 @@ function openDispatcher(
 const uploadBytesMin = 2 ** 30;
 const uploadRefillSeconds = 256;
 
-/**
- * The budget of upload bytes. A tenant may send as many bytes as its blobs may have, and gets the whole budget back within some
- * four minutes.
- */
+/** A tenant's budget of upload bytes: as many as its blobs may have. The whole budget returns within some four minutes. */
 function uploadBudgetOf({ blobs }: Config, membership: Membership): RateBudget {
   const burst = Math.max(uploadBytesMin, blobs.bytesPerTenant);
   return membership.budget({ perSecond: burst / uploadRefillSeconds, burst }, 'uploaded');

@@ -148,9 +148,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   return { url, host, port, hasCallers, lost, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
 }
 
-/**
- * Reads the digests once the port is open, because nothing waits for them. Jobs that end before are signed without the digests.
- */
+/** Reads the digests once the port is open: nothing waits for them. Jobs that end before are signed without the digests. */
 function readingBuild(log: Log): { readonly known: () => BuildDigests | null; readonly start: () => void } {
   let read: BuildDigests | null = null;
   const start = () =>
@@ -175,11 +173,7 @@ const NO_SANDBOX = {
     Promise.reject(new OperatorError('this node runs no programs', { hint: 'ask a node with the role executor' })),
 };
 
-/**
- * Opens the tree of the log again.
- *
- * @throws OperatorError if this node opens no tree
- */
+/** Opens the tree of the log again. @throws OperatorError if this node opens no tree */
 async function reopenedBy(logKeeper: LogKeeper | null): Promise<ReopenedLog> {
   if (logKeeper === null)
     throw new OperatorError('this node keeps no log', { hint: 'ask a node that signs, with SERVICE_LOG_HOST set' });
@@ -224,10 +218,7 @@ async function closeHttp(app: HttpApp): Promise<void> {
   clearTimeout(timer);
 }
 
-/**
- * Opens the store and the sandbox at the same time, because they are the two slowest steps: the store's threads load while code
- * is loaded here and the canaries run.
- */
+/** Opens store and sandbox, the slowest steps, together: the store's threads load while code loads here and the canaries run. */
 async function openGround(config: Config, log: Log, stopAsked?: AbortSignal): Promise<Ground> {
   if (databasePath(config) !== null) refusePartialRoles(config.roles);
   await openDataDirectory(config.dataDir);
@@ -254,18 +245,12 @@ function openStoreOf(config: Config, { id: instance }: Instance, log: Log): Prom
   return openStore({ dataDir, databaseUrl, check, instance, onProblem });
 }
 
-/**
- * Opens the sandbox if this node runs programs. Another node asks the host for nothing that cells need: it may be a process
- * without any rights.
- */
+/** Opens the sandbox if this node runs programs. Another node asks nothing of the host: it may be a process without rights. */
 function openSandboxIfAny(config: Config, instance: Instance): Promise<OpenSandbox | null> {
   return config.roles.includes('executor') ? openSandboxOf(config, instance) : Promise.resolve(null);
 }
 
-/**
- * Opens the sandbox. Its slow modules are loaded once the store's threads have work, because another processor would be idle
- * until then.
- */
+/** Opens the sandbox. Its slow modules load once the store's threads have work: another processor would be idle until then. */
 async function openSandboxOf(config: Config, { id }: Instance): Promise<OpenSandbox> {
   const [{ openSandbox }] = await Promise.all([import('./start/open-sandbox.ts'), import('./http/app.ts')]);
   return await openSandbox(config, id);

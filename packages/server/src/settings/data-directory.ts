@@ -7,10 +7,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StartError } from '../ground/start-error.ts';
 
-/**
- * The permission of others to write, which is refused. They may read the names in the directory, because they cannot read its
- * files.
- */
+/** The refused permission of others to write. They may read names in the directory, because they cannot read its files. */
 const OTHERS_WRITE = 0o022;
 
 /**

@@ -13,10 +13,7 @@ export interface ObjectStoreConfig {
   readonly bytesMin: number;
 }
 
-/**
- * The address of the bucket, without slashes at its end. The paths of requests are signed as they are written, so the address
- * must not contain anything that would be rewritten.
- */
+/** The bucket's address, without slashes at its end. Paths are signed as written, so nothing in it may need rewriting. */
 function bucketUrlOf(text: string): string {
   const url = text.replace(/\/+$/, '');
   const isPlain = URL.canParse(url) && new URL(url).pathname === url.slice(url.indexOf('/', 'https://'.length));

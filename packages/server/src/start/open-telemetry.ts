@@ -55,9 +55,7 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
   return { observer, metrics: pagesOf(options, metrics), lastHour, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/**
- * Opens the traces. Their libraries are optional and loaded only here, so that a service without a collector needs none of them.
- */
+/** Opens the traces. Their libraries are optional and loaded only here: without a collector, a service needs none of them. */
 async function openTraces(options: TracesOptions): Promise<Traces> {
   try {
     const { Traces } = await import('../telemetry/traces.ts');

@@ -66,10 +66,7 @@ export function deleteBy<Of extends Table, Key extends Column<Of>>(
   return query((given) => sql`delete from ${sql.table(table)} where ${keyed(key, given, where)}`);
 }
 
-/**
- * How many expired rows are deleted with each new row. More than one, so that expired rows become fewer; few, so that making a
- * row stays fast.
- */
+/** How many expired rows each new row deletes: more than one, so that they become fewer; few, so that a new row stays fast. */
 const expiredMax = 16;
 
 /** Deletes some of the rows that have expired by `now`. */

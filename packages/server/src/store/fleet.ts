@@ -84,9 +84,7 @@ export interface Fleet extends FleetCommands {
   readonly node: number;
   /** The living nodes as the last beat found them. This node is always among them. */
   nodes(): readonly LiveNode[];
-  /**
-   * Publishes the facts of this node, now and with each beat. Resolves when the facts are stored, and the other nodes are known.
-   */
+  /** Publishes this node's facts, now and with each beat. Resolves when they are stored and the other nodes are known. */
   announce(facts: () => NodeFacts): Promise<void>;
   /**
    * Tells one node, or those that follow the topic, that something changed. This method never waits, and the message may be lost.

@@ -41,10 +41,7 @@ export async function createCredential(db: StoreDatabase, row: CredentialRow): P
   await insertCredential.run(db, { ...row, scopes: JSON.stringify(row.scopes) });
 }
 
-/**
- * Finds a credential by its identifier. This is the only query without a tenant, because the row of a credential names its
- * tenant.
- */
+/** Finds a credential by its identifier: the only query without a tenant, because the credential's row names its tenant. */
 export async function credential(db: StoreDatabase, credential_id: string): Promise<CredentialRow | null> {
   const row = await selectCredential.first(db, { credential_id });
   return row === null ? null : credentialOf(row);
@@ -57,9 +54,7 @@ export async function credentials(db: StoreDatabase, tenant: string | null): Pro
   return rows.map(credentialOf);
 }
 
-/**
- * Ends a credential and its links at `at`, or earlier if the credential was to end earlier. False if the credential is unknown.
- */
+/** Ends a credential and its links at `at`, or earlier if so planned. False if the credential is unknown. */
 export async function revokeCredential(db: StoreDatabase, revocation: Revocation): Promise<boolean> {
   endEarlier.send(db, revocation);
   endLinks.send(db, revocation);

@@ -7,10 +7,7 @@ import type { StoreDatabase } from '../schema.ts';
 import type { JobLinkTable } from '../schema-of-access.ts';
 import { authorityOf, callerOf } from './authority.ts';
 
-/**
- * What a job says about its links. `principal` is null in a job of a version that did not store it: then nobody can make links to
- * the job.
- */
+/** What a job says about its links. `principal` is null if a version did not store it: then nobody can make links to the job. */
 interface JobLinks {
   readonly principal: string | null;
   readonly items: readonly LinkRow[];
@@ -83,10 +80,7 @@ export const endLinks = prepared((db, { credential_id, at }: { credential_id: st
 /** How a link was admitted. `full job` and `full tenant`: the job or the tenant has as many links as it may have. */
 export type LinkAdmission = 'created' | 'not_found' | 'not_allowed' | 'full job' | 'full tenant';
 
-/**
- * Stores a link, if its job belongs to the tenant and was submitted by the principal that makes the link. Some links that have
- * ended are deleted.
- */
+/** Stores a link to a job that is the tenant's and that the link's principal submitted. Deletes some links that have ended. */
 export async function createLink(db: StoreDatabase, link: LinkRow): Promise<LinkAdmission> {
   const { job_id, created_at: now, caller } = link;
   const { tenant } = caller;
@@ -110,18 +104,13 @@ export async function createLink(db: StoreDatabase, link: LinkRow): Promise<Link
   return 'created';
 }
 
-/**
- * Finds a link by its identifier. This is the only query without a tenant, because the row of a link names its tenant. The caller
- * checks whether the link has ended.
- */
+/** Finds a link by its identifier: the only query without a tenant, which the row names. The caller checks whether it ended. */
 export async function link(db: StoreDatabase, link_id: string): Promise<LinkRow | null> {
   const row = await selectLink.first(db, { link_id });
   return row === null ? null : linkOf(row);
 }
 
-/**
- * The links to a job that have not ended, oldest first, and the only principal that may make more links; null for an unknown job.
- */
+/** The links to a job that have not ended, oldest first, and the only principal that may make more; null for an unknown job. */
 export async function links(db: StoreDatabase, of: OfJob): Promise<JobLinks | null> {
   const job = await selectPrincipal.first(db, of);
   return job && { principal: job.principal, items: (await selectLinks.all(db, of)).map(linkOf) };

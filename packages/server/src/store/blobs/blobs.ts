@@ -60,10 +60,7 @@ export const insertUpload = insertOf('blobs', [...UPLOAD, 'sha256', 'size_bytes'
 const isCopy = sql<SqlBool>`length(sha256) > 64`;
 const isKept = sql<SqlBool>`exists (select 1 from large_outputs where large_outputs.tenant = blobs.tenant and large_outputs.blob_id = blobs.blob_id)`;
 
-/**
- * The sizes of a tenant's blobs. Large outputs and the room for them count only by their bytes, because the jobs decide how many
- * there are.
- */
+/** The sizes of a tenant's blobs. Large outputs and their room count only by bytes: the jobs decide how many there are. */
 const selectSizes = prepared((db, { tenant }: { tenant: string }) =>
   db
     .selectFrom('blobs')
@@ -188,10 +185,7 @@ async function sizesHeld(db: StoreDatabase, tenant: string): Promise<{ uploads: 
   return { uploads: 0, bytes: Number((await selectHeldBytes.first(db, { tenant }))?.bytes ?? 0) };
 }
 
-/**
- * Tells what leaves too little room: the blobs of a tenant together with the reserved room, or the blobs alone; null if there is
- * room.
- */
+/** Tells what leaves too little room: the tenant's blobs with the reserved room, or the blobs alone; null if there is room. */
 export async function lackOfRoom(
   db: StoreDatabase,
   tenant: string,
@@ -234,10 +228,7 @@ export async function completeUpload(
 /** How many pieces one transaction removes: freeing the pages of 64 MiB takes as long as fifty commits. */
 const droppedPiecesMax = 8;
 
-/**
- * Removes a part of an upload that will not be completed, its last pieces first. Returns true once no piece of the upload is
- * left.
- */
+/** Removes a part of an upload that will not be completed, its last pieces first. Returns true once no piece is left. */
 export async function dropUpload(db: StoreDatabase, key: UploadKey): Promise<boolean> {
   if ((await selectUpload.first(db, key)) === null) return true;
   const from = ((await selectLastPiece.first(db, key))?.position ?? 0) + 1 - droppedPiecesMax;
@@ -280,10 +271,7 @@ export function dropUploads(db: StoreDatabase, tenant: string, digests: readonly
   );
 }
 
-/**
- * Removes blobs that nobody uses, first those that were used longest ago. Returns how many were removed; 0 means that no such
- * blob is left.
- */
+/** Removes blobs that nobody uses, those used longest ago first. Returns how many; 0 means that no such blob is left. */
 export async function removeUnusedBlobs(db: StoreDatabase, unused: UnusedBlobs): Promise<number> {
   const { unusedSince, begunBefore } = unused;
   const latest = [unusedSince, begunBefore].toSorted().at(-1) ?? unusedSince;

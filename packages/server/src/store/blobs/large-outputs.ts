@@ -12,10 +12,7 @@ import type { StoreDatabase } from '../schema.ts';
 import { type BlobKey, deleteBlob, insertUpload, nameBlob, useBlob } from './blobs.ts';
 import { copyNameOf, roomOf } from './blobs-named.ts';
 
-/**
- * A text that is found in a specification that asks for large outputs, and in no other: within a JSON string, the quotes would be
- * escaped.
- */
+/** A text that is only in specifications that ask for large outputs: within a JSON string, its quotes would be escaped. */
 const ASKING = '"large_outputs":{';
 
 const insertOutput = insertOf('large_outputs', [...JOB, 'position', 'path', 'size_bytes', 'sha256', 'blob_id']);

@@ -24,9 +24,7 @@ export function sizeOf(row: CopiedRow): number {
   return row.reduce<number>((sum, value) => sum + (value === null || typeof value === 'number' ? 8 : value.length), 0);
 }
 
-/**
- * Sums rows one after the other. Each value has its type and its length before it, so no two different tables have the same sum.
- */
+/** Sums rows one after another. Each value follows its type and its length, so no two different tables have the same sum. */
 export class RowSum {
   readonly #hash: Hash = createHash('sha256');
   #rows = 0;

@@ -30,8 +30,7 @@ export interface CopiedSum extends TableSum {
 }
 
 /**
- * Copies the store. The source is first brought to the schema of this program, as a start of the service does, and is held until
- * the end.
+ * Copies the store. The source is first brought to this program's schema, as a start of the service does, and held to the end.
  *
  * @throws StoreError in one line that quotes no URL; nothing was copied then
  */

@@ -201,9 +201,7 @@ export async function resultOf(
   return isOf(result, { sha256: row.result_sha256, bytes: row.result_size_bytes }) ? result : null;
 }
 
-/**
- * The result as it was signed. If the stored bytes cannot be expanded, they are returned themselves; their digest then differs.
- */
+/** The result as it was signed. If the stored bytes cannot be expanded, these bytes themselves, whose digest then differs. */
 function readResult(
   stored: Uint8Array,
   { result_size_bytes }: Pick<AttestationTable, 'result_size_bytes'>,

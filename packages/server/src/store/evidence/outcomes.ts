@@ -136,9 +136,8 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
 }
 
 /**
- * The text beside the result that a statement is made of. The statement about a canary has the canary's output, because readers
- * get the statement without the result. The statement about a job with tools has the evidence of its calls. Null if the statement
- * needs no such text.
+ * The text beside the result that a statement is made of: for a canary its output, because readers get the statement without
+ * the result; for a job with tools, the evidence of its calls. Null if the statement needs no such text.
  */
 function alsoText(
   { tenant, also }: PackedFinish,

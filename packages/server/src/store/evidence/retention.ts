@@ -15,10 +15,7 @@ interface Choice extends Step {
   readonly canariesBefore: string;
 }
 
-/**
- * The time before which canaries are removed. They are kept for twice as long as they may be named, because the clocks of several
- * nodes tell when a job ended.
- */
+/** The time before which canaries are removed. They stay twice as long as they may be named: the nodes' clocks may differ. */
 function canariesBefore(before: string): string {
   return new Date(Date.parse(before) - 2 * canaryNamedMilliseconds).toISOString();
 }

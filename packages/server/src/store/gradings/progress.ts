@@ -49,10 +49,7 @@ export async function endGradedJob(db: StoreDatabase, { isRun, ...end }: GradedE
   advance.send(db, { ...end, last_seq, runs: isRun ? 1 : 0 });
 }
 
-/**
- * Records a program's end, once. The end of the last program also records the grading's end. Returns whether the grading has
- * ended.
- */
+/** Records a program's end, once; the last program's end also ends the grading. Returns whether the grading has ended. */
 export async function endProgram(db: StoreDatabase, { job, ...end }: ProgramEnd): Promise<boolean> {
   if (job !== undefined) await endGradedJob(db, job);
   const grading = await selectSeq.first(db, end);

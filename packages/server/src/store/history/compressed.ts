@@ -4,10 +4,7 @@
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-/**
- * The least size to compress, in bytes. A shorter text is stored uncompressed, because compressing it takes longer than writing
- * it.
- */
+/** The least size to compress, in bytes. To compress a shorter text takes longer than to write it. */
 const compressedBytesMin = 1024;
 /** How a compressed frame begins, RFC 8878 § 3.1.1. No JSON text begins so. */
 const MAGIC = [0x28, 0xb5, 0x2f, 0xfd] as const;

@@ -75,9 +75,7 @@ export function insertEvents(db: StoreDatabase, { rows, runs }: LinkedEvents): v
   insertRun.sendEach(db, runs);
 }
 
-/**
- * Links events to the tail of a job's chain, stores them and moves the tail. `also` sends the changes that are stored with them.
- */
+/** Links events to the tail of a job's chain, stores them and moves the tail. `also` sends changes to store with them. */
 export function extendChain(
   db: StoreDatabase,
   job: ChainedJob,

@@ -36,10 +36,7 @@ const setLatest = prepared((db, { tenant, build_sha256, job_id }: BuildTable) =>
 );
 
 export interface ProductAsked extends JobKey, Pick<RequestedSpec, 'language' | 'runtime' | 'code'> {
-  /**
-   * The key of the submission; null if it has none. A job that was accepted with this key before keeps the product with which it
-   * was accepted.
-   */
+  /** The submission's key; null if it has none. A job accepted with this key before keeps the product it was accepted with. */
   readonly key: string | null;
 }
 

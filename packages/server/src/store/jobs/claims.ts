@@ -49,10 +49,7 @@ const selectTaken = prepared((db, { node }: { node: number }) =>
 const deleteClaim = deleteBy('claims', JOB);
 const deleteClaimOf = deleteBy('claims', [...JOB, 'node']);
 
-/**
- * Deletes claims of nodes that are gone. The claim of a running job stays until the job is ended, so that the job is found again
- * if the node that ends it dies, too.
- */
+/** Deletes claims of gone nodes. A running job keeps its claim until it is ended, to be found again if the ending node dies. */
 const deleteOrphans = prepared((db) =>
   db
     .deleteFrom('claims')
@@ -61,9 +58,8 @@ const deleteOrphans = prepared((db) =>
 );
 
 /**
- * The text of a specification in a form that PostgreSQL can read. PostgreSQL reads no member of a JSON text in which any string
- * has U+0000, so this text leaves U+0000 out. All escaped backslashes are left out, too, because one before `u0000` would look
- * like the escape of U+0000.
+ * The text of a specification as PostgreSQL can read it. PostgreSQL reads no member of a JSON text in which any string has
+ * U+0000, so this leaves out U+0000, and all escaped backslashes: one before `u0000` would look like the escape of U+0000.
  */
 const readableSpec = sql<string>`case when strpos(job_specs.requested_spec, '\\u0000') = 0 then job_specs.requested_spec
   else replace(replace(job_specs.requested_spec, '\\\\', ''), '\\u0000', '') end`;
@@ -92,9 +88,8 @@ function isPairOf(asked: Abilities & { slots: number }) {
 }
 
 /**
- * Selects jobs that no node has taken. The query goes through the tenant's queue in order and stops as soon as it has found
- * enough. Its other conditions on a job are subqueries, not joins, because a planner could begin a join with all jobs of the
- * tenant.
+ * Selects jobs that no node has taken: goes through the tenant's queue in order until it has found enough. Its other conditions
+ * on a job are subqueries, not joins, because a planner could begin a join with all jobs of the tenant.
  */
 const selectUnclaimed = prepared((db, asked: UnclaimedAsked) =>
   db

@@ -5,10 +5,7 @@ import type { CurrentJobs } from '../records/answers.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { tenantCounts } from './tenants.ts';
 
-/**
- * Counts a tenant's jobs of one status by language. The query reads one range of an index, so its cost grows with the jobs that
- * wait or run, not with those that ended.
- */
+/** Counts a tenant's jobs of one status by language. It reads one range of an index, so that ended jobs cost nothing. */
 const byLanguage = prepared((db, { tenant, status }: { tenant: string; status: 'queued' | 'running' }) =>
   db
     .selectFrom('jobs')

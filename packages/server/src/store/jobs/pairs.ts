@@ -14,10 +14,7 @@ export function slotsOf(job: Pick<QueuedJob, 'runtime'> | undefined): number {
   return job?.runtime === PAIR ? PAIR_SLOTS : 1;
 }
 
-/**
- * How many characters of a specification are searched for the peer. The specification of a job of a pair begins with this member,
- * so the rest need not be read.
- */
+/** How many characters of a specification are searched for the peer, which is its first member in a job of a pair. */
 const headCharsMax = 256;
 const HEAD = /^\{"interaction":\{"peer":"([^"]+)"/;
 /** The same search for PostgreSQL: the beginning of a specification that names a peer. */

@@ -162,10 +162,7 @@ async function jobsOf(db: StoreDatabase, tenant: string, choice: QueueChoice): P
   return oldest.filter(({ job_id }) => !exclude.includes(job_id));
 }
 
-/**
- * The tenant's oldest job, in an array of none or one. The choice itself is not stored: this turn shows only in the tenant's
- * load.
- */
+/** The tenant's oldest job, in an array of none or one. The choice is not stored: this turn shows only in the tenant's load. */
 function takeTurn(contender: Contender): QueuedJob[] {
   contender.load += slotsOf(contender.jobs?.[0]);
   return contender.jobs?.splice(0, 1) ?? [];

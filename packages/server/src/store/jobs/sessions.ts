@@ -18,10 +18,7 @@ export interface SessionKey {
   readonly name: string;
 }
 
-/**
- * The standing of sessions: the last step of each, unless retention has removed it. A failed step after the last one may still be
- * there.
- */
+/** The last step of each session, unless retention has removed it. A failed step after the last one may still be there. */
 function standings(db: StoreDatabase, { tenant, principal }: Omit<SessionKey, 'name'>) {
   return db
     .selectFrom('sessions')
@@ -65,10 +62,7 @@ function inserted(db: StoreDatabase, row: SessionTable) {
   });
 }
 
-/**
- * Begins a session. This statement fails if another node began the session since this node looked: the row of a tenant is locked
- * only once the tenant has a job.
- */
+/** Begins a session. Fails if another node began it meanwhile: a tenant's row is locked only once the tenant has a job. */
 const beginSession = prepared(inserted);
 
 /** Moves a session, and makes its row again if retention has removed the row. */

@@ -26,8 +26,7 @@ export function nextNumber(tenant: string): RawBuilder<number> {
 
 /**
  * The number of the tenant's next job, read from the tenant's row by the statement that stores the job. If another node stores
- * the first job of the tenant meanwhile, the statement finds no row and fails because of this null. The statement is then made
- * again.
+ * the tenant's first job meanwhile, the statement finds no row, fails because of this null, and is made again.
  */
 function oneMore(tenant: string): RawBuilder<number> {
   return sql<number>`(select accepted from tenants where tenant = ${tenant}) + 1`;

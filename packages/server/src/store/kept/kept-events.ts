@@ -26,10 +26,7 @@ export class KeptEvents {
     if (events !== null) this.#kept.keep(nameOfJob(key), events);
   }
 
-  /**
-   * A page of kept events; null if the page must be read from the store. More events may have been stored since, which are a page
-   * of their own.
-   */
+  /** A page of kept events; null if it must be read from the store. Events stored since then are in a page of their own. */
   page({
     key,
     after,

@@ -224,9 +224,7 @@ export async function closeLog(db: StoreDatabase): Promise<boolean> {
   return (await emptyState.run(db, {})) > 0;
 }
 
-/**
- * Keeps a signed head if it is larger than the kept head, and if its tree is open and as large. False if the head is not kept.
- */
+/** Keeps a signed head that is larger than the kept one and whose tree is open and as large. False if the head is not kept. */
 export async function storeLogHead(db: StoreDatabase, head: HeadOfTree): Promise<boolean> {
   return (await updateHead.run(db, head)) > 0;
 }

@@ -1,7 +1,6 @@
 /**
- * Promises of accepted jobs, and the pending statements of promised jobs. The contents of both are fixed here, each in one
- * transaction, and signed outside of the store: two signers make the same bytes, and the first signature is kept.
- * docs/decisions/0066.
+ * Promises of accepted jobs, and pending statements of promised jobs. Both are fixed here, each in one transaction, and signed
+ * outside of the store: two signers make the same bytes, and the first signature is kept. docs/decisions/0066.
  */
 import { randomBytes } from 'node:crypto';
 import { saltBytes } from '@vouchbox/evidence';

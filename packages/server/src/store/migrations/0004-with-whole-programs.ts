@@ -1,6 +1,4 @@
-/**
- * Builds by a digest of their inputs, so that no build is made twice. A job that is a build may belong to more than one grading.
- */
+/** Builds by a digest of their inputs, so that none is made twice. A job that is a build may belong to several gradings. */
 import { referToJob } from './0004-tables.ts';
 
 export const builds = `create table builds (

@@ -5,10 +5,7 @@
 import { StoreError } from '../store-error.ts';
 
 export interface Step {
-  /**
-   * The name of the step, which begins with the number of the receipts that the store then holds. This name is in the store's
-   * history, and never changes.
-   */
+  /** The step's name in the history, which never changes. It begins with the number of the receipts that the store then holds. */
   readonly name: string;
   /** Statements, each of which ends with a semicolon and a line feed. */
   readonly sql: string;

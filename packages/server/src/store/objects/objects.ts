@@ -104,10 +104,7 @@ const selectAlike = prepared((db, { tenant, sha256 }: Pick<StoredObject, 'tenant
 
 const insertObject = insertOf('objects', [...OBJECT, 'sha256', 'size_bytes', 'state', 'changed_at']);
 
-/**
- * Records the use of an object, unless the object is condemned. On PostgreSQL the update also waits for a transaction that is
- * about to condemn the object.
- */
+/** Records the use of an object, unless it is condemned. On PostgreSQL, also waits for a transaction about to condemn it. */
 const touch = prepared((db, { tenant, object_id, at }: ObjectKey & { readonly at: string }) =>
   db
     .updateTable('objects')

@@ -81,8 +81,7 @@ export class Session implements Queries, AsyncDisposable {
   }
 
   /**
-   * Opens a connection. `store` is the object that is the same for all connections of an open store. A query that is not answered
-   * in time ends the session.
+   * Opens a connection. `store` is the same for all connections of an open store. A query not answered in time ends the session.
    *
    * @throws StoreError
    */
@@ -135,10 +134,7 @@ export class Session implements Queries, AsyncDisposable {
     });
   }
 
-  /**
-   * Sends a query without waiting for its answer. If the query fails, the next query that somebody waits for fails, or the commit
-   * fails.
-   */
+  /** Sends a query without waiting. If it fails, the next query that somebody waits for fails, or the commit does. */
   send(query: BoundQuery): void {
     if (this.#together !== null) {
       this.#together.push(query);

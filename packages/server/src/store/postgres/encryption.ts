@@ -1,7 +1,6 @@
 /**
- * The parameters of a database URL that concern encryption. Each parameter has the meaning that libpq gives it, or is refused: a
- * connection is never less protected than its URL says.
- * https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION
+ * The parameters of a database URL that concern encryption, each with libpq's meaning or refused: a connection is never less
+ * protected than its URL says. https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION
  */
 import type { ConnectionOptions } from 'node:tls';
 import { StoreError } from '../store-error.ts';

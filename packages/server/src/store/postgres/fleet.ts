@@ -31,10 +31,7 @@ const SETTINGS = `select set_config('synchronous_commit', 'off', false), set_con
 
 const renew = `update nodes set lease_until = now() + make_interval(secs => $2), slots_used = $3,
     taken = (select count(*) from claims where claims.node = $1) where node = $1`;
-/**
- * Removes nodes whose leases are over. A node that is storing something is left for the next beat. After a restart of the
- * database each node gets a whole lease.
- */
+/** Removes nodes whose leases are over, unless they are storing something. After a database restart each gets a whole lease. */
 const removeDead = removeNodes(`node in (
     select node from nodes where node = any($1) and lease_until < now() for update skip locked
   ) and now() - pg_postmaster_start_time() > make_interval(secs => ${leaseSeconds})`);

@@ -1,18 +1,14 @@
 /**
- * One node's knowledge about the others. A beat reads three things: the nodes that changed since the last beat, a few nodes in
- * turn, and the leases of the next few in the order of their numbers. So a beat reads the same number of rows however many nodes
- * there are. The nodes that are read in turn show what is not recorded as a change: the work of each node, and nodes of earlier
- * code that came or went.
+ * One node's knowledge about the others. A beat reads the nodes that changed since the last beat, a few nodes in turn, and the
+ * leases of the few nodes with the next numbers: as many rows however many nodes there are. The nodes in turn show what is not
+ * recorded as a change: the work of each node, and nodes of earlier code that came or went.
  */
 import type { ExecutorFacts, LiveNode, NodeFacts } from '../fleet.ts';
 import { leaseSeconds } from './lease.ts';
 
 /** How many nodes a beat reads in turn. If there are no more nodes, each beat reads all of them. */
 const inTurn = 8;
-/**
- * How many of the next nodes this node watches. If all of them died at once with this node, the node before this one removes
- * them, so many with each beat.
- */
+/** How many of the next nodes this node watches. If all died at once with it, the node before it removes so many each beat. */
 const watched = 4;
 const all = 2 ** 31;
 
@@ -97,10 +93,7 @@ export class KnownNodes {
     this.#sorted = [...this.#nodes.values()].sort((one, other) => one.node - other.node);
   }
 
-  /**
-   * Forgets what is known, so that everything is read again: after a crash of the database, its numbers of transactions may begin
-   * again earlier.
-   */
+  /** Forgets what is known, so that all is read again: after a crash, the database may reuse numbers of transactions. */
   forget(): void {
     this.#seen = null;
   }
@@ -122,10 +115,7 @@ function withWork(executor: ExecutorFacts, slots_used: number | null): ExecutorF
   return slots_used === null ? executor : { ...executor, slots_used };
 }
 
-/**
- * The text of a node's facts. The node's work changes all the time, so it is in a column of its own, and this text stays the
- * same.
- */
+/** The text of a node's facts. Its work, which changes all the time, has its own column, so that this text stays the same. */
 export function textOfFacts(facts: NodeFacts | null): string {
   const executor = facts?.executor;
   return JSON.stringify(executor ? { ...facts, executor: withWork(executor, 0) } : facts);

@@ -1,7 +1,6 @@
 /**
- * The messages between nodes. PostgreSQL passes a message on to the sessions that listen to its channel: each node has a channel,
- * and so has each topic that a node follows. All nodes also listen to one channel to which nodes of earlier code send all their
- * messages.
+ * The messages between nodes. PostgreSQL passes one on to the sessions that listen to its channel: each node has a channel, and
+ * so has each topic that a node follows. All nodes also listen to one channel, to which nodes of earlier code send everything.
  */
 import { createHash } from 'node:crypto';
 import type { Session } from './connection.ts';
@@ -17,10 +16,7 @@ export class Messages {
   readonly #hear: (topics: readonly string[] | null) => void;
   /** The topics to tell, by channel. Topics that are told at the same time are sent together. */
   readonly #untold = new Map<string, Set<string>>();
-  /**
-   * The number of followers of each topic that the session listens to. The session still listens for a while after the last
-   * follower left.
-   */
+  /** The number of followers of each topic that the session listens to, which it does for a while after the last one left. */
   readonly #followers = new Map<string, number>();
   #session: Session | null = null;
   #common = '';

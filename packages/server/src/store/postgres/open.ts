@@ -7,10 +7,7 @@ import { type PostgresStep, STEPS } from './migrations/steps.ts';
 import { placeOf } from './place-of.ts';
 import type { PostgresThreadData } from './threads/thread-data.ts';
 
-/**
- * The threads of the store, one for each side: building texts and sealing receipts take processor time, although the database is
- * a process of its own.
- */
+/** The store's threads, one for each side: even with the database elsewhere, building texts and sealing receipts take time. */
 const POSTGRES_THREADS: Threads = {
   writer: (data) => startThread(new URL('./threads/writer-thread.ts', import.meta.url), data),
   reader: (data) => startThread(new URL('./threads/reader-thread.ts', import.meta.url), data),
@@ -50,10 +47,7 @@ export function openPostgresStore({
   });
 }
 
-/**
- * Opens the fleet. The module is loaded here, because a store in a file needs neither the driver nor the query builder on this
- * thread.
- */
+/** Opens the fleet, whose module is loaded here: a store in a file needs no driver and no query builder on this thread. */
 async function openFleet(options: { url: string; node: number; onProblem: ThreadedStoreOptions['onProblem'] }) {
   await import('../../ground/near-imports.ts');
   const { PostgresFleet } = await import('./fleet.ts');

@@ -11,10 +11,7 @@ import { StoreError } from '../../store-error.ts';
 import type { Session } from '../connection.ts';
 import { HISTORY, type NextStep, numbered, type PostgresStep, rangeOf, type SchemaRange, TAKEOVER } from './steps.ts';
 
-/**
- * How long a step may wait for a lock, because others wait behind it. This is less than PostgreSQL waits before it looks for
- * deadlocks.
- */
+/** How long a step may wait for a lock, as others wait behind it: less than PostgreSQL waits before it looks for deadlocks. */
 export const lockTimeout = `set local lock_timeout = '100ms'`;
 
 const DOOR = `hashtextextended('vouchbox nodes in ' || current_schema(), 0)`;
@@ -33,8 +30,7 @@ const raiseOldest = 'update schema_state set oldest_code = greatest(oldest_code,
 /**
  * The steps of these that are left to take. A store of later code may have taken other steps.
  *
- * @throws StoreError `newer_schema` if this code may not use the store, `unrecognised` or `unopenable` if the database is no
- * store
+ * @throws StoreError `unrecognised` or `unopenable` if the database is no store, `newer_schema` if this code may not use it
  */
 export async function stepsLeft(session: Session, steps: readonly PostgresStep[]): Promise<readonly NextStep[]> {
   await requireSchema(session);

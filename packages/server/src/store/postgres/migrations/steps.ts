@@ -32,10 +32,7 @@ const ALL: PostgresStep[] = [
   ...stepsOfBoth(spelling).map((step) => ({ ...step, kind: 'expand' as const })),
 ];
 
-/**
- * The steps in the order of their names. A step is never removed, and no new step gets a name that sorts before another's,
- * because the place of a step gives its number.
- */
+/** The steps in the order of their names. No step is ever removed, or added before another: its place gives its number. */
 export const STEPS: readonly PostgresStep[] = ALL.sort((one, other) => (one.name < other.name ? -1 : 1));
 
 const UNRELEASED = [
@@ -43,10 +40,7 @@ const UNRELEASED = [
   ...['0004-with-used-objects', '0004-with-node-changes'],
 ];
 
-/**
- * Raises the version of the oldest code. Code of the commit that is taken over would no longer find its steps, so this keeps it
- * from starting again.
- */
+/** Raises the version of the oldest code, so that code of the commit taken over cannot start: it would not find its steps. */
 const raiseOldest = `update schema_state set oldest_code = ${firstVersion};\n`;
 
 export const TAKEOVER: Takeover<PostgresStep> = {
@@ -54,10 +48,7 @@ export const TAKEOVER: Takeover<PostgresStep> = {
   step: { name: '0004-schema', kind: 'expand', sql: forgetting({ names: UNRELEASED, steps: STEPS }) + raiseOldest },
 };
 
-/**
- * How to find the history on PostgreSQL. The tables are those of the schema in which the session makes its tables, without the
- * tables of extensions.
- */
+/** How to find the history on PostgreSQL: in the schema where the session makes its tables, without those of extensions. */
 export const HISTORY: HistoryTable = {
   tables: `select relname::text as name from pg_class
     where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
