@@ -14,10 +14,7 @@ export interface JobToolsTable {
   bytes_left: number;
 }
 
-/**
- * A call that can be answered, by the number of its event. The row also has the number of the answer's event, which is null while
- * there is no answer.
- */
+/** A call that can be answered, by its event's number, with the number of the answer's event; null while there is none. */
 export interface ToolCallTable {
   tenant: string;
   job_id: string;

@@ -153,10 +153,7 @@ export interface JobTable extends JobKeyColumns {
   /** The tail of the event chain: its last sequence number and digest. */
   chain_seq: number;
   chain_head: string;
-  /**
-   * The number of the job in its tenant, from 1, in the order of acceptance. Null if statements do not contain it, and in older
-   * rows.
-   */
+  /** The number of the job in its tenant, from 1, in the order of acceptance. Null if statements lack it, and in older rows. */
   tenant_number: number | null;
   /** The job's labels as JSON; null if it has none. */
   labels: string | null;

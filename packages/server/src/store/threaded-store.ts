@@ -100,10 +100,7 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides
   };
 }
 
-/**
- * The methods that differ in a store that several nodes share. Nothing that another node can change is kept in memory, so lists
- * are not.
- */
+/** The methods that differ in a store of several nodes. What another node can change is not kept in memory, so no list is. */
 function sharedOver({ writes, reads }: Sides): Partial<Store> {
   return {
     runningJobs: () => writes.orphanedJobs(),

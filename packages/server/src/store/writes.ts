@@ -1,7 +1,4 @@
-/**
- * Everything that changes the store, by name. Each change is on disk before it is answered, except those in `LAGGING` of
- * `commands.ts`.
- */
+/** Everything that changes the store, by name. A change is on disk before it is answered, except `LAGGING` in `commands.ts`. */
 export { createCredential, revokeCredential, rotateCredential } from './access/credentials.ts';
 export { createLink, revokeLink } from './access/links.ts';
 export { consumeTicket, storeTicket } from './access/tickets.ts';

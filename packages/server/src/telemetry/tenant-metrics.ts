@@ -1,7 +1,4 @@
-/**
- * Metrics of one tenant's current jobs, made when they are requested. These metrics are not a billing ledger. Spec § Other
- * routes.
- */
+/** Metrics of one tenant's current jobs, made when they are requested. They are no billing ledger. Spec § Other routes. */
 import { Gauge, Registry } from '@prometheus-io/client';
 import type { Language } from '@vouchbox/protocol';
 import { METRICS_MEDIA_TYPES, type MetricsFormat } from './metrics-format.ts';

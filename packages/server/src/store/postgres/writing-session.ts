@@ -27,10 +27,7 @@ const SETTINGS = `select
   set_config('enable_mergejoin', 'off', false),
   set_config('idle_in_transaction_session_timeout', '${leaseSeconds - 1}s', false)`;
 
-/**
- * Removes the earlier node of the same data directory. One process at a time serves a data directory, so the earlier one has
- * ended.
- */
+/** Removes the earlier node of this data directory. It has ended, because one process at a time serves a data directory. */
 const removePredecessor = removeNodes('instance = $1');
 const insertNode = `with made as (insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows, changed)
     values ($1, now(), now() + make_interval(secs => ${startingLeaseSeconds}), $2, $3, ${thisTransaction}) returning node)

@@ -77,9 +77,7 @@ const labelledEnded = prepared((db, asked: Range & LabelAsked & { ended: Termina
   ofLabel(db, asked).where('job_labels.ended', '=', asked.ended),
 );
 
-/**
- * Labelled jobs whose label does not tell how they ended: jobs that wait or run, which are few, and jobs that older code ended.
- */
+/** Labelled jobs whose label does not tell how they ended: few that wait or run, and those that older code ended. */
 const labelledOther = prepared((db, asked: Range & LabelAsked & { status: JobStatus }) =>
   ofLabel(db, asked).where('job_labels.ended', 'is', null).where('jobs.status', '=', asked.status),
 );
@@ -141,10 +139,7 @@ async function filteredPlaces(
   return found.sort(newestFirst).slice(0, range.limit);
 }
 
-/**
- * The places of labelled jobs. The queries follow the order of a job's life, so that a job that ends between two of them is found
- * by one or by both.
- */
+/** The places of labelled jobs, in the order of a job's life: a job that ends between two queries is found by one or both. */
 async function labelledPlaces(
   db: StoreDatabase,
   range: Range,

@@ -75,10 +75,7 @@ export interface FinishAnswer {
   readonly end: GradedJobEnd | null;
 }
 
-/**
- * The result of a cancellation. `peer` is the job that the cancelled job's program talks to, if there is one: it was cancelled in
- * the same way unless it had ended.
- */
+/** The result of a cancellation. `peer`, if any, is the job that its program talks to: cancelled, too, unless it had ended. */
 export type CancelResult =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'already_terminal' }

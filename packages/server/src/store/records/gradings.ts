@@ -24,9 +24,7 @@ export interface GradingAdmission extends GradingKey {
   readonly tests: readonly GradingPart[];
   /** The names by which the grading's blobs are found: uploads, and copies of outputs. */
   readonly blobs: readonly string[];
-  /**
-   * The digests of the blobs that were copied to names that no caller can give. The uploads are removed if nobody else uses them.
-   */
+  /** The digests of blobs copied to where no caller can name them. The uploads are removed if nobody else uses them. */
   readonly held: readonly string[];
   readonly idempotency: { readonly key: string; readonly spec_sha256: string } | null;
   readonly queueMax: number;

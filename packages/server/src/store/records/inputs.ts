@@ -27,16 +27,11 @@ export interface AdmitInput extends JobKey {
     /** SHA-256 of the canonical spec as submitted. */
     readonly spec_sha256: string;
   } | null;
-  /**
-   * The digest that equal builds share. If one such build has succeeded, it is the answer, and the idempotency key is not used
-   * up.
-   */
+  /** The digest that equal builds share. If one has succeeded, it is the answer, and the idempotency key is not used up. */
   readonly build_sha256?: string;
   readonly queueMax: number;
   readonly tenantQueueMax: number;
-  /**
-   * Present if a grading makes the job: then no bound of the queue applies, and a job that the grading made before is the answer.
-   */
+  /** Present if a grading makes the job: then no bound of the queue applies, and a job that it made before is the answer. */
   readonly graded?: GradedJob;
   /** The other job of a pair, which is stored with this job or not at all. The idempotency key stands for both. */
   readonly interactor?: Pick<AdmitInput, 'job_id' | 'requested_spec'>;

@@ -74,10 +74,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     return Object.fromEntries(names.map((name) => [name, ask(name)])) as unknown as Methods<Known>;
   }
 
-  /**
-   * Sends a call. `moved` are buffers of the input that are moved to the thread and are empty here afterwards; the rest is
-   * copied.
-   */
+  /** Sends a call. `moved` are buffers of the input that go to the thread and are empty here afterwards; the rest is copied. */
   call<Name extends string & keyof Known>(
     name: Name,
     input: InputOf<Known[Name]>,

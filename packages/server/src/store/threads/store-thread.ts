@@ -35,9 +35,7 @@ export function serveStore(port: MessagePort, kind: ThreadKind): void {
   port.on('message', (request: Request) => service.receive(request));
 }
 
-/**
- * The service of calls on a thread. An error that is thrown here is a bug, which ends the thread and fails every waiting call.
- */
+/** The service of calls on a thread. An error thrown here is a bug, which ends the thread and fails every waiting call. */
 class CallService {
   readonly #port: MessagePort;
   readonly #kind: ThreadKind;

@@ -71,10 +71,7 @@ const selectSchemas = prepared((db, { tenant, job_id, seq }: JobKey & { seq: num
     .where('events.seq', '=', seq),
 );
 
-/**
- * A column of the event of a call, or of its answer. This is a subquery, because a planner could begin a join with all events and
- * all calls of the job.
- */
+/** A column of the event of a call or its answer; a subquery, as a planner could begin a join with all events and calls. */
 const ofEvent = <Column extends 'data' | 'timestamp'>(column: Column, seq: 'seq' | 'answer_seq') =>
   sql<string>`(select ${sql.ref(`events.${column}`)} from events
     where ${same(JOB, 'events', 'tool_calls')} and events.seq = ${sql.ref(`tool_calls.${seq}`)})`.as(column);
@@ -101,10 +98,7 @@ const selectAnswers = prepared((db, { tenant, job_id, after }: JobKey & { after:
     .orderBy('tool_calls.answer_seq'),
 );
 
-/**
- * Stores an answer as an event. The same answer again changes nothing. An answer that must be checked first changes nothing,
- * either.
- */
+/** Stores an answer as an event. The same answer again changes nothing, nor does an answer that must be checked first. */
 export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput): Promise<ToolAnswerResult> {
   const { outcome } = input;
   const [asked, node] = await Promise.all([selectAsked.first(db, input), claimantOf(db, input)]);

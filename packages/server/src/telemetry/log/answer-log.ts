@@ -12,9 +12,7 @@ export interface AnswerLine {
   /** The id in `X-Request-Id`. None of its characters needs an escape in JSON. */
   readonly request_id: string;
   readonly method: string;
-  /**
-   * The path as the contract spells it; null if no operation matches. The line never has the target, which may contain a ticket.
-   */
+  /** The path as the contract spells it; null if no operation matches. Never the target, which may contain a ticket. */
   readonly route: string | null;
   /** The status; null if the client did not wait for the end of the answer. */
   readonly status: number | null;

@@ -121,9 +121,8 @@ export class GroupCommit {
   }
 
   /**
-   * Makes each change of a group in a transaction of its own, after the common one failed and nothing of it is stored. Even
-   * damage may concern one row, which the other changes of the group do not touch. So all changes are refused only if no session
-   * is left.
+   * Makes each change of a failed group in its own transaction; nothing of the group is stored. Even damage may concern one row,
+   * which the other changes do not touch, so all are refused only if no session is left.
    */
   async #eachAlone({ group }: Progress, error: StoreError): Promise<Answer[]> {
     try {
@@ -160,10 +159,7 @@ export class GroupCommit {
   }
 }
 
-/**
- * Makes changes side by side where lanes allow it, until no change is left. When the promise resolves or rejects, all changes
- * have ended.
- */
+/** Makes changes side by side where lanes allow it, until none is left. All have ended when the promise resolves or rejects. */
 async function makeChanges({ db }: Session, progress: Progress, next: () => Call | undefined): Promise<void> {
   const lanes = new Lanes();
   const running = new Set<Promise<void>>();

@@ -24,10 +24,7 @@ const OF_ONE_NAME: ReadonlySet<string> = new Set<keyof Writes>([
   'takeQueuedJobs',
 ]);
 
-/**
- * The lanes of one transaction. Changes in one lane are made in the order in which they arrived; changes of two lanes are made
- * side by side.
- */
+/** The lanes of one transaction: changes in one are made in the order in which they arrived, those of two side by side. */
 export class Lanes {
   /** The last change in each lane. */
   readonly #last = new Map<string, Promise<unknown>>();
@@ -35,9 +32,8 @@ export class Lanes {
   #alone: Promise<unknown> | undefined;
 
   /**
-   * Makes the change of a call when the earlier ones in its lane are made. A change without a lane is made while no other one is.
-   * If an earlier change failed, this change is not made and fails with the same error, because the transaction can no longer be
-   * committed.
+   * Makes a call's change after the earlier ones of its lane; without a lane, while no other is made. If an earlier one failed,
+   * the change is not made and fails with the same error: the transaction can no longer be committed.
    */
   run<Value>(call: Call, make: () => Promise<Value>): Promise<Value> {
     const lane = laneOf(call);

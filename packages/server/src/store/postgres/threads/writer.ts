@@ -1,7 +1,4 @@
-/**
- * The only thread of this process that changes the store. This thread brings the schema up to date before it reports that it is
- * open.
- */
+/** The only thread of this process that changes the store. Before it reports that it is open, it updates the schema. */
 import { auditStore } from '../../access/audit.ts';
 import { WRITES } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
@@ -41,10 +38,7 @@ export async function openWriter(
   };
 }
 
-/**
- * Why a crash of the database could lose commits; null if it could not. The operator of the database may have turned off what
- * makes commits last, and only the operator can turn it on.
- */
+/** Why a crash of the database could lose commits; null if not. Only the operator can turn on what makes commits last. */
 async function lossOnCrash(session: Session): Promise<StoreError | null> {
   const asked = { sql: `select current_setting('fsync') as fsync`, parameters: [] };
   const { rows } = await session.execute<{ fsync: string }>(asked);

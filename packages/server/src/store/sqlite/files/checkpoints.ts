@@ -17,10 +17,7 @@ const pagesBeforePassive = 500;
 /** The length of the log from which the writer waits for readers, so that the log can start again: 32 MiB. Reads are short. */
 const pagesBeforeRestart = 8000;
 const pageBytes = 4096;
-/**
- * How long the writer waits for readers. A backup reads for longer; then the writer tries again after the log grew by as many
- * pages once more.
- */
+/** How long the writer waits for readers. If a backup reads for longer, the writer tries again after as many further pages. */
 const readersMillisecondsMax = 100;
 
 /** The number of pages in the log, one in each frame, and how many of them the database has already. */

@@ -8,9 +8,7 @@ import { carryOver, setAside } from './0004-carry-over.ts';
 import { sealMissingReceipts } from './0004-missing-receipts.ts';
 import { digestQueuedSubmissions } from './0004-queued-submissions.ts';
 
-/**
- * The words of SQLite. In a table that is clustered by its key, a row of more than a quarter of a page would take a whole page.
- */
+/** The words of SQLite. A row of more than a quarter of a page would take a whole page in a table clustered by its key. */
 export const spelling: Spelling = {
   text: 'text',
   long: 'integer',

@@ -1,8 +1,7 @@
 /**
  * Commands that wait together share one transaction, and so one sync of the disk. If a command fails, which is rare, the
- * transaction is undone and each command gets a transaction of its own, so that the failed command does not undo the others.
- * Savepoints are not used: with a savepoint for each command, SQLite would copy every page before it changes. No caller is
- * answered before the commit.
+ * transaction is undone and each command gets its own, so that the failed one does not undo the others. Savepoints are not used:
+ * with one for each command, SQLite would copy every page before it changes. No caller is answered before the commit.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoreError } from '../../store-error.ts';
@@ -86,9 +85,8 @@ export class GroupCommit {
   }
 
   /**
-   * Runs each command of a group in a transaction of its own, after the common one failed and nothing of the group is stored. So
-   * one command that fails, or that is too large for the space left, does not make the others be refused. After a failed read or
-   * write of the whole group nothing is tried again.
+   * Runs each command of a failed group in its own transaction; nothing of the group is stored. So a command that fails, or is
+   * too large for the space left, does not fail the others. After a failed read or write of the group nothing is tried again.
    */
   async #withoutGroup(group: Call[], error: StoreError, isOfOneCommand: boolean): Promise<Answer[]> {
     if (this.#database.isTransaction) this.#database.exec('rollback');

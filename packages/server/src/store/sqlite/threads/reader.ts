@@ -9,9 +9,7 @@ import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
 import { openForReading } from '../connection.ts';
 import { storeErrorOf } from '../error.ts';
 
-/**
- * How long a group of queries may take. The group is then answered, because the log cannot start again while one state is read.
- */
+/** How long a group of queries may take. It is then answered: the log cannot start again while one state is read. */
 const groupMillisecondsMax = 2;
 
 export async function openReader({ place }: ThreadData, report: SendReport): Promise<StoreThread> {
