@@ -93,7 +93,7 @@ function wordOf(witnesses: readonly string[]): string {
   return witnesses.length === 0 ? 'UNWITNESSED' : `WITNESSED by ${witnesses.join(' and by ')}`;
 }
 
-/** Keeps both heads, to be shown. Two different heads of one size are proof against the log; others raise a question. */
+/** Keeps both heads, to show them. Two different heads of one size are proof against the log; others raise a question. */
 function keptEvidence(
   { word, shown }: Extract<Look, { kind: 'cheat' }>,
   seen: Checkpoint | null,

@@ -44,7 +44,7 @@ const NAMES: Readonly<Record<PermitKind, string>> = {
   response: 'large responses',
 };
 
-/** After how many seconds a refused request may try again: permits return within seconds, or sometimes only after minutes. */
+/** After how many seconds a refused request may try again: permits are returned within seconds, or only after minutes. */
 const retryAfterSeconds = 1;
 
 /** The permits of one kind. A tenant that holds none has no entry; the others have theirs, the oldest first. */

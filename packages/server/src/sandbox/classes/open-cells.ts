@@ -119,7 +119,7 @@ async function openConfinedCells(options: PreflightOptions, runtimeOf: RuntimeOf
   };
 }
 
-/** The groups for cells. Root of the host always has groups, or makes no cells; an ordinary user, if they were delegated. */
+/** The groups for cells. Root of the host always has groups, or makes no cells; an ordinary user has them if delegated. */
 function groupsFor(name: string): GroupRoot {
   const layout = readCgroupLayout();
   return layout.usable === null && !isRootOfHost() ? processTrees() : openGroupRoot(layout, name);

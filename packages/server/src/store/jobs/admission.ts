@@ -139,7 +139,7 @@ async function earlierAdmission(db: StoreDatabase, { tenant, idempotency }: Admi
   return { kind: 'replayed', job: earlier.job, peer: earlier.peer };
 }
 
-/** An earlier successful build of the program. Any caller of the tenant gets it instead of a job; the key is not used up. */
+/** An earlier successful build of the same program. Any caller of the tenant gets it instead of a job; the key is not used up. */
 async function earlierBuild(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
   const { tenant, build_sha256, graded } = input;
   const job_id = build_sha256 === undefined ? null : await madeBefore(db, { tenant, build_sha256 });

@@ -88,7 +88,7 @@ function isPairOf(asked: Abilities & { slots: number }) {
 }
 
 /**
- * Selects jobs that no node has taken: goes through the tenant's queue in order until it has found enough. Its other conditions
+ * Selects jobs that no node has taken: goes through the tenant's queue in order until it has found enough. The other conditions
  * on a job are subqueries, not joins, because a planner could begin a join with all jobs of the tenant.
  */
 const selectUnclaimed = prepared((db, asked: UnclaimedAsked) =>

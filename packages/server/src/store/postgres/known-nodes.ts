@@ -115,7 +115,7 @@ function withWork(executor: ExecutorFacts, slots_used: number | null): ExecutorF
   return slots_used === null ? executor : { ...executor, slots_used };
 }
 
-/** The text of a node's facts. Its work, which changes all the time, has its own column, so that this text stays the same. */
+/** The text of a node's facts. The work changes all the time and has its own column, so that this text stays the same. */
 export function textOfFacts(facts: NodeFacts | null): string {
   const executor = facts?.executor;
   return JSON.stringify(executor ? { ...facts, executor: withWork(executor, 0) } : facts);

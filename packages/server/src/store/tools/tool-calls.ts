@@ -71,7 +71,7 @@ const selectSchemas = prepared((db, { tenant, job_id, seq }: JobKey & { seq: num
     .where('events.seq', '=', seq),
 );
 
-/** A column of the event of a call or its answer; a subquery, as a planner could begin a join with all events and calls. */
+/** A column of the event of a call or its answer; a subquery, because a planner could begin a join with all events and calls. */
 const ofEvent = <Column extends 'data' | 'timestamp'>(column: Column, seq: 'seq' | 'answer_seq') =>
   sql<string>`(select ${sql.ref(`events.${column}`)} from events
     where ${same(JOB, 'events', 'tool_calls')} and events.seq = ${sql.ref(`tool_calls.${seq}`)})`.as(column);

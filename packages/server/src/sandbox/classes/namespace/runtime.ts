@@ -19,7 +19,7 @@ import { tried } from './trial.ts';
 const LAUNCHER_PROGRAM = nativePath('svc-launcher');
 const LAUNCHER_LIBRARY = nativePath('svc-launcher.so');
 
-/** The template for Python. Other interpreters have threads, which no copy has, or start as quickly as they are copied. */
+/** The template for Python only: other interpreters have threads, which no copy has, or start as quickly as they are copied. */
 export const PYTHON_TEMPLATE: Template = {
   arguments: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/template.py`],
   library: LAUNCHER_LIBRARY,

@@ -54,7 +54,7 @@ function linuxOf(options: DescriptionOptions) {
   };
 }
 
-/** The namespaces that crun makes. A network with loopback exists before, with `lo` up: no user of the cell may change it. */
+/** The namespaces that crun makes. A network with loopback exists already, with `lo` up: no user of the cell may change it. */
 function namespacesOf({ sharesHostKernel, loopback }: DescriptionOptions): readonly string[] {
   const isMade = sharesHostKernel && loopback;
   return ['pid', ...(isMade ? [] : ['network']), 'ipc', 'uts', 'mount', 'cgroup', 'user'];
