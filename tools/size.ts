@@ -9,7 +9,7 @@ import { join } from 'node:path';
  * Lines that run in production, at most. A change that needs more raises its number here, and says in its commit why they
  * are worth it. A change that leaves more than a hundred unused lowers it.
  */
-const LINES_MAX = { TypeScript: 91_010, C: 4_990 } as const;
+const LINES_MAX = { TypeScript: 90_450, C: 4_990 } as const;
 
 const KINDS = ['TypeScript', 'JavaScript', 'C', 'Perl', 'tests', 'generated'] as const;
 type Kind = (typeof KINDS)[number];
