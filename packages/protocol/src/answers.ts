@@ -28,7 +28,7 @@ export function metrics(description: string) {
 /** The body of an operation that needs none and accepts an empty object. */
 export const NoMembers = Type.Object({}, { additionalProperties: false });
 
-/** OpenAPI's own specification says what is in its members. */
+/** An OpenAPI document, whose members OpenAPI's own specification defines. */
 export const OpenApiDocument = Type.Object({
   openapi: Type.String(),
   info: Type.Unknown(),

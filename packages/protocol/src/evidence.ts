@@ -1,6 +1,6 @@
 /**
- * The two signed documents as JSON: the envelope and the result artifact. They are served as the exact bytes that were stored.
- * Nothing reads them by these schemas; they describe the bytes. Spec § Result artifact.
+ * The two signed documents as JSON: the envelope and the result artifact. The service serves the exact bytes that were stored.
+ * These schemas only describe the bytes: no code reads by them. Spec § Result artifact.
  */
 import { Violation } from './events.ts';
 import { endMembers } from './receipt.ts';
@@ -15,13 +15,13 @@ export const DsseEnvelope = Type.Object({
 });
 export type DsseEnvelope = Static<typeof DsseEnvelope>;
 
-/** Text of https://c2sp.org/tlog-proof. */
+/** A proof of the log as text: https://c2sp.org/tlog-proof. */
 export const LogProof = Type.String();
 
-/** A statement that the log has of a job that waited longer than was promised. */
+/** A signed statement, for the log, that a job has waited longer than was promised. */
 export const PendingStatement = Type.Object({
   stated_at: Timestamp,
-  /** Until when the log answers again. */
+  /** The time by which the log answers again. */
   answer_by: Timestamp,
   /** The canonical form (RFC 8785) of this object was signed and logged. */
   envelope: DsseEnvelope,
@@ -31,7 +31,7 @@ export const PendingStatement = Type.Object({
 });
 export type PendingStatement = Static<typeof PendingStatement>;
 
-/** Oldest first. */
+/** The statements that a job waits, the oldest first. */
 export const PendingStatements = Type.Object({ items: Type.Array(PendingStatement) });
 export type PendingStatements = Static<typeof PendingStatements>;
 

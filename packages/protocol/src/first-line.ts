@@ -1,7 +1,7 @@
 /** The line by which a person knows a program. Spec § Other bodies 3a. */
 import { printable } from './printable.ts';
 
-/** The most characters of the line, and how many of the program are searched for it. */
+/** How many characters the line may have, and how many characters of the program are searched for the line. */
 const charactersMax = 120;
 const soughtMax = 4096;
 

@@ -8,7 +8,7 @@ import type { Comparing, FloatTolerance } from './grading-record.ts';
 const WHITE = /[ \t\n\v\f\r]+/;
 const WHITE_AT_END = /[ \t\n\v\f\r]$/;
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
-/** A longer number is compared as a word. */
+/** The most characters of a number; a longer number is compared as a word. */
 const numberCharsMax = 1000;
 
 export function areAlike(output: string, expected: string, compare: Comparing): boolean {

@@ -15,15 +15,15 @@ export interface PlannedProgram {
   readonly code: string;
   readonly runtime?: string | undefined;
   readonly files?: Readonly<Record<string, PlanText>> | undefined;
-  /** Options of its build. */
+  /** Options for the build of the program. */
   readonly options?: readonly string[] | undefined;
 }
 
 /** A checker, an interactor or a validator. */
 export interface GraderProgram extends PlannedProgram {
-  /** `testlib` if left out. */
+  /** The meaning of the exit codes; `testlib` if left out. */
   readonly codes?: ExitCodes | undefined;
-  /** Arguments after those that name its files. */
+  /** Arguments that follow the names of the program's files. */
   readonly args?: readonly string[] | undefined;
   readonly limits?: LimitsInput | undefined;
 }
@@ -33,7 +33,7 @@ export interface PlannedGroup {
   readonly score?: 'sum' | 'minimum' | undefined;
   /** The points of a group whose smallest part counts; if left out, the sum of its tests' points. */
   readonly points?: number | undefined;
-  /** Groups that are listed before it. If not all of their tests are accepted, those of this one are skipped. */
+  /** Names of earlier groups. Unless all tests of those groups are accepted, the tests of this group are skipped. */
   readonly after?: readonly string[] | undefined;
   /** Whether the first test that wins nothing ends the group. */
   readonly stop?: boolean | undefined;
@@ -49,28 +49,28 @@ export interface PlannedTest {
   readonly expected?: PlanText | undefined;
   readonly compare?: Comparing | undefined;
   readonly points?: number | undefined;
-  /** Arguments for its checker, after those of all tests. */
+  /** Arguments for the checker of this test, after the arguments for all tests. */
   readonly checker_args?: readonly string[] | undefined;
 }
 
 export interface GradingPlan {
   readonly tests: readonly PlannedTest[];
-  /** Without groups, all tests are one, whose points are added up. */
+  /** If left out, all tests are one group, whose points are added up. */
   readonly groups?: readonly PlannedGroup[] | undefined;
-  /** Whether the first test that wins nothing ends that one group. */
+  /** Without groups: whether the first test that wins nothing ends the only group. */
   readonly stop?: boolean | undefined;
   readonly checker?: GraderProgram | undefined;
   readonly interactor?: GraderProgram | undefined;
   readonly validators?: readonly GraderProgram[] | undefined;
-  /** Limits of the program. `wall_seconds` is far above `cpu_seconds` if it is left out. */
+  /** Limits of the program. If `wall_seconds` is left out, it is far above `cpu_seconds`. */
   readonly limits?: LimitsInput | undefined;
   readonly requirements?: JobSubmission['requirements'];
-  /** How much a test may print. */
+  /** How many bytes a test may print. */
   readonly output_bytes?: number | undefined;
 }
 
 const testsMax = 1000;
-/** The room of an output, unless more is expected. */
+/** How many bytes a test may print, unless more output is expected. */
 const outputBytesUsual = 8 * 1024 * 1024;
 export const outputBytesMost = 64 * 1024 * 1024;
 
@@ -129,15 +129,15 @@ export function sizeOfText(text: PlanText | undefined): number {
   return 'text' in text ? new TextEncoder().encode(text.text).length : text.size_bytes;
 }
 
-/** How much a test may print. */
+/** How many bytes a test may print. */
 export function outputRoom({ output_bytes }: GradingPlan, { expected }: PlannedTest): number {
   if (output_bytes !== undefined) return output_bytes;
   return Math.min(outputBytesMost, Math.max(outputBytesUsual, 2 * sizeOfText(expected)));
 }
 
 /**
- * The limits of the program. Its wall limit is a guard against programs that sleep, so a busy host must not let a program
- * meet it that still has processor time.
+ * The limits of the program. Its wall limit is a guard against programs that sleep: a program that still has processor time must
+ * not meet the wall limit because the host is busy.
  */
 export function limitsOf({ limits = {} }: GradingPlan): LimitsInput {
   if (limits.wall_seconds !== undefined) return limits;

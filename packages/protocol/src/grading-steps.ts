@@ -1,6 +1,6 @@
 /**
- * The steps of a grading: which jobs are due, given which have ended. It keeps nothing, so its driver may stop and continue from
- * the recorded ends.
+ * The steps of a grading: which jobs are due, given the jobs that have ended. This module keeps no state, so the driver of a
+ * grading may stop and continue from the recorded ends.
  */
 import { isCompiled } from './build-options.ts';
 import { GRADING_FILE, VERDICT_FILE } from './grading.ts';
@@ -79,7 +79,7 @@ interface Step {
   readonly won: Won | null;
 }
 
-/** One look at a grading: what each test has come to, and which jobs are due for that. */
+/** One look at a grading: the state of each test, and the jobs that are due. */
 class Look {
   readonly #known: Known;
   readonly #due: Map<string, PlannedJob>;
@@ -119,12 +119,12 @@ class Look {
     if (!areValid(validations)) return this.#over(at, { validations });
     const built = this.#built('build', this.#known.program, false);
     if (built === null) return this.#untried(at, false);
-    // Nobody would answer a program whose interactor was not built, so its end would not be its own.
+    // Without a built interactor nobody would answer the program, so the program's end would say nothing about the program.
     if (built === 'failed' || this.#builtInteractor() === 'failed') return this.#over(at, { validations });
     return this.#tested(at, built, validations);
   }
 
-  /** Runs the test, and once more if it starved. */
+  /** Runs the test, and runs it once more if the first run starved. */
   #tested(at: number, built: Built, validations: readonly CheckRecord[]): Step {
     const submission = this.#testSubmission(at, built);
     if (submission === null) return this.#untried(at, false);
@@ -243,7 +243,7 @@ class Look {
     return { ...submission, interactor };
   }
 
-  /** As `#built`; null also if the plan has none. */
+  /** The built interactor, as `#built` returns it; null also if the plan has no interactor. */
   #builtInteractor(): Built | 'failed' | null {
     const { interactor } = this.#known.plan;
     return interactor === undefined ? null : this.#built('build interactor', interactor, true);
@@ -265,7 +265,7 @@ class Look {
     return said.some((record) => record === null) ? null : (said as readonly CheckRecord[]);
   }
 
-  /** The program that tests start: a product, or the source itself if nothing is built. Null: its build has not ended. */
+  /** The program that tests start: its product, or the source itself if nothing is built; null until the build has ended. */
   #built(name: string, program: PlannedProgram, shared: boolean): Built | 'failed' | null {
     if (!isCompiled(program)) return { product: undefined, isAlone: true };
     if (!this.#known.abilities.build) return { product: undefined, isAlone: false };
@@ -284,7 +284,7 @@ class Look {
     return buildRecordOf(this.#known.ends);
   }
 
-  /** The end of a job. If it has none, the job is due. */
+  /** The recorded end of a job; null if there is none, and the job is then due. */
   #end(job: PlannedJob & { readonly codes?: unknown }): JobEnd | null {
     const end = this.#known.ends.get(job.name);
     if (end !== undefined) return end;

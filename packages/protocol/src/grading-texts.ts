@@ -6,14 +6,14 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /**
- * How many bytes both texts of a test may have together in the judge's one file: the fewer tests, the more. In JSON a byte
- * may take six, and the whole file has at most 64 MiB.
+ * How many bytes both texts of a test may have together in the judge's one file: the fewer tests, the more. A byte of text may
+ * take six bytes of JSON, and the whole file has at most 64 MiB.
  */
 export function inlineRoom(tests: number): number {
   return Math.max(8 * KIB, Math.min(MIB, Math.floor((8 * MIB) / tests)));
 }
 
-/** Sizes of the texts of tests and ends: a grading is looked at once for each job that ends. */
+/** Sizes of the texts of tests and ends, kept because a grading is examined again for each job that ends. */
 const sizes = new WeakMap<object, number>();
 
 function bytesOf(of: PlannedTest | JobEnd, text: string): number {
@@ -41,7 +41,7 @@ function keptOutput(end: JobEnd) {
   return end.outputs.find(({ path }) => path === STDOUT_FILE);
 }
 
-/** Some of the output is unknown if its record was cut and it was not kept whole. */
+/** Whether some of the output is unknown: its record was cut, and the whole output was not kept either. */
 export function isCut(end: JobEnd): boolean {
   return (end.truncated || end.stdout === null) && keptOutput(end) === undefined;
 }

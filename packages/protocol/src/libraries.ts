@@ -2,7 +2,7 @@
 import type { Language } from './languages.ts';
 import type { StoredSpec } from './submission.ts';
 
-/** The archive among the inputs. No submission can place a file there. */
+/** The path of the archive of libraries among the inputs, where no submission can place a file. */
 export const LIBRARIES_FILE = 'input/.libraries.tar.gz';
 
 /** The languages whose interpreters look for modules in a directory of packages. */

@@ -26,7 +26,7 @@ export const LIMIT_DEFAULTS: Readonly<RequestedLimits> = {
   max_file_mb: 16,
 };
 
-/** The same for a build: enough for a compiler that reads all of a standard library. */
+/** The value of a limit that a build omits: enough for a compiler that reads all of a standard library. */
 export const BUILD_LIMIT_DEFAULTS: Readonly<RequestedLimits> = {
   wall_seconds: 60,
   cpu_seconds: 30,
@@ -44,7 +44,7 @@ export const LIMIT_CEILINGS: Readonly<RequestedLimits> = {
   max_file_mb: 64,
 };
 
-/** The bounds of a job's calls of tools: their number, and the bytes of one and of all as they were written. */
+/** The limits of a job's calls of tools: the number of calls, the bytes of one call, and the bytes of all, as written. */
 export const TOOL_LIMIT_NAMES = ['calls', 'call_bytes', 'total_bytes'] as const;
 export type ToolLimitName = (typeof TOOL_LIMIT_NAMES)[number];
 export type ToolLimits = Record<ToolLimitName, number>;
@@ -77,34 +77,34 @@ export const fileBytesMax = 2 * MIB;
 export const filesTotalBytesMax = 4 * MIB;
 /** A blob, which is a file that was uploaded before the submission that names it. */
 export const blobBytesMax = 64 * MIB;
-/** All input files of a job that names a blob, together. */
+/** The bytes of all input files together, in a job that names a blob. */
 export const namedFilesTotalBytesMax = 64 * MIB;
-/** Libraries of a job once they are unpacked: in pages of 4 KiB, and in files and directories. Packed they are a blob. */
+/** The unpacked libraries of a job: their bytes in pages of 4 KiB, and their files and directories. The archive is a blob. */
 export const librariesBytesMax = 512 * MIB;
 export const librariesEntriesMax = 50_000;
-/** All large outputs of a job together, and so each of them. */
+/** The bytes of all large outputs of a job together, and so of each. */
 export const largeOutputsBytesMax = 64 * MIB;
-/** The products of builds. */
+/** The bytes of the product of a build. */
 export const productBytesMax = 16 * MIB;
-/** Below PATH_MAX, with room for the path at which the workspace is mounted. */
+/** The bytes of a path: less than PATH_MAX, to leave room for the path at which the workspace is mounted. */
 export const pathBytesMax = 1024;
-/** Linux NAME_MAX: no file system here takes a longer component. */
+/** The bytes of one component of a path: Linux NAME_MAX, since no file system here takes a longer component. */
 export const pathComponentBytesMax = 255;
 export const runtimeNameCharsMax = 128;
-/** The most libraries that are named of one runtime pack. */
+/** How many libraries of one runtime pack are named at most. */
 export const librariesMax = 500;
-/** Arguments and variables of a program: how many, and how long one and all of them may be, in bytes of UTF-8. */
+/** How many arguments and variables a program may have, and how many bytes of UTF-8 one and all of them may have. */
 export const argsMax = 64;
-/** Options of a build. */
+/** How many options a build may have. */
 export const buildOptionsMax = 32;
 export const envMax = 64;
 export const wordBytesMax = 4 * KIB;
 export const wordsTotalBytesMax = 32 * KIB;
 export const variableNameCharsMax = 128;
 export const idempotencyKeyBytesMax = 128;
-/** Nesting and size of a JSON body, counted before parsing: `JSON.parse` of hostile nesting takes seconds. */
+/** How deep JSON may nest and how many tokens it may have, counted first: `JSON.parse` takes seconds on hostile nesting. */
 export const jsonDepthMax = 32;
-/** Labels of one job, and characters of each. */
+/** How many labels a job may have, and how many characters a label may have. */
 export const labelsMax = 16;
 export const labelCharsMax = 64;
 export const jsonTokensMax = 2000;
@@ -112,17 +112,17 @@ export const jsonTokensMax = 2000;
 // Tools.
 export const toolsMax = 64;
 export const toolDescriptionCharsMax = 1024;
-/** All schemas of a submission, as canonical JSON; and how deep one may be. */
+/** The bytes of all tool schemas of a submission as canonical JSON, and the depth of one schema. */
 export const toolSchemaBytesMax = 16 * KIB;
 export const toolSchemaDepthMax = 16;
 export const toolPrincipalsMax = 16;
 export const principalCharsMax = 256;
-/** A submission with tools and their schemas has more tokens than another. */
+/** The JSON tokens of a submission: tools and their schemas need more tokens than other bodies. */
 export const submissionTokensMax = 10_000;
-/** An answer, before it is brought into its canonical form; and what its JSON may have. */
+/** The bytes of a tool's answer before it is put into canonical form, and the tokens of its JSON. */
 export const toolAnswerBodyBytesMax = MIB;
 export const toolTokensMax = 20_000;
-/** Answers of one stream that changed nothing, after which it is closed. */
+/** A stream is closed after this many answers that changed nothing. */
 export const idleAnswersMax = 256;
 
 // A grading.
@@ -133,9 +133,9 @@ export const gradingValidatorsMax = 8;
 export const gradingPointsMax = 1e9;
 /** Programs times tests. */
 export const gradingRunsMax = 50_000;
-/** Tokens of its JSON. */
+/** The JSON tokens of the body of a grading. */
 export const gradingTokensMax = 400_000;
-/** The expected outputs of all its tests, together. */
+/** The bytes of all expected outputs of a grading together. */
 export const gradingExpectedBytesMax = 64 * MIB;
 
 // Recorded output, per stream.
@@ -149,7 +149,7 @@ export const listLimitDefault = 50;
 export const replayLimitMax = 1000;
 export const replayLimitDefault = 500;
 export const waitSecondsMax = 300;
-/** Longer than any cursor or ticket that was ever issued. */
+/** The most characters of a cursor and of a ticket: more than any that was ever issued has. */
 export const cursorCharsMax = 512;
 export const ticketCharsMax = 128;
 
@@ -158,7 +158,7 @@ export const connectionsMax = 256;
 export const headMillisecondsMax = 30_000;
 export const headBytesMax = 16 * KIB;
 export const bodyMillisecondsMax = 30_000;
-/** A body of this age and less than this rate ends while places for bodies are scarce. */
+/** While places for bodies are scarce, a body that has this age and is slower than this rate is ended. */
 export const bodyUnhurriedMilliseconds = 5000;
 export const bodyBytesPerSecondMin = KIB;
 export const writeProgressMillisecondsMax = 30_000;

@@ -1,6 +1,6 @@
 /**
- * Links: anyone with a link reads the result of a job without a credential, until it ends. Only the answer to its maker has the
- * secret.
+ * Links: until a link ends, anyone who has it reads the result of a job without a credential. Only the answer to the maker of a
+ * link has the secret.
  */
 import { lifecycle } from './job.ts';
 import { linkSecondsDefault, linkSecondsMax, linkSecondsMin } from './limits.ts';
@@ -35,7 +35,7 @@ export type LinkRequest = Static<typeof LinkRequest>;
 export const Link = Type.Object({
   link_id: Type.String(),
   job_id: JobId,
-  /** Who made it. */
+  /** The principal who made the link. */
   principal: Type.String(),
   shows: Shows,
   created_at: Timestamp,
@@ -43,7 +43,7 @@ export const Link = Type.Object({
 });
 export type Link = Static<typeof Link>;
 
-/** The only answer that has the secret: it is behind the `#`, which no browser sends. */
+/** The answer to the maker of a link, which alone has the secret: it is in the fragment after `#`, which no browser sends. */
 export const NewLink = Type.Object({ ...Link.properties, link_url: RelativeUrl });
 export type NewLink = Static<typeof NewLink>;
 
@@ -68,7 +68,7 @@ export const LinkedJob = Type.Object({
   signal: Nullable(Type.String()),
   /** Whether the signed envelope and the result that it is about can be read. */
   attestation_available: Type.Boolean(),
-  /** Only the parts that the link shows. */
+  /** The specification, reduced to the parts that the link shows. */
   requested_spec: StoredSpec,
   receipt: Type.Optional(AnyReceipt),
   receipt_sha256: Type.Optional(Sha256),

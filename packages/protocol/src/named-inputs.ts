@@ -4,7 +4,7 @@ import type { StoredFile, StoredSpec } from './submission.ts';
 /** The name of standard input in a list with files, which are all under `input/`. */
 export const STDIN = 'stdin';
 
-/** Every file of a program, and its standard input as another file if that is named. */
+/** Every input file of a program; named standard input counts as one more file. */
 export function inputsOf({
   files = [],
   named_stdin,

@@ -49,12 +49,12 @@ export type CallerOperationId = Where<{
   [Id in OperationId]: Table[Id]['access'] extends 'public' | 'metrics_token' ? false : true;
 }>;
 
-/** The operations that take a body, one that must be there or one that need not. */
+/** The operations that take a body: an optional body if `IsOptional` is true, a required one if it is false. */
 export type BodyOperationId<IsOptional extends boolean = boolean> = Where<{
   [Id in OperationId]: Table[Id] extends { body: { isOptional: IsOptional } } ? true : false;
 }>;
 
-/** The operations whose requests may hold this. */
+/** The operations whose requests may hold a permit of this kind. */
 export type HolderOf<Kind extends Capacity> = Where<{
   [Id in OperationId]: Kind extends Table[Id]['capacity'][number] ? true : false;
 }>;

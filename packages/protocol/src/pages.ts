@@ -26,7 +26,7 @@ export interface PageRow {
   readonly kind: 'front' | 'html' | 'file' | 'log' | 'link';
   /** Each media type with the schema of its body. */
   readonly content: Readonly<Record<string, TSchema>>;
-  /** Refusals beyond those of its kind. */
+  /** Refusals of this page, beyond those that every page of its kind may give. */
   readonly errors?: readonly ErrorCode[];
 }
 

@@ -1,7 +1,7 @@
 /** The members of a receipt that describe its form. Spec § Receipt. */
 export const RECEIPT_SCHEMA_VERSION = 4;
 
-/** How `output` is encoded for its digests, in the specification's own name for it. */
+/** The encoding of `output` for its digests, under the specification's name. */
 export const OUTPUT_ENCODING = 'utf8-event-lines-joined-by-lf-no-trailing-lf';
 
 /** The members of a receipt that an executor observed of the cell, beside the usage and the output of its program. */

@@ -19,7 +19,7 @@ export const LimitEnforcementSchema = Type.Object(
   >,
 );
 
-/** Evidence of the recorded output: over the retained `text` strings joined by one LF. */
+/** Evidence of the recorded output: counts and digests over the retained `text` strings, joined by one LF. */
 export const OutputEvidence = Type.Object({
   encoding: Type.Literal(OUTPUT_ENCODING),
   stdout_bytes: Type.Integer(),
@@ -31,7 +31,7 @@ export const OutputEvidence = Type.Object({
 });
 export type OutputEvidence = Static<typeof OutputEvidence>;
 
-/** The executor's counts of one stream before anything was stored. Never comparable with `output`. */
+/** The executor's counts of one stream before anything was stored; these counts are never comparable with `output`. */
 export const StreamTelemetry = Type.Object({
   bytes_seen: Type.Integer(),
   bytes_offered_to_sink: Type.Integer(),
@@ -76,7 +76,7 @@ export type ResourceUsage = Static<typeof ResourceUsage>;
 /** Who measured a program's usage: the host's kernel for its cell, or the kernel of its gVisor guest for its processes. */
 export const ACCOUNTS = ['cell', 'guest'] as const;
 
-/** The same for the program alone, without its compiler. Absent if it did not run or was not observed. */
+/** The observed usage of the program alone, without its compiler; absent if the program did not run or was not observed. */
 export const ProgramUsage = Type.Object({ ...ResourceUsage.properties, account: Type.Enum([...ACCOUNTS]) });
 export type ProgramUsage = Static<typeof ProgramUsage>;
 
@@ -132,7 +132,7 @@ const recordMembers = {
   env_sha256: Nullable(Sha256),
   policy_sha256: Sha256,
   requested_limits: RequestedLimitsSchema,
-  /** Only for a job that compiled its program and did not run it, and for one that started what another compiled. */
+  /** `build` is present only if the job just compiled; `product` only if the job started what another job compiled. */
   build: Type.Optional(StoredBuild),
   product: Type.Optional(StoredProduct),
   /** Only for a job that asked for fixed hash seeds. */
@@ -141,7 +141,7 @@ const recordMembers = {
   labels: Type.Optional(Type.Array(Type.String())),
   /** Only for a job whose program may call tools. */
   tool_limits: Type.Optional(ToolLimitsSchema),
-  /** Only for a job whose program talks to that of another. */
+  /** Only for a job whose program talks to the program of another job. */
   interaction: Type.Optional(ReceiptInteraction),
   truncated: Type.Boolean(),
   output: OutputEvidence,

@@ -41,10 +41,10 @@ export const Capabilities = Type.Object({
   languages: Type.Array(LanguageName),
   /** Null if no provider is ready; then no language is available. */
   isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
-  /** The limits that every job's host holds, as `requirements.enforced` asks for them. An earlier version lacks it. */
+  /** The limits that the host of every job enforces, as `requirements.enforced` demands; absent in an earlier version. */
   enforced: Type.Optional(Type.Array(Type.Enum([...LIMIT_NAMES]))),
   limits: Type.Object({ defaults: RequestedLimitsSchema, ceilings: RequestedLimitsSchema }),
-  /** Bounds of the tools that a program may call. A version that offers none lacks it. */
+  /** Bounds of the tools that a program may call; absent in a version that offers none. */
   tools: Type.Optional(
     Type.Object({
       max_tools: Type.Integer(),
@@ -59,7 +59,7 @@ export const Capabilities = Type.Object({
     max_file_bytes: Type.Integer(),
     max_total_bytes: Type.Integer(),
   }),
-  /** Files that are uploaded and then named: the bounds of one, of all of a job, and of all that a tenant has. */
+  /** Bounds of uploaded files: of one blob, of all blobs of a job, and of all blobs of a tenant. */
   blobs: Type.Object({
     max_blob_bytes: Type.Integer(),
     max_job_bytes: Type.Integer(),
@@ -68,7 +68,7 @@ export const Capabilities = Type.Object({
     /** How long a blob is kept after a job last named it. */
     keep_seconds: Type.Integer(),
   }),
-  /** Limits of a job's own libraries: of their archive, and of its unpacked content. An earlier version lacks it. */
+  /** Limits of a job's own libraries: of the archive, and of its unpacked content; absent in an earlier version. */
   libraries: Type.Optional(
     Type.Object({ max_packed_bytes: Type.Integer(), max_bytes: Type.Integer(), max_entries: Type.Integer() }),
   ),
@@ -104,13 +104,13 @@ const NodeStatus = Type.Object({
   node: Type.Integer(),
   version: Type.String(),
   roles: Type.Array(Type.Enum([...NODE_ROLES])),
-  /** Null if it runs no programs. */
+  /** Null if the node runs no programs. */
   isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
   slots: Type.Integer(),
   slots_used: Type.Integer(),
-  /** Jobs that it has taken and that have not ended. */
+  /** Jobs that the node has taken and that have not ended. */
   claims: Type.Integer(),
-  /** Whether it has a key and can sign with it. */
+  /** Whether the node has a key and can sign with it. */
   signs: Type.Boolean(),
   last_beat_at: Nullable(Timestamp),
 });
@@ -121,19 +121,19 @@ export const CanaryStatus = Type.Object({
   runtime_pack: Type.String(),
   job_id: JobId,
   finished_at: Timestamp,
-  /** The attempts that its cell did not refuse, or why it shows nothing; null if everything was refused. */
+  /** The attempts that the cell did not refuse, or why the canary shows nothing; null if every attempt was refused. */
   problem: Nullable(Type.String()),
 });
 export type CanaryStatus = Static<typeof CanaryStatus>;
 
-/** A number for each minute; null where nothing is known of it. */
+/** A number for each minute; null for a minute of which nothing is known. */
 const OfMinutes = Type.Array(Nullable(Type.Integer()));
 const CountsOfMinutes = Type.Array(Type.Integer());
 const QuantilesOfMinutes = Type.Object({ p50: OfMinutes, p95: OfMinutes });
 
 const LastHour = Type.Object(
   {
-    /** When the first minute began. The last one is not over. */
+    /** The start of the first minute. The last minute is not over. */
     from: Timestamp,
     queued: OfMinutes,
     running: OfMinutes,
@@ -169,7 +169,7 @@ export const ServiceStatus = Type.Object({
     last_error: Nullable(Type.String()),
     last_error_at: Nullable(Timestamp),
   }),
-  /** The log of signed statements: leaves with a place, those under the last head, statements that wait. Null without one. */
+  /** The log of statements: how many have a place, are under the last head, or wait. Null if there is no log. */
   log: Nullable(
     Type.Object({
       origin: Type.String(),
@@ -212,7 +212,7 @@ export const ServiceStatus = Type.Object({
     }),
   ),
   last_hour: Type.Optional(LastHour),
-  /** The living nodes, the oldest first. Absent in a service that is alone. */
+  /** The living nodes, the oldest first; absent if the service has a single node. */
   nodes: Type.Optional(Type.Array(NodeStatus)),
 });
 export type ServiceStatus = Static<typeof ServiceStatus>;

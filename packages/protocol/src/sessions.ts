@@ -1,6 +1,6 @@
 /**
- * Sessions: steps that each begin with the files and values that the one before left. A step is a job like any other; its state
- * comes in as inputs and goes out as outputs.
+ * Sessions: steps that each begin with the files and values that the previous step left. A step is a job like any other; the
+ * state of the session comes in as inputs and goes out as outputs.
  */
 import { LANGUAGES } from './languages.ts';
 import { SESSION_NAME } from './session-files.ts';
@@ -38,7 +38,7 @@ export const Session = Type.Object({
   language: Type.Enum([...LANGUAGES]),
   /** The job whose state the next step begins with. */
   last_job_id: Nullable(JobId),
-  /** A step that is not over; until then no other is accepted. */
+  /** The step in progress, until whose end no other step is accepted; null if there is none. */
   running_job_id: Nullable(JobId),
   created_at: Timestamp,
   changed_at: Timestamp,

@@ -99,7 +99,7 @@ export const NamedStdin = Type.Union([
 ]);
 export type NamedStdin = Static<typeof NamedStdin>;
 
-/** Named standard input as it is stored: an output was looked up. */
+/** Named standard input as it is stored: if it is an output of a job, the service has looked up its digest. */
 export const StoredStdin = Closed(
   { from: Type.Optional(OutputName), blob: UploadedFile.properties.blob },
   { description: 'The bytes that `stdin` named; `stdin` is null then.' },
@@ -309,11 +309,11 @@ export const RequestedSpec = Type.Object({
   env: ProgramVariables,
   files: Type.Array(StoredFile),
   outputs: Type.Array(OutputPath),
-  /** Present only if the submission asked for some. */
+  /** Present only if the submission asked for large outputs. */
   large_outputs: Type.Optional(StoredLargeOutputs),
   /** Present only if nothing runs except the compiler. */
   build: Type.Optional(StoredBuild),
-  /** Present only if the program was built before. Its product is among the files. */
+  /** Present only if an earlier job built the program. The product is then among the files. */
   product: Type.Optional(StoredProduct),
   runtime: Nullable(Type.String()),
   requirements: StoredRequirements,
@@ -322,9 +322,9 @@ export const RequestedSpec = Type.Object({
   interaction: Type.Optional(Interaction),
   /** Present only if the submission asked for a promise. */
   promise: Type.Optional(Type.Literal(true)),
-  /** Present only if there are some. */
+  /** Present only if the job has labels. */
   labels: Type.Optional(Type.Array(Type.String())),
-  /** Present only if the receipt has them. */
+  /** Present only if the receipt states the labels. */
   sign_labels: Type.Optional(Type.Literal(true)),
   /** Present only for a step of a session. */
   session: Type.Optional(SessionStep),

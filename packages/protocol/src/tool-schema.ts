@@ -17,7 +17,7 @@ type Form = (value: unknown, pointer: string, walk: Walk) => void;
 
 /** The facts found in one schema. */
 interface Walk {
-  /** Pointers of all schemas in it, and of all references. */
+  /** The pointers of all schemas inside the checked one; and, by the pointer of each reference, the pointer that it names. */
   readonly places: Set<string>;
   readonly references: Map<string, string>;
 }
@@ -64,7 +64,7 @@ function checkSchema(schema: unknown, pointer: string, walk: Walk): void {
   }
 }
 
-/** Checks a value that needs no walk. */
+/** The form of a keyword's value that `holds` checks without a walk into the value. */
 function is(what: string, holds: (value: unknown) => boolean): Form {
   return (value, pointer) => {
     if (!holds(value)) throw new Odd(pointer, `must be ${what}`);
