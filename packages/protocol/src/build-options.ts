@@ -4,7 +4,7 @@
  */
 import type { Language } from './languages.ts';
 
-/** Where a product is: what a build leaves, and what a job that starts it is given. */
+/** The paths of a product: as the output of a build, and as an input of a job that starts the product. */
 export const PRODUCT_FILES = { output: 'output/product', input: 'input/product' } as const;
 
 const NATIVE = [
@@ -25,7 +25,7 @@ const JAVA = [
   /^-Xlint(?::[a-z,-]{1,128})?$/,
 ];
 
-/** The same options in words. */
+/** The accepted options in words. */
 export const BUILD_OPTIONS =
   'For C and C++: `-O0` to `-O3`, `-Os`, `-Ofast`, `-g`, `-g0` to `-g3`, `-std=c17` and its like, `-DNAME`, `-DNAME=VALUE`, `-w`, ' +
   '`-pedantic`, `-static`, `-Wall` and other warnings without a comma, `-fconstexpr-depth=N`, `-fconstexpr-ops-limit=N`, ' +
@@ -35,7 +35,7 @@ export const BUILD_OPTIONS =
 
 const OPTIONS: Readonly<Partial<Record<Language, readonly RegExp[]>>> = { c: NATIVE, cpp: NATIVE, java: JAVA };
 
-/** Whether a compiler makes a product of a program in this language, which can be started later without it. */
+/** Whether programs in this language are compiled to a product, which can be started later without the compiler. */
 export function isCompiled({ language }: { readonly language: string }): boolean {
   return Object.hasOwn(OPTIONS, language);
 }

@@ -40,14 +40,14 @@ export const EffectiveLimitsSchema = Type.Object(
   >,
 );
 
-/** One limit that a program broke or one act that it was refused, named so that a client can act on it. */
+/** A limit that a program broke, or an act that was refused to it, named so that a client can act on it. */
 export const Violation = Type.Object({
   type: Type.Enum([...VIOLATION_TYPES]),
   message: Type.String(),
   path: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Number()),
   observed: Type.Optional(Type.Number()),
-  /** Present if the compiler broke it, and not the program. */
+  /** Present if the compiler, and not the program, caused the violation. */
   phase: Type.Optional(Type.Literal('compile')),
 });
 export type Violation = Static<typeof Violation>;
@@ -55,7 +55,7 @@ export type Violation = Static<typeof Violation>;
 /** Output as recorded: one line without its newline, or a piece of at most 16 KiB of a longer one. */
 export const OutputRecord = Type.Object({
   text: Type.String(),
-  /** Present if no newline followed this piece. */
+  /** Present if no newline followed this piece of output. */
   partial: Type.Optional(Type.Literal(true)),
 });
 export type OutputRecord = Static<typeof OutputRecord>;
@@ -68,8 +68,8 @@ export const ArtifactRecord = Type.Object({
 export type ArtifactRecord = Static<typeof ArtifactRecord>;
 
 /**
- * A stream exceeded a recording cap: how much of it was seen until then, and how much is kept. Each stream has one at
- * most, stored with its last output. The receipt's `executor_output` has the final amount. Spec § Events 6.
+ * A stream exceeded a recording cap: how much of the stream was seen until then, and how much is kept. Each stream has at most
+ * one such record, stored with its last output. The receipt's `executor_output` has the final amount. Spec § Events 6.
  */
 export const Truncation = Type.Object({
   stream: Type.Enum([...STREAM_NAMES]),
@@ -81,13 +81,13 @@ export const Truncation = Type.Object({
 });
 export type Truncation = Static<typeof Truncation>;
 
-/** A call of a tool, as the program wrote it. The number of its event is its name outside of the cell. */
+/** A call of a tool, as the program wrote it. Outside of the cell, the number of its event identifies the call. */
 export const ToolCallRecord = Type.Object({
-  /** The program's own number. */
+  /** The number that the program gave to the call. */
   call: Type.Integer({ minimum: 0 }),
   tool: Type.String(),
   arguments: Type.Unknown(),
-  /** The reason why the service refused it, which the program got. Nobody can answer it then. */
+  /** Why the service refused the call, as the program was told. Nobody can answer a refused call. */
   refused: Type.Optional(Type.String()),
 });
 export type ToolCallRecord = Static<typeof ToolCallRecord>;

@@ -41,7 +41,7 @@ export interface PlannedJob {
   /** A name that no other job for the same program has. */
   readonly name: string;
   readonly role: 'build' | 'validate' | 'test' | 'check' | 'judge';
-  /** Whether it is the same for every program: it is made once, and its end is given to all. */
+  /** Whether the job is the same for every program: such a job is made once, and its end is given to all programs. */
   readonly shared: boolean;
   readonly test: number | null;
   readonly submission: PlannedSubmission;
@@ -56,7 +56,7 @@ export interface EndedFile {
 
 /** How a job ended, from its receipt and its record. */
 export interface JobEnd extends JobRecord {
-  /** Null if it is not at hand. It is needed up to `inlineRoom`, and all of it where outputs are not kept by digest. */
+  /** Null if not at hand. A grading needs stdout up to `inlineRoom`, and all of it where outputs are not kept by digest. */
   readonly stdout: string | null;
   readonly stderr: string;
   /** Whether some of stdout is not in its record. */
@@ -64,7 +64,7 @@ export interface JobEnd extends JobRecord {
   readonly violations: readonly SaidViolation[];
   readonly code_sha256: string | null;
   readonly stdin_sha256: string | null;
-  /** The digest of all bytes that it wrote to stdout. */
+  /** The digest of all bytes that the program wrote to stdout. */
   readonly stdout_sha256: string | null;
   readonly cpu_limit_ms: number | null;
   readonly usage: ResourceUsage;
@@ -123,7 +123,7 @@ function saidBy({ stderr, outputs, violations }: JobEnd, codes: ExitCodes): Said
     const [, text] = /^points[ \t]+(\S{1,40})/.exec(stderr) ?? [];
     return text === undefined ? null : { kind: 'points', text };
   }
-  // No points mean all points, so a file with points that did not come back must count as a mistake.
+  // Without points, a test gets all points, so a file with points that did not come back must count as a mistake.
   if (violations.some(mayHidePoints)) return { kind: 'points', text: 'unknown' };
   for (const [path, kind] of SCORE_FILES) {
     const text = outputs.find((file) => file.path === path)?.text;
@@ -138,13 +138,13 @@ export const SCORE_FILES = [
   ['output/score_multiplier.txt', 'part'],
 ] as const;
 
-/** Whether a violation may explain why no file with points is known: one was left out, or nobody knows which files were. */
+/** Whether a violation may explain why no file with points is known: such a file was, or unknown files were, left out. */
 export function mayHidePoints({ type, path }: SaidViolation): boolean {
   return type === 'output_count' || path === 'output' || SCORE_FILES.some(([score]) => score === path);
 }
 
 const GRADER_CPU_SECONDS = 30;
-/** Limits of the programs of a grader: far above what they need, since a test is lost if they meet one. */
+/** Limits for programs of a grader, far above what these programs need: a test is lost if one of them meets a limit. */
 export const GRADER_LIMITS: LimitsInput = {
   cpu_seconds: GRADER_CPU_SECONDS,
   wall_seconds: wallFor(GRADER_CPU_SECONDS),
@@ -162,7 +162,7 @@ interface Checked {
   readonly product: PlannedSubmission['product'];
 }
 
-/** A checker with what it finds in its files, and their names in the order of its protocol. */
+/** The submission of a checker: the contents of its files, and the files' names in the order of its protocol. */
 export function checkerSubmission(plan: GradingPlan, checker: GraderProgram, given: Checked): PlannedSubmission {
   const { test, output, product } = given;
   const expected = expectedOf(test);
@@ -176,7 +176,7 @@ export function checkerSubmission(plan: GradingPlan, checker: GraderProgram, giv
   return { ...graderSubmission(plan, checker, product), args, files, ...stdin };
 }
 
-/** An interactor with the input and what is expected. The interactor may write its own output file as it likes. */
+/** The submission of an interactor: the input and what is expected. The interactor may write its output file as it likes. */
 export function interactorSubmission(
   plan: GradingPlan,
   interactor: GraderProgram,
@@ -191,7 +191,7 @@ export function interactorSubmission(
   return { ...graderSubmission(plan, { ...interactor, limits }, product), args, files };
 }
 
-/** The interactor must outlive a program that takes all of its time, so that it can judge. */
+/** The wall limit of an interactor, which must outlive a program that takes all of its time in order to judge it. */
 function interactorWall(plan: GradingPlan): number {
   const { wall_seconds = 0 } = limitsOf(plan);
   return Math.max(wallFor(GRADER_CPU_SECONDS), wall_seconds + 10);
@@ -199,7 +199,7 @@ function interactorWall(plan: GradingPlan): number {
 
 const INTERACTOR_OUTPUT = 'output/tout';
 
-/** The words of a program of the grader: its files in the order of its protocol, and what the plan adds. */
+/** The arguments of a grader's program: the names of its files in the order of its protocol, then those of the plan. */
 function argsOf({ codes, args = [] }: GraderProgram, { checker_args = [] }: PlannedTest, output: string) {
   const { stdin, expected } = CHECKED_FILES;
   const files = codes === 'kattis' ? [stdin, expected, 'output/'] : [stdin, output, expected];
@@ -216,7 +216,7 @@ export function graderSubmission(
   return { language, code, runtime, args, product, limits: limited, requirements, outputs: outputsOf(program) };
 }
 
-/** Compares two texts in a job of its own. */
+/** The submission that compares two texts in a job of its own. */
 export function comparerSubmission(test: PlannedTest, output: JobText, compare: Comparing): PlannedSubmission {
   return {
     language: 'python',
@@ -255,7 +255,7 @@ export interface EndedJob extends Pick<JobRecord, 'job_id' | 'terminal_reason' |
   };
 }
 
-/** `textOf` reads an output of the job that may hold points. */
+/** The end of a job. `textOf` reads an output of the job that may hold points. */
 export function endOf(job: EndedJob, textOf: (path: string) => string | undefined = () => undefined): JobEnd {
   const { job_id, terminal_reason, exit_code, stdout, stderr, violations, receipt } = job;
   const { executor_output, effective_limits, resource_usage, program_usage } = receipt;

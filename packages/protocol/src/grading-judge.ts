@@ -9,7 +9,7 @@ import { VERDICT_SCHEMA_2 } from './grading-record.ts';
 /** Where a comparer and a checker find the texts. */
 export const CHECKED_FILES = { stdin: 'input/stdin', output: 'input/output', expected: 'input/expected' } as const;
 
-/** Two texts are alike if their forms are; with a tolerance, word by word. White space is ASCII's, as for bytes in Python. */
+/** Compares texts by their forms or, with a tolerance, word by word. White space is ASCII's, as for bytes in Python. */
 const COMPARE = `NUMBER = re.compile(rb"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?\\Z")
 
 
@@ -93,7 +93,7 @@ def alike(output, expected, compare):
 
 const importing = (...names: readonly string[]) => names.map((name) => `import ${name}\n`).join('');
 
-/** Compares one output with what is expected, as its one argument says: 42 if they are alike, 43 if not. */
+/** Compares an output with the expected one as its only argument says: exits with 42 if they are alike, 43 if not. */
 export const COMPARER = `${importing('hashlib', 'itertools', 'json', 'math', 're', 'sys')}
 ${COMPARE}
 
@@ -101,7 +101,7 @@ with open("${CHECKED_FILES.output}", "rb") as output, open("${CHECKED_FILES.expe
     sys.exit(42 if alike(output, expected, json.loads(sys.argv[1])) else 43)
 `;
 
-/** The rules are those of `grading-score.ts`, where their words are explained. */
+/** The judge of version 2, with the rules of `grading-score.ts`, where their words are explained. */
 export const JUDGE_2 = `${importing('hashlib', 'io', 'itertools', 'json', 'math', 're')}
 ${COMPARE}
 

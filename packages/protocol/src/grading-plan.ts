@@ -74,7 +74,7 @@ const testsMax = 1000;
 const outputBytesUsual = 8 * 1024 * 1024;
 export const outputBytesMost = 64 * 1024 * 1024;
 
-/** The fault in a plan; null if a verdict is possible. Sizes of texts are those of the submissions. */
+/** The fault in a plan; null if a verdict is possible. The bounds of texts are not checked here, but in the submissions. */
 export function planProblem({ tests, groups, output_bytes = 1 }: GradingPlan): string | null {
   if (tests.length === 0) return 'a grading needs at least one test';
   if (tests.length > testsMax) return `a grading has ${tests.length} tests; at most ${testsMax} are allowed`;

@@ -23,7 +23,7 @@ export type ExitCodes = (typeof EXIT_CODES)[number];
 
 /**
  * Who measured processor time and memory: the host for the program's cell, in which a small process 1 runs too, or the kernel of
- * its gVisor guest for the program alone. Null if they are not the program's alone.
+ * its gVisor guest for the program alone. Null if the measured usage is not the program's alone.
  */
 export type Account = (typeof ACCOUNTS)[number] | null;
 
@@ -35,7 +35,7 @@ export interface JobRecord {
   readonly exit_code: number | null;
 }
 
-/** A run of the program. Its times are null if a compiler worked in the same job, and its part is not known. */
+/** A run of the program. Its times are null if a compiler worked in the same job and the compiler's part is not known. */
 export interface RunRecord extends JobRecord {
   /** The outcome of a compiler: an error in the program, a limit that it met, or null if it succeeded or ran elsewhere. */
   readonly compiler: 'error' | 'limit' | null;
@@ -75,7 +75,7 @@ interface TestRecord {
   readonly name: string;
   readonly group: string;
   readonly compare: Comparing;
-  /** Null if the program was not run in it. */
+  /** The run of the program; null if the test did not run it. */
   readonly run: RunRecord | null;
   /** An earlier run, which met its wall limit while it had less than half of its processor time. */
   readonly starved: RunRecord | null;
@@ -92,7 +92,7 @@ export interface JudgedTest extends TestRecord {
   /** The texts that the judge compares, or commits to; null if a separate job compares them. */
   readonly stdout: string | null;
   readonly expected: string | null;
-  /** Their digests, if the judge does not get the texts. */
+  /** The digests of the two texts, if the judge does not get the texts. */
   readonly stdout_sha256: string | null;
   readonly expected_sha256: string | null;
 }
@@ -100,7 +100,7 @@ export interface JudgedTest extends TestRecord {
 export interface JudgedProgram {
   readonly language: string;
   readonly code_sha256: string | null;
-  /** The job that compiled it once; null if each test did, and where there is nothing to compile. */
+  /** The job that compiled the program once; null if each test compiled it, or if there is nothing to compile. */
   readonly build: BuildRecord | null;
 }
 

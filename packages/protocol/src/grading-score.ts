@@ -1,6 +1,6 @@
 /**
- * The rules of a verdict: what the end of a run, a checker's word and the groups make of a test. The judge follows the
- * same rules in Python; a grading that runs asks them which tests are still needed, and a verifier computes them again.
+ * The rules of a verdict: how the end of a run, a checker's word and the groups decide about a test. The judge follows the same
+ * rules in Python; a running grading asks them which tests are still needed; a verifier applies them again.
  */
 import type {
   CheckRecord,
@@ -36,7 +36,7 @@ const ENDS: Readonly<Record<string, TestVerdict2>> = {
   signaled: 'runtime_error',
 };
 
-/** The points of a test by itself. */
+/** The points of a test before its group is considered. */
 export function wonAlone(test: Ran, { build }: Pick<JudgedProgram, 'build'>): Won {
   if (!test.validations.every(isValid)) return nothing('invalid_input');
   const compiler = build === null ? (test.run?.compiler ?? null) : build.compiler;
@@ -174,7 +174,7 @@ export interface Timed {
   readonly cpu_limit_ms: number | null;
 }
 
-/** Whether a run met its wall limit for want of a processor, or by sleeping: it is repeated once. */
+/** Whether a run met its wall limit for want of a processor, or by sleeping; such a run is repeated once. */
 export function isStarved({ terminal_reason, cpu_ms, cpu_limit_ms }: Timed): boolean {
   return terminal_reason === 'wall_limit' && (cpu_ms === null || cpu_limit_ms === null || cpu_ms * 2 < cpu_limit_ms);
 }

@@ -1,7 +1,7 @@
 /**
- * Grading: a submitted program against tests that it does not see. Each test is a job of its own. The verdict is the
- * output of one more job, whose program is the judge below: so the service signs it as it signs every result, and whoever
- * has the records can follow each line of it. docs/GRADING.md.
+ * Grading: a submitted program against tests that it does not see. Each test is a job of its own. The verdict is the output of
+ * one more job, whose program is the judge below, so the service signs the verdict like every result. Whoever has the records can
+ * follow each line of the verdict. docs/GRADING.md.
  */
 
 export const VERDICT_SCHEMA = 'urn:svc:verdict:v1';
@@ -28,7 +28,7 @@ export const TEST_VERDICTS = [
 ] as const;
 export type TestVerdict = (typeof TEST_VERDICTS)[number];
 
-/** A test as the judge gets it. Texts are compared by the judge; a checker has compared already. */
+/** A test as the judge gets it: with texts that the judge compares, or with a checker that has compared already. */
 export interface GradedTest {
   readonly name: string;
   readonly points: number;
@@ -38,7 +38,7 @@ export interface GradedTest {
   readonly exit_code: number | null;
   readonly truncated: boolean;
   readonly stdout: string;
-  /** Null if only the end counts, or a checker judges. */
+  /** The expected output; null if only the end counts, or if a checker judges. */
   readonly expected: string | null;
   readonly compare: Comparison;
   readonly checker: CheckerRun | null;
@@ -59,10 +59,10 @@ export interface SaidViolation {
   readonly phase?: string;
 }
 
-/** Finds a compiler's message about the program: it names a line of it, or a symbol. */
+/** Matches a compiler's message about the program: the message names a line of the program, or a symbol. */
 const ABOUT_PROGRAM =
   /^[^\s:]+:\d+(:\d+)?: (fatal )?error: |undefined reference to|multiple definition of|relocation truncated to fit/im;
-/** Finds a message that a limit stopped the compiler or a part of it, even if it also names a line. */
+/** Matches a message that a limit stopped the compiler or a part of it, even if the message also names a line. */
 const ABOUT_LIMIT =
   /no space left on device|cannot allocate memory|file too large|resource temporarily unavailable|out of memory|out of resources|signal terminated program|terminated with signal/i;
 
@@ -72,8 +72,8 @@ export function isLimitOfCompiler({ type, phase }: SaidViolation): boolean {
 }
 
 /**
- * Why the end of a test says nothing of the program: its compiler met a limit. Null if the program ran, and if the compiler found
- * an error in it. If the kernel counts a limit, a violation says that the compiler met it; only the compiler knows of the others.
+ * Why the end of a test says nothing of the program: its compiler met a limit. Null if the program ran, or if the compiler found
+ * an error in it. A violation reports a limit that the kernel counts; other limits are known only from the compiler's message.
  * Such a test is `not_run`, so its judge is given no terminal reason.
  */
 export function compilerProblem({ terminal_reason, violations, stderr }: TestEnd): string | null {
@@ -108,7 +108,7 @@ export interface CheckerRun {
 
 export interface GradedProgram {
   readonly language: string;
-  /** Null if no receipt states it. */
+  /** The digest of the checker's code; null if no receipt states it. */
   readonly code_sha256: string | null;
 }
 
@@ -126,7 +126,7 @@ export interface TestResult {
   readonly job_id: string;
   readonly receipt_sha256: string;
   readonly stdout_sha256: string;
-  /** The digest of the given expected output, which it does not reveal; null if there was none. */
+  /** The digest of the expected output, which stays secret; null if the test has no expected output. */
   readonly expected_sha256: string | null;
   readonly checker: CheckerRun | null;
 }
@@ -142,8 +142,8 @@ export interface Verdict {
 }
 
 /**
- * The judge, in Python. A verifier knows it by its digest: another text is another judge, and a verdict of the one before
- * it must still be accepted.
+ * The judge, in Python. A verifier knows a judge by the digest of its text: a changed text is another judge, and verdicts of
+ * earlier judges must still be accepted.
  */
 export const JUDGE = `import hashlib
 import json

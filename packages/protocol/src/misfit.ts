@@ -1,7 +1,7 @@
 /**
- * Whether a value fits a schema, and if not, why. It knows the keywords that `type.ts` makes and the few that are given
- * as options. An unknown keyword is a bug, and is found when the schema is first used. JSON Schema Validation (draft
- * 2020-12), § 6. `misfit.test.ts` compares it with another validator.
+ * Whether a value fits a schema, and if not, why. This check knows the keywords that `type.ts` makes and the few that are given
+ * as options. An unknown keyword is a bug, found when the schema is first used. JSON Schema Validation (draft 2020-12), § 6.
+ * `misfit.test.ts` compares this check with another validator.
  */
 import type { Static, TSchema } from 'typebox';
 
@@ -74,7 +74,7 @@ const inside = (member: Member, found: Break | null): Break | null =>
 type Members = Readonly<Record<string, unknown>>;
 type Schemas = Readonly<Record<string, TSchema>>;
 
-/** In the order in which they are checked: a value of another type is checked no further. */
+/** The rules in the order in which they are checked: a value of another type is checked no further. */
 const RULES: Readonly<Record<Keyword, Rule>> = {
   type: (value: unknown, type: string) => TYPES[type]?.(value) ?? false,
   required: (value: Members, names: readonly string[], schema: TSchema & ObjectKeywords) => {

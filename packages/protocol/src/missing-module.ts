@@ -8,7 +8,7 @@ const MISSING: readonly { readonly language: string; readonly says: RegExp }[] =
 /** A library that a program missed, and the language whose libraries have it. */
 export interface MissingModule {
   readonly language: string;
-  /** The name as it is imported, without the parts inside of it: at most 200 letters, digits and `@ / . _ -`. */
+  /** The name as it is imported, without parts inside the library: at most 200 letters, digits and `@ / . _ -`. */
   readonly module: string;
 }
 

@@ -159,7 +159,7 @@ export const COMPONENT_SCHEMAS = {
   ErrorEnvelope,
 } satisfies Record<string, TSchema>;
 
-/** Schemas are recognised by their text: making one optional copies it, so identity does not help. */
+/** Schemas are recognised by their JSON text, not by identity: an optional schema is a copy. */
 const NAME_BY_TEXT = new Map(Object.entries(COMPONENT_SCHEMAS).map(([name, schema]) => [JSON.stringify(schema), name]));
 
 export function schemaReference(name: string): { $ref: string } {

@@ -206,7 +206,7 @@ const PATH_PARAMETERS = {
   },
 };
 
-/** The parameters in a path, as its item lists them; none if there is none. */
+/** The parameters in a path, as the path's item lists them; an empty node for a path without parameters. */
 function parametersOf(path: string): Node {
   const named = Object.entries(PATH_PARAMETERS).filter(([, parameter]) => path.includes(`{${parameter.name}}`));
   const parameters = named.map(([name]) => ({ $ref: `#/components/parameters/${name}` }));

@@ -1,4 +1,4 @@
-/** Refusals that many operations share. `operations.ts` lists those of each. */
+/** Refusals that many operations share. `operations.ts` lists the refusals of each operation. */
 import type { ErrorCode } from './errors.ts';
 
 /** The errors that any request may be answered with. */

@@ -31,7 +31,7 @@ export type AnswerHeader =
   | 'ETag'
   | 'Allow';
 
-/** One success of an operation. `content` maps each media type to its schema; without one, there is no body. */
+/** One success of an operation. `content` maps each media type to its schema; without a media type, there is no body. */
 export interface Answer {
   readonly description: string;
   readonly content: Readonly<Record<string, TSchema>>;
@@ -43,13 +43,13 @@ export interface RequestBody {
   readonly schema: TSchema;
   /** The media type of the body. Default: JSON. */
   readonly mediaType?: string;
-  /** Encoded bytes. */
+  /** The most bytes of the encoded body. */
   readonly bytesMax: number;
   /** More about the bounds, such as a smaller bound of a part, for the refusal of a body that is too large. */
   readonly smallerBound?: string;
-  /** Tokens of its JSON, if it may have more than others. */
+  /** The most tokens of the body's JSON, if it may have more tokens than other bodies. */
   readonly tokensMax?: number;
-  /** Whether it may be left out. */
+  /** Whether the body may be left out. */
   readonly isOptional: boolean;
 }
 
@@ -64,14 +64,14 @@ export interface Operation extends OperationEndpoint {
   readonly ticket?: true;
   /** The codes that close a WebSocket, each with its meaning. */
   readonly closeCodes?: Readonly<Record<string, string>>;
-  /** The last frame of a WebSocket that was asked for one. */
+  /** The last frame of a WebSocket whose client asked for one. */
   readonly lastFrame?: TSchema;
-  /** The messages that a client may send over a WebSocket, and the frame that refuses one. */
+  /** The messages that a client may send over a WebSocket, and the frame that refuses such a message. */
   readonly clientMessage?: TSchema;
   readonly refusalFrame?: TSchema;
-  /** Values after decoding. A list is one comma-separated parameter. */
+  /** The parameters in the query, with their values after decoding. A list is one comma-separated parameter. */
   readonly query?: TObject;
-  /** Parameters that ask for one more scope, unless they have their default. */
+  /** The scope that a parameter needs in addition, unless the parameter has its default. */
   readonly queryAccess?: Readonly<Record<string, Scope>>;
   readonly headers?: TObject;
   readonly body?: RequestBody;

@@ -57,8 +57,8 @@ export const ListQuery = Type.Object({
 export type ListQuery = Static<typeof ListQuery>;
 
 /**
- * `whatFor` completes "Seconds to wait for"; `note` is whole sentences after it. Fractions and exponents are taken: the
- * number as languages print it.
+ * A parameter in seconds: `whatFor` completes "Seconds to wait for"; `note` is whole sentences after that. Fractions and
+ * exponents are accepted, because languages print numbers with them.
  */
 function waitSeconds(whatFor: string, note = '') {
   return withDefault(

@@ -1,8 +1,8 @@
-/** Where the parts of a step of a session are, and which programs can be one. */
+/** The paths of the parts of a session's step, and which programs can be a step. */
 import { isCompiled } from './build-options.ts';
 import type { Language } from './languages.ts';
 
-/** No submission can place a file below the directory of inputs. */
+/** The paths of a step. No submission can place a file below the directory `inputs`. */
 export const SESSION_FILES = {
   inputs: 'input/.session',
   state: 'input/.session/state',

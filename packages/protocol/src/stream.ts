@@ -1,6 +1,6 @@
 /**
- * The WebSocket stream of a job: one text frame is one event, the same object as in replay. Stored history comes first,
- * then live events, then the close after `finished`, or after a frame with the outcome. Spec § WebSocket stream.
+ * The WebSocket stream of a job: one text frame is one event, the same object as in replay. Stored history comes first, then live
+ * events, and last the close, after `finished` or after a frame with the outcome. Spec § WebSocket stream.
  */
 
 /**
@@ -37,7 +37,7 @@ export const STREAM_CLOSE_MEANINGS = {
   [STREAM_CLOSE_CODES.lagged]: 'the client takes nothing',
 } as const satisfies Record<(typeof STREAM_CLOSE_CODES)[StreamCloseReason], string>;
 
-/** All of them in a sentence. */
+/** All close codes with their meanings, as a part of a sentence. */
 export const STREAM_CLOSES = Object.entries(STREAM_CLOSE_MEANINGS)
   .map(([code, meaning]) => `${code} when ${meaning}`)
   .join(', ');

@@ -14,7 +14,7 @@ import {
 import { Timestamp } from './spellings.ts';
 import { Closed, Nullable, type Static, Type } from './type.ts';
 
-/** A name begins with no underscore, because such names mean something to the languages of programs. */
+/** The name of a tool. It begins with no underscore, because such names mean something to the languages of programs. */
 const toolName = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
   description: 'The name by which the program calls it.',
@@ -49,7 +49,7 @@ function bounds(name: ToolLimitName, what: string) {
   return Type.Optional(Type.Number({ exclusiveMinimum: 0, description }));
 }
 
-/** Any positive number, as for other limits. */
+/** The requested bounds of tool calls: any positive numbers, as for other limits. */
 export const ToolLimitsInput = Closed({
   calls: bounds('calls', 'How many calls of tools the program may make'),
   call_bytes: bounds('call_bytes', 'Bytes of one call, and of one answer'),
@@ -62,7 +62,7 @@ export const ToolPrincipals = Type.Array(Type.String({ minLength: 1, maxLength: 
   description: 'Principals of the tenant that may answer calls of tools, beside the one that submits.',
 });
 
-/** The bounds that are in force. */
+/** The bounds of tool calls that are in force. */
 export const ToolLimitsSchema = Type.Object(
   Object.fromEntries(TOOL_LIMIT_NAMES.map((name) => [name, Type.Integer()])) as Record<
     ToolLimitName,
@@ -95,7 +95,7 @@ export const ToolCalls = Type.Object({
 });
 export type ToolCalls = Static<typeof ToolCalls>;
 
-/** An answer has exactly one of the two. */
+/** The outcome of a call. An answer has exactly one of the two members. */
 const outcome = {
   result: Type.Optional(Type.Unknown()),
   error: Type.Optional(Type.String({ description: 'Why the tool failed. The program gets it as an error.' })),
@@ -120,7 +120,7 @@ export const ToolAnswerTaken = Type.Object({
 });
 export type ToolAnswerTaken = Static<typeof ToolAnswerTaken>;
 
-/** A frame of the stream that refuses a message of this client: it was not an answer that could be taken. */
+/** A frame of the stream that refuses a message of its client, which was not an acceptable answer. */
 export const AnswerRefused = Type.Object({
   answer_refused: Type.Object({
     call_seq: Type.Integer({ minimum: 1 }),

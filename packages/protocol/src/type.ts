@@ -1,8 +1,8 @@
 /**
- * The functions that the contract's schemas are written with. They are those of TypeBox that it uses, with TypeBox's
- * types, and make the same plain JSON Schema (draft 2020-12). TypeBox itself has a language for types with an
- * interpreter, some seven hundred modules that a service would load at every start and never use. `type.test.ts`
- * compares each function with TypeBox's.
+ * The functions that the contract's schemas are written with: the part of TypeBox that the contract uses, with TypeBox's types
+ * and the same plain JSON Schema (draft 2020-12) as results. TypeBox itself has a language for types with an interpreter, some
+ * seven hundred modules that a service would load at every start and never use. `type.test.ts` compares each function with
+ * TypeBox's.
  */
 import type { TObject, TProperties, TSchema, Type as TypeBox } from 'typebox';
 
@@ -37,7 +37,7 @@ function words(values: readonly string[], options: Options = {}): Schema {
   return { enum: [...values], ...options };
 }
 
-/** Names match the pattern of `key`. */
+/** An object type whose members have names that match the pattern of `key`. */
 function record(key: Schema, value: Schema, options: Options = {}): Schema {
   return { type: 'object', patternProperties: { [String(key['pattern'])]: value }, ...options };
 }
@@ -59,7 +59,7 @@ const plain = {
   Partial: partial,
 };
 
-/** Each makes a schema, as TypeBox's function of the same name does. */
+/** The functions that make schemas; each makes the same schema as TypeBox's function of the same name. */
 export const Type = plain as unknown as Pick<typeof TypeBox, keyof typeof plain>;
 
 /** A schema that also allows null: the contract uses null for an unknown value and omits nothing. */

@@ -10,12 +10,12 @@ const DAY = new Intl.DateTimeFormat(LANGUAGES, { day: 'numeric', month: 'short' 
 const COUNT = new Intl.NumberFormat(LANGUAGES);
 const KIB = 1024;
 
-/** Date, time of day and zone, for whoever keeps or prints them. The given text if it is not a time; nothing if it is no text. */
+/** Date, time of day and zone, for whoever keeps or prints them; `at` itself if it is not a time, and `''` if it is no text. */
 export function momentOf(at: unknown): string {
   return typeof at === 'string' ? formatted(MOMENT, at) : '';
 }
 
-/** Date and time of day in the person's own time zone. The given text if it is not a time. */
+/** Date and time of day in the person's own time zone; `at` itself if it is not a time. */
 export function clockOf(at: string): string {
   return formatted(CLOCK, at);
 }
@@ -25,7 +25,7 @@ export function timeOfDayOf(at: string | number): string {
   return formatted(TIME_OF_DAY, at);
 }
 
-/** A mark of an axis whose marks are so many milliseconds apart. */
+/** The label of a mark on an axis of time whose marks are `step` milliseconds apart. */
 export function markOf(at: number, step: number): string {
   return formatted(step < 60_000 ? TIME_OF_DAY : step < 86_400_000 ? MINUTE : DAY, at);
 }

@@ -36,7 +36,7 @@ const TITLES = {
   capabilities: 'Capabilities',
 } as const;
 
-/** What protects, by the member and its value as JSON. */
+/** The sentences on what protects, by the member and its value as JSON. */
 const GOOD: Readonly<Record<string, string>> = {
   'isolation_class "linux-shared-kernel"':
     'Linux namespaces: the program had its own view of files, processes, users and network, and shared the kernel of the host.',
@@ -54,7 +54,7 @@ const GOOD: Readonly<Record<string, string>> = {
   'capabilities "0"': 'The program had no privileges of root.',
 };
 
-/** What does not protect. */
+/** The sentences on what does not protect. */
 const BAD: typeof GOOD = {
   'isolation_class "none"': 'Nothing separated the program from the host.',
   'networking "host"': 'The program had that of the host.',
