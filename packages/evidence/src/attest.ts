@@ -1,6 +1,6 @@
 /**
- * From a terminal job to its attestation, in one deterministic step: the result artifact, the statement about it and
- * the signed envelope around that. Everything is checked again before it is signed, so a record that was damaged on
+ * From a terminal job to its attestation, in one deterministic step: the result artifact, the statement about the artifact and
+ * the signed envelope around the statement. Everything is checked again before the signature, so a record that was damaged on
  * disk is never signed.
  */
 
@@ -45,7 +45,7 @@ export interface Attestation {
   readonly result_sha256: string;
   readonly envelope: Uint8Array<ArrayBuffer>;
   readonly envelope_sha256: string;
-  /** The hash of the envelope's leaf in the log; null if it is not to be logged. */
+  /** The hash of the envelope's leaf in the log; null if the envelope is not to be logged. */
   readonly leaf_hash: Hash | null;
 }
 

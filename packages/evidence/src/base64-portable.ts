@@ -1,6 +1,6 @@
-/** Base64 by the functions that every platform has. The same promises as `base64.ts`, which prefers the newer ones. */
+/** Base64 by functions that every platform has, with the promises of `base64.ts`, which prefers newer functions. */
 
-/** Bytes that are spelled at once: an argument list has a bound. */
+/** How many bytes are encoded at once: an argument list has a bound. */
 const CHUNK_BYTES = 0x2000;
 
 /** The bytes of a text in one of the two alphabets, which the caller has checked. Null if it is not canonical. */
@@ -14,7 +14,7 @@ export function decodePortable(text: string): Uint8Array<ArrayBuffer> | null {
   }
 }
 
-/** Standard alphabet, padded. */
+/** Base64 in the standard alphabet, padded. */
 export function encodePortable(bytes: Uint8Array): string {
   let characters = '';
   for (let start = 0; start < bytes.length; start += CHUNK_BYTES) {

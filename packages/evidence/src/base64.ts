@@ -1,6 +1,6 @@
 /**
- * Base64 with exactly one spelling for any bytes: RFC 4648, padded, zero pad bits, no white space. The platform's own
- * functions are used where it has them: Node has them from 25 on, and auditors have older ones.
+ * Base64 with exactly one spelling for any bytes: RFC 4648, padded, zero pad bits, no white space. The platform's own functions
+ * are used if it has them: Node has them from version 25 on, and auditors have older versions.
  */
 import { decodePortable, encodePortable } from './base64-portable.ts';
 
@@ -19,7 +19,7 @@ export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
   }
 }
 
-/** Standard alphabet, padded. */
+/** Base64 in the standard alphabet, padded. */
 export function encodeBase64(bytes: Uint8Array): string {
   return 'toBase64' in bytes ? bytes.toBase64() : encodePortable(bytes);
 }

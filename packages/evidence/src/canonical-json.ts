@@ -17,7 +17,7 @@ export function canonicalJson(value: unknown): string {
   return text;
 }
 
-/** Deeper values, and cycles with them, take the general path. */
+/** The depth to which values are examined; deeper values, and so cycles, take the general path. */
 const quickDepthMax = 32;
 
 /**

@@ -14,7 +14,7 @@ export const HASH_VERSION = 1;
 /** The predecessor that the first event of a chain names. */
 export const GENESIS_HASH = '0'.repeat(64);
 
-/** Separates this digest from every other SHA-256 of the service, and this version of it from later ones. */
+/** The prefix that separates this digest from every other SHA-256 of the service, and from later versions of itself. */
 const EVENT_DOMAIN = 'svc.event.v1\n';
 
 /** Everything that an event's digest covers. */
@@ -54,12 +54,12 @@ export function* linkEvents(tail: ChainTail, bodies: Iterable<EventBody>): Gener
   }
 }
 
-/** All events of `linkEvents`. */
+/** The events that `linkEvents` yields, in an array. */
 export function chainEvents(tail: ChainTail, bodies: readonly EventBody[]): JobEvent[] {
   return Array.from(linkEvents(tail, bodies), ({ event }) => event);
 }
 
-/** `data` is the first of the members in canonical order. */
+/** The text of a linked event, in which `data` is the first of the members in canonical order. */
 function textOf({ job_id, kind, prev_hash, seq, timestamp }: LinkedEvent, data_json: string): string {
   const others = canonicalJson({ job_id, kind, prev_hash, seq, timestamp });
   return `${EVENT_DOMAIN}{"data":${data_json},${others.slice(1)}`;

@@ -44,7 +44,7 @@ function isSmallOrder(point: Point): boolean {
   return X === 0n && Y === Z;
 }
 
-/** RFC 8032 § 5.1.4, without T: doubling does not read it. */
+/** Doubles a point, without T, which doubling does not read. RFC 8032 § 5.1.4. */
 function double({ X, Y, Z }: Point): Point {
   const a = X * X;
   const b = Y * Y;

@@ -1,5 +1,5 @@
 /**
- * How many files an export has and how large they are. Everything that reads one asks this before it reads a file, so a
+ * How many files an export has and how large they are. Every reader of an export asks this module before it reads a file, so a
  * hostile export costs no more than the largest good one.
  */
 import {

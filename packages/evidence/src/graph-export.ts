@@ -29,7 +29,7 @@ export function graphFile(graph: Omit<JobGraph, '_type'>): Uint8Array<ArrayBuffe
   return new TextEncoder().encode(canonicalJson({ _type: JOB_GRAPH_TYPE, ...graph }));
 }
 
-/** The list in these bytes; null if they are not one. */
+/** The list in these bytes; null if the bytes are no list of a graph. */
 export function readGraphFile(bytes: Uint8Array): JobGraph | null {
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused' || !isJsonObject(json.value)) return null;

@@ -58,18 +58,18 @@ export const EXPORT_FILES_READ_WHOLE: ReadonlySet<string> = new Set([
   EXPORT_OPTIONAL_FILES.logProof,
 ]);
 
-/** Far above what the recording caps allow. */
+/** The most bytes of a history: far above what the recording caps allow. */
 export const historyBytesMax = 64 * 1024 * 1024;
 const manifestBytesMax = 256 * 1024;
 const receiptBytesMax = envelopeBytesMax;
 const publicKeyBytesMax = 4096;
-/** Enough for the longest paths of the greatest number of outputs, with every character escaped. */
+/** The most bytes of a policy: the longest paths of the greatest number of outputs, with every character escaped. */
 const policyBytesMax = 256 * 1024;
 
-/** Enough for all words with every character escaped, and for the names of the variables. */
+/** The most bytes of arguments or variables: enough for all words with every character escaped, and for the names. */
 const wordsBytesMax = 256 * 1024;
 
-/** The manifest itself, the files by name, and the most input files, output files and large outputs of a job. */
+/** The most files: the manifest, the files by name, and a job's input files, output files and large outputs. */
 export const exportFilesMax = 1 + 5 + 6 + 3 * filesMax;
 
 export interface ExportedFile extends FileDigest {

@@ -23,9 +23,9 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const utf8 = new TextDecoder();
 
 export interface JsonRules {
-  /** A token is a name, a scalar value, or the opening of an object or an array. */
+  /** The most tokens: a token is a name, a scalar value, or the opening of an object or an array. */
   readonly tokensMax: number;
-  /** Whether an integer may be one that a double holds only roughly. No integer may be out of a double's range. */
+  /** `rounded` allows integers that a double holds only roughly. Neither allows an integer out of a double's range. */
   readonly numbers: 'exact' | 'rounded';
   /**
    * The top-level member whose own members may be numbers that a double cannot hold, for numbers that are brought down to
@@ -36,9 +36,9 @@ export interface JsonRules {
 
 /** The fault in a text, and its position. */
 export class JsonProblem extends Error {
-  /** Goes on from "the text", as in "is not JSON". */
+  /** The fault, in words that follow "the text", as in "is not JSON". */
   readonly problem: string;
-  /** "byte 12" in a text that breaks the grammar, or the JSON pointer of a member, in quotes. RFC 6901. */
+  /** The position: "byte 12" in a text that breaks the grammar, else the quoted JSON pointer of a member. RFC 6901. */
   readonly place: string;
 
   constructor(problem: string, place: string) {
@@ -66,7 +66,7 @@ type Expectation =
   | 'rest of string'
   | 'end';
 
-/** One pass over the bytes, in steps if need be. It builds only names, which it needs to tell duplicates. */
+/** One pass over the bytes, in steps if need be. The pass builds only names, to find duplicates among them. */
 export class JsonScan {
   readonly #bytes: Uint8Array;
   readonly #open: Frame[] = [];
@@ -287,7 +287,7 @@ export class JsonScan {
     return new JsonProblem(at < this.#bytes.length ? 'is not JSON' : 'ends before its value does', `byte ${at}`);
   }
 
-  /** A problem of a member that is well-formed: named by its JSON pointer. */
+  /** The problem of a well-formed member, which is named by its JSON pointer. */
   #wrong(problem: string): JsonProblem {
     const pointer = this.#open.map((frame) => `/${pointerToken(String(frame.member))}`).join('');
     return new JsonProblem(problem, `"${pointer}"`);
@@ -318,7 +318,7 @@ function isScalarByte(byte: number | undefined): boolean {
   return isDigit || isLetter || byte === 0x2b || byte === 0x2d || byte === 0x2e;
 }
 
-/** RFC 6901 § 3. */
+/** A name as a part of a JSON pointer. RFC 6901 § 3. */
 function pointerToken(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -63,7 +63,7 @@ export function outputEvidence(events: readonly EventContent[]): OutputEvidence 
   return outputEvidenceOf({ stdout: textsOf('stdout'), stderr: textsOf('stderr') });
 }
 
-/** The texts of a stream's records in order, and how many records they are: some may stand in one text, joined by LF. */
+/** The texts of a stream's records in order, and the number of records: one text may hold several, joined by LF. */
 export interface StreamTexts {
   readonly texts: readonly string[];
   readonly records: number;

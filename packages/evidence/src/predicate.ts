@@ -1,7 +1,7 @@
 /**
  * The content of an attestation about a job: its outcome, the observed posture, and the whole receipt, unchanged. The members
- * beside the receipt repeat what policies ask for most. A predicate that contradicts its receipt is refused. Nothing in it is
- * drawn when it is signed, so that two signers give the same bytes.
+ * beside the receipt repeat what policies ask for most. A predicate that contradicts its receipt is refused. Signing adds nothing
+ * random, so two signers make the same bytes.
  */
 import type { TerminalStatus } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';
@@ -24,21 +24,21 @@ export interface ExecutionPredicate {
   readonly status: TerminalStatus;
   readonly exitCode: number | null;
   readonly finishedAt: string;
-  /** Null if no executor observed it. */
+  /** Null if no executor observed the cell. */
   readonly isolationClass: string | null;
   readonly networking: string | null;
   readonly resultMediaType: string;
   readonly resultSizeBytes: number;
   readonly receiptSha256: string;
-  /** Null if the receipt is of an older version and has no summary of its chain. */
+  /** Null if the receipt is of an older version and has no summary of the job's chain. */
   readonly eventChainHead: string | null;
   readonly eventCount: number | null;
   readonly receipt: StoredReceipt;
-  /** 16 random bytes in hex: without them, a digest would confirm a guess of the rest. Absent in older statements. */
+  /** 16 random bytes in hex, without which a digest would confirm a guess of the rest. Absent in older statements. */
   readonly salt?: string;
   /** The job's number in its tenant, from 1, in the order of acceptance. Absent in older statements, and if not stated. */
   readonly tenantJobNumber?: number;
-  /** Members that this version does not know. A reader shows it, and decides nothing by it. */
+  /** Members that this version does not know. A reader shows such members, and decides nothing by them. */
   readonly also?: Readonly<Record<string, unknown>>;
 }
 
@@ -50,7 +50,7 @@ export interface KeptForPredicate {
   readonly also?: string | null;
 }
 
-/** The reason why a kept value cannot be stated; null if it can be. No digest covers it. */
+/** Why a kept value, which no digest covers, cannot be stated; null if all of them can. */
 export function keptProblem({ salt, tenant_number, also = null }: KeptForPredicate): string | null {
   if (salt !== null && !OPTIONAL_FORMS.salt(salt)) return 'the salt is malformed';
   if (also !== null && !isObjectText(also)) return 'the members beside the receipt are malformed';
@@ -121,7 +121,7 @@ function observedOf(receipt: StoredReceipt) {
   };
 }
 
-/** A member that an old receipt lacks cannot contradict it. */
+/** The member that contradicts the receipt; null if none does. A member that an old receipt lacks cannot contradict it. */
 function contradictedMember(predicate: ExecutionPredicate): string | null {
   const { receipt } = predicate;
   const stated = {

@@ -20,7 +20,7 @@ export const PENDING_TYPE = 'urn:svc:predicate:job-pending:v1';
 interface PromisedJob {
   readonly tenant: string;
   readonly jobId: string;
-  /** The number of the job in its tenant, from 1, in the order of acceptance. Absent if it is not stated. */
+  /** The number of the job in its tenant, from 1, in the order of acceptance; absent if the service does not state it. */
   readonly tenantJobNumber?: number;
   /** The time by which the log has the result, or a statement that the job waits. */
   readonly answerBy: string;
@@ -39,14 +39,14 @@ export interface PendingPredicate extends PromisedJob {
   readonly statedAt: string;
   /** The digest of the promise's envelope. */
   readonly promiseSha256: string;
-  /** 16 random bytes in hex: without them, a leaf would confirm a guess of the rest. */
+  /** 16 random bytes in hex, without which a leaf would confirm a guess of the rest. */
   readonly salt: string;
 }
 
 /** A statement that is to be signed. */
 export type Unsigned = Pick<Statement, 'subject' | 'predicateType'> & { readonly predicate: object };
 
-/** A signed statement as it is stored; `leaf_hash` is null if it is not to be logged. */
+/** A signed statement as it is stored; `leaf_hash` is null if the statement is not to be logged. */
 export interface Signed {
   readonly envelope: Uint8Array<ArrayBuffer>;
   readonly leaf_hash: Hash | null;
@@ -113,7 +113,7 @@ function malformed(predicate: Readonly<Record<string, unknown>>, forms: Forms): 
 }
 
 const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
-/** A promise of nothing would be kept by any result. */
+/** Whether a submission names its program. Any result would keep a promise that names none. */
 const namesProgram = (value: unknown) => isJsonObject(value) && isSha256(value['code_sha256']);
 const isText = (value: unknown) => typeof value === 'string' && value !== '';
 const SALT = new RegExp(`^[0-9a-f]{${2 * saltBytes}}$`);

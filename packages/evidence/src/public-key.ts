@@ -35,7 +35,7 @@ export function parsePublicKey(pem: string): PinnedKeyResult {
   return pinnedKeyOf(spki.slice(SPKI_PREFIX.length));
 }
 
-/** A key by the 32 bytes of its point. */
+/** Checks the 32 bytes of a point as a public key. */
 export function pinnedKeyOf(raw: Uint8Array<ArrayBuffer>): PinnedKeyResult {
   if (raw.length !== RAW_KEY_BYTES) return refused(`it has ${raw.length} bytes, not ${RAW_KEY_BYTES}`);
   const problem = publicPointProblem(raw);
@@ -50,7 +50,7 @@ export function spkiOf(raw: Uint8Array): Uint8Array<ArrayBuffer> {
   return spki;
 }
 
-/** The same as one PEM block that ends with a newline. */
+/** The canonical SubjectPublicKeyInfo of a key, as one PEM block that ends with a newline. */
 export function pemOf(raw: Uint8Array): string {
   return `-----BEGIN PUBLIC KEY-----\n${encodeBase64(spkiOf(raw))}\n-----END PUBLIC KEY-----\n`;
 }

@@ -7,7 +7,7 @@ import type { Receipt } from '@vouchbox/protocol';
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 
-/** A receipt without its digest. */
+/** A receipt that has no digest yet. */
 export type UnsealedReceipt = Omit<Receipt, 'receipt_sha256'>;
 
 /** A sealed receipt, and its canonical text, which is stored once and served unchanged. */

@@ -4,7 +4,7 @@
  */
 import { JsonProblem, type JsonRules, JsonScan } from './json-scan.ts';
 
-/** The text is not of the expected form. `reason` continues after its name, as in "it is not a JSON object". */
+/** The refusal of a text that is not of the expected form. `reason` follows the text's name, as in "it is not a JSON object". */
 export interface Refused {
   readonly kind: 'refused';
   readonly reason: string;

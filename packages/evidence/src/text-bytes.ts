@@ -3,7 +3,7 @@
  * to be written. So its bytes are allocated once, and no whole text is held beside them.
  */
 
-/** In UTF-16 units. A shorter text is encoded as a whole, which takes half the time. */
+/** The length of a long text in UTF-16 units. A shorter text is encoded as a whole, which takes half the time. */
 const longTextMin = 2 * 2 ** 20;
 const scratchBytes = 64 * 1024;
 

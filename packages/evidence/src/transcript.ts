@@ -7,7 +7,7 @@ import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 import { isJsonObject } from './strict-json.ts';
 
-/** The outcome of a call: null if nobody answered it, `refused` if the service did. */
+/** The outcome of a call: null if nobody answered the call, `refused` if the service refused it. */
 export type CallOutcome =
   | { readonly result: unknown }
   | { readonly error: string }
@@ -15,12 +15,12 @@ export type CallOutcome =
   | null;
 
 export interface TranscriptCall {
-  /** The number of its event. */
+  /** The number of the event of the call. */
   readonly seq: number;
   readonly tool: string;
   readonly arguments: unknown;
   readonly outcome: CallOutcome;
-  /** Who answered; null if nobody did. */
+  /** The principal who answered; null if nobody answered. */
   readonly principal: string | null;
 }
 
@@ -36,7 +36,7 @@ export interface ToolEvidence {
 export class Transcript {
   readonly #calls = new Map<number, TranscriptCall>();
 
-  /** Why the event cannot follow those before it; null if it can. Other kinds always can. */
+  /** Adds an event. Returns why it cannot follow the events before it, or null; other kinds of events are always accepted. */
   add({ seq, kind, data }: { readonly seq: number; readonly kind: string; readonly data: unknown }): string | null {
     if (kind !== 'tool_call' && kind !== 'tool_result') return null;
     if (!isJsonObject(data)) return `event ${seq} has no members`;
@@ -56,7 +56,7 @@ export class Transcript {
     return { calls: Object.fromEntries(counts), refused, transcriptSha256: sha256Hex(this.text()) };
   }
 
-  /** One line a call, each canonical JSON. */
+  /** The transcript as text: one line for each call, in canonical JSON. */
   text(): string {
     return this.calls.map((call) => `${lineOf(call)}\n`).join('');
   }

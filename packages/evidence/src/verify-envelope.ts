@@ -1,8 +1,7 @@
 /**
- * Checks an attestation against a result and pinned keys, offline. First: one of the keys signed these bytes. Then:
- * they describe this result. Then: they are a complete statement of the service's profile about the expected job and
- * tenant. This proves possession of the key and integrity. It does not prove that the program succeeded. Spec §
- * Authentication 10.
+ * Checks an attestation against a result and pinned keys, offline: that one of the keys signed these bytes, that the bytes
+ * describe this result, and that they are a complete statement of the service's profile about the expected job and tenant.
+ * Success proves possession of the key and integrity, but not that the program succeeded. Spec § Authentication 10.
  */
 import { sha256Hex } from '#sha256';
 import { decodeEnvelope, type Envelope, type EnvelopeSignature, preAuthEncoding } from './dsse.ts';

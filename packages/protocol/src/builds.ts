@@ -3,7 +3,7 @@ import { BUILD_OPTIONS } from './build-options.ts';
 import { buildOptionsMax, wordBytesMax } from './limits.ts';
 import { Closed, type Static, Type } from './type.ts';
 
-/** Compiles the program, and does not run it. The result is a product, which other jobs start. */
+/** Asks that the program be compiled and not run. The result is a product, which other jobs start. */
 export const Build = Closed(
   {
     options: Type.Optional(

@@ -1,6 +1,6 @@
 /**
- * A grading: programs against tests in one request, which the service makes into jobs. Its body, and its owner's view.
- * `grading.ts` has the judge. Spec § Gradings.
+ * A grading: programs against tests in one request, which the service makes into jobs. Here are the body of the request and its
+ * owner's view; `grading.ts` has the judge. Spec § Gradings.
  */
 import { BlobName } from './blob.ts';
 import { COMPARISONS, VERDICT_SCHEMA } from './grading.ts';

@@ -1,10 +1,10 @@
 /**
- * The rule for paths in a submission: relative, under the directory of their kind, and spelled in the only way that
- * cannot mean another file. It is pure: it does not look at any file system. Spec § Job submission.
+ * The rule for paths in a submission: relative, under the directory of their kind, and spelled in the only way that cannot mean
+ * another file. The rule looks at no file system. Spec § Job submission.
  */
 import { pathBytesMax, pathComponentBytesMax } from './limits.ts';
 
-/** The purpose of a path. This is also the directory that it must be under. */
+/** The purpose of a path, and the name of the directory that the path must be under. */
 export type PathKind = 'input' | 'output';
 
 /** The fault in one path, as words that follow its name in a sentence; null if there is none. */
@@ -31,7 +31,7 @@ export function outputProblem(output: string): string | null {
   const directory = directoryOfPattern(output) ?? output;
   if (directory.split('/').includes('**'))
     return 'has ** before its end: only output/** and output/DIRECTORY/** are patterns';
-  // The directory of all outputs. It is not an output, so the rule for paths refuses it.
+  // The directory of all outputs is not an output, so the rule for paths would refuse it.
   return output === `output${EVERYTHING_BELOW}` ? null : pathProblem(directory, 'output');
 }
 

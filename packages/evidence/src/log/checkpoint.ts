@@ -24,7 +24,7 @@ export function checkpointText(origin: string, { size, root }: TreeHead): string
   return `${origin}\n${size}\n${encodeBase64(root)}\n`;
 }
 
-/** Reads a head. Who signed it is another question. Extension lines, which nobody audits, are refused. */
+/** Reads a head without checking who signed it. Extension lines, which nobody audits, are refused. */
 export function parseCheckpoint(text: string): CheckpointResult {
   const result = parseNote(text);
   if (result.kind === 'refused') return result;
@@ -64,8 +64,8 @@ export function rekorIdOf({ key }: NoteKey): Hash {
 }
 
 /**
- * The key of a log, pinned for one of its trees, under the name that this origin's tree gives it; null for another log's origin.
- * A log that was opened again has the same host and, unless its operator says otherwise, the same key.
+ * A pinned key of a log, under the name that it has for the tree of `origin`; null if `origin` is of another log. A log that was
+ * opened again has the same host and, unless its operator says otherwise, the same key.
  */
 export function treeKeyOf(pinned: NoteKey, origin: string): NoteKey | null {
   if (pinned.name === origin) return pinned;
@@ -75,7 +75,7 @@ export function treeKeyOf(pinned: NoteKey, origin: string): NoteKey | null {
   return made.kind === 'key' ? made.key : null;
 }
 
-/** The key of the same log, under its name in the head in Rekor's form. */
+/** The log's key under the name that it has in heads in Rekor's form. */
 export function rekorKeyOf(log: NoteKey, { host }: LogName): NoteKey {
   return { name: host, type: 'note', hint: rekorIdOf(log).slice(0, 4), key: log.key };
 }

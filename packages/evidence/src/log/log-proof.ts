@@ -19,14 +19,14 @@ import { equalHashes, type Hash, proofHashesMax, rootOfInclusion } from './tree.
 
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1';
 
-/** The largest file of either kind. */
+/** The most bytes of a file with a proof of either kind. */
 export const logProofBytesMax = 4 * noteBytesMax;
 
 export interface LogProof {
   readonly index: number;
   readonly hashes: readonly Hash[];
   readonly checkpoint: Checkpoint;
-  /** The same head as Sigstore's tools read it, word for word; null if the file has none. */
+  /** The head in Rekor's form, as Sigstore's tools read it, word for word; null if the file has none. */
   readonly rekorHead: string | null;
 }
 
@@ -47,7 +47,7 @@ export function parseLogProof(bytes: Uint8Array): LogProofResult {
   return { kind: 'proof', proof: { index, hashes, checkpoint: parts.checkpoint, rekorHead } };
 }
 
-/** The file, with the checkpoint word for word. */
+/** The file of a proof, with the checkpoint word for word. */
 export function logProofText(proof: {
   readonly index: number;
   readonly hashes: readonly Hash[];

@@ -9,7 +9,7 @@ import { type PinnedKey, pinnedKeyOf, verifySignature } from '../public-key.ts';
 import { type Refused, refused } from '../strict-json.ts';
 import { equalHashes } from './tree.ts';
 
-/** What a key signs: a note as it is, or a checkpoint with the time at which a witness saw it. */
+/** What a key signs: a note as it is, or a checkpoint together with the time at which a witness saw the checkpoint. */
 export type NoteKeyType = 'note' | 'cosignature';
 
 const TYPE_BYTES: Readonly<Record<NoteKeyType, number>> = { note: 1, cosignature: 4 };
@@ -34,7 +34,7 @@ export interface Note {
   readonly signatures: readonly NoteSignature[];
 }
 
-/** Far more than a checkpoint with sixteen witnesses has. */
+/** The most bytes of a note: far more than a checkpoint with sixteen witnesses has. */
 export const noteBytesMax = 64 * 1024;
 const signaturesMax = 64;
 const HINT_BYTES = 4;
@@ -65,7 +65,7 @@ export function parseNoteKey(text: string): NoteKeyResult {
   return made;
 }
 
-/** The key as `parseNoteKey` reads it. */
+/** Writes a key in the form that `parseNoteKey` reads. */
 export function noteKeyText({ name, type, hint, key }: NoteKey): string {
   return `${name}+${hexOf(hint)}+${encodeBase64(Uint8Array.of(TYPE_BYTES[type], ...key.raw))}`;
 }
@@ -85,7 +85,7 @@ export function parseNote(text: string): NoteResult {
   return { kind: 'note', note: { text: text.slice(0, end + 1), signatures: signatures as NoteSignature[] } };
 }
 
-/** The note as `parseNote` reads it. */
+/** Writes a note in the form that `parseNote` reads. */
 export function noteText({ text, signatures }: Note): string {
   return `${text}\n${signatures.map(signatureLine).join('')}`;
 }
@@ -101,10 +101,10 @@ function signatureOf(line: string): NoteSignature | null {
   return { name, hint: bytes.slice(0, HINT_BYTES), bytes: bytes.slice(HINT_BYTES) };
 }
 
-/** `wrong`: a line names the key, but is not a signature of it. */
+/** What a note says about a key; `wrong`: a line names the key, but is not a signature of that key. */
 export type NoteVerdict = 'signed' | 'unsigned' | 'wrong';
 
-/** The lines that name a key. A note that is passed on need not have the others: anybody can add them. */
+/** The lines that name a key. A note that is passed on may leave out all other lines, which anybody can add. */
 export function linesOf(signatures: readonly NoteSignature[], { name, hint }: NoteKey): readonly NoteSignature[] {
   return signatures.filter((each) => each.name === name && equalHashes(each.hint, hint));
 }

@@ -4,7 +4,7 @@
  */
 import { sha256Bytes } from '#sha256';
 
-/** 32 bytes. */
+/** A SHA-256 digest: 32 bytes. */
 export type Hash = Uint8Array<ArrayBuffer>;
 
 /** The subtree over the 2^`level` leaves from `index` · 2^`level` on. */
@@ -22,10 +22,10 @@ export interface LeafRange {
 /** The hash of a node all of whose leaves are in the tree. */
 export type NodeHashes = (node: TreeNode) => Hash;
 
-/** More hashes than a proof in a tree of 2^53 leaves has. */
+/** The most hashes of a proof: more than a proof in a tree of 2^53 leaves has. */
 export const proofHashesMax = 64;
 
-/** Hashes of a full tile; one of the next level stands for them. https://c2sp.org/tlog-tiles */
+/** How many hashes a full tile has; one hash of the next level stands for them. https://c2sp.org/tlog-tiles */
 export const tileHashes = 256;
 
 const LEAF = Uint8Array.of(0);
