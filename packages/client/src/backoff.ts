@@ -5,16 +5,16 @@
 import { ServiceFailure, TransportFailure } from './failure.ts';
 
 export interface RetryPolicy {
-  /** All tries, including the first. 1 never retries. */
+  /** The number of tries, including the first; 1 never retries. */
   readonly attemptsMax: number;
-  /** The upper bound of the first delay; each further one doubles it. */
+  /** The upper bound of the first delay, which doubles with each further delay. */
   readonly baseMilliseconds: number;
   readonly capMilliseconds: number;
   /** A `Retry-After` beyond this ends the tries: the caller gets the refusal at once. */
   readonly retryAfterSecondsMax: number;
   /**
    * How long one request waits in all while the service has no room for it, or its caller's budget is spent. Such a wait is for a
-   * turn and not after a failure, so it spends no try.
+   * turn, not after a failure, so it does not count as a try.
    */
   readonly patienceSeconds: number;
 }
@@ -27,7 +27,7 @@ export const DEFAULT_RETRY: RetryPolicy = {
   patienceSeconds: 600,
 };
 
-/** Waits. Ends early with the signal's reason when the signal aborts. */
+/** Waits, and ends early with the signal's reason when the signal aborts. */
 export type Sleep = (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 
 /**
@@ -67,7 +67,7 @@ export interface Retrying {
   readonly onRetry?: (() => void) | undefined;
 }
 
-/** Whether the service, or a proxy in front of it, said when there will be room. Then nothing failed: it was not our turn yet. */
+/** Whether the service, or a proxy in front of it, said when there will be room: then nothing failed, and a turn has to come. */
 function isPutOff(error: unknown): boolean {
   const { status = null, retryAfterSeconds = null } = error as Partial<ServiceFailure>;
   return retryAfterSeconds !== null && (status === 429 || status === 503);

@@ -5,11 +5,11 @@ import { TransportFailure } from './failure.ts';
 import { answerCheck } from './operation.ts';
 import { parseJson } from './parse-json.ts';
 
-/** Who answers calls over the stream. */
+/** The answering side of calls over the stream. */
 export interface Answers {
-  /** A socket that the credential itself opens; null if the platform has none. */
+  /** Opens a socket by the credential itself; null if the platform has no such socket. */
   connect(url: string): WebSocket | null;
-  /** The service did not take the answer to this call. */
+  /** Called if the service did not take the answer to this call. */
   refused(call_seq: number): void;
 }
 
@@ -31,7 +31,7 @@ const finished: (typeof STREAM_CLOSE_CODES)['finished'] = 1000;
 const isNoEvent = (frame: unknown): frame is EndFrame & Partial<AnswerRefused> =>
   typeof frame === 'object' && frame !== null && !('kind' in frame);
 
-/** How a stream ended: its close code, or `refused` if it never opened. Platforms do not report why. */
+/** How a stream ended: its close code, or `refused` if it never opened. Platforms do not report why it was refused. */
 export type StreamEnd = number | 'refused';
 
 /** Yields each frame's event as it comes, and returns how the stream ended. */
@@ -70,7 +70,7 @@ export async function* openEventStream(
         onEnd(frame);
         closed = finished;
       } else arrived.push(checkEvent(frame));
-      // No job has so many events: the service floods the reader, who is not slow.
+      // No job has so many events: the service floods the reader; the reader is not slow.
       if (arrived.length > unreadEventsMax) throw new TransportFailure('undecodable', 'the stream has no end');
     } catch (error) {
       failure = error;

@@ -9,8 +9,8 @@ export interface CallOptions {
 
 export interface SubmitOptions extends CallOptions, ProgramOptions {
   /**
-   * 1–128 visible ASCII bytes. Random if left out, so that every submission can be repeated. Null sends none: the
-   * submission is then made once, and after a lost answer it is unknown whether a job exists.
+   * 1–128 visible ASCII bytes; random if left out, so that every submission can be repeated. Null sends no key: the submission is
+   * then made once, and after a lost answer it is unknown whether a job exists.
    */
   readonly idempotencyKey?: string | null | undefined;
   /** Seconds (0–300) that the service waits for the result, if its features name `submission_wait`. */
@@ -19,7 +19,7 @@ export interface SubmitOptions extends CallOptions, ProgramOptions {
   readonly include?: readonly Exclude<SubmissionInclude, 'promise'>[] | undefined;
   /**
    * Whether to ask for a promise and keep it, if the service's features name `job_promises`. With `waitSeconds` the promise comes
-   * with the answer; otherwise it is fetched. If it is `required`, a submission without one fails.
+   * with the answer; otherwise the client fetches it. With `required`, a submission without a promise fails.
    */
   readonly promise?: PromiseWish | undefined;
 }
@@ -28,13 +28,13 @@ export interface SubmitOptions extends CallOptions, ProgramOptions {
 export interface Submitted extends Omit<SubmissionAnswer, 'promise'> {
   /** Whether the key already belonged to this job. */
   readonly replayed: boolean;
-  /** The key that was sent; null if none was. */
+  /** The key that was sent; null if no key was sent. */
   readonly idempotencyKey: string | null;
-  /** Null if none was asked for, or none came. */
+  /** The promise; null if none was asked for, or none came. */
   readonly promise: JobPromise | null;
 }
 
-/** A page of at most `limit` jobs, of these statuses and this language. `cursor` is the `next_cursor` of the page before. */
+/** A page of at most `limit` jobs, of these statuses and this language. `cursor` is `next_cursor` of the previous page. */
 export interface ListOptions extends CallOptions {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
@@ -55,7 +55,7 @@ export interface ReplayOptions extends CallOptions {
 }
 
 export interface WaitOptions extends CallOptions {
-  /** Seconds to wait in all; endless without it. */
+  /** Seconds to wait in all; if left out, the wait has no end. */
   readonly timeoutSeconds?: number | undefined;
   /** Seconds that one request waits, at most 300. Default 50: many proxies cut an exchange at 60. */
   readonly waitSeconds?: number | undefined;

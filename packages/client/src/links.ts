@@ -1,4 +1,4 @@
-/** Links to results of jobs. Loaded when one is first asked for. */
+/** Links to results of jobs. This module is loaded when a link is first asked for. */
 
 import type { LinkList, LinkRevocation, NewLink } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
@@ -22,10 +22,10 @@ export interface CreatedLink extends NewLink {
   readonly address: string;
 }
 
-/** Any other address from a service would lead a reader, and the secret, somewhere else. */
+/** The only accepted form: any other address from a service would lead a reader, and the secret, somewhere else. */
 const LINK_URL = /^\/links\/([\w-]+)#[\w-]+$/;
 
-/** Sent once: a link whose answer is lost would stay, and nobody would have it. */
+/** Makes a link with a single request: a repeated one could leave a link whose address nobody has. */
 export async function createLink(
   session: Session,
   job_id: string,

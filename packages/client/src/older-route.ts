@@ -1,6 +1,6 @@
 /**
- * How a server older than v0.4 is recognised, and which of its bodies differ: it answers an unknown path without the error
- * envelope. A structured refusal never shows that. Spec § Versioning 5, § Errors.
+ * How a server older than v0.4 is recognised, and which of its bodies differ. Such a server answers an unknown path without the
+ * error envelope; a structured refusal never shows that a server is older. Spec § Versioning 5, § Errors.
  */
 import type { JobDetail, Receipt } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';

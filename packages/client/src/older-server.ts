@@ -15,11 +15,11 @@ import { decodeJson } from './transport.ts';
 
 interface Asked {
   readonly signal?: AbortSignal | undefined;
-  /** The answer that shows the route to be missing. It is thrown if there is no fallback. */
+  /** The answer that shows the route to be missing, which is thrown if there is no fallback. */
   readonly missing: TransportFailure;
 }
 
-/** The events after a number, of a job that has ended: the stream of a running one does not say which are stored. */
+/** The events after a number, of a job that has ended: the stream of a running job does not say which events are stored. */
 export async function olderReplay(
   session: Session,
   job_id: string,

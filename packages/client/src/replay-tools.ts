@@ -13,9 +13,9 @@ export type Transcript = readonly JobEvent[] | { readonly history?: readonly Job
 
 interface Recorded {
   readonly seq: number;
-  /** Its place among all calls, from 1. */
+  /** The place of the call among all calls, from 1. */
   readonly place: number;
-  /** The number of the event of its answer. A call that the service refused has the place of the next answer. */
+  /** The number of the event of the call's answer. A call that the service refused has the place of the next answer. */
   readonly closed: number;
   readonly tool: string;
   /** The values that must be equal at every run: the tool, its arguments, and the service's refusal, if there was one. */
@@ -66,7 +66,7 @@ export class ToolReplay {
 
   end(): void {}
 
-  /** This call in the earlier run: the first that is missing, or one that was made while that one was open. */
+  /** This call in the earlier run: the first missing call, or one that was made while the first missing call was open. */
   #found(line: string, seq: number): Recorded {
     const [first] = this.#missing;
     const later = this.#missing.findIndex(({ seq: made }) => made > (first?.closed ?? 0));

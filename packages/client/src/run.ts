@@ -1,4 +1,4 @@
-/** Running a program to its end in one call, and ending the job if the call is broken off. */
+/** Running a program to its end in one call, and ending the job if the call is interrupted. */
 import { clampedLimits, outputText } from '@vouchbox/protocol/vocabulary';
 import { waitSecondsAtOnce } from './ask-until-ended.ts';
 import type {
@@ -28,7 +28,7 @@ import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
 
-/** Takes output as the program wrote it, newlines included. Its promise is awaited before the next piece. */
+/** Takes output as the program wrote it, newlines included. The next piece waits for the promise that this function returns. */
 export type OnText = (text: string) => unknown;
 
 export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pick<FollowOptions, 'onState'> {
@@ -40,7 +40,7 @@ export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pi
   /** Takes each event of the job, while it runs. */
   readonly onEvent?: ((event: JobEvent) => unknown) | undefined;
   /**
-   * Whether a promise is asked for, and kept with the result. If it is `required`, a run counts as accepted only with a promise:
+   * Whether a promise is asked for, and kept with the result. With `required`, a run counts as accepted only with a promise:
    * without one, or if the service keeps no log, the job is cancelled and the run fails.
    */
   readonly promise?: PromiseWish | undefined;
@@ -53,9 +53,9 @@ export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pi
   readonly patienceSeconds?: number | undefined;
 }
 
-/** The result of a program. Members that the contract has are spelled as there. */
+/** The result of a program. Members of the contract have the contract's spelling. */
 export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDetail, 'terminal_reason' | 'signal'> {
-  /** The files it left, by their path such as `output/plot.png`. Each has the digest that the service recorded. */
+  /** The files that the program left, by paths such as `output/plot.png`; each has the digest that the service recorded. */
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
   /** The wall between the program and the host, as observed while it ran. Null: nothing was observed. */
   readonly isolation_class: IsolationClass | null;
@@ -141,14 +141,14 @@ async function runInTurn(
   } catch (error) {
     const tells = isTelling(error);
     const job_id = stored?.job_id ?? (tells ? error.job_id : null);
-    // This error says more than a failure to end the job would. The job's limits end it.
+    // `error` says more than a failure to end the job would; the job's limits end it in any case.
     if (job_id !== null || !tells) await abandon(session, submission, idempotencyKey, job_id).catch(() => {});
     if (tells) Object.assign(error, { job_id, promise: stored?.promise ?? null });
     throw error;
   }
 }
 
-/** Loaded with the first run that has tools. */
+/** The code of tools, loaded with the first run that has tools. */
 const runTools = () => import('./run-tools.ts');
 
 interface Hearing extends Pick<RunOptions, 'onEvent' | 'onStdout' | 'onStderr' | 'onState' | 'signal'> {
@@ -216,7 +216,7 @@ async function submissionOfRun(
   return submission;
 }
 
-/** The members that the answer to the submission must include, so that no further request is needed, or none after the stream. */
+/** What the answer to the submission must include, so that no request follows it, or none after the stream. */
 function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'history', boolean>>) {
   const words: Exclude<SubmissionInclude, 'promise'>[] = [];
   if (asked.streams) words.push('stream_ticket');
@@ -225,7 +225,7 @@ function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'h
   return words.length === 0 ? undefined : words;
 }
 
-/** Ends the job, in one try. The interrupted request may be the submission itself: then its key names the job. */
+/** Ends the job, in one try. If the interrupted request was the submission itself, its key names the job. */
 async function abandon(
   session: Session,
   body: JobSubmission,
@@ -238,8 +238,8 @@ async function abandon(
 }
 
 /**
- * A terminal result, with its files as bytes, and what the receipt says of how the program ran. The outcome is fetched if it was
- * not received.
+ * A terminal result, with its files as bytes, and what the receipt says of how the program ran. The outcome is fetched if none
+ * was received.
  */
 export async function runResultOf(
   session: Session,

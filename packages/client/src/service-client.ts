@@ -1,7 +1,7 @@
 /**
- * The reference client: one typed method for each operation of the contract, and `run`, `workspace` and `verify` over
- * them. Reads, and submissions with a key, are retried with backoff. Nothing is retried that the service might do twice.
- * Spec § Endpoints.
+ * The reference client: one typed method for each operation of the contract, and `run`, `workspace` and `verify`, which use those
+ * methods. Reads, and submissions with a key, are retried with backoff. A request that the service might do twice is never
+ * retried. Spec § Endpoints.
  */
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { askUntilEnded, waitSecondsAtOnce } from './ask-until-ended.ts';
@@ -58,7 +58,7 @@ import type { Verified } from './verify-record.ts';
 import type { Workspace } from './workspace.ts';
 
 export interface MetricsOptions extends CallOptions {
-  /** Default `openmetrics`. */
+  /** The format of the metrics; `openmetrics` by default. */
   readonly format?: 'openmetrics' | 'prometheus';
 }
 
@@ -72,15 +72,15 @@ export interface ServiceClient {
   /** How many runs of this client are open at the service, and how many wait in the client for their turn. */
   readonly runs: OpenRuns;
   /**
-   * Runs a program and returns its result. A program that fails is a result, not an error. Ending the call by its signal,
-   * or an error in a callback, cancels the job. Any number may be called at once: those that the service would refuse now
-   * wait in the client for their turn.
+   * Runs a program and returns its result. A program that fails is a result, not an error. Ending the call by its signal, or an
+   * error in a callback, cancels the job. Any number of calls may be open at once: runs that the service would refuse now wait in
+   * the client for their turn.
    * @param program code, in `language` (default `python`), or a whole submission of the contract
    */
   run(program: string | JobSubmission, options?: RunOptions): Promise<RunResult>;
   /**
-   * Grades a program against tests that it does not see, in one request. The service runs each test in a job of its own, and
-   * the verdict is the output of one more job, and so signed. Ending the call by its signal cancels the grading.
+   * Grades a program against tests that it does not see, in one request. The service runs each test in a job of its own. The
+   * verdict is the output of one more job, and so it is signed. Ending the call by its signal cancels the grading.
    * @throws TypeError before the first job, if there are no tests, two of one name, or one that no job can take
    * @throws TransportFailure `undecodable` if there is no verdict, with the reason
    */
@@ -88,14 +88,14 @@ export interface ServiceClient {
   /** An empty workspace: files that stay between runs, on the caller's side. */
   workspace(): Promise<Workspace>;
   /**
-   * Recomputes the whole history and the receipt of a job that ended, and compares the two. It shows that the record is
+   * Recomputes the whole history and the receipt of a job that ended, and compares the two. Success shows that the record is
    * whole, not who made it: for that, check the attestation.
    * @throws EvidenceFailure for the first thing that does not hold
    */
   verify(job_id: string, options?: CallOptions): Promise<Verified>;
   /**
-   * Opens a session: programs that each begin with the variables and files that the one before left. Without a name it is a
-   * new one.
+   * Opens a session: programs that each begin with the variables and files that the previous one left. Without a name, the
+   * session is new.
    */
   session(name?: string, options?: SessionOptions): Promise<ProgramSession>;
   /** The principal's sessions, by name. */
@@ -145,20 +145,20 @@ export interface ServiceClient {
    * principal that submitted the job, or one of its `tool_principals`.
    */
   answerToolCalls(job_id: string, options: ToolOptions & CallOptions): Promise<void>;
-  /** The proof that the log has the envelope, for the latest head. */
+  /** The proof that the log has the job's envelope, for the latest head. */
   logProof(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The DSSE envelope of the canary that the job's own envelope names. */
   canary(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /**
-   * Stores a file of at most 64 MiB, so that submissions name it by `blob` instead of sending it. It is removed after no job has
-   * named it for the time that the capabilities state.
+   * Stores a file of at most 64 MiB, so that submissions name it by `blob` instead of sending it. The file is removed once no job
+   * has named it for the time that the capabilities state.
    */
   upload(content: FileContent, options?: CallOptions): Promise<StoredBlob>;
   /** Fetches an uploaded file by its `sha256:…`, and compares its digest with that name. */
   download(blob: string, options?: CallOptions): Promise<ExactBytes>;
   /**
    * Downloads a blob piece by piece, so that a large file is never whole in memory. `hash` is `createHash('sha256')` in Node. The
-   * file is whole only once this ends without an error; another digest is an error.
+   * file is complete only if the generator ends without an error; another digest is an error.
    */
   downloadPieces(
     blob: string,

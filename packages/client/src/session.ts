@@ -29,7 +29,7 @@ export interface ServiceFacts {
 
 export interface Session extends Required<Omit<ClientOptions, 'retry'>> {
   readonly policy: RetryPolicy;
-  /** The abilities of the service, once it was asked. */
+  /** The facts about the service, once they were requested. */
   facts: Promise<ServiceFacts> | null;
   /** The last whole answer about the service itself. */
   said: Answer | null;

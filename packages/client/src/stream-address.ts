@@ -1,4 +1,4 @@
-/** The address of a stream, made from the service's address and the stream URL it gave. */
+/** The address of a stream, made from the service's address and the stream URL that the service gave. */
 import { TransportFailure } from './failure.ts';
 import type { Endpoint } from './transport.ts';
 

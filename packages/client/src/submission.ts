@@ -13,13 +13,10 @@ import { definedEntries } from './defined-entries.ts';
 /** The content of a file. Text is sent as UTF-8. */
 export type FileContent = string | Uint8Array<ArrayBuffer> | Blob;
 
-/** Bytes that the service has: what `upload` gave, or an output of a job that has ended. */
+/** Bytes that the service already has: the result of `upload`, or an output of a job that has ended. */
 export type NamedContent = Pick<UploadedFile, 'blob'> | Pick<OutputFile, 'from'>;
 
-/**
- * Options of a program beside its code. Beside a whole submission, an option that is left out keeps the submission's
- * value.
- */
+/** Options of a program beside its code. If a whole submission is given, its values stay for options that are left out. */
 export interface ProgramOptions {
   /** `python` (the default), `node`, `typescript`, `bash`, or the language of a runtime pack. */
   readonly language?: string | undefined;
@@ -67,7 +64,7 @@ export async function submissionOf(program: string | JobSubmission, options: Pro
 async function inputFile([name, content]: [string, FileContent | NamedContent]): Promise<InputFile | UploadedFile> {
   const path = name.startsWith('input/') ? name : `input/${name}`;
   const { blob, from } = content as Partial<OutputFile>;
-  // JSON has no member that is undefined.
+  // Undefined members do not appear in JSON.
   if (blob || from) return { path, blob, from } as UploadedFile;
   const bytes = new Uint8Array(await new Response(content as FileContent).arrayBuffer());
   return { path, content_base64: base64Of(bytes) };

@@ -17,7 +17,7 @@ type StandardResult =
 
 export type ToolSchema = Readonly<Record<string, unknown>> | StandardSchema;
 
-/** Libraries that give their JSON Schema by a method of their own. */
+/** Schemas of libraries that give their JSON Schema by a method of their own. */
 interface Telling {
   readonly toJSONSchema?: (options: { readonly io: 'input' | 'output' }) => object;
   readonly toJsonSchema?: () => object;
@@ -42,7 +42,7 @@ const VALUES: ReadonlySet<string> = new Set([
   'dependentRequired',
 ]);
 
-/** The JSON Schema to send; undefined if there is none, or the library gives none. */
+/** The JSON Schema to send; undefined without a schema, or if its library gives none. */
 export function jsonSchemaOf(
   schema: ToolSchema | undefined,
   side: 'input' | 'output',
@@ -56,7 +56,7 @@ export function jsonSchemaOf(
   return told === undefined ? undefined : (known(told) as Record<string, unknown>);
 }
 
-/** The value as the library understands it, or its error. */
+/** The value as the schema's library returns it, or the library's error. */
 export async function validated(
   schema: ToolSchema | undefined,
   value: unknown,
@@ -73,7 +73,7 @@ function isStandard(schema: ToolSchema): schema is StandardSchema {
   return typeof schema['~standard'] === 'object' || typeof schema['~standard'] === 'function';
 }
 
-/** A part of a path is a text or a number, or an object that has one. */
+/** The name of a part of a path: a part is a text or a number, or an object that has one as its `key`. */
 function nameOf(part: unknown): string {
   return String(typeof part === 'object' && part !== null ? (part as { readonly key: unknown }).key : part);
 }

@@ -17,9 +17,9 @@ export interface Exchange {
   /** Absolute path with its query, from `/`. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
+  /** The body, sent as JSON. */
   readonly body?: unknown;
-  /** Sent as they are. */
+  /** The body, sent as these bytes. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
   /** An unsuccessful status whose body is an answer, unless it is the error envelope. */
   readonly answerStatus?: number;
@@ -96,7 +96,7 @@ async function bodyOf(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** A body whose length is not the declared one is incomplete and must not be parsed. Spec § Response transfer rules. */
+/** Refuses a body whose length is not the declared one: it is incomplete. Spec § Response transfer rules. */
 function refuseTruncated({ headers, status }: Response, length: number): void {
   const declared = headers.get('content-length');
   if (declared === null || headers.has('content-encoding') || Number(declared) === length) return;
@@ -135,7 +135,7 @@ function envelopeOf(bytes: Uint8Array): ErrorMember | null {
   return typeof error?.code === 'string' && typeof error.message === 'string' ? error : null;
 }
 
-/** The service sends whole seconds. A date, as a proxy may send, counts from now. RFC 9110 § 10.2.3. */
+/** The seconds of `Retry-After`. The service sends whole seconds; a proxy's date counts from now. RFC 9110 § 10.2.3. */
 function secondsOf(header: string | null): number | null {
   if (header === null) return null;
   const seconds = /^\d+$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1000);

@@ -1,6 +1,6 @@
 /**
  * Checks that the verdict of a grading can be what the judge made of the submitted texts. Names, groups, jobs and digests come
- * from this grading. The document adds only the word of each test, and what the records of its jobs say.
+ * from this grading. The document adds only the verdict of each test, and what the records of its jobs say.
  */
 import {
   type BuildRecord,
@@ -25,7 +25,7 @@ import { parseJson } from './parse-json.ts';
 
 /** A test of a verdict, with its job under the names of version 1 of the verdict. */
 export interface GradedTest extends TestResult2 {
-  /** The job that ran it last; null if none did. */
+  /** The job that last ran the test; null if no job did. */
   readonly job_id: string | null;
   readonly receipt_sha256: string | null;
   readonly checker: CheckRecord | null;
@@ -39,11 +39,11 @@ export interface Verdict extends Omit<Verdict2, 'tests'> {
 export interface GradingJobs {
   /** The last job of each test, by its name. */
   readonly tests: ReadonlyMap<string, string>;
-  /** All of them, in the order in which they ended. */
+  /** All jobs, in the order in which they ended. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** The known facts of a grading of one program. `sent` has the texts, even of those that were uploaded. */
+/** The known facts of a grading of one program. `sent` has all texts, even those that were uploaded. */
 export interface KnownGrading {
   readonly sent: GradingSubmission;
   readonly jobs: GradingJobs;

@@ -1,6 +1,6 @@
 /**
- * A canary: an ordinary signed job of a service itself, whose program tries what its cell must refuse and reports the outcome of
- * each try. Its statement has the lines that it wrote, so the envelope alone shows them, and the receipt has their digest.
+ * A canary: an ordinary signed job of a service itself, whose program tries what its cell must refuse and reports each outcome.
+ * Its statement has the program's lines, so the envelope alone shows them, and the receipt has their digest.
  */
 
 import { outputEvidenceOf } from './output.ts';
@@ -10,7 +10,7 @@ import { isJsonObject } from './strict-json.ts';
 /** The tenant of canaries. No credential can belong to it, because no tenant's name may begin with a dot. */
 export const CANARY_TENANT = '.canary';
 
-/** How long after its end a canary may still be named. */
+/** How long after its end jobs may still name a canary. */
 export const canaryNamedMilliseconds = 60 * 60 * 1000;
 
 /** What every canary tries. A canary of one class may try more, but only what shows in that class. */
@@ -35,18 +35,18 @@ const REFUSALS: ReadonlyMap<string, readonly string[]> = new Map([
   ['egress_ipv4', NO_WAY],
   ['egress_ipv6', NO_WAY],
   ['egress_metadata', NO_WAY],
-  // The cell's user namespace has no such user. setuid(2).
+  // EINVAL: the cell's user namespace has no such user. setuid(2).
   ['setuid_0', [...NO_RIGHT, 'Invalid argument']],
   ['processes', ['Resource temporarily unavailable']],
   ['memory', ['Cannot allocate memory']],
 ]);
 
-/** The last line that a canary would have written, if the try had not ended it. */
+/** The last line that a canary would have written if the memory limit had not ended the canary. */
 const ENDED_FOR_MEMORY = 'ended by the memory limit';
 
 /** Names the newest canary of cells like that of a job, as the statement of the job does. */
 export interface NamedCanary {
-  /** The digest of its envelope. */
+  /** The digest of the canary's envelope. */
   readonly sha256: string;
   readonly jobId: string;
   readonly finishedAt: string;
@@ -70,7 +70,7 @@ export interface CanaryTry {
 
 export interface CanaryFindings {
   readonly tries: readonly CanaryTry[];
-  /** Why it does not show that its cell refused everything; null if it does. */
+  /** Why the canary does not show that its cell refused everything; null if it shows that. */
   readonly problem: string | null;
 }
 

@@ -44,11 +44,11 @@ export function encodeEnvelope({ payloadType, payload, signatures }: Envelope): 
     payloadType,
     signatures: signatures.map(({ keyid, sig }) => ({ keyid, sig: encodeBase64(sig) })),
   });
-  // The payload is long and stands first, and base64 needs no escapes.
+  // `payload` is long and stands first, and its base64 needs no escapes.
   return new TextEncoder().encode(`{"payload":"${encodeBase64(payload)}",${others.slice(1)}`);
 }
 
-/** Reads an envelope. Unknown members are ignored, as DSSE asks; known ones must be exactly right. */
+/** Reads an envelope. Unknown members are ignored, as DSSE asks; known members must be exactly right. */
 export function decodeEnvelope(bytes: Uint8Array): EnvelopeResult {
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused') return json;

@@ -35,7 +35,7 @@ export type ProgramSource = Pick<ExportSource, 'requested_spec' | 'receipt_json'
 export interface ExportChoice {
   /** Whether to leave out the program, its input and its output files, because they are secret. */
   readonly program: 'kept' | 'left_out';
-  /** Whether the policy stays if the program is left out: it names the jobs that this one depends on. */
+  /** Whether to keep the policy, which names the jobs that this one depends on, if the program is left out. */
   readonly policy?: 'kept';
 }
 
@@ -98,7 +98,7 @@ function receiptIn({ receipt_json }: ProgramSource): Partial<Receipt> {
   return receipt;
 }
 
-/** The entry of an input file; none for an uploaded file that is not stored any more: the receipt has its digest. */
+/** The entry of an input file. An uploaded file that is no longer stored has none: the receipt has its digest. */
 function inputFile(file: StoredFile, blobs: ExportSource['blobs']): [string, ExportContent][] {
   const { path } = file;
   return 'blob' in file ? named(path, file.blob, blobs) : [[path, contentOf(path, file.content_base64)]];

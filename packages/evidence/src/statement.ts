@@ -51,7 +51,7 @@ function subjectProblem(subject: unknown): string | null {
   return Object.entries(digest).every(isDigest) ? null : 'a digest of a subject is malformed';
 }
 
-/** Lower-case hex, of whole bytes; for SHA-256, of exactly 32 of them. */
+/** Whether a digest is lower-case hex of whole bytes; for SHA-256, of exactly 32 bytes. */
 function isDigest([algorithm, digest]: [string, unknown]): boolean {
   const form = algorithm === 'sha256' ? /^[0-9a-f]{64}$/ : /^(?:[0-9a-f]{2})+$/;
   return typeof digest === 'string' && form.test(digest);

@@ -1,28 +1,28 @@
 /**
- * Recomputes a job's chain of events, as an auditor does who trusts no stored digest. It names the first event that
- * does not follow from the ones before it. Spec § Events 7 and 8.
+ * Recomputes a job's chain of events, as an auditor does who trusts no stored digest, and names the first event that does not
+ * follow from the ones before it. Spec § Events 7 and 8.
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import { eventHash, GENESIS_HASH, HASH_VERSION, type LinkedEvent } from './chain.ts';
 
-/** Other known facts about the history, from a receipt's `event_chain` or from the address it was fetched from. */
+/** Facts about the history from elsewhere: a receipt's `event_chain`, or the address that the history was fetched from. */
 export interface ExpectedChain {
   readonly job_id?: string;
-  /** Digest of the last event. */
+  /** The digest of the last event. */
   readonly head?: string;
-  /** Number of hashed events: it reveals a cut-off tail. */
+  /** The number of hashed events, which reveals a cut-off tail. */
   readonly count?: number;
   /**
-   * The text from which the data of each event was read, given by the code that read it. If it is canonical, its digest
-   * counts and the data is not serialized again. It must never come from where the events come from.
+   * The text from which the data of each event was read, given by the code that read it. If the text is canonical, its digest
+   * counts and the data is not serialized again. The text must never come from the source of the events.
    */
   readonly dataTexts?: readonly (string | undefined)[];
 }
 
 export type ChainProblem =
-  /** The event stands at a place other than its number says, or its number appears twice. */
+  /** An event stands at a place other than its number says, or its number appears twice. */
   | 'sequence'
-  /** It belongs to another job. */
+  /** An event belongs to another job. */
   | 'job'
   /** The hash version of an event is unknown, or older than that of an event before it. */
   | 'hash_version'
@@ -34,16 +34,16 @@ export type ChainProblem =
   | 'missing'
   /** The history continues after the expected count. */
   | 'surplus'
-  /** The chain is whole, but its head is not the expected one: it was rewritten. */
+  /** The chain is whole, but its head is not the expected one: the chain was rewritten. */
   | 'head';
 
 export type ChainVerification =
   | {
       readonly kind: 'intact';
       readonly head: string;
-      /** Events whose digests were recomputed. */
+      /** The number of events whose digests were recomputed. */
       readonly count: number;
-      /** Migrated v0.1 events before them, which prove nothing. */
+      /** The number of migrated v0.1 events before the hashed ones; they prove nothing. */
       readonly unverifiable: number;
     }
   | {
@@ -98,14 +98,12 @@ function hasItsDigest(event: JobEvent, dataText: string | undefined): boolean {
   return dataText !== undefined && event_hash === recomputedHash(event, undefined);
 }
 
-/** A migrated event has no digests and stands before every hashed one. Any other was made to look migrated. */
+/** A migrated event has no digests and stands before every hashed event; any other was only made to look migrated. */
 function legacyProblem(event: JobEvent, at: Position): ChainProblem | null {
   return at.count === 0 && event.prev_hash === null && event.event_hash === null ? null : 'hash_version';
 }
 
-/**
- * The digest of an event from its own `prev_hash`. Null if the event has no canonical form, and so was never chained.
- */
+/** The digest of an event from its own `prev_hash`; null if the event has no canonical form, so that it was never chained. */
 function recomputedHash(event: JobEvent, dataText: string | undefined): string | null {
   try {
     return eventHash(event as LinkedEvent, dataText);
