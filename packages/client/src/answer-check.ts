@@ -25,7 +25,7 @@ const LETTERS: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /**
- * The answer of a route, in its form and about the job that was asked for.
+ * The answer of a route, checked against its form and for the job that the request named.
  * @param job_id the job that the request named; undefined if it named none
  * @throws TransportFailure `undecodable`, naming the member that is wrong
  */
@@ -92,7 +92,7 @@ function wrongEvent(answer: unknown): string | null {
   return first(events, ({ kind, data, seq }: JobEvent) => wrongIn(data, EVENT_FORMS[kind] ?? '', `event ${seq}`));
 }
 
-/** The name of the first member that is wrong; null if none is. */
+/** The name of the first wrong member; null if no member is wrong. */
 export function wrongIn(value: unknown, form: Form, name = 'the whole'): string | null {
   if (typeof form === 'string')
     return form === '' || Array.from(form).some((letter) => LETTERS[letter]?.(value)) ? null : name;

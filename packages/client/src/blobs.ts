@@ -1,4 +1,4 @@
-/** Files that are uploaded once and then named by submissions. Loaded when a client first needs it. */
+/** Files that are uploaded once and then named by submissions. This module is loaded when a client first needs it. */
 import { blobBytesMax, connectionMillisecondsMax } from '@vouchbox/protocol/vocabulary';
 import { checkAnswer } from './answer-check.ts';
 import type { StoredBlob } from './contract-types.ts';
@@ -17,7 +17,7 @@ function patient(session: Session): Session {
   return { ...session, timeoutMilliseconds: Math.max(session.timeoutMilliseconds, blobMilliseconds) };
 }
 
-/** Stores a file. It may be sent again: equal content is one blob. */
+/** Stores a file. The upload may be repeated: equal content is one blob. */
 export async function upload(
   session: Session,
   content: FileContent,
@@ -97,7 +97,7 @@ class Watch {
     this.signal = given === undefined ? this.#silent.signal : AbortSignal.any([this.#silent.signal, given]);
   }
 
-  /** The result of the work, or the failure that explains why it ended. */
+  /** The result of the work, or the failure that explains why the exchange ended. */
   async over<T>(work: Promise<T>): Promise<T> {
     const late = new TransportFailure('timeout', 'GET /v1/blobs sends nothing more');
     const timer = setTimeout(() => this.#silent.abort(late), this.#milliseconds);

@@ -27,7 +27,7 @@ export class ServiceFailure extends Error implements ServiceFailureFields {
   declare readonly retryAfterSeconds: number | null;
   /** The job that was accepted before a run failed; null without such a job, and for other calls. */
   job_id: string | null = null;
-  /** The promise of that job, if it was fetched. */
+  /** The promise of the accepted job, if it was fetched. */
   promise: JobPromise | null = null;
 
   constructor(message: string, fields: ServiceFailureFields) {
@@ -60,7 +60,7 @@ export class TransportFailure extends Error {
   declare readonly retryAfterSeconds: number | null;
   /** The job that was accepted before a run failed; null without such a job, and for other calls. */
   job_id: string | null = null;
-  /** The promise of that job, if it was fetched. */
+  /** The promise of the accepted job, if it was fetched. */
   promise: JobPromise | null = null;
 
   constructor(reason: TransportFailureReason, message: string, options: TransportFailureOptions = {}) {
@@ -92,11 +92,11 @@ export type EvidenceCheck =
 /** The records of the service contradict each other. */
 export class EvidenceFailure extends Error {
   declare readonly check: EvidenceCheck;
-  /** The number of the first wrong event; null if it is not about one. */
+  /** The number of the first wrong event; null if the failure is not about an event. */
   declare readonly seq: number | null;
   /** The job that was accepted before a run failed; null without such a job, and for other calls. */
   job_id: string | null = null;
-  /** The promise of that job, if it was fetched. */
+  /** The promise of the accepted job, if it was fetched. */
   promise: JobPromise | null = null;
 
   constructor(check: EvidenceCheck, message: string, seq: number | null = null) {

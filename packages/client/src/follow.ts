@@ -1,8 +1,8 @@
 /**
- * Following a job: every event once, in sequence order, until `finished`. Events come by the WebSocket stream if there
- * is one, and otherwise by pages that the service holds until there is an event. After a lost connection it resumes after
- * the last event it yielded, so nothing is lost or repeated. Once the credential has ended, the next ticket is refused,
- * and following ends with that refusal. Spec § WebSocket stream.
+ * Following a job: every event once, in sequence order, until `finished`. Events come by the WebSocket stream if there is one,
+ * and otherwise by pages that the service holds until there is an event. After a lost connection, following resumes after the
+ * last event that was yielded, so nothing is lost or repeated. Once the credential has ended, the next ticket is refused, and
+ * following ends with that refusal. Spec § WebSocket stream.
  */
 import type { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import { replayLimitMax } from '@vouchbox/protocol/vocabulary';
@@ -37,7 +37,7 @@ export interface FollowOptions extends CallOptions {
 export interface RunFollowing {
   readonly stream_url?: string | undefined;
   readonly onEnd?: ((frame: EndFrame) => void) | undefined;
-  /** With these, the credential itself opens the stream: a ticket only allows reading. */
+  /** If present, the credential itself opens the stream, because a ticket only allows reading. */
   readonly answers?: Answers | undefined;
 }
 
@@ -61,7 +61,7 @@ const lifetimeReached: (typeof STREAM_CLOSE_CODES)['lifetimeReached'] = 1001;
 const idleMilliseconds = 50;
 const idleMillisecondsMax = 1000;
 
-/** A refused WebSocket hides the reason. If a plain request gives none either, the next try waits a second. */
+/** The pause after a refused WebSocket, which hides the reason, if a plain request gives no reason either. */
 const refusedMilliseconds = 1000;
 
 /** After this many connections that did not open, without a reason from the service, a proxy must be refusing them. */
@@ -99,12 +99,12 @@ async function* byStreaming(following: Following): AsyncGenerator<JobEvent, bool
     const close = yield* passOn(source, following);
     if (close === 'finished') return true;
     if (close === 'refused' && following.answers !== undefined) {
-      // The service or the platform may refuse a stream by credential and still allow one by ticket.
+      // The service or the platform may refuse a stream by credential and still allow a stream by ticket.
       following.answers = undefined;
       continue;
     }
     onState('reconnecting');
-    // A connection that reached its lifetime did its work: it is replaced without counting as a failed try.
+    // A connection that reached its lifetime is replaced and does not count as a failed try.
     failures = close === lifetimeReached ? 0 : 1 + (following.last > before ? 0 : failures);
     if (failures >= policy.attemptsMax) throw new TransportFailure('network', `the stream ended with ${close}`);
     const refusal = close === 'refused' ? await whyRefused(following) : null;
@@ -131,7 +131,7 @@ async function* passOn(
       following.last = value.seq;
       yield value;
       if (value.kind !== 'finished') continue;
-      // The last frame follows. If it does not come, its parts are asked for one by one.
+      // The last frame follows. If it does not come, its parts are requested one by one.
       if (following.onEnd !== undefined) await source.next();
       return 'finished';
     }
@@ -178,8 +178,8 @@ function isNotOffered(error: unknown): boolean {
 }
 
 /**
- * Platforms hide why a WebSocket was refused. A plain request for the stream gets the same refusal; without one, it is refused
- * only for not being a WebSocket. Null: the service gives no reason.
+ * Why a WebSocket was refused, which platforms hide: a plain request for the stream gets the same refusal. If nothing else is
+ * wrong, it is refused only for not being a WebSocket. Null: the service gives no reason.
  */
 async function whyRefused({ session, job_id, signal }: Following): Promise<ServiceFailure | null> {
   const asked = once(session, 'GET /v1/jobs/{id}/stream', { job_id, signal });

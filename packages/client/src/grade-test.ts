@@ -26,9 +26,9 @@ export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'file
 }
 
 /**
- * A program that judges an output. It finds `input/stdin`, `input/expected` and `input/output`, and its arguments name them. With
- * the codes of testlib, which are the default, it accepts by ending with 0 and refuses with 1; with those of Kattis it reads the
- * output from stdin, and ends with 42 or 43.
+ * A program that judges an output. It finds `input/stdin`, `input/expected` and `input/output`, and its arguments name these
+ * files. With the codes of testlib, the default, it accepts by ending with 0 and refuses with 1; with those of Kattis it reads
+ * the output from stdin, and ends with 42 or 43.
  */
 export interface Checker
   extends Pick<NonNullable<GradingSubmission['checker']>, 'codes' | 'args' | 'limits'>,
@@ -74,7 +74,7 @@ export const BOUNDS = {
   wordsTotalBytesMax: 32 * 1024,
 } as const;
 
-/** A grading that cannot be made. No job was sent. */
+/** The failure of a grading that cannot be made; no job was sent. */
 export class GradingRefusal extends TypeError {
   override readonly name = 'GradingRefusal';
 }
@@ -133,7 +133,7 @@ function argumentsProblem(words: readonly string[]): string | null {
   return words.some((word) => word.includes('\0')) ? 'an argument contains a NUL, which would end it' : null;
 }
 
-/** The service measured uploaded files when they arrived. */
+/** The fault in a test's files. The service measured uploaded files when they arrived, so they are not measured here. */
 function filesProblem(files: NonNullable<GradeTest['files']>): string | null {
   const entries = Object.entries(files);
   if (entries.length > BOUNDS.filesMax) return `it has ${entries.length} files; at most ${BOUNDS.filesMax} are allowed`;

@@ -35,7 +35,7 @@ export interface GradeOptions
   extends CallOptions,
     GradeTests,
     Pick<RunOptions, 'language' | 'limits' | 'runtime' | 'minimumIsolation' | 'idempotencyKey'> {
-  /** Called as each test has run, before the verdict; twice if one met its wall limit for want of a processor. */
+  /** Called when a test has run, before the verdict; twice if the test met its wall limit for want of a processor. */
   readonly onTest?: ((name: string, run: RunResult) => unknown) | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface GradeResult {
   /** The job that judged. Its attestation is the signature of the verdict. */
   readonly job_id: string;
   readonly receipt_sha256: string;
-  /** Why a test is `not_run` or `compile_limit`, by its name. The verdict does not have it. */
+  /** Why a test is `not_run` or `compile_limit`, by the test's name. The verdict does not state these reasons. */
   readonly notRun: ReadonlyMap<string, string>;
   /** Every other job of the grading, in the order in which they ended. */
   readonly jobs: readonly string[];
@@ -91,7 +91,7 @@ export async function gradeProgram(
   } catch (error) {
     if (error instanceof ServiceFailure && grading_id === null)
       throw error.code === 'route_not_found' ? tooOld(error) : error;
-    // The interrupted request may have made the grading: its key names it. A failure to end it would say less than this error.
+    // The interrupted request may have made the grading, which its key names. A failure to end it would say less than this error.
     await abandon(client, { body, idempotencyKey, grading_id }).catch(() => {});
     throw error;
   }
@@ -154,12 +154,12 @@ function defined(members: object): object {
   return Object.fromEntries(definedEntries(members));
 }
 
-/** Characters of all texts that are sent with the request. JSON may spell each with several bytes. */
+/** The most characters of all texts in the request; JSON may spell each with several bytes. */
 const sentCharsMax = 4 * 1024 * 1024;
-/** The most bytes of one such text. */
+/** The most bytes of one text in the request. */
 const sentBytesMax = 1024 * 1024;
 
-/** Uploads the texts that are too long for the request, and the longest of the others until the rest fits. */
+/** Uploads the texts that are too long for the request, then the longest other texts until the rest fits. */
 async function withUploads(
   client: GradingClient,
   { programs, tests, ...rest }: GradingSubmission,
@@ -183,7 +183,7 @@ async function withUploads(
   return copy;
 }
 
-/** The jobs as they end. The events name the program's job, and its receipt names the interactor's. */
+/** The jobs of a grading as they end. An event names the program's job, and that job's receipt names the interactor's. */
 async function jobsOf(
   client: GradingClient,
   { grading_id, isPaired }: { readonly grading_id: string; readonly isPaired: boolean },

@@ -1,4 +1,4 @@
-/** Gradings as the service makes them, in one request. Loaded when a client first needs it. Spec § Gradings. */
+/** Gradings as the service makes them, in one request. This module is loaded when a client first needs it. Spec § Gradings. */
 import type {
   GradingAnswer,
   GradingCancellation,
@@ -20,11 +20,11 @@ export type SubmitGradingOptions = CallOptions & Pick<SubmitOptions, 'idempotenc
 export interface SubmittedGrading extends GradingAnswer {
   /** Whether the key already belonged to this grading. */
   readonly replayed: boolean;
-  /** The key that was sent; null if none was. */
+  /** The key that was sent; null if no key was sent. */
   readonly idempotencyKey: string | null;
 }
 
-/** Far more events than a grading can have. */
+/** The most events of a grading: far more than a grading can have. */
 const eventsMax = 1_000_000;
 
 export async function submitGrading(

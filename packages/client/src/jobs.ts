@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 import { submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
 
-/** Far more events than a job can have: each of its two streams has at most 10,000 lines. */
+/** The most events of a history: far more than a job can have, whose two streams have at most 10,000 lines each. */
 const historyEventsMax = 100_000;
 
 /** Stores a job. A lost answer does no harm: the same key and body give the same job. */
@@ -32,7 +32,7 @@ export async function submit(
   return { ...answer, replayed, idempotencyKey, promise: fetch && (await fetch({ body, answer, replayed })) };
 }
 
-/** A page loads it with the first promise. */
+/** The code of promises, which a page loads with the first promise. */
 export const promises = () => import('./promise.ts');
 
 /** Every job of the tenant, newest first, page by page. */
@@ -66,7 +66,7 @@ export function waitForResult(session: Session, job_id: string, options: WaitOpt
   return askUntilEnded(session, job_id, (waitSeconds) => result(session, job_id, { waitSeconds, signal }), options);
 }
 
-/** A page of stored events. Nothing runs again. */
+/** A page of stored events; to read it runs nothing again. */
 export function replay(
   session: Session,
   job_id: string,

@@ -24,7 +24,7 @@ export type CallOf<R extends Route> = {
   readonly query?: { readonly [Name in keyof QueryOf<IdOf<R>>]: Readonly<QueryOf<IdOf<R>>[Name]> | undefined };
   readonly body?: BodyOf<IdOf<R>>;
   readonly idempotencyKey?: string | null;
-  /** Default: JSON. */
+  /** The media type of the answer; JSON by default. */
   readonly accept?: MediaTypeOf<IdOf<R>> | '*/*';
   /** The `ETag` of the answer that the caller already has. */
   readonly ifNoneMatch?: string | undefined;
@@ -103,7 +103,7 @@ export function repeated<R extends Route>(session: Session, route: R, call: Call
   return retrying(() => once(session, route, call), { ...session, signal, onRetry });
 }
 
-/** The JSON body of the answer, in its form, after as many tries as it takes. */
+/** The JSON body of the answer, checked against its form, after as many tries as needed. */
 export async function read<R extends Route>(session: Session, route: R, call: CallOf<R>): Promise<AnswerBody<IdOf<R>>> {
   const answer = decodeJson(await repeated(session, route, call));
   return (await answerCheck()).checkAnswer(route, answer, (call as AnyCall).job_id);
@@ -114,7 +114,7 @@ export async function supports(session: Session, feature: string, signal?: Abort
   return (await factsOf(session, signal)).features.includes(feature);
 }
 
-/** The service's capabilities, requested once for all callers. An older service, or one that refuses this caller, names none. */
+/** The service's capabilities, requested once for all callers; none if the service is older or refuses this caller. */
 export async function factsOf(session: Session, signal?: AbortSignal): Promise<ServiceFacts> {
   signal?.throwIfAborted();
   // Another call may need the answer that this one no longer waits for.

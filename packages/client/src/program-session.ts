@@ -1,5 +1,5 @@
 /**
- * A session: programs that each begin with the variables and the files that the one before left. The service keeps them as
+ * A session: programs that each begin with the variables and the files that the previous one left. The service keeps these as
  * outputs of jobs, and each step is a job with its own receipt. Loaded when it is first used. Spec § Sessions.
  */
 import { wrongIn } from './answer-check.ts';
@@ -11,21 +11,21 @@ import { read } from './operation.ts';
 import type { RunOptions, RunResult } from './run.ts';
 import type { Session } from './session.ts';
 
-/** What a step kept, and the names and reasons of the rest. */
+/** What a step kept, and what it did not keep, by name and with the reason. */
 export interface Kept {
   readonly globals: number;
   readonly files: number;
   readonly not_kept: readonly { readonly kind: string; readonly name: string; readonly reason: string }[];
-  /** How many more were not kept than are named. */
+  /** How many more were not kept, beyond those that are named. */
   readonly more_not_kept: number;
 }
 
-/** The outcome for a session. The program reports what was kept, so only its caller should rely on that. */
+/** The outcome of a step for its session. The program reports what was kept, so only its caller should rely on the report. */
 export interface StepOutcome {
-  /** Whether the session's last step is now this one. It is not if the program failed, or its state was too large. */
+  /** Whether this step is now the session's last: not if the program failed, or if its state was too large. */
   readonly moved: boolean;
   readonly kept: Kept | null;
-  /** The reason why the session is not at this step, if the program ended well. */
+  /** The reason, if known, why the session is not at this step although the program ended well; else null. */
   readonly problem: string | null;
 }
 
@@ -41,16 +41,16 @@ type Settled = Pick<RunResult, 'status' | 'files' | 'large_outputs' | 'violation
 
 export interface ProgramSession {
   readonly name: string;
-  /** The last step, whose state the next one begins with; null before the first. */
+  /** The last step, with whose state the next one begins; null before the first step. */
   readonly lastJob: string | null;
   /**
-   * Runs a program as the next step. A program that fails leaves the session where it was.
+   * Runs a program as the next step. If the program fails, the session stays where it was.
    * @throws ServiceFailure `session_conflict` if another step was accepted meanwhile
    */
   run(program: string | JobSubmission, options?: RunOptions): Promise<StepResult>;
-  /** Takes the result of a step that did not come by `run`: a job that was submitted with `session: { name, after: lastJob }`. */
+  /** Takes the result of a step that did not come by `run`, but of a job submitted with `session: { name, after: lastJob }`. */
   settle(result: Settled & Pick<RunResult, 'job_id'>): Promise<StepOutcome>;
-  /** Removes the session. Its jobs stay as long as other jobs do. */
+  /** Removes the session. Its jobs stay as long as any other jobs. */
   remove(options?: CallOptions): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ function outcomeOf({ status, files, large_outputs = [], violations }: Settled): 
   return { moved, kept, problem: status === 'succeeded' && !moved && typeof told === 'string' ? told : null };
 }
 
-/** Why a session is not at a step that left a state; null if it is, or if the service cannot be asked. */
+/** Why a session is not at a step that left a state; null if the session is at it, or if the service cannot be asked. */
 async function elsewhere(session: Session, name: string, job_id: string): Promise<string | null> {
   try {
     const standing = await standingOf(session, name);

@@ -1,7 +1,7 @@
 /**
- * The promise of a job. It comes with an answer that waits, or is fetched afterwards, and is kept as it was signed. Here it is
- * compared with its submission: it must state this submission, this tenant, and a number above those of earlier jobs.
- * `service-verify promise` checks whether the pinned key signed it. Loaded when it is first used.
+ * The promise of a job. A promise comes with an answer that waits, or is fetched afterwards, and is kept as it was signed. Here
+ * it is compared with its submission: it must state this submission, this tenant, and a number above those of earlier jobs.
+ * `service-verify promise` checks whether the pinned key signed it. This module is loaded when first used.
  */
 import { canonicalJson } from './canonical-json.ts';
 import type { DsseEnvelope, JobSubmission, SubmissionAnswer } from './contract-types.ts';
@@ -16,7 +16,7 @@ import type { Session } from './session.ts';
 const PROMISE_TYPE = 'urn:svc:predicate:job-accepted:v1';
 const ENVELOPE_MEDIA_TYPE = 'application/vnd.dsse.envelope.v1+json';
 const STATEMENT_MEDIA_TYPE = 'application/vnd.in-toto+json';
-/** Signing takes milliseconds, and longer only if the node that signs is down. */
+/** The most seconds to wait for a signature, which takes milliseconds unless the node that signs is down. */
 const signingSecondsMax = 20;
 
 export async function signedPromise(
@@ -29,7 +29,7 @@ export async function signedPromise(
   return checkExactBytes(await repeated(session, route, { job_id, accept: '*/*', query, signal }), session.sha256);
 }
 
-/** The submission, and its outcome. */
+/** The submission, and the answer to it. */
 export interface Accepted {
   readonly body: JobSubmission;
   readonly answer: SubmissionAnswer;
@@ -67,7 +67,7 @@ export async function promising(
   };
 }
 
-/** The signed bytes: the canonical form of the envelope. */
+/** The bytes that were signed: the canonical form of the envelope. */
 async function exactly({ sha256 }: Session, envelope: DsseEnvelope): Promise<ExactBytes> {
   try {
     const bytes = new TextEncoder().encode(canonicalJson(envelope));
@@ -101,7 +101,7 @@ async function fitting(
   return { ...exact, ...promise };
 }
 
-/** The members about a submission that the receipt will have too. The client does not know the members that the service adds. */
+/** The members of the coming receipt that the submission determines, without members that only the service knows. */
 async function expectedOf(
   { language, runtime = null, code, stdin = null, args = [], env = {} }: JobSubmission,
   sha256: Sha256,
@@ -138,7 +138,7 @@ function same(what: string, promised: unknown, expected: unknown): void {
 
 type Stated = Omit<JobPromise, keyof ExactBytes> & { readonly submission: Readonly<Record<string, unknown>> };
 
-/** The content of the envelope. Its signature is not looked at here. */
+/** The content of the envelope, whose signature is not checked here. */
 function statedIn({ bytes }: ExactBytes): Stated {
   const { predicate, predicateType } = payloadOf(bytes);
   const {

@@ -17,7 +17,7 @@ import { Turns } from './turns.ts';
 /** A call that waits for its answer. */
 export interface ToolCall {
   readonly job_id: string;
-  /** The number of its event. */
+  /** The number of the event of the call. */
   readonly seq: number;
   readonly tool: string;
   /** The arguments that the program gave, as the schema returns them if there is one. */
@@ -33,9 +33,9 @@ export type ToolFunction = (given: any, call: ToolCall) => unknown;
 /** A function and its description. */
 export interface ToolDefinition {
   readonly description?: string | undefined;
-  /** The service refuses other arguments before anybody is asked. */
+  /** The form of the arguments; the service refuses other arguments before anybody is asked. */
   readonly arguments?: ToolSchema | undefined;
-  /** A result that does not fit is an error of the tool. */
+  /** The form of the result; a result that does not fit is an error of the tool. */
   readonly result?: ToolSchema | undefined;
   /** The time after which the program gets an error instead of a result. */
   readonly timeoutSeconds?: number | undefined;
@@ -44,7 +44,7 @@ export interface ToolDefinition {
 
 export type RunTools = Readonly<Record<string, ToolFunction | ToolDefinition>>;
 
-/** Asked before a tool runs: true lets it run, anything else refuses it, and a text is the reason that the program gets. */
+/** Decides about each call before its tool runs: true lets the tool run, a text refuses for that reason, other values refuse. */
 export type Approve = (call: ToolCall) => unknown;
 
 export interface ToolOptions {
@@ -52,7 +52,7 @@ export interface ToolOptions {
   readonly tools?: RunTools | undefined;
   readonly approve?: Approve | undefined;
   readonly toolLimits?: JobSubmission['tool_limits'];
-  /** Answers each call as an earlier run did, in the same order, and fails at the first that differs. No tool runs. */
+  /** Answers each call as an earlier run did, in the same order, and fails at the first different call. No tool runs. */
   readonly replay?: Transcript | undefined;
   /** How many tools run at once, while other calls wait. Default 16. */
   readonly toolsAtOnce?: number | undefined;
@@ -71,7 +71,7 @@ const unfit: ReadonlySet<string> = new Set([
 /** Refusals after which nobody waits for the answer. */
 const late: ReadonlySet<string> = new Set(['job_terminal', 'tool_call_answered', 'job_not_found']);
 
-/** The submission with the tools in it. Where it describes a tool itself, its own description stays. */
+/** The submission with the tools in it. A tool that the submission itself describes keeps that description. */
 export function withTools(submission: JobSubmission, { tools = {}, replay, toolLimits }: ToolOptions): JobSubmission {
   const given = submission.tools ?? [];
   const defined = Object.entries(tools).map(([name, tool]) => toolOf(name, definitionOf(tool)));
@@ -99,7 +99,7 @@ function definitionOf(tool: ToolFunction | ToolDefinition): ToolDefinition {
   return typeof tool === 'function' ? { execute: tool } : tool;
 }
 
-/** Answers the calls of a job from its beginning to its end. Those that have an answer keep it. */
+/** Answers the calls of a job from its beginning to its end. Calls that already have an answer keep it. */
 export async function answerCalls(
   session: Session,
   job_id: string,
@@ -122,7 +122,7 @@ interface Job {
   readonly replayed: boolean;
 }
 
-/** Who answers the calls of one job while it runs. */
+/** The answering side of the calls of one job while it runs. */
 export interface Answering {
   /** A signal that aborts with the given one, or with the first error that ends the run. */
   during(signal: AbortSignal | undefined): AbortSignal | undefined;
@@ -130,7 +130,7 @@ export interface Answering {
   take(event: JobEvent): unknown;
   /** Present if answers can go over the stream. */
   readonly answers?: Answers;
-  /** Nobody waits for an answer any more. @throws the error for which the run ends */
+  /** Ends answering: nobody waits for an answer any more. @throws the error for which the run ends */
   end(): void;
 }
 
@@ -139,14 +139,14 @@ export function answeringFor(session: Session, job: Job, options: ToolOptions): 
   return replay === undefined ? new ToolRunner(session, job, options) : new ToolReplay(session, job, replay);
 }
 
-/** A longer answer goes as a request, because a message above the service's bound ends the stream. */
+/** The most characters of a message: one above the service's bound ends the stream, so a longer answer goes as a request. */
 const messageCharsMax = 64 * 1024;
 
 type Request = (call: ToolCall, answer: ToolAnswer) => Promise<void>;
 
 /**
- * Sends answers over the stream of their job while it is open and takes them, otherwise as requests. If the stream does not
- * confirm an answer, it is sent again as a request, whose refusal gives the reason. Repeating an answer changes nothing.
+ * Sends answers over the stream of their job while the stream is open and takes them, otherwise as requests. An answer that the
+ * stream does not confirm is sent again as a request, whose refusal gives the reason. Repeating an answer changes nothing.
  */
 class Sender implements Answers {
   readonly #apiKey: string | null;
@@ -169,7 +169,7 @@ class Sender implements Answers {
     this.#socket.send(message);
   }
 
-  /** Somebody's answer was taken. */
+  /** Notes that somebody's answer to the call was taken. */
   taken(call_seq: number): void {
     this.#sent.delete(call_seq);
   }
@@ -262,7 +262,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** A job that was submitted before may have been answered then. A tool does not run again for a call that has its answer. */
+  /** Whether a call lacks an answer. A job that was submitted before may have answers, for which no tool runs again. */
   async #isOpen({ job_id, seq, signal }: ToolCall): Promise<boolean> {
     if (!this.#job.replayed) return true;
     const { calls } = await openToolCalls(this.#session, job_id, { after: seq - 1, signal });
@@ -284,7 +284,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** Nothing runs without a decision: an error in `approve` ends the run. */
+  /** Makes a decision without which nothing runs: an error in `approve` ends the run. */
   async #orFail<Found>(decide: () => Found | Promise<Found>): Promise<Found> {
     try {
       return await decide();

@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 export interface ToolCallsOptions extends CallOptions {
   /** Only calls with a greater `seq`. */
   readonly after?: number;
-  /** Answers as soon as there is a call, after at most so many seconds (0–300). */
+  /** Waits for a call, but at most so many seconds (0–300). */
   readonly waitSeconds?: number;
 }
 
@@ -20,7 +20,7 @@ export function openToolCalls(
   return read(session, 'GET /v1/jobs/{id}/tool-calls', { job_id, query, signal });
 }
 
-/** Answers a call. Repeating an answer changes nothing, so a lost one is sent again. */
+/** Answers a call. Repeating an answer changes nothing, so an answer is sent again if the service's reply is lost. */
 export function answerToolCall(
   session: Session,
   { job_id, seq, signal }: { readonly job_id: string; readonly seq: number } & CallOptions,

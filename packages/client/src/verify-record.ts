@@ -1,7 +1,7 @@
 /**
  * A job's history and its receipt, compared with each other as an auditor does who trusts no stored digest: every link and every
- * digest is recomputed. This shows that the record is whole, not who made it: the attestation shows that. Loaded when it is first
- * used. Spec § Events 7 and 8.
+ * digest is recomputed. Success shows that the record is whole, not who made it; the attestation shows the maker. This module is
+ * loaded when first used. Spec § Events 7 and 8.
  */
 import { canonicalJson } from './canonical-json.ts';
 import type {
@@ -21,9 +21,9 @@ import type { CallOptions, ReplayOptions } from './job-options.ts';
 export interface Chain {
   /** The digest of the last event. */
   readonly head: string;
-  /** Events whose digests were recomputed. */
+  /** The number of events whose digests were recomputed. */
   readonly count: number;
-  /** Events of v0.1 before them, which were stored without digests and prove nothing. */
+  /** The number of v0.1 events before the hashed ones; they were stored without digests and prove nothing. */
   readonly unverifiable: number;
 }
 
@@ -77,8 +77,8 @@ export async function verifyJob(
 }
 
 /**
- * Recomputes a record, and compares everything that the receipt says of the events with them. Facts that an older receipt does
- * not state are not checked. @throws EvidenceFailure for the first fault
+ * Recomputes a record, and compares everything that the receipt says of the events with the events. Facts that an older receipt
+ * does not state are not checked. @throws EvidenceFailure for the first fault
  */
 export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools: Tools): Promise<Verified> {
   const { sha256 } = tools;
@@ -100,12 +100,12 @@ export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools
   }
   if (output !== undefined) same('output', output, await outputOf(events, sha256));
   if (output_artifacts !== undefined) same('artifacts', output_artifacts, dataOf(events, 'artifact'));
-  // Both are absent if the job did not ask for any.
+  // Both are absent if the job asked for no large outputs.
   same('artifacts', large_outputs ?? [], dataOf(events, 'large_output'));
   return { job_id, chain, receipt_sha256, receipt };
 }
 
-/** Recomputes every link. */
+/** Recomputes every link of the chain. */
 async function verifyChain(job_id: string, events: readonly JobEvent[], { sha256 }: Tools): Promise<Chain> {
   const digests = await Promise.all(events.map((event) => eventDigest(event, sha256)));
   let head = GENESIS_HASH;
@@ -128,7 +128,7 @@ interface Place {
   readonly digest: string | null;
 }
 
-/** An event without digests must stand before every one that has them. One that stands later was made to look older. */
+/** The fault in an event at its place. An event without digests after one with digests was only made to look older. */
 function problemOf(event: JobEvent, at: Place): EvidenceCheck | null {
   const { seq, job_id, hash_version, prev_hash, event_hash } = event;
   if (seq !== at.seq) return 'sequence';
@@ -139,7 +139,7 @@ function problemOf(event: JobEvent, at: Place): EvidenceCheck | null {
   return event_hash !== null && event_hash === at.digest ? null : 'digest';
 }
 
-/** The digest of an event after its own `prev_hash`; null if it has no canonical form. */
+/** The digest of an event from its own `prev_hash`; null if the event has no canonical form. */
 async function eventDigest(event: JobEvent, sha256: Sha256): Promise<string | null> {
   const { data, job_id, kind, prev_hash, seq, timestamp } = event;
   try {

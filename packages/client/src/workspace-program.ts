@@ -1,7 +1,7 @@
-/** The wrapper that makes a program a step of a workspace: it copies its input to its output and works there. */
+/** The wrapper that makes a program a step of a workspace: the step copies its input to its output and works there. */
 
 /**
- * The given program, after a few lines that bring it to its files.
+ * The given program after a few lines that take it to its files.
  * @throws TypeError for a language that a workspace does not run
  */
 export function inWorkspace(program: string, language: string): string {
@@ -14,7 +14,7 @@ export function inWorkspace(program: string, language: string): string {
 const NODE_START =
   "process.getBuiltinModule('node:fs').cpSync('input', 'output', { recursive: true }); process.chdir('output'); ";
 
-/** A JSON string is a Python string, too. */
+/** A Python step, which holds its program as a JSON string: that is a Python string, too. */
 const pythonStep = (program: string) => `\
 import os, shutil, sys
 shutil.copytree("input", "output", copy_function=shutil.copyfile, dirs_exist_ok=True)

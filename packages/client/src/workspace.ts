@@ -19,11 +19,11 @@ export interface Step {
   readonly receipt_sha256: string;
   /** The digest of the files that the program was given, from the receipt. */
   readonly inputDigest: string;
-  /** The digest of the files that it left, from the receipt. */
+  /** The digest of the files that the program left, from the receipt. */
   readonly outputDigest: string;
   /**
-   * Whether the workspace took over the step's files. It did not if the program was ended by a limit or by a request, or if it
-   * left more or larger files than can come back.
+   * Whether the workspace took over the step's files: not if the program was ended by a limit or by a request, nor if it left
+   * more or larger files than can come back.
    */
   readonly wasKept: boolean;
   /** Whether the caller changed files since the last step that was kept. */

@@ -1,6 +1,6 @@
 /**
- * Whether results of several services agree: first that each is good, then that all are of one program with one input, and
- * then that it ended in one way with one output. Uses nothing that only Node has.
+ * Whether results of several services agree: first that each is good, then that all are of one program with one input, and then
+ * that the program ended in one way with one output. Uses nothing that only Node has.
  */
 import {
   canonicalJson,
@@ -31,7 +31,7 @@ export interface NamedExport {
 export interface AgreeExpectation {
   /** PEM texts of the pinned keys; null for one that was too large to read. */
   readonly publicKeys: readonly (string | null)[];
-  /** The requirements on each result. */
+  /** The requirements that each result must meet. */
   readonly policy?: Policy | null;
   /** How many different keys must have signed the results. */
   readonly operatorsMin?: number;
@@ -174,7 +174,7 @@ function givenTo(exported: ExportedJob, receipt: StoredReceipt): Members {
 
 /**
  * The demands of the job. Each service has its own jobs behind the inputs, its own build of the product and its own answerers of
- * tools: only the contents are compared. Without the policy itself, its digest is compared.
+ * tools, so only the contents are compared. If the policy is missing, its digest is compared.
  */
 function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly (readonly [string, string | null])[] {
   const policy = objectIn(exported, EXPORT_OPTIONAL_FILES.policy);
@@ -188,7 +188,7 @@ function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly 
 
 function endOf(exported: ExportedJob, receipt: StoredReceipt): Members {
   const events = eventsOf(exported);
-  // How output was cut into records depends on time; its text does not.
+  // The cuts of output into records depend on time; the text does not.
   const digest = (stream: 'stdout' | 'stderr') =>
     sha256Hex(new TextEncoder().encode(foldOutput(outputRecords(events, stream))));
   const calls = receipt['tool_limits'] === undefined ? [] : [['tool_calls', transcriptOf(events)] as const];
@@ -224,7 +224,7 @@ function stated(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Receipts of versions that knew no arguments have no member for them. A receipt that says nothing at all has no code either. */
+/** A stated digest, or `none` for an older receipt without such members. A receipt that states nothing lacks the code, too. */
 function given(digest: unknown): string | null {
   return digest === undefined || digest === null ? 'none' : stated(digest);
 }

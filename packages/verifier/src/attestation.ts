@@ -1,6 +1,6 @@
 /**
- * Checks whether the holder of a pinned key signed this result, about this job of this tenant. It works on bytes that
- * were read, and uses nothing that only Node has. Spec § Authentication 10.
+ * Checks whether the holder of a pinned key signed this result, about this job of this tenant. The check works on bytes that were
+ * read before, and uses nothing that only Node has. Spec § Authentication 10.
  */
 import {
   canonicalJson,
@@ -17,13 +17,13 @@ import type { Beside } from './beside.ts';
 import { EXIT, type ExitCode, FAILURE_EXIT } from './exit-code.ts';
 import { type Check, type Facts, failed, passed } from './report.ts';
 
-/** Far above the 113 bytes of an Ed25519 key, and still cheap to refuse. */
+/** The most bytes of a public key file: far above the 113 bytes of an Ed25519 key, and still cheap to refuse. */
 export const publicKeyBytesMax = 64 * 1024;
 
 /** The facts that the caller knows from elsewhere. */
 export interface Expectation {
   readonly tenant: string;
-  /** Without it, the signed statement decides which job it is about. */
+  /** The expected name of the subject; if left out, the signed statement decides which job it is about. */
   readonly subjectName?: string;
   readonly mediaType: string;
 }
@@ -32,14 +32,14 @@ export interface Expectation {
 export interface AttestationBytes {
   readonly envelope: Uint8Array<ArrayBuffer> | null;
   readonly subject: Uint8Array<ArrayBuffer> | null;
-  /** PEM texts. */
+  /** PEM texts of the pinned keys; null for one that was too large to read. */
   readonly publicKeys: readonly (string | null)[];
 }
 
 export interface AttestationVerdict {
   readonly exitCode: ExitCode;
   readonly checks: readonly Check[];
-  /** The signed statement, and its key; null if it was refused. */
+  /** The signed statement and its key; null if the attestation was refused. */
   readonly signed: Signed | null;
 }
 
@@ -78,7 +78,7 @@ export async function verifyAttestation(
     : { exitCode: FAILURE_EXIT[result.failure], checks: [...checks, failed(result.step, result.reason)], signed: null };
 }
 
-/** The signed statement's facts about the job, and those of the log and its canary, for a reader; nothing if it was refused. */
+/** The signed statement's facts about the job, and those of the log and the canary, for a reader; nothing if it was refused. */
 export function factsOf(signed: Signed | null, { log, canary }: Beside): Facts {
   if (signed === null) return {};
   const { predicate, key_id } = signed;

@@ -24,7 +24,7 @@ export interface VerdictExpectation {
 /** A job whose export was verified. */
 export interface Attested {
   readonly receipt: StoredReceipt;
-  /** The digest of the text that its record gives. */
+  /** The digest of `stdout`, which is the text of the job's record. */
   readonly stdoutSha256: string;
   readonly stdout: string;
   readonly stderr: string;
@@ -32,7 +32,7 @@ export interface Attested {
   readonly detail: string;
 }
 
-/** Verifies one export. The returned check is the first that failed. */
+/** Verifies one export; a returned check is the first that failed. */
 export async function attested(
   name: string,
   files: ExportFiles | undefined,

@@ -1,7 +1,7 @@
 /**
- * `service-verify bundle`: the same signature in the form that Sigstore's tools read, a bundle v0.3 with a DSSE
- * envelope and the hint of a public key, and with the entry of the log if its proof is given. Signature and proof are
- * checked first. The keys must reach the reader by another way.
+ * `service-verify bundle`: an envelope's signature in the form that Sigstore's tools read: a bundle v0.3 with the DSSE envelope
+ * and the hint of a public key, and with the entry of the log if its proof is given. Signature and proof are checked first. The
+ * keys must reach the reader by another way.
  */
 import { canonicalJson, encodeBase64, type SignedStatement } from '@vouchbox/evidence';
 import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
@@ -51,7 +51,7 @@ function refused(report: Report): Made {
   return { report, text: null };
 }
 
-/** A bundle names the log by its key, which no proof has. */
+/** The maker of a log's entry. A bundle names the log by its key, which no proof has, so both must be given. */
 function entryMaker({
   logProof,
   logKey,

@@ -22,7 +22,7 @@ export interface OutputOptions {
 
 export const collect = (value: string, earlier: readonly string[] = []): readonly string[] => [...earlier, value];
 
-/** An option that decides something may not be overruled by a later one. */
+/** An option that may be given only once, since a later value must not overrule what an earlier one decided. */
 export function once(value: string, earlier: string | undefined): string {
   if (earlier !== undefined) throw new InvalidArgumentError('It is given twice.');
   return value;
@@ -42,7 +42,7 @@ export function tell(stage: Stage, { json = false }: OutputOptions, report: Repo
   stage.end({ exitCode: report.exitCode, ...(json ? showJson(report) : showText(report)) });
 }
 
-/** Prints what was made on stdout and the report on stderr. If it went to a file, the report goes to stdout. */
+/** Prints the made text on stdout and the report on stderr. If the text went to a file, the report goes to stdout. */
 export function tellMade(stage: Stage, { report, text }: Made): void {
   const { stdout, stderr } = showText(report);
   const shown = text === null ? { stdout, stderr } : { stdout: text, stderr: stdout };

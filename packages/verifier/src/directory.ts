@@ -16,7 +16,7 @@ export interface DirectoryOptions extends PolicyOptions, LogOptions {
   readonly canary?: string;
   readonly publicKey: readonly string[];
   readonly tenant: string;
-  /** Without it, the directory decides which job it is about. */
+  /** The expected job; if left out, the directory decides which job it is about. */
   readonly job?: string;
 }
 

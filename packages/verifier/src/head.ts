@@ -1,6 +1,6 @@
 /**
- * `service-verify head`: compares two heads that one log signed. Two of one size with different roots are a proof against it:
- * it showed two people two logs.
+ * `service-verify head`: compares two heads that one log signed. Two heads of one size with different roots prove that the log
+ * showed two people two different logs.
  */
 import type { Checkpoint } from '@vouchbox/evidence';
 import { EXIT } from './exit-code.ts';
@@ -13,7 +13,7 @@ export interface HeadOptions {
   readonly logConsistency?: readonly string[];
 }
 
-/** Paths of two files, each with a head: a checkpoint, or a proof that has one. */
+/** Compares the heads in two files, each of which is a checkpoint, or a proof that has one. */
 export async function compareHeads(paths: readonly [string, string], options: HeadOptions): Promise<Report> {
   const log = readNoteKey(options.logKey, 'note');
   const heads: Checkpoint[] = [];

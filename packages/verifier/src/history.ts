@@ -1,7 +1,6 @@
 /**
- * Reads a job's history from files: replay pages as the service answers them, or an export with one event a line.
- * Events keep their order, and only their form is checked here; `check-record.ts` checks whether they follow from one
- * another.
+ * Reads a job's history from files: replay pages as the service answers them, or an export with one event on each line. Events
+ * keep their order, and only their form is checked here; `check-record.ts` checks whether each follows from the previous one.
  */
 import { EXPORT_FILES, isJsonObject, parseStrictJson } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
@@ -29,13 +28,13 @@ export function parseHistory(bytes: Uint8Array): History | HistoryProblem {
   return isLines ? parseLines(bytes) : parsePage(bytes);
 }
 
-/** The events of an export whose history was found good; none if there is none. */
+/** The events of an export whose history was found good; none if the history cannot be read. */
 export function eventsOf({ files }: Pick<ExportedJob, 'files'>): readonly JobEvent[] {
   const history = parseLines(wholeFile(files, EXPORT_FILES.events) ?? new Uint8Array());
   return 'problem' in history ? [] : history.events;
 }
 
-/** Several files make one history, in the given order. */
+/** Joins several files, in the given order, into one history. */
 export function joinHistories(parts: readonly History[]): History {
   return { events: parts.flatMap(({ events }) => events), end: parts.at(-1)?.end ?? 'unknown' };
 }

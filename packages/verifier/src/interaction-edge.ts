@@ -1,6 +1,6 @@
 /**
- * The edge between two jobs whose programs talked: the input of one is the beginning of the other's output. Both ends are in
- * their receipts. Uses nothing that only Node has.
+ * The edge between two jobs whose programs talked: the input of one is the beginning of the other's output. Both receipts state
+ * their end of the edge. Uses nothing that only Node has.
  */
 import {
   EXPORT_FILES,
@@ -44,7 +44,7 @@ export function isInteraction({ path, from }: GraphInput): boolean {
   return path === STDIN && from.path === OUTPUT;
 }
 
-/** The compared digest of the edge, or what is wrong. Both are null if nothing was given. */
+/** The digest that both ends of the edge have, or what is wrong; both are null if the program was given nothing. */
 export interface ComparedInteraction {
   readonly sha256: string | null;
   readonly problem: string | null;
@@ -57,8 +57,8 @@ export interface InteractionEnd {
 }
 
 /**
- * Compares a job's input with the output of the other. `readOther` reads the other export: the digest of a beginning is computed
- * again from the recorded output, if that has all of the bytes.
+ * Compares a job's input with the output of the other job. `readOther` reads the other's export: the digest of the beginning is
+ * computed again from the recorded output, if the record has all of those bytes.
  */
 export async function compareInteraction(
   one: InteractionEnd,
@@ -101,7 +101,7 @@ function beginningOf(
   return sha256Hex(recorded) === wrote.sha256 ? sha256Hex(recorded.subarray(0, bytes)) : null;
 }
 
-/** The events were checked before. */
+/** The text of standard output in events that were checked before. */
 function stdoutIn(events: Uint8Array<ArrayBuffer>): string {
   let text = '';
   for (const line of new TextDecoder().decode(events).split('\n')) {

@@ -6,7 +6,7 @@ import type { LogExpectation } from './log-standing.ts';
 import { readWhole } from './read-file.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Paths of files. */
+/** The paths of the files about the log, and what is accepted of them. */
 export interface LogOptions {
   readonly logKey?: string;
   readonly witness?: readonly string[];
@@ -68,7 +68,7 @@ function rememberedHead(path: string): string | null {
   return existsSync(path) ? new TextDecoder().decode(readWhole(path, noteBytesMax)) : null;
 }
 
-/** Remembers a head instead of an older one. After a crash, the file has one of the two. */
+/** Replaces the remembered head by another. After a crash, the file has one of the two heads. */
 export function rememberHead(path: string | undefined, head: string | null): void {
   if (path === undefined || head === null) return;
   const fresh = `${path}.new`;

@@ -1,5 +1,5 @@
 /**
- * A good attestation is not yet a good result. A policy compares the signed receipt with what a caller demands of the
+ * The policy by which a good attestation is also a good result: it compares the signed receipt with what a caller demands of the
  * program, its outcome and the observed protections.
  */
 import type { ExecutionPredicate } from '@vouchbox/evidence';
@@ -51,7 +51,7 @@ function codeRequirement(wanted: string): Requirement {
   };
 }
 
-/** `finishedAt` is a time of the signer's clock. */
+/** Compares the age of a result with the greatest one allowed; `finishedAt` is a time of the signer's clock. */
 function ageCheck(finishedAt: string, { ageMax, now }: { readonly ageMax: number; readonly now: number }): Check {
   const age = now - millisecondsOf(finishedAt);
   return checked('max_age', ageProblem(age, ageMax), `it finished ${secondsOf(age)} s ago`);

@@ -2,8 +2,8 @@
 import { logNameOf, type NoteKey, noteKeyText, type PromisePredicate, treeKeyOf } from '@vouchbox/evidence';
 
 /**
- * Origin and key must be those that the promise names: a log under the same name with another key is another log. A log that was
- * opened again still owes what its earlier trees promised.
+ * Whether origin and key are those that the promise names: a log under the same name with another key is another log. A log that
+ * was opened again still owes what its earlier trees promised.
  */
 export function isSameLog(
   { logOrigin, logKey }: Pick<PromisePredicate, 'logOrigin' | 'logKey'>,

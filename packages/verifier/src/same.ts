@@ -1,6 +1,6 @@
 /**
- * `service-verify same`: two signed results that should be one. A log does not see that a job was given two results, because its
- * leaves are hashes. Two holders see it when they compare.
+ * `service-verify same`: two signed results that should be the same. The log does not see that a job was given two results,
+ * because its leaves are hashes; two holders see it when they compare.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export interface SameOptions {
   readonly publicKey: readonly string[];
 }
 
-/** Paths of two envelopes, or of the directories of two exported jobs. The envelope alone decides. */
+/** Compares two envelopes, given by their paths or by directories of exported jobs, of which the envelope alone decides. */
 export async function compareResults(paths: readonly [string, string], { publicKey }: SameOptions): Promise<Report> {
   const pems = publicKey.map(readPublicKey);
   const results: Signed[] = [];
@@ -64,7 +64,7 @@ function differing(one: Signed, other: Signed): readonly string[] {
   return [...(one.resultSha256 === other.resultSha256 ? [] : ['the result']), ...members];
 }
 
-/** The reader of the file says why it cannot be read. */
+/** The path of an envelope. If the path cannot be read, the later reader of the file says why. */
 function envelopeAt(path: string): string {
   try {
     return statSync(path).isDirectory() ? join(path, EXPORT_FILES.envelope) : path;

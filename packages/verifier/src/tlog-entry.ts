@@ -1,4 +1,4 @@
-/** The entry of the log in the form in which Sigstore's bundles carry it. docs/decisions/0064 says what their readers demand. */
+/** The entry of the log as Sigstore's bundles carry it. docs/decisions/0064 says what the readers of bundles demand. */
 import {
   encodeBase64,
   LOG_ENTRY_KIND,
@@ -15,7 +15,7 @@ import {
 import { type Check, failed, passed } from './report.ts';
 import { statedEnd } from './signed-statement.ts';
 
-/** The result of the proof, and the entry if all of it is good. */
+/** The result of the proof, and the entry if the whole proof is good. */
 export interface TlogEntry {
   readonly checks: readonly Check[];
   readonly entry: object | null;
@@ -42,7 +42,7 @@ function without(check: string, reason: string): TlogEntry {
   return { checks: [failed(check, reason)], entry: null };
 }
 
-/** Why Sigstore's tools would not take a proof that holds; null if they do. */
+/** Why Sigstore's tools would not accept a proof that holds; null if they accept it. */
 function sigstoreProblem({ index, rekorHead }: LogProof, seconds: number): string | null {
   if (index === 0)
     return 'leaf 0 is the opening statement of the log, and Sigstore’s tools treat position 0 as no position';
@@ -54,8 +54,8 @@ function sigstoreProblem({ index, rekorHead }: LogProof, seconds: number): strin
 }
 
 /**
- * `integratedTime` is when the job ended, as its statement says: the log signs no time of its leaves. No verifier takes it for
- * a proof of time, since there is no promise of the log beside it; but some refuse an entry without it.
+ * `integratedTime` is when the job ended, as its statement says: the log signs no time of its leaves. Without a promise of the
+ * log beside it, no verifier takes this time as proven, but some refuse an entry without it.
  */
 function entryOf(
   statement: SignedStatement,

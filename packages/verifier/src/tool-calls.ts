@@ -13,11 +13,11 @@ import type { JobEvent } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { type Check, checked, type Facts } from './report.ts';
 
-/** Calls that a report lists, and characters of each. All are in the events. */
+/** How many calls a report lists, and how many characters of each. All calls are in the events. */
 const listedMax = 100;
 const listedCharactersMax = 160;
 
-/** The statement is null if none is known to be signed. */
+/** Checks the calls of tools. The statement is null if none is known to be signed. */
 export function toolChecks(
   events: readonly JobEvent[],
   receipt: StoredReceipt,
@@ -39,7 +39,7 @@ function unlike(stated: unknown, evidence: object): string | null {
   return canonicalJson(stated) === canonicalJson(evidence) ? null : 'the signed calls do not follow from the events';
 }
 
-/** The calls as facts by the numbers of their events. Other checks compare them with the chain and with what was signed. */
+/** The calls as facts by the numbers of their events; other checks compare the calls with the chain and the signed digests. */
 export function callFacts(events: readonly JobEvent[]): Facts {
   const calls = callsIn(events);
   const listed = calls.slice(0, listedMax).map((call): [string, string] => [`call_${call.seq}`, callText(call)]);

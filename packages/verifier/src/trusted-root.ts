@@ -1,6 +1,6 @@
 /**
- * `service-verify trusted-root`: the pinned keys of logs in the form in which Sigstore's tools take them. It names no signer:
- * those tools get the signer's key separately. docs/decisions/0064 says what they demand.
+ * `service-verify trusted-root`: the pinned keys of logs in the form in which Sigstore's tools take them. The root names no
+ * signer, whose key those tools get separately. docs/decisions/0064 says what the tools demand.
  */
 import { canonicalJson, encodeBase64, logNameOf, type NoteKey, rekorIdOf, spkiOf } from '@vouchbox/evidence';
 import { EXIT } from './exit-code.ts';
@@ -17,13 +17,13 @@ export interface TrustedRootOptions {
 
 const NOTICE = 'The root names logs and no signer: its user must also pin the key of the signer.';
 
-/** Sigstore's tools demand a start. Nothing says when the log's key was made, and the log states no times to bound. */
+/** The start that Sigstore's tools demand: nothing says when the log's key was made, and the log states no times to bound. */
 const SINCE_EVER = { start: '1970-01-01T00:00:00Z' };
 
 export function makeTrustedRoot({ logKey, output }: TrustedRootOptions): Made {
   const logs = logKey.map((path) => logIn(path));
   const checks = logs.map(({ key }) => passed('log', key.name));
-  // Trees of one log have one key, and Sigstore's tools look a log up by it.
+  // Trees of one log have one key, by which Sigstore's tools look the log up.
   const tlogs = new Map(logs.map((log) => [log.host + log.key.key.key_id, tlogOf(log)])).values();
   const root = {
     mediaType: 'application/vnd.dev.sigstore.trustedroot+json;version=0.1',
@@ -47,7 +47,7 @@ function logIn(path: string): PinnedLog {
   return { host: name.host, key };
 }
 
-/** Without `checkpointKeyId`: verifiers in use disagree about what it names. */
+/** A log's entry in the root, without `checkpointKeyId`, since verifiers in use disagree about what that member names. */
 function tlogOf({ host, key }: PinnedLog): object {
   return {
     baseUrl: `https://${host}`,

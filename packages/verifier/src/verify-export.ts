@@ -31,12 +31,12 @@ export interface ExportExpectation {
   /** PEM texts of the pinned keys; null for one that was too large to read. */
   readonly publicKeys: readonly (string | null)[];
   readonly tenant: string;
-  /** Without it, the export decides which job it is about. */
+  /** The expected job; if left out, the export decides which job it is about. */
   readonly job?: string | undefined;
   readonly policy?: Policy | null;
-  /** Without it, no key of the log is pinned. */
+  /** The pinned keys of the log; if left out, none is pinned. */
   readonly log?: LogExpectation | undefined;
-  /** The proof that came beside the export, instead of the one in it. */
+  /** The proof that came beside the export, which replaces the proof in it. */
   readonly logProof?: Uint8Array | null;
   /** The canary that came beside the export. */
   readonly canary?: CanaryFile | null;
@@ -107,13 +107,13 @@ function attestedChecks(exported: ExportedJob, { predicate, key_id }: Signed): C
   ];
 }
 
-/** The manifest is not signed. */
+/** Compares the job that the unsigned manifest names with the signed one. */
 export function manifestCheck({ manifest }: ExportedJob, { jobId, tenant }: ExecutionPredicate): Check {
   const isOfJob = manifest.job_id === jobId && manifest.tenant === tenant;
   return checked('manifest', isOfJob ? null : 'it names another job or tenant than was signed', manifest.job_id);
 }
 
-/** The key in the directory is not a trust anchor. If it did not sign, the maker of the directory made an error. */
+/** Compares the key in the directory, no trust anchor, with the signer: if they differ, the directory was made wrongly. */
 export function publicKeyCheck(pem: string, key_id: string): Check {
   const result = parsePublicKey(pem);
   const isSigner = result.kind === 'key' && result.key.key_id === key_id;
@@ -130,7 +130,7 @@ export function receiptFileCheck(bytes: Uint8Array, signed: StoredReceipt): Chec
   );
 }
 
-/** The statement is null if none is known to be signed. */
+/** Checks history, receipt and result. The statement is null if none is known to be signed. */
 export function historyChecks(
   exported: ExportedJob,
   receipt: StoredReceipt,
@@ -159,14 +159,14 @@ export function programChecks(files: ExportFiles, receipt: StoredReceipt): Check
     });
 }
 
-/** The receipt may have been changed too, so whatever it states is shown as text alone. */
+/** Says that a digest differs. The receipt may have been changed too, so whatever it states is shown as text alone. */
 function differs(sha256: string, stated: unknown): string {
   return typeof stated === 'string'
     ? `it has SHA-256 ${sha256}, and the receipt states ${printable(stated, 64)}`
     : 'the receipt does not cover this file';
 }
 
-/** What the receipt states for a file; null if the file is not part of the program. */
+/** The digest that the receipt states for a file; null if the file is not part of the program. */
 function statedDigest(path: string, receipt: StoredReceipt): { readonly sha256: unknown } | null {
   if (path === EXPORT_OPTIONAL_FILES.code) return { sha256: receipt['code_sha256'] };
   if (path === EXPORT_OPTIONAL_FILES.stdin) return { sha256: receipt['stdin_sha256'] };
@@ -181,7 +181,7 @@ function statedDigest(path: string, receipt: StoredReceipt): { readonly sha256: 
   return { sha256: isJsonObject(artifact) ? artifact['sha256'] : undefined };
 }
 
-/** A file that every export has: without it, or without its bytes, the export was refused. */
+/** The bytes of a file that every export has: an export without these bytes was refused before. */
 function bytesOf({ files }: ExportedJob, path: string): Uint8Array<ArrayBuffer> {
   return wholeFile(files, path) ?? new Uint8Array();
 }

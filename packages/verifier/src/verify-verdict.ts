@@ -1,7 +1,6 @@
 /**
- * Checks the verdict of a grading: that the judge that is known here wrote it, that the service signed what the judge
- * wrote, and that every line follows from the signed record of the test that it names. Uses nothing that only Node has.
- * docs/GRADING.md.
+ * Checks the verdict of a grading: that a judge known here wrote it, that the service signed what the judge wrote, and that every
+ * line follows from the signed record of the test that the line names. Uses nothing that only Node has. docs/GRADING.md.
  */
 import { isJsonObject, parseStrictJson, type StoredReceipt, sha256Hex } from '@vouchbox/evidence';
 import {
@@ -89,7 +88,7 @@ function verdictFileCheck({ receipt }: Attested, bytes: Uint8Array<ArrayBuffer>)
   );
 }
 
-/** A known judge wrote the form. The parts that it passes on are checked if they have a form of their own. */
+/** Reads a verdict of the known judge's form. Parts that the judge passes on are checked if they have a form of their own. */
 function parseVerdict(bytes: Uint8Array<ArrayBuffer>, known: string | undefined): Verdict | Verdict2 | null {
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused' || !isJsonObject(json.value)) return null;
@@ -125,8 +124,8 @@ function testProblem(test: TestResult, run: Attested, code: string | null): stri
 }
 
 /**
- * The verdicts that a test may have after this end. One that ended well has several, since the expected output is not known here.
- * Nothing is known of a program whose compiler met a limit.
+ * The verdicts that a test may have after this end. A test that ended well may have several, since the expected output is not
+ * known here. Nothing is known of a program whose compiler met a limit.
  */
 function endings(run: Attested): readonly TestVerdict[] {
   const { terminal_reason, exit_code } = run.receipt;
@@ -142,7 +141,7 @@ function endings(run: Attested): readonly TestVerdict[] {
     case 'memory_limit':
       return ['memory_limit'];
     case 'compile_failed':
-      // Only the compiler's output tells them apart, and a grader must read that.
+      // Only the compiler's output tells the two apart, and a grader must read it.
       return ['compile_error', 'not_run'];
     default:
       return ['not_run'];
@@ -151,7 +150,7 @@ function endings(run: Attested): readonly TestVerdict[] {
 
 const JUDGED: readonly TestVerdict[] = ['accepted', 'wrong_answer', 'checker_failed'];
 
-/** Where only stderr is cut, the output is known. Graders of older versions did not judge it. */
+/** The verdicts after a good end: if only stderr is cut, the output is known, but graders of older versions did not judge it. */
 function endingsWell({ truncated, executor_output }: StoredReceipt): readonly TestVerdict[] {
   if (truncated !== true) return JUDGED;
   const stdout = isJsonObject(executor_output) ? executor_output['stdout'] : null;
