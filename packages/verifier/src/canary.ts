@@ -1,6 +1,6 @@
 /**
  * The meaning of a job's canary: a cell of the same class and pack, on the same node, refused what it must, shortly before the
- * job ended. It shows the configuration, and nothing of the job's own cell. docs/VERIFYING.md, the canary.
+ * job ended. The canary shows the configuration, and nothing of the job's own cell. docs/VERIFYING.md, the canary.
  */
 import {
   canaryFindings,
@@ -19,16 +19,16 @@ export interface CanaryStanding {
   readonly word: string;
   /** How long before the job the canary ended, if it shows that everything was refused; else null. */
   readonly ageMilliseconds: number | null;
-  /** A failed check is about a file that contradicts what was signed. */
+  /** The checks; one fails if a file contradicts what was signed. */
   readonly checks: readonly Check[];
 }
 
 export const noCanary: CanaryStanding = { word: 'NO CANARY', ageMilliseconds: null, checks: [] };
 
-/** The clock of one node gives both times, and may be set back in between. */
+/** How far the two times may be apart in the wrong order: one node's clock gives both, and may be set back in between. */
 const clockSkewMilliseconds = 30_000;
 
-/** A file with the envelope of a canary. Its bytes are null if they are too many. */
+/** A file with the envelope of a canary; `bytes` is null if the file is too large. */
 export interface CanaryFile {
   readonly bytes: Uint8Array<ArrayBuffer> | null;
 }
@@ -60,7 +60,7 @@ function contradicted(reason: string): CanaryStanding {
   return { ...noCanary, checks: [failed('canary', reason)] };
 }
 
-/** The canary's statement, if its signature and its digest are right; otherwise why it is not the named one. */
+/** The canary's statement, if its signature and its digest are right; otherwise why it is not the named canary. */
 async function signedCanary(
   { bytes }: CanaryFile,
   named: NamedCanary,
@@ -76,7 +76,7 @@ async function signedCanary(
   return isNamed ? stated.predicate : 'it has another job or end than the job names';
 }
 
-/** How the canary's cell differed in kind from the job's; null if it did not. */
+/** How the canary's cell differed in kind from the job's; null if both are of one kind. */
 function differenceOf(job: ExecutionPredicate, canary: ExecutionPredicate): string | null {
   if (job.isolationClass === null || job.isolationClass !== canary.isolationClass) return 'it is of another class';
   const pack = packOf(job);

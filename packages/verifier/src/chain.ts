@@ -32,7 +32,7 @@ export function verifyHistory(files: readonly string[], { receipt: path }: Chain
   return { exitCode, checks, facts: factsOf(history, chain), notice };
 }
 
-/** The files share one bound, since they are one history. */
+/** Reads the files of one history, which share one bound. */
 function readHistory(files: readonly string[]): History | Check {
   const parts: History[] = [];
   let left = historyBytesMax;
@@ -67,7 +67,7 @@ function factsOf({ events }: History, chain: RecordVerdict['chain']): Facts {
   return chain.kind === 'broken' ? { first_bad_seq: chain.seq, fault: chain.problem } : ending;
 }
 
-/** A history alone does not show later events. A receipt does, because it counts the events. */
+/** What the verdict shows: a history alone does not show later events, but a receipt does, because it counts the events. */
 function noticeOf({ events, end }: History, hasReceipt: boolean): string {
   if (hasReceipt)
     return 'The history is whole, and the receipt belongs to it. Only an attestation shows who made them.';

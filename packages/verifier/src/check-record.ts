@@ -1,7 +1,7 @@
 /**
- * Compares a job's history, its receipt and its result with one another. Every link of the chain is recomputed, and
- * everything that the receipt and the result say about the events is made again from the events. This shows that they
- * belong together and are whole. Only a signature shows who made them. Spec § Events 8.
+ * Compares a job's history, its receipt and its result with one another. Every link of the chain is recomputed, and everything
+ * that the receipt and the result say about the events is made again from the events. Success shows that the three belong
+ * together and are whole. Only a signature shows who made them. Spec § Events 8.
  */
 import {
   type ChainProblem,
@@ -31,7 +31,7 @@ export interface RecordVerdict {
   readonly chain: ChainVerification;
 }
 
-/** Recomputes the chain, and everything that the receipt, if there is one, says about it. */
+/** Recomputes the chain, and everything that the receipt, if given, says about the chain. */
 export function checkRecord({ events, receipt }: JobRecord): RecordVerdict {
   if (receipt === null) {
     const chain = verifyChain(events);
@@ -81,7 +81,7 @@ function chainCheck(chain: ChainVerification): Check {
   return passed('chain', `${chain.count} links recomputed${legacy}, head ${chain.head}`);
 }
 
-/** Migrated events alone show nothing. A receipt shows that there are no other events. */
+/** Refuses a history without hashed events if no receipt shows that there are no other events. */
 function hashedCheck(chain: ChainVerification): Check | null {
   const isUnhashed = chain.kind === 'intact' && chain.count === 0;
   return isUnhashed ? failed('chain', 'none of the events is hashed: there is nothing to verify') : null;
@@ -110,7 +110,7 @@ interface Sound {
   readonly chain: ChainVerification;
 }
 
-/** A receipt of an older version, or of a recovery, has fewer members. Members that it does not state are not checked. */
+/** Compares a receipt with its history. A receipt of an older version, or of a recovery, lacks members, which are not checked. */
 function contentChecks(sound: Sound): Check[] {
   return [
     checked('chain_summary', summaryProblem(sound), summaryDetail(sound.receipt)),
@@ -171,12 +171,12 @@ function filesCheck(name: keyof typeof FILES, { events, receipt }: Sound): Check
   return checked(name, problem, `${recorded.length} recorded`);
 }
 
-/** A job that did not ask for any has no such member, and then no such event. */
+/** Whether large outputs are stated or recorded: a job that asked for none has neither the member nor such an event. */
 function hasLargeOutputs({ events, receipt }: Sound): boolean {
   return Object.hasOwn(receipt, 'large_outputs') || events.some(({ kind }) => kind === 'large_output');
 }
 
-/** Whether two JSON values are the same. A value without a canonical form counts as none. */
+/** Whether two JSON values are the same. A value without a canonical form equals no value. */
 function isSame(one: unknown, other: unknown): boolean {
   return one !== undefined && other !== undefined && canonicalJson(one) === canonicalJson(other);
 }

@@ -1,16 +1,14 @@
-/**
- * A graph of jobs as a tree of text: under each job its inputs from other jobs, with those jobs. Uses nothing that only Node has.
- */
+/** A graph of jobs as a tree of text: each job with its inputs from other jobs below it. Uses nothing that only Node has. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { GraphEdge, GraphJob, GraphReport } from './verify-graph.ts';
 
-/** A deeper or longer tree is cut: the report beside it has a check for every job and every edge. */
+/** The bounds of a tree, beyond which it is cut: the report beside it has a check for every job and every edge. */
 const depthMax = 24;
 const linesMax = 1000;
 
 interface Place {
   readonly id: string;
-  /** The edge over which it was reached; null for the job that the graph is about. */
+  /** The edge over which the job was reached; null for the job that the graph is about. */
   readonly edge: GraphEdge | null;
   /** The text before a node's line, and before the lines below it. */
   readonly first: string;
@@ -18,7 +16,7 @@ interface Place {
   readonly depth: number;
 }
 
-/** Lines without their ends; none for a graph that was refused. A job that several depend on is drawn below the first. */
+/** Lines without line ends; none for a graph that was refused. A job on which several depend is drawn below the first of them. */
 export function drawGraph({ job_id, jobs }: Pick<GraphReport, 'job_id' | 'jobs'>): readonly string[] {
   const lines: string[] = [];
   const drawn = new Set<string>();

@@ -1,7 +1,6 @@
 /**
- * Examines an exported job for a person who looks for a fault. `verifyExport` stops at the first check that decides the
- * verdict. Here every check is made that can be made, and a finding about unsigned evidence is marked as such. Uses
- * nothing that only Node has.
+ * Examines an exported job for a person who looks for a fault. `verifyExport` stops at the first check that decides the verdict.
+ * Here every possible check is made, and a finding about unsigned evidence is marked as such. Uses nothing that only Node has.
  */
 import {
   digestOf,
@@ -35,7 +34,7 @@ import {
   verifyExport,
 } from './verify-export.ts';
 
-/** A check that was made, or one that was not; `detail` then says why. */
+/** A check that was made, or one that was not tried; `detail` then says why not. */
 export interface ExaminedCheck {
   readonly name: string;
   readonly state: 'passed' | 'failed' | 'not_tried';
@@ -44,21 +43,21 @@ export interface ExaminedCheck {
 
 /** The facts that are known from elsewhere. */
 export interface ExaminationOptions {
-  /** PEM texts of the pinned keys. With none, the key in the export is used, and the verdict can be no better than `whole`. */
+  /** PEM texts of the pinned keys. Without any, the key in the export is used, and the verdict is `whole` at best. */
   readonly publicKeys: readonly string[];
-  /** Without it, any tenant's job is accepted. */
+  /** The expected tenant; if left out, any tenant's job is accepted. */
   readonly tenant?: string | undefined;
-  /** Without it, any job is accepted. */
+  /** The expected job; if left out, any job is accepted. */
   readonly job?: string | undefined;
-  /** Without them, a proof of the log is not checked. */
+  /** The pinned keys of the log; if left out, a proof of the log is not checked. */
   readonly log?: LogKeys | null;
   /** Whether this platform can check Ed25519 signatures: see `canVerifySignatures`. */
   readonly canVerify: boolean;
 }
 
 /**
- * `good`: a pinned key signed all of it. `whole`: nothing contradicts anything, but no key is pinned. `unchecked`: the same,
- * but the signature could not be checked here. `refused`: something is wrong.
+ * `good`: a pinned key signed all of the export. `whole`: nothing contradicts anything, but no key is pinned. `unchecked`:
+ * nothing contradicts anything, but the signature could not be checked here. `refused`: something is wrong.
  */
 export type ExaminationVerdict = 'good' | 'whole' | 'unchecked' | 'refused';
 
@@ -72,18 +71,18 @@ export interface Examination {
   readonly record: readonly ExaminedCheck[];
   /** The program, its input and its output against the receipt. */
   readonly program: readonly ExaminedCheck[];
-  /** The place of the signed statement in the log. Empty checks if there is nothing to check. */
+  /** The place of the signed statement in the log; `checks` is empty if there is nothing to check. */
   readonly log: { readonly word: string; readonly checks: readonly ExaminedCheck[] };
   readonly events: readonly JobEvent[];
-  /** Index of the first event that does not follow; null if all do. */
+  /** The index of the first event that does not follow from those before; null if all do. */
   readonly brokenAt: number | null;
-  /** Null if none could be read. */
+  /** The receipt; null if none could be read. */
   readonly receipt: StoredReceipt | null;
   /** Whether a pinned key signed the receipt, so that it may be believed. */
   readonly isSigned: boolean;
-  /** The key that signed, pinned or not; null if no known key did. */
+  /** The id of the key that signed, pinned or not; null if no known key signed. */
   readonly key_id: string | null;
-  /** Members of few statements or receipts: see `addedFacts`. Empty if no known key signed it. */
+  /** Members that few statements or receipts have: see `addedFacts`. Empty if no known key signed the statement. */
   readonly added: Facts;
   /** The result artifact; null if it could not be read. */
   readonly result: Readonly<Record<string, unknown>> | null;
@@ -143,7 +142,7 @@ function manifestOf(files: ExportFiles): ExportManifest | null {
   return result?.kind === 'manifest' ? result.manifest : null;
 }
 
-/** Every file against the manifest. The digest that was found stands beside the one that is listed. */
+/** Compares every file with the manifest. The found digest stands beside the listed one. */
 function listingChecks(files: ExportFiles, manifest: ExportManifest | null): ExaminedCheck[] {
   const bytes = wholeFile(files, EXPORT_MANIFEST);
   if (bytes === undefined) return [];
@@ -168,7 +167,7 @@ function listingChecks(files: ExportFiles, manifest: ExportManifest | null): Exa
 interface Trusted {
   readonly checks: readonly ExaminedCheck[];
   readonly verdict: AttestationVerdict | null;
-  /** The keys that were tried: those pinned, or the one in the export. */
+  /** The keys that were tried: the pinned keys, or else the key in the export. */
   readonly publicKeys: readonly string[];
   readonly isPinned: boolean;
 }
@@ -235,7 +234,7 @@ function enclosedKeys(files: ExportFiles): string[] {
   return pem !== null && parsePublicKey(pem).kind === 'key' ? [pem] : [];
 }
 
-/** Tells a changed envelope from one that another key signed. */
+/** Tells an envelope that was changed from an envelope that another key signed. */
 async function otherSigner(files: ExportFiles, detail: string): Promise<string> {
   const [enclosed] = enclosedKeys(files);
   if (enclosed === undefined) return detail;
@@ -293,13 +292,13 @@ async function reportOf(files: ExportFiles, options: ExaminationOptions, publicK
 
 interface Grounds {
   readonly all: readonly ExaminedCheck[];
-  /** Null without a manifest, where a check failed, and where no signature could be checked. */
+  /** The report; null without a manifest, if a check failed, or if no signature could be checked. */
   readonly report: Report | null;
   readonly isSigned: boolean;
   readonly options: ExaminationOptions;
 }
 
-/** A failed check refuses the export, and so does a bad report. */
+/** The verdict: a failed check refuses the export, and so does a bad report. */
 function verdictOf({ all, report, isSigned, options }: Grounds): ExaminationVerdict {
   const isBad = all.length === 0 || all.some(({ state }) => state === 'failed');
   if (isBad || (report !== null && report.exitCode !== 0)) return 'refused';
@@ -308,7 +307,7 @@ function verdictOf({ all, report, isSigned, options }: Grounds): ExaminationVerd
   return options.publicKeys.length === 0 ? 'whole' : 'refused';
 }
 
-/** Only the text of a check of `checkRecord` names the event. */
+/** The index of the first broken event, whose number only the text of a check of `checkRecord` states. */
 function brokenEvent(record: readonly ExaminedCheck[]): number | null {
   const chain = record.find(({ name, state }) => name === 'chain' && state === 'failed');
   const [, seq] = /^event (\d+):/.exec(chain?.detail ?? '') ?? [];

@@ -9,7 +9,7 @@ export const EXIT = {
   signature: 2,
   /** The signature is about other bytes. */
   subject: 3,
-  /** The signed text is not a complete statement of this profile about the expected job and tenant. */
+  /** The signed text is not a complete statement of the service's profile about the expected job and tenant. */
   profile: 4,
   /** The attestation is good, but the job does not meet the policy. */
   policy: 5,

@@ -6,8 +6,8 @@ import { digestPieces, EXPORT_FILES_READ_WHOLE, ExportBounds, exportedFileBytesM
 import { type ExportFiles, type ExportProblem, notAnExport } from './exported-job.ts';
 
 /**
- * The files of an export for `parseExport`. Their sizes are compared with the bounds of an export before any is read. A file
- * whose path no export has is digested, too, so that it can be named.
+ * The files of an export for `parseExport`. The sizes of all are compared with the bounds of an export before any file is read. A
+ * file whose path no export has is digested, too, so that it can be named.
  *
  * @throws what the platform throws if a file cannot be read, or was changed meanwhile
  */
@@ -25,7 +25,7 @@ export async function readExportBlobs(blobs: ReadonlyMap<string, Blob>): Promise
   return files;
 }
 
-/** Not every browser can iterate over a stream. */
+/** The pieces of a blob, read by hand, since not every browser can iterate over a stream. */
 async function* piecesOf(blob: Blob): AsyncGenerator<Uint8Array, void> {
   const reader = blob.stream().getReader();
   for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {

@@ -15,7 +15,7 @@ import { type ExportedJob, type ExportFiles, type ExportProblem, notAnExport, pa
 import { piecesOf } from './read-file.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Enough for each file and every directory above it; paths of the contract are not deep. */
+/** The most entries that are read: enough for each file and every directory above it, since paths of exports are not deep. */
 const entriesMax = 16 * exportFilesMax;
 
 /** Reads a directory that holds exactly what its manifest lists. A directory that cannot be read is a `UsageError`. */
@@ -32,7 +32,7 @@ export function readExportFiles(directory: string): ExportFiles | ExportProblem 
   }
 }
 
-/** The given path may be the file that an export came in: an archive, or a page. */
+/** The error for a path that cannot be read as a directory: it may be the archive or the page that an export came in. */
 export function unreadable(directory: string, error: unknown): UsageError {
   const { code, message } = error as NodeJS.ErrnoException;
   const why =
@@ -64,7 +64,7 @@ function readTree(directory: string): ExportFiles | ExportProblem {
   return files;
 }
 
-/** The entries of a directory, read one at a time: a hostile one may have millions. */
+/** The entries of a directory, read one at a time: a hostile directory may have millions of them. */
 function* entriesOf(directory: string): Generator<Dirent, void> {
   const listing = opendirSync(directory);
   try {
@@ -74,7 +74,7 @@ function* entriesOf(directory: string): Generator<Dirent, void> {
   }
 }
 
-/** Only input and output are in directories. */
+/** Whether an entry is a directory that an export may have: only input and output are in directories. */
 function isDirectoryOfAnExport(path: string, entry: Dirent): boolean {
   return entry.isDirectory() && /^(input|output)(\/|$)/.test(path);
 }
@@ -85,7 +85,7 @@ interface Place {
   readonly bounds: ExportBounds;
 }
 
-/** A file as the export has it, or the fault of the file. It is read to the size that it had when it was opened. */
+/** A file as the export has it, or the fault of the file. The file is read to the size that it had when it was opened. */
 function readPlainFile(file: string, { path, bounds }: Place): Content | string {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

@@ -11,8 +11,8 @@ import {
 import { EXIT } from './exit-code.ts';
 
 /**
- * The files of an export by their path: the bytes of the evidence, and of every other file its bytes or its size and
- * digest, which are all that is checked of it.
+ * The files of an export by their path: bytes for the evidence; for every other file, bytes or only size and digest, which are
+ * all that is checked of the file.
  */
 export type ExportFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer> | FileDigest>;
 
@@ -24,7 +24,7 @@ export interface ExportedJob {
 
 export interface ExportProblem {
   readonly problem: string;
-  /** `not_an_export`: something is there that no export has. `record`: the manifest lists other files than there are. */
+  /** `not_an_export`: something is there that no export has. `record`: a listed file is missing or differs from the manifest. */
   readonly exitCode: typeof EXIT.notAnExport | typeof EXIT.record;
 }
 
@@ -58,7 +58,7 @@ export function ownBytes(files: ReadonlyMap<string, ExportContent>): ExportFiles
   );
 }
 
-/** Something is there that no export has. */
+/** The problem that something is there that no export has. */
 export function notAnExport(problem: string): ExportProblem {
   return { problem, exitCode: EXIT.notAnExport };
 }

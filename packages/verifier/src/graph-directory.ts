@@ -12,7 +12,7 @@ import { type GraphReport, verifyGraph } from './verify-graph.ts';
 export interface GraphOptions {
   readonly publicKey: readonly string[];
   readonly tenant: string;
-  /** Without it, the graph decides which job it is about. */
+  /** The expected job; if left out, the graph decides which job it is about. */
   readonly job?: string;
 }
 

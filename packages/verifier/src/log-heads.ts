@@ -44,14 +44,14 @@ export async function signedProofs(
 }
 
 /**
- * `forked`: the log signed two heads of one size, which is proof against it. `changed`: a given proof does not lead from one head
- * to another. `not_shown`: nothing shows how they are related.
+ * `forked`: the log signed two heads of one size, which is proof against the log. `changed`: a given proof does not lead from one
+ * head to the other. `not_shown`: nothing shows how the heads are related.
  */
 export type HeadRelation =
   | { readonly kind: 'one_log'; readonly newest: Checkpoint }
   | { readonly kind: 'forked' | 'changed' | 'not_shown'; readonly problem: string };
 
-/** The relation of two heads. All heads, those of the proofs too, are signed by the log. */
+/** The relation of two heads. The log has signed all heads, including those of the proofs. */
 export function relationOf(
   [one, other]: readonly [Checkpoint, Checkpoint],
   proofs: readonly Consistency[],

@@ -1,6 +1,6 @@
 /**
- * Where a signed statement stands in the log: whether the log has it, which witnesses saw that, and whether it is the log that
- * the reader saw before. It works on bytes that were read, and uses nothing that only Node has. docs/VERIFYING.md, the log.
+ * Where a signed statement stands in the log: whether the log has it, which witnesses saw that, and whether the reader saw this
+ * same log before. Works on bytes that were read, and uses nothing that only Node has. docs/VERIFYING.md, the log.
  */
 import {
   type Checkpoint,
@@ -24,11 +24,11 @@ import { type Check, failed, passed } from './report.ts';
 export interface LogExpectation {
   /** Null if no key of the log is pinned: then a proof is not checked. */
   readonly keys: LogKeys | null;
-  /** The largest head that was seen before, as it was remembered; null for the first time. */
+  /** The largest head that was seen and remembered before; null for the first time. */
   readonly remembered?: string | null;
   /** Proofs that one head's tree begins with another's. */
   readonly consistency?: readonly Uint8Array[];
-  /** Heads that witnesses signed, in files: a statement that they do not have came later. */
+  /** Files with heads that witnesses signed: a statement that such a head does not cover came later. */
   readonly after?: readonly Uint8Array[];
   /** How long after its end a job may reach the log, in milliseconds. */
   readonly delay?: number;
@@ -51,8 +51,8 @@ const NOT_LOGGED = 'NOT LOGGED';
 export const notLogged: LogStanding = { word: NOT_LOGGED, isLogged: false, witnessed: [], checks: [], head: null };
 
 /**
- * Checks the proof that the log has a statement whose signature was verified; null if there is none. A failed check is one
- * that somebody should look into.
+ * Checks the proof that the log has a statement whose signature was verified; `proof` is null if there is none. Somebody should
+ * look into every check that failed.
  */
 export async function logStanding(
   statement: SignedStatement,
@@ -121,7 +121,7 @@ function grownText(lost: EarlierHead | undefined): string {
 
 type Seen = Omit<LogExpectation, 'keys'>;
 
-/** The heads that were seen before, which the log must have signed; or what is wrong with one. */
+/** The heads that were seen before, which the log must have signed; or what is wrong with one of them. */
 async function headsBefore(log: NoteKey, seen: Seen): Promise<EarlierHead[] | string> {
   const { remembered = null, after = [], acceptReopened = false } = seen;
   const heads: EarlierHead[] = [];

@@ -1,6 +1,6 @@
 /**
  * Whether a statement reached the log soon after its job ended. The log signs no times, but a witness says when it saw a head: a
- * statement that this head does not have came later, even if it says otherwise. Uses nothing that only Node has.
+ * statement that this head does not cover came later, whatever it says itself. Uses nothing that only Node has.
  */
 import { type Checkpoint, cosignedAt, type NoteKey, type SignedStatement, type Witnessed } from '@vouchbox/evidence';
 import { type Check, checked, failed } from './report.ts';
@@ -9,14 +9,14 @@ import { statedEnd } from './signed-statement.ts';
 /** A head that was seen before. */
 export interface EarlierHead {
   readonly head: Checkpoint;
-  /** Whether the reader gave it to compare times with. Then a witness must have signed it. */
+  /** Whether the reader gave the head to compare times with; a witness must then have signed it. */
   readonly isDemanded: boolean;
 }
 
-/** Clocks differ, and a signer may be down for a while. */
+/** How long after its end a job may reach the log: clocks differ, and a signer may be down for a while. */
 export const logDelayDefault = 10 * 60_000;
 
-/** A second as text. A witness may state any time: one that is not a date is shown as its number. */
+/** A second as text. A witness may state any time: a second that is not a date is shown as its number. */
 export function timeText(seconds: number): string {
   const date = new Date(seconds * 1000);
   return Number.isNaN(date.getTime()) ? `second ${seconds}` : date.toISOString().replace('.000Z', 'Z');
@@ -45,7 +45,7 @@ export async function timeChecks(
   return [checked('log_time', time * 1000 - end > delay ? `BACKDATED OR LATE: it says that ${found}` : null, found)];
 }
 
-/** When each pinned witness says that it saw a head, or which one did not sign what it should have. */
+/** When each pinned witness says that it saw a head, or which witness did not sign as it should have. */
 export async function witnessTimes({ note }: Checkpoint, witnesses: readonly NoteKey[]): Promise<Witnessed[] | string> {
   const times: Witnessed[] = [];
   for (const witness of witnesses) {

@@ -1,8 +1,8 @@
 /**
  * Whether a promise was kept: a pinned key signed it, and the log has the result, or a statement that the job waits, in time. No
- * file can show that something is missing: without a proof, and with a head that a witness saw after the time, the promise counts
- * as broken, and whoever has the proof can show otherwise. Works on bytes that were read, and uses nothing that only Node has.
- * docs/VERIFYING.md, promises.
+ * file can show that something is missing: without a proof, and with a head that a witness saw after that time, the promise
+ * counts as broken, and whoever has the proof can show otherwise. Works on bytes that were read before, and uses nothing that
+ * only Node has. docs/VERIFYING.md, promises.
  */
 import {
   canonicalJson,
@@ -30,12 +30,12 @@ import { signedStatement, statedResult } from './signed-statement.ts';
 /** The bytes of the files, each read once. */
 export interface PromiseEvidence {
   readonly promise: Uint8Array<ArrayBuffer>;
-  /** PEM texts. */
+  /** PEM texts of the pinned keys; null for one that was too large to read. */
   readonly publicKeys: readonly (string | null)[];
   readonly tenant: string;
-  /** Without it, the promise decides which job it is about. */
+  /** The expected job; if left out, the promise decides which job it is about. */
   readonly job?: string | undefined;
-  /** Null if no key of the log is pinned: then only the promise is checked. */
+  /** The pinned keys of the log; null if none is pinned, and then only the promise itself is checked. */
   readonly log: LogKeys | null;
   /** The signed envelope of the result; null if there is none. */
   readonly result: Uint8Array<ArrayBuffer> | null;
@@ -51,7 +51,7 @@ export type PromiseWord = 'KEPT' | 'LATE' | 'BROKEN' | 'PENDING' | 'OPEN';
 export interface PromiseStanding {
   readonly exitCode: ExitCode;
   readonly checks: readonly Check[];
-  /** Null if the evidence was refused. */
+  /** The word for the promise; null if the evidence was refused. */
   readonly word: PromiseWord | null;
   readonly facts: Facts;
 }
@@ -173,13 +173,13 @@ function lateAt(index: number, answerBy: string, { size, time }: WitnessedHead):
   return { word: 'LATE', detail };
 }
 
-/** How many statements the log had when a witness saw it, in seconds since the epoch. */
+/** How many statements the log had when a witness saw its head, and that time in seconds since the epoch. */
 interface WitnessedHead {
   readonly size: number;
   readonly time: number;
 }
 
-/** Heads that the log signed and a pinned witness saw. Others say nothing of time. */
+/** The heads that the log signed and a pinned witness saw. Heads without a witness say nothing of time. */
 async function witnessedHeads(files: readonly Uint8Array[], log: LogKeys): Promise<readonly WitnessedHead[]> {
   const heads: WitnessedHead[] = [];
   for (const bytes of files) {
@@ -192,7 +192,7 @@ async function witnessedHeads(files: readonly Uint8Array[], log: LogKeys): Promi
   return heads;
 }
 
-/** A head that a witness saw after the time and that lacks this statement; null if there is none. */
+/** A head that a witness saw after `answerBy` and that lacks the statement at `index`; null if there is none. */
 function headWithout(index: number, answerBy: string, heads: readonly WitnessedHead[]): WitnessedHead | null {
   const seconds = Date.parse(answerBy) / 1000;
   return heads.find(({ size, time }) => time >= seconds && size <= index) ?? null;
@@ -223,7 +223,7 @@ async function provenPending(asked: Asked, log: LogKeys, pass: Pass): Promise<re
   return proven.toSorted((one, other) => (one.statedAt < other.statedAt ? -1 : 1));
 }
 
-/** Where the log has the result; null if nothing shows that it has it. */
+/** The place of the result in the log; null if nothing shows that the log has it. */
 async function provenResult(asked: Asked, log: LogKeys, pass: Pass): Promise<number | null> {
   const { result, logProof, stated } = asked;
   if (result === null) return null;
@@ -242,10 +242,10 @@ async function provenResult(asked: Asked, log: LogKeys, pass: Pass): Promise<num
   return index;
 }
 
-/** Checks that a receipt belongs to the promised submission. @throws Refusal if it belongs to something else */
+/** Checks that a receipt belongs to the promised submission. @throws Refusal if it belongs to another submission */
 function submissionOf(receipt: Receipt, { submission }: PromisePredicate): string {
   const promised = Object.entries(submission);
-  // A receipt that was made by recovery has the outcome alone. It is signed, and it is an answer.
+  // A receipt that was made by recovery has only the outcome. It is signed, so it is an answer.
   const isOfRecovery = promised.every(([name]) => !Object.hasOwn(receipt, name));
   if (isOfRecovery && receipt['terminal_reason'] === 'server_restarted')
     return 'the job ran when the service stopped: its receipt says nothing of the submission';
@@ -258,7 +258,7 @@ type Receipt = Readonly<Record<string, unknown>>;
 
 const own = (object: Receipt, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined);
 
-/** Whether a member of a receipt states what was promised. In a receipt, an interaction also has what was observed. */
+/** Whether a member of a receipt states what was promised. In a receipt, an interaction also has the observations. */
 function states(member: unknown, promised: unknown): boolean {
   if (!isJsonObject(member) || !isJsonObject(promised))
     return member !== undefined && canonicalJson(member) === canonicalJson(promised);
@@ -273,7 +273,7 @@ async function placeOf(check: string, signed: SignedStatement, proof: Uint8Array
   return verdict.index;
 }
 
-/** The answer of the service about a job that waits, in its parts; null if it is none. */
+/** The parts of the service's answer about a waiting job; null if the value is no such answer. */
 export function pendingIn(value: unknown): PromiseEvidence['pending'] | null {
   if (!isJsonObject(value) || !Array.isArray(value['items'])) return null;
   const bytesOf = (text: string) => new TextEncoder().encode(text);

@@ -9,7 +9,7 @@ import { failed, passed, type Report } from './report.ts';
 import { UsageError } from './usage-error.ts';
 import { readPublicKey } from './verify.ts';
 
-/** Paths of files, and what is expected. */
+/** The paths of files, and what is expected of them. */
 export interface PromiseOptions {
   readonly publicKey: readonly string[];
   readonly tenant: string;

@@ -1,6 +1,6 @@
 /**
- * Reads a file that the command line names: once, whole and bounded. So the digested bytes are the parsed ones, and pipes and
- * `/dev/stdin` work like files.
+ * Reads a file that the command line names: once, whole and bounded. So the digested bytes are the bytes that are parsed, and
+ * pipes and `/dev/stdin` work like files.
  */
 import { Buffer } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
@@ -23,7 +23,7 @@ export function readBounded(path: string, bytesMax: number): Uint8Array<ArrayBuf
   }
 }
 
-/** The bytes of a file. One that has more than `bytesMax`, or that cannot be read, is a `UsageError`. */
+/** The bytes of a file. A file that has more than `bytesMax`, or that cannot be read, is a `UsageError`. */
 export function readWhole(path: string, bytesMax: number): Uint8Array<ArrayBuffer> {
   const bytes = readBounded(path, bytesMax);
   if (bytes === null) throw new UsageError(`${path} is larger than ${sizeText(bytesMax)}`);
@@ -42,7 +42,7 @@ function readDescriptor(descriptor: number, bytesMax: number): Uint8Array<ArrayB
   return new Uint8Array(Buffer.concat(chunks, total));
 }
 
-/** The bytes from the descriptor's position to its end. A piece is valid until the next is asked for. */
+/** The bytes from the descriptor's position to its end. A piece is valid until the next piece is requested. */
 export function* piecesOf(descriptor: number): Generator<Uint8Array, void> {
   const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   for (;;) {

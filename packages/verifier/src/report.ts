@@ -8,14 +8,14 @@ export interface Check {
   readonly detail: string;
 }
 
-/** The facts of good evidence, by name. The signer wrote the text in it; do not trust it as markup. */
+/** The facts of good evidence, by name. The signer wrote the texts; do not trust them as markup. */
 export type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Report {
   readonly exitCode: ExitCode;
-  /** In the order in which they were made. The first bad one explains the exit code. */
+  /** The checks in the order in which they were made. The first bad check explains the exit code. */
   readonly checks: readonly Check[];
-  /** Empty if the evidence was refused: nothing that it says is worth repeating. */
+  /** The facts; empty if the evidence was refused, because nothing that it says is then worth repeating. */
   readonly facts: Facts;
   /** The meaning of a good verdict, and its limits; null for a bad one. */
   readonly notice: string | null;
@@ -39,7 +39,7 @@ export function checked(name: string, problem: string | null, detail: string): C
   return problem === null ? passed(name, detail) : failed(name, problem);
 }
 
-/** The given code if a check failed, and good if none did. */
+/** The given code if a check failed; `EXIT.good` if none did. */
 export function exitCodeOf(checks: readonly Check[], code: ExitCode): ExitCode {
   return checks.every(({ isGood }) => isGood) ? EXIT.good : code;
 }

@@ -22,7 +22,7 @@ import { UsageError } from './usage-error.ts';
 export interface Requirement {
   /** The requirement as it was written. */
   readonly text: string;
-  /** The evidence's value for it, and whether that is enough. */
+  /** The evidence's value for the requirement, and whether that value is enough. */
   readonly judge: (predicate: ExecutionPredicate, beside: Beside) => Judgement;
 }
 
@@ -38,7 +38,7 @@ interface Subject {
   /** The text that may follow the name, for a reader. */
   readonly form: string;
   readonly operators: readonly Operator[];
-  /** The value that is wanted; null for a text that could mean none. */
+  /** The wanted value; null for a text that names no possible value. */
   readonly parse: (text: string) => unknown;
   /** The observed value: from the predicate if that repeats it, otherwise from the signed receipt, the log or its canary. */
   readonly observe: (predicate: ExecutionPredicate, beside: Beside) => unknown;
@@ -144,7 +144,7 @@ const label: Subject = {
   isMet: (found, wanted) => Array.isArray(found) && found.includes(wanted),
 };
 
-/** `NAME@VERSION`, or the name alone where no version is stated. */
+/** A runtime pack: `NAME@VERSION`, or the name alone where no version is stated. */
 const runtimePack: Subject = {
   form: '=NAME or =NAME@VERSION',
   operators: ['='],
@@ -156,7 +156,7 @@ const runtimePack: Subject = {
   isMet: (found, wanted) => found === wanted || (typeof found === 'string' && found.split('@')[0] === wanted),
 };
 
-/** Whether the log has it. The value comes from the log. */
+/** Whether the log has the statement. The value comes from the log. */
 const logged: Subject = {
   form: '',
   operators: ['='],
@@ -173,7 +173,7 @@ const witnesses: Subject = {
   isMet: (found, least) => (found as number) >= (least as number),
 };
 
-/** How long before the job its canary ended. Only one that shows that everything was refused has an age. */
+/** How long before the job its canary ended; only a canary that shows that everything was refused has an age. */
 const canaryAge: Subject = {
   form: '<=DURATION',
   operators: ['<='],

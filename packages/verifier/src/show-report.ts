@@ -9,7 +9,7 @@ export interface Shown {
   readonly stderr: string;
 }
 
-/** For a person: the lines of the verdict on stdout and, if it is bad, its reason once more on stderr. */
+/** Shows a report to a person: the verdict on stdout and, if it is bad, its reason once more on stderr. */
 export function showText({ exitCode, checks, facts, notice }: Report): Shown {
   const lines = [
     ...checks.map(checkLine),
@@ -21,7 +21,7 @@ export function showText({ exitCode, checks, facts, notice }: Report): Shown {
   return { stdout: lines.map((line) => `${line}\n`).join(''), stderr: exitCode === EXIT.good ? '' : reason };
 }
 
-/** For a machine: everything on stdout, as one line of JSON. `more` has what only this command says. */
+/** Shows a report to a machine: one line of JSON on stdout. `more` has the members that only this command adds. */
 export function showJson({ exitCode, checks, facts, notice }: Report, more: object = {}): Shown {
   const value = {
     exit_code: exitCode,

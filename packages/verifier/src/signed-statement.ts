@@ -13,7 +13,7 @@ import {
 } from '@vouchbox/evidence';
 import { envelopeBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
 
-/** The envelope with the signature that holds under a pinned key, or why there is none. `bytes` is null if it is too large. */
+/** The envelope with the signature that holds under a pinned key, or why there is none. `bytes` is null for too large a file. */
 export async function signedStatement(
   bytes: Uint8Array<ArrayBuffer> | null,
   pems: readonly (string | null)[],
@@ -36,7 +36,7 @@ export interface StatedResult {
   readonly resultSha256: string;
 }
 
-/** What the envelope states of a job's result, or why it is not such a statement. */
+/** What the envelope states of a job's result, or why the envelope is no statement of a result. */
 export function statedResult({ envelope }: SignedStatement): StatedResult | string {
   if (envelope.payloadType !== STATEMENT_MEDIA_TYPE) return `the payload type is not ${STATEMENT_MEDIA_TYPE}`;
   const decoded = decodeStatement(envelope.payload);
@@ -58,7 +58,7 @@ export function millisecondsOf(time: unknown): number {
   return isTime ? Date.parse(time) : Number.NaN;
 }
 
-/** When the job ended according to the statement, in milliseconds since the epoch; null if the statement does not tell it. */
+/** When the job ended according to the statement, in milliseconds since the epoch; null if the statement does not say so. */
 export function statedEnd({ envelope }: SignedStatement): number | null {
   const decoded = decodeStatement(envelope.payload);
   const time = decoded.kind === 'refused' ? Number.NaN : millisecondsOf(decoded.statement.predicate['finishedAt']);

@@ -1,7 +1,7 @@
 /**
  * `service-verify tenant`: exports of one tenant, each checked, and the numbers that they state: 1 to N without a gap. N comes
- * from the tenant, from a promise that it holds or from its own exports; a job that both the tenant and the operator leave out is
- * not seen.
+ * from the tenant, from a promise that the tenant holds or from its own exports. A job that both the tenant and the operator
+ * leave out is not noticed.
  */
 import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
 import { verifyDirectory } from './directory.ts';
@@ -15,7 +15,7 @@ import { readPublicKey } from './verify.ts';
 export interface TenantOptions {
   readonly publicKey: readonly string[];
   readonly tenant: string;
-  /** How many jobs the tenant has had, at least, as stated by the tenant, by the promises of its jobs, or by both. */
+  /** How many jobs the tenant has had at least: a number, or the promises of its jobs, or both. */
   readonly jobs?: number;
   readonly promise?: readonly string[];
 }
@@ -25,7 +25,7 @@ interface Counted {
   readonly directory: string;
   readonly job_id: string;
   readonly receipt_sha256: string;
-  /** Null if its statement has none. */
+  /** The number of the job in its tenant; null if the statement has none. */
   readonly number: number | null;
 }
 
@@ -60,7 +60,7 @@ export async function verifyTenant(directories: readonly string[], options: Tena
   return { exitCode, checks: [...checks, ...numbers], facts, notice: exitCode === EXIT.good ? NOTICE : null };
 }
 
-/** The number in a promise that a pinned key signed, or why there is none. Whether it was kept is another question. */
+/** The number in a promise that a pinned key signed, or why there is none. Whether the promise was kept is not checked. */
 async function promisedNumber(path: string, { publicKey, tenant }: TenantOptions): Promise<number | Report> {
   const { exitCode, checks, facts } = await promiseStanding({
     promise: readWhole(path, envelopeBytesMax),
@@ -110,7 +110,7 @@ function numbersOf(
   return { exitCode: repeated.length > 0 ? EXIT.record : missing.length > 0 ? EXIT.policy : EXIT.good, numbers };
 }
 
-/** Numbers of two jobs, and jobs of two receipts. An export that is given twice is one job. */
+/** The numbers that two jobs have, and the jobs that have two receipts. An export that is given twice is one job. */
 function repeatedNumbers(found: readonly Counted[]): readonly string[] {
   const [byNumber, byJob] = [new Map<number, Counted>(), new Map<string, Counted>()];
   return found.flatMap((each) => {

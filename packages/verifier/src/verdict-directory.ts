@@ -20,7 +20,7 @@ export interface VerdictOptions {
 }
 
 const { verdict: VERDICT, judge: JUDGE, jobs: JOBS } = VERDICT_DIRECTORY;
-/** Far above what one grading can name in the judge's one input file. */
+/** The most jobs of a verdict: far more than one grading can name in the judge's one input file. */
 const jobsMax = 20_000;
 
 export async function verifyVerdictDirectory(

@@ -1,6 +1,6 @@
 /**
- * Checks a job and every job that it depends on: each export, and each edge between two. An edge is in the policy of the job that
- * was given the file, and both receipts have its digest. Uses nothing that only Node has.
+ * Checks a job and every job that it depends on: each export, and each edge between two jobs. The policy of the job that was
+ * given the file names the edge, and both receipts have the file's digest. Uses nothing that only Node has.
  */
 import {
   EXPORT_FILES,
@@ -24,23 +24,23 @@ import { type ExportExpectation, verifyExport } from './verify-export.ts';
 
 /** A graph as it lies in a directory. */
 export interface GraphFiles {
-  /** `graph.json`; null if there is none, or it is too large. */
+  /** The bytes of `graph.json`; null if it is missing, or too large. */
   readonly list: Uint8Array | null;
-  /** The names of the directories beside it. */
+  /** The names of the directories beside `graph.json`. */
   readonly jobs: readonly string[];
   readonly read: (job_id: string) => ExportFiles | ExportProblem | Promise<ExportFiles | ExportProblem>;
 }
 
 /**
- * `good`: a pinned key signed all of the job. `broken`: it did not, or the export contradicts itself. `missing`: the job is not
- * here. `unbound`: its receipt was made by recovery, and says nothing of its files.
+ * `good`: a pinned key signed all of the job. `broken`: no pinned key did, or the export contradicts itself. `missing`: the job
+ * is not here. `unbound`: the receipt was made by recovery, and says nothing of the job's files.
  */
 export type GraphJobState = 'good' | 'broken' | 'missing' | 'unbound';
 
 export interface GraphEdge extends GraphInput {
   /** The digest of the file if it is the same at both ends; null if it differs, or an end is missing here. */
   readonly sha256: string | null;
-  /** Null for a good edge, and for one whose other end is not here. */
+  /** The fault of the edge; null for a good edge, and for one whose other end is not here. */
   readonly problem: string | null;
 }
 
@@ -48,15 +48,15 @@ export interface GraphJob {
   readonly job_id: string;
   readonly state: GraphJobState;
   readonly detail: string;
-  /** How the job ended; null if that is not known. */
+  /** How the job ended; null if the end is not known. */
   readonly status: string | null;
   readonly inputs: readonly GraphEdge[];
 }
 
 export interface GraphReport extends Report {
-  /** The job that the graph is about; null if it could not be told. */
+  /** The job that the graph is about; null if no file tells it. */
   readonly job_id: string | null;
-  /** Every job that was reached. The first is the one that the graph is about. */
+  /** Every job that was reached, beginning with the job that the graph is about. */
   readonly jobs: ReadonlyMap<string, GraphJob>;
 }
 
@@ -149,7 +149,7 @@ async function nodeOf(
   };
 }
 
-/** The receipt in its file, which was compared with the one that was signed. */
+/** The receipt in its file, which was compared before with the signed receipt. */
 function receiptOf(files: ExportFiles | ExportProblem): StoredReceipt | null {
   const bytes = isProblem(files) ? undefined : wholeFile(files, EXPORT_FILES.receipt);
   const json = bytes === undefined ? null : parseStrictJson(bytes);
@@ -188,7 +188,7 @@ function edgeOf(receipt: StoredReceipt | null, input: GraphInput, nodes: Readonl
   return isSame ? { ...input, sha256: given.sha256, problem: null } : { ...input, sha256: null, problem };
 }
 
-/** A receipt has the digest of standard input, and not its size. */
+/** Standard input in a receipt, which states its digest but not its size. */
 function stdinOf(receipt: StoredReceipt | null) {
   const sha256 = receipt?.['stdin_sha256'];
   return typeof sha256 === 'string' ? { sha256, size_bytes: null } : null;
@@ -219,7 +219,7 @@ function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport
   const checks: Check[] = [];
   const broken: ExitCode[] = [];
   let isWhole = true;
-  /** Only a good job shows which jobs it depends on. */
+  /** Whether all dependencies are known: only a good job shows which jobs it depends on. */
   const isKnown = [...jobs.values()].every(({ state }) => state === 'good');
   for (const { job_id: id, state, detail, inputs } of jobs.values()) {
     checks.push(
@@ -247,8 +247,8 @@ function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport
 }
 
 /**
- * A job that depends on itself, apart from those whose programs talk to each other; null if none does. The search removes jobs on
- * which no remaining job depends, until there is none left to remove.
+ * A job that depends on itself, apart from jobs whose programs talk to each other; null if none does. The search removes jobs on
+ * which no remaining job depends, as long as there are such jobs.
  */
 function jobOfCircle(jobs: ReadonlyMap<string, GraphJob>): string | null {
   const counts = new Map(Array.from(jobs.keys(), (id) => [id, 0]));

@@ -1,6 +1,6 @@
 /**
- * Checks a verdict of version 2: each line is computed again from the signed record of the job that it names, and the points from
- * the lines by the rules of the judge. docs/GRADING.md.
+ * Checks a verdict of version 2: each line is computed again from the signed record of the job that the line names, and the
+ * points are computed from the lines by the rules of the judge. docs/GRADING.md.
  */
 import { canonicalJson, isJsonObject, sha256Hex } from '@vouchbox/evidence';
 import {
@@ -95,7 +95,7 @@ class Examiner {
     });
   }
 
-  /** Computes words, points and groups again. It takes from the verdict only what the judge itself compared. */
+  /** Computes words, points and groups again, and takes from the verdict only the results of comparisons by the judge itself. */
   scoreChecks(): readonly Check[] {
     const { tests, groups, program, accepted, points, points_max } = this.#known.verdict;
     const plan = groups.map((group) => ({ ...group, points: group.points_max }));
@@ -232,20 +232,20 @@ function startedBy({ product }: Attested['receipt']): string | undefined {
   return typeof job_id === 'string' ? job_id : '';
 }
 
-/** Whether the judge or the comparer compared what a checker should have judged. */
+/** Whether the judge or the comparer compared an output that a checker should have judged. */
 function lacksChecker({ verdict, check }: TestResult2): boolean {
   return (check ?? COMPARED).code_sha256 === COMPARER_SHA256 && (verdict === 'accepted' || verdict === 'wrong_answer');
 }
 
 const COMPARED = { code_sha256: COMPARER_SHA256 };
 
-/** The files of a checker beside the one that it checks: they are the same for all tests. */
+/** The files of a checker without the files of the test: what remains is the same for all tests. */
 function ownFiles(given: unknown): unknown {
   const checked: readonly unknown[] = Object.values(CHECKED_FILES);
   return Array.isArray(given) ? given.filter((file) => !(isJsonObject(file) && checked.includes(file['path']))) : given;
 }
 
-/** The input of a run, by the members of its receipt. */
+/** The members of a receipt that state the input of a run. */
 const GIVEN = ['code_sha256', 'stdin_sha256', 'args_sha256', 'env_sha256', 'policy_sha256', 'input_artifacts'] as const;
 
 function starved(end: JobEnd): boolean {
@@ -274,7 +274,7 @@ function sameCheck(job: Attested, said: CheckRecord, problem: string): void {
   same(checkRecord(end, said.codes), said, problem);
 }
 
-/** The text of a file with points: the one that the verdict has, if the file has its digest. */
+/** The text of a file with points: the verdict's text, if the file has the digest of that text. */
 function scoreText({ receipt }: Attested, path: string, { said }: CheckRecord): string {
   const text = said?.text ?? '';
   const list: readonly unknown[] = Array.isArray(receipt['output_artifacts']) ? receipt['output_artifacts'] : [];
@@ -290,7 +290,7 @@ function jobEnd(job: Attested, textOf?: (path: string) => string): JobEnd {
   return endOf({ job_id, terminal_reason, exit_code, truncated, stdout, stderr, violations, receipt: said }, textOf);
 }
 
-/** Whether the judge can have written it. The judge passes on its input, which a grader made. */
+/** Whether the judge can have written the value. The judge passes on its input, which a grader made. */
 export function isVerdict2(value: Readonly<Record<string, unknown>>): boolean {
   const { program, groups, tests } = value;
   const isJob = (job: unknown) => isJsonObject(job) && typeof job['job_id'] === 'string';

@@ -30,7 +30,7 @@ export interface AttestationFiles extends LogOptions {
   readonly publicKey: readonly string[];
   /** The proof that the log has the envelope. */
   readonly logProof?: string;
-  /** The envelope of the canary that it names. */
+  /** The envelope of the canary that the attestation names. */
   readonly canary?: string;
 }
 
@@ -84,7 +84,7 @@ export function readCanary(path: string | undefined): CanaryFile | null {
   return path === undefined ? null : { bytes: readBounded(path, envelopeBytesMax) };
 }
 
-/** Reads every file, each exactly once. */
+/** Reads the files of an attestation, each exactly once. */
 function readAttestation({ envelope, subject, publicKey }: AttestationFiles): AttestationBytes {
   return {
     envelope: readBounded(envelope, envelopeBytesMax),
