@@ -1,13 +1,11 @@
-/** The data read from the service, and for how long it is shown without reading it again. */
+/** The data read from the service, and for how long it is shown without another request. */
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { noticeRefusal } from './session/session.ts';
 
 /** Milliseconds for which an answer counts as fresh. */
 const freshMilliseconds = 5000;
 
-/**
- * The client of the service retries by itself. A refused key ends the session, unless the refused call had another credential.
- */
+/** Never retries, as the service client does so. A refused key ends the session, unless the call had another credential. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     onError: (error, { meta }) => {

@@ -1,10 +1,10 @@
-/** Whether the service can be reached, and whether it takes jobs. The question is public and costs no budget. */
+/** Whether the service can be reached, and whether it accepts jobs. This request is public and costs no budget. */
 import { onlineManager, useQuery } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import type { Tone } from '../parts/notice.tsx';
 import { useCaller } from '../session/session.ts';
 
-/** Milliseconds between two questions while the page is visible. */
+/** Milliseconds between two requests while the page is visible. */
 const askedMilliseconds = 10_000;
 
 export function ServiceState() {

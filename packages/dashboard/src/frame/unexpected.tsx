@@ -11,11 +11,11 @@ interface UnexpectedProps {
 
 interface UnexpectedState {
   readonly error: unknown;
-  /** The view that failed; null if none did. */
+  /** The address of the view that failed; null if no view did. */
   readonly failed: string | null;
 }
 
-/** React catches errors in classes only. */
+/** Shows an error in place of a view. It is a class, because React catches errors only in classes. */
 export class Unexpected extends Component<UnexpectedProps, UnexpectedState> {
   override readonly state: UnexpectedState = { error: null, failed: null };
 

@@ -1,4 +1,4 @@
-/** The files that a program left, if any. Pictures are shown if their bytes are pictures; anything else can only be saved. */
+/** The files that a program left, if any. A file is shown if its bytes are a picture; any other file can only be saved. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Artifact, JobDetail, ServiceClient } from '@vouchbox/client';
 import { decodeBase64 } from '@vouchbox/evidence';
@@ -107,7 +107,7 @@ function ArtifactItem({ artifact: { path, size_bytes, content_base64 } }: { read
   );
 }
 
-/** These bytes as a picture; nothing if they are not one. */
+/** These bytes as a picture; shows nothing if they are no picture. */
 function Picture({ bytes, name }: { readonly bytes: Uint8Array<ArrayBuffer>; readonly name: string }) {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {

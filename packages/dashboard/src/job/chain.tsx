@@ -1,4 +1,4 @@
-/** The chain of a job's events: each ring names the one before it. Long chains are shown at both ends. */
+/** The chain of a job's events: each ring names the ring before it. A long chain is shown only at both ends. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { amountOf } from '@vouchbox/protocol/words';
 import type { CheckedRecord } from './check/check-record.ts';

@@ -1,4 +1,4 @@
-/** Colours in a program's output: ANSI escape sequences, and which of them hold from one line to the next. ECMA-48 § 8.3.117. */
+/** Colours in a program's output: ANSI escape sequences, and which of them hold beyond the end of a line. ECMA-48 § 8.3.117. */
 import Anser from 'anser';
 
 /** A piece of a line that looks the same throughout. */
@@ -6,17 +6,17 @@ export interface Piece {
   readonly text: string;
   /** Names of classes in `output.css`, with a space between two. */
   readonly classes: string;
-  /** Colours beyond the sixteen that have names, as CSS. Null: none. */
+  /** Colours beyond the sixteen named ones, as CSS; null if there are none. */
   readonly colour: string | null;
   readonly ground: string | null;
 }
 
 const ESCAPE = String.fromCharCode(0x1b);
 const COLOUR_SEQUENCE = new RegExp(`${ESCAPE}\\[([\\d;]*)m`, 'g');
-/** A program could change the colour without ever setting it back. */
+/** The most characters of held sequences, since a program could change colours without ever resetting them. */
 const sequenceCharactersMax = 256;
 
-/** The sequences that hold after a text, given those that held before it. */
+/** The sequences that hold after a text, given the sequences that held before the text. */
 export function colourAfter(before: string, text: string): string {
   if (!text.includes(ESCAPE)) return before;
   let held = before;
@@ -59,7 +59,7 @@ function cssColour(name: string | null, truecolor: string | null): string | null
   return place === undefined ? null : paletteColour(Number(place));
 }
 
-/** Places 16–231 are a cube of six levels, 232–255 a scale of greys. */
+/** The colour at a place: 16–231 are a cube of six levels, 232–255 a scale of greys. */
 function paletteColour(place: number): string | null {
   if (place < 16 || place > 255) return null;
   if (place >= 232) return `rgb(${8 + (place - 232) * 10} ${8 + (place - 232) * 10} ${8 + (place - 232) * 10})`;

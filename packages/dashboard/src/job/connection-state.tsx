@@ -1,4 +1,4 @@
-/** Whether what is shown comes from the service as it happens. */
+/** The state of the connection: whether what is shown comes from the service as it happens. */
 
 import type { Tone } from '../parts/notice.tsx';
 import type { HistoryState } from './job-history.ts';

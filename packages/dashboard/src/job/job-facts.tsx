@@ -74,7 +74,7 @@ export function Resources({ job: { receipt } }: { readonly job: JobDetail }) {
   );
 }
 
-/** What it used, in a few words; nothing as long as that is not known. */
+/** What the program used, in a few words; nothing until the usage is known. */
 export function usedWords({ receipt }: JobDetail): string {
   const used = receipt?.resource_usage;
   if (used === undefined) return '';

@@ -1,6 +1,6 @@
 /**
- * The history of one job so far. Thousands of events may come together: they are collected, and the views are told at
- * most once a frame.
+ * The history of one job so far. Thousands of events may arrive together, so they are collected, and the views are told at most
+ * once a frame.
  */
 import type { FollowState, JobEvent, KnownEvent, OutputRecord, ServiceClient, StreamName } from '@vouchbox/client';
 import { colourAfter } from './colours.ts';
@@ -15,11 +15,11 @@ export type HistoryState = FollowState | 'offline';
 
 export interface HistorySnapshot {
   readonly state: HistoryState;
-  /** Why following ended before the job did; null if it did not. */
+  /** Why following ended before the job did; null if nothing ended it. */
   readonly error: unknown;
-  /** Lines by stream, and all in the order in which they came. The arrays grow. */
+  /** Lines by stream, and all lines in the order in which they came. The arrays grow. */
   readonly lines: Readonly<Record<StreamName | 'both', readonly OutputLine[]>>;
-  /** Everything but output. */
+  /** All events but output. */
   readonly events: readonly StepEvent[];
   /** Whether the whole history was read. */
   readonly isFinished: boolean;
@@ -55,7 +55,7 @@ export class JobHistory {
   readonly snapshot = (): HistorySnapshot => this.#snapshot;
 
   /**
-   * Follows the job until its history is over or the signal aborts. It connects again for as long as that takes.
+   * Follows the job until its history is over or the signal aborts, and connects again as long as needed.
    * @throws ServiceFailure if the service refuses
    */
   async follow(client: ServiceClient, signal: AbortSignal): Promise<void> {
@@ -71,8 +71,8 @@ export class JobHistory {
   }
 
   /**
-   * One try. Between two tries the state is `reconnecting`: the end of one and the start of the next are not shown. The client
-   * returns only at the end of a history, which may be one without `finished`: a request for more would bring nothing, or the
+   * Tries once to follow. Between two tries the state is `reconnecting`: the end of one and the start of the next are not shown.
+   * The client returns only at the end of a history, which may lack `finished`: a request for more would bring nothing, or the
    * same again, as fast as the service answers.
    */
   async #followOnce(client: ServiceClient, signal: AbortSignal): Promise<void> {

@@ -47,8 +47,8 @@ export function JobPage({ job_id }: { readonly job_id: string }) {
 }
 
 /**
- * The detail, read again after each step of the job, and while its attestation is not there yet: signing follows the end after
- * a moment.
+ * The detail, read again after each step of the job, and until its attestation is there: the service signs a moment after the
+ * end.
  */
 function useDetail(job_id: string, history: HistorySnapshot) {
   const { client, isLive } = useCaller();

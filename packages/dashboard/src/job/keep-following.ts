@@ -1,12 +1,12 @@
 /** Follows what grows at the service, such as the events of a job, through lost connections and while the browser is offline. */
 import { ServiceFailure } from '@vouchbox/client';
 
-/** Milliseconds between two tries once the client has given up. */
+/** Milliseconds between two tries, once the client has stopped retrying. */
 const tryAgainMilliseconds = 2000;
 
 /**
- * Tries until one try comes to the end, or until the signal aborts, which is no failure. Each try goes on where the one before
- * it ended.
+ * Tries until one try comes to the end, or until the signal aborts, which is no failure. Each try continues where the previous
+ * one ended.
  * @throws ServiceFailure if the service refuses a try, and a later one would not help
  */
 export async function keepFollowing(
@@ -16,7 +16,7 @@ export async function keepFollowing(
   while (!signal.aborted) {
     const [back, stopped] = [new AbortController(), new AbortController()];
     window.addEventListener('offline', () => onState?.('offline'), { signal: stopped.signal });
-    // A connection may stay open and receive nothing: it is made again.
+    // A connection may stay open and receive nothing, so it is replaced when the browser is online again.
     window.addEventListener('online', () => back.abort(), { signal: stopped.signal });
     const tried = AbortSignal.any([signal, back.signal]);
     try {

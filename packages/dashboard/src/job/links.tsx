@@ -26,7 +26,7 @@ const TIMES: readonly (readonly [seconds: number, words: string])[] = [
   [604_800, 'seven days'],
 ];
 
-/** The form is shown only to callers who may make a link. Anybody who reads the job sees its links. */
+/** The links of a job, which anybody who reads the job sees; the form is shown only to callers who may make a link. */
 export function Links({ job_id }: { readonly job_id: string }) {
   const { client, isLive } = useCaller();
   const capabilities = useQuery(useCapabilities());
@@ -36,7 +36,7 @@ export function Links({ job_id }: { readonly job_id: string }) {
     enabled: isLive,
   });
   if (links.isError) return <Failure error={links.error} />;
-  // A key that may not read capabilities still has links.
+  // A key that may not read capabilities may still see and make links.
   if (links.data === undefined || capabilities.isPending) return <p role="status">Reading…</p>;
   const { items, may_make } = links.data;
   const hindrance = hindranceOf(capabilities.data?.features.includes('links'), may_make);
@@ -48,7 +48,7 @@ export function Links({ job_id }: { readonly job_id: string }) {
   );
 }
 
-/** Why the service would refuse a link; null if it is not known to. */
+/** Why the service would refuse to make a link; null if no reason is known. */
 function hindranceOf(isAllowed = true, mayMake = true): string | null {
   if (!isAllowed) return 'The operator of this service allows no links.';
   return mayMake ? null : 'Only whoever submitted this job may make a link to it, where the operator allows links.';

@@ -1,33 +1,33 @@
-/** The lines of a log: their text, the search in them, and the folds of those that are indented under another. */
+/** The lines of a log: their text, the search in them, and the folds of lines that are indented under another line. */
 import type { StreamName } from '@vouchbox/client';
 
 export interface OutputLine {
   /** The number of the event that began the line. */
   readonly seq: number;
-  /** When that event was recorded. */
+  /** When the event that began the line was recorded. */
   readonly at: string;
-  /** Its place among all lines, from 1. */
+  /** The line's place among all lines, from 1. */
   readonly number: number;
   readonly stream: StreamName;
-  /** As long as the program wrote it: a service sends a long line in several records. */
+  /** The whole line as the program wrote it, even if the service sends a long line in several records. */
   readonly text: string;
-  /** Whether a newline followed. */
+  /** Whether a newline followed the line. */
   readonly isEnded: boolean;
   /** The escape sequences of colours that hold where the line begins. */
   readonly colour: string;
-  /** Columns before its first character; null if it has none. */
+  /** Columns before the first character of the line; null if the line has none. */
   readonly indent: number | null;
 }
 
 type Lines = readonly OutputLine[];
 
 const COLOURS = new RegExp(`${String.fromCharCode(0x1b)}\\[[\\d;]*m`, 'g');
-/** A fold in a program's endless output is followed only this far. */
+/** The most lines over which a fold is followed in a program's endless output. */
 const foldLinesMax = 100_000;
-/** Characters of a row: a browser is slow with longer ones. */
+/** The most characters of a row: a browser is slow with longer rows. */
 const rowCharacters = 16_384;
 
-/** What the program wrote: a newline follows the last line only if it did there. */
+/** What the program wrote: a newline follows the last line only if the program wrote one. */
 export function logText(lines: Lines): string {
   return lines.map(({ text }) => text).join('\n') + (lines.at(-1)?.isEnded === true ? '\n' : '');
 }
@@ -37,7 +37,7 @@ export function hasText(text: string, sought: string): boolean {
   return sought !== '' && text.replaceAll(COLOURS, '').toLowerCase().includes(sought.toLowerCase());
 }
 
-/** A search for the numbers of lines that contain a text. Asked again of the lines, it reads only those that came or grew. */
+/** A search for the numbers of lines that contain a text. A repeated search reads only the lines that are new or have grown. */
 export function searchFor(sought: string): (lines: Lines) => readonly number[] {
   const read: OutputLine[] = [];
   const numbers: number[] = [];
@@ -53,7 +53,7 @@ export function searchFor(sought: string): (lines: Lines) => readonly number[] {
   };
 }
 
-/** The last line that is indented under the one at a place; the place itself if none is. */
+/** The last line that is indented under the line at a place; the place itself if no line is. */
 export function foldEnd(lines: Lines, place: number): number {
   const own = lines[place]?.indent ?? Number.POSITIVE_INFINITY;
   let end = place;
@@ -65,7 +65,7 @@ export function foldEnd(lines: Lines, place: number): number {
   return end;
 }
 
-/** Whether lines are indented under the one at a place. */
+/** Whether lines are indented under the line at a place. */
 export function canFold(lines: Lines, place: number): boolean {
   return (lines[place + 1]?.indent ?? -1) > (lines[place]?.indent ?? Number.POSITIVE_INFINITY);
 }
@@ -91,7 +91,7 @@ export function rowIn(text: string, row: number): readonly [before: string, show
   return [text.slice(0, from), text.slice(from, to)];
 }
 
-/** The numbers of the lines under which others are indented, but not of those that are under another. */
+/** The numbers of the lines under which others are indented, without lines that are themselves indented under another. */
 export function outermostFolds(lines: Lines): ReadonlySet<number> {
   const folds = new Set<number>();
   for (let place = 0; place < lines.length; place++) {
@@ -102,7 +102,7 @@ export function outermostFolds(lines: Lines): ReadonlySet<number> {
   return folds;
 }
 
-/** Columns before the first character of a text; null if it has none. */
+/** Columns before the first character of a text; null if the text has none. */
 export function indentOf(text: string): number | null {
   const [, blank = '', rest = ''] = /^([ \t]*)(.?)/.exec(text.replaceAll(COLOURS, '').trimEnd()) ?? [];
   return rest === '' ? null : blank.replaceAll('\t', '    ').length;

@@ -1,4 +1,4 @@
-/** The lines of a log. Only those in sight are in the page. */
+/** The lines of a log. Only the lines in sight are in the page. */
 import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import type { HistorySnapshot } from './job-history.ts';
@@ -6,7 +6,7 @@ import { canFold, hasText, type OutputLine, rowIn, rowsOf } from './log-lines.ts
 import { LogRow } from './log-row.tsx';
 import type { LogView } from './log-tools.tsx';
 
-/** Pixels of a line, as in `output.css`, and lines beyond those in sight. */
+/** The height of a line in pixels, as in `output.css`, and how many lines beyond those in sight are drawn. */
 const linePixels = 20;
 const linesAround = 20;
 /** Within this many pixels of the end, the pane follows the output. */
@@ -70,14 +70,14 @@ export function LogPane({ history, lines, view, onFold, addressed, onTurn }: Log
 function useFollowing(pane: RefObject<HTMLElement | null>, pixels: number, beginsAtEnd: boolean) {
   const isAtEnd = useRef(beginsAtEnd);
   const lastTop = useRef(0);
-  // The pane jumps to the end: the list would scroll for a while, and nobody could leave the end meanwhile.
+  // The pane jumps to the end: smooth scrolling would take a while, in which nobody could leave the end.
   useLayoutEffect(() => {
     if (pane.current !== null && isAtEnd.current && pixels > 0) pane.current.scrollTop = pane.current.scrollHeight;
   }, [pane, pixels]);
   const noteEnd = () => {
     const { scrollTop = 0, clientHeight = 0, scrollHeight = 0 } = pane.current ?? {};
     if (scrollTop + clientHeight >= scrollHeight - nearEndPixels) isAtEnd.current = true;
-    // Only somebody who scrolls up leaves the end. Output that grew since also makes the end further away.
+    // Only somebody who scrolls up leaves the end; new output, too, makes the distance to the end grow.
     else if (scrollTop < lastTop.current) isAtEnd.current = false;
     lastTop.current = scrollTop;
   };
@@ -87,7 +87,7 @@ function useFollowing(pane: RefObject<HTMLElement | null>, pixels: number, begin
   return { noteEnd, leaveEnd };
 }
 
-/** Brings a row into the middle, unless there is none: -1. */
+/** Brings a row into the middle of the pane; a place of -1 means that there is no such row. */
 function useTurning(rows: Virtualizer<HTMLDivElement, Element>, place: number, leaveEnd: () => void) {
   useEffect(() => {
     if (place < 0) return;
@@ -96,7 +96,7 @@ function useTurning(rows: Virtualizer<HTMLDivElement, Element>, place: number, l
   }, [place, rows, leaveEnd]);
 }
 
-/** The row of a line, of several the first with the sought text; -1 if it is not there. */
+/** The row of a line: of several rows, the first with the sought text; -1 if the line is not shown. */
 function rowOf(lines: readonly OutputLine[], rows: readonly number[] | null, number: number, sought: string): number {
   const place = lines[number - 1]?.number === number ? number - 1 : lines.findIndex((line) => line.number === number);
   if (rows === null || place < 0) return place;

@@ -7,12 +7,12 @@ import { hasText, type OutputLine, rowIn } from './log-lines.ts';
 import type { LogView } from './log-tools.tsx';
 
 interface LogRowProps extends Omit<LineHeadProps, 'isTimed'> {
-  /** Measures its height. */
+  /** Measures the height of the row. */
   readonly ref: Ref<HTMLDivElement> | undefined;
   readonly index: number;
   /** Pixels above the row. */
   readonly start: number;
-  /** Its place among the rows of its line, from 0. */
+  /** The row's place among the rows of its line, from 0. */
   readonly piece: number;
   readonly isAddressed: boolean;
   readonly view: LogView;
@@ -83,7 +83,7 @@ interface LineProps {
   readonly sought: string;
 }
 
-/** A row of a line: text with colours. Characters that steer a terminal or turn the direction of text are spelled out. */
+/** A row of a line: text with colours. Characters that control a terminal or turn the direction of text are escaped. */
 const Line = memo(({ line, piece, sought }: LineProps) => {
   const text = line.text.endsWith('\r') ? line.text.slice(0, -1) : line.text;
   const [before, shown] = rowIn(text, piece);
@@ -104,7 +104,7 @@ const Line = memo(({ line, piece, sought }: LineProps) => {
 /** A text with each place of the sought text marked. */
 function marked(text: string, sought: string): ReactNode {
   const lower = text.toLowerCase();
-  // Some letters are longer in lower case: their places are not those of the text.
+  // Some letters are longer in lower case: places in the lower-case text are then not those of the text.
   if (lower.length !== text.length) return printableText(text);
   const parts: ReactNode[] = [];
   let at = 0;

@@ -1,4 +1,4 @@
-/** Seeks a text in the lines of a log, and goes from one to the next. */
+/** Searches the lines of a log for a text, and goes from one found line to the next. */
 import { countOf } from '@vouchbox/protocol/words';
 import { type KeyboardEvent, useId } from 'react';
 
@@ -57,7 +57,7 @@ export function LogSearch({ sought, numbers, current, onSeek, onTurn }: LogSearc
   );
 }
 
-/** The number after or before one, around the end. */
+/** The next number after or before the current one; after the last comes the first, and the other way round. */
 function nextOf(numbers: readonly number[], current: number, step: 1 | -1): number | undefined {
   return step === 1
     ? (numbers.find((number) => number > current) ?? numbers[0])

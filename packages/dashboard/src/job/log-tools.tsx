@@ -15,7 +15,7 @@ export interface LogView {
   readonly isTimed: boolean;
   /** Numbers of the lines whose indented lines are hidden. */
   readonly folded: ReadonlySet<number>;
-  /** Empty: nothing is sought. */
+  /** The sought text; empty if nothing is sought. */
   readonly sought: string;
 }
 
@@ -99,7 +99,7 @@ function addressOf(job_id: string, number: number): string {
   return `${location.origin}/dashboard/jobs/${job_id}#L${number}`;
 }
 
-/** Fills the screen with an element, or ends that. */
+/** Fills the screen with an element, or leaves the full screen. */
 function fill(element: HTMLElement | null): Promise<void> | undefined {
   return document.fullscreenElement === null ? element?.requestFullscreen() : document.exitFullscreen();
 }

@@ -1,4 +1,4 @@
-/** Which packs have a library that a program missed, in the words of the command. Nothing if it missed none. */
+/** Which packs have a library that a program missed, in the words of the command; shows nothing if it missed none. */
 import { useQuery } from '@tanstack/react-query';
 import { missingModule, missingModuleRemark, packsWith } from '@vouchbox/protocol/vocabulary';
 import { useMemo } from 'react';
@@ -9,7 +9,7 @@ import type { HistorySnapshot } from './job-history.ts';
 
 interface MissingLibraryProps {
   readonly history: HistorySnapshot;
-  /** Called with one of the packs; absent where the person cannot choose a pack for another run. */
+  /** Called with the pack that the person chose; absent where nobody can choose a pack for another run. */
   readonly onChoose?: (pack: string) => void;
 }
 

@@ -1,4 +1,4 @@
-/** What a program wrote, as it writes it: chosen by stream, sought in and folded; each line has an address. */
+/** What a program wrote, as it is written. The lines can be chosen by stream, searched and folded, and each has an address. */
 import { amountOf } from '@vouchbox/protocol/words';
 import { useMemo, useRef, useState } from 'react';
 import type { HistorySnapshot } from './job-history.ts';
@@ -12,7 +12,7 @@ import './output.css';
 interface OutputProps {
   readonly job_id: string;
   readonly history: HistorySnapshot;
-  /** The line that the address names, and a function that turns to another. */
+  /** The line that the address names, and a function that turns to another line. */
   readonly turned: TurnedLine;
 }
 

@@ -4,7 +4,7 @@ import { type DragEvent, type SubmitEvent, useId, useState } from 'react';
 import { ChooseFiles } from '../parts/choose-files.tsx';
 import { pinKey, unpinKey, usePinnedKeys } from '../session/pinned-keys.ts';
 
-/** A public key is far smaller. */
+/** The most bytes of a key file; a public key is far smaller. */
 const keyBytesMax = 65_536;
 
 export function PinKeys() {

@@ -11,23 +11,23 @@ export interface SigningWords {
 }
 
 interface Checked {
-  /** Undefined until the check has ended. */
+  /** The result of the check; undefined until the check has ended. */
   readonly record: CheckedRecord | undefined;
   /** Whether the check itself failed. */
   readonly isError: boolean;
   readonly isPinned: boolean;
-  /** Whether the service signs at all; true while that is not known. */
+  /** Whether the service signs at all; true while the answer is not known. */
   readonly signs: boolean;
 }
 
 /** Characters of a key id that are shown where there is little room: `sha256:` and twelve digits. */
 const keyCharacters = 19;
 
-/** Milliseconds between the first two questions, and between two at most. */
+/** Milliseconds between the first two requests, and the most between any two. */
 const firstMilliseconds = 700;
 const lastMilliseconds = 60_000;
 
-/** Milliseconds until the detail, which was asked for so often, is asked for again; false if no signature is to come. */
+/** Milliseconds until the detail, requested `asked` times, is requested again; false if no signature is to come. */
 export function recheckMilliseconds(
   job: JobDetail | undefined,
   { signs, asked }: { readonly signs: boolean; readonly asked: number },

@@ -6,7 +6,7 @@ export type ToolResult = Extract<StepEvent, { readonly kind: 'tool_result' }>;
 
 export interface Step {
   readonly event: StepEvent;
-  /** Null: the event is not a call, or nobody has answered it. */
+  /** The answer to the call; null if the event is not a call, or if nobody has answered it. */
   readonly answer: ToolResult | null;
 }
 
@@ -34,7 +34,7 @@ export function callsOf(steps: readonly Step[]): readonly CallStep[] {
   return steps.filter((step): step is CallStep => step.event.kind === 'tool_call');
 }
 
-/** The calls that wait for an answer, as long as the job runs. A call that the service refused itself does not. */
+/** The calls that wait for an answer while the job runs. A call that the service refused does not wait. */
 export function openCallsOf(steps: readonly Step[]): readonly ToolCall[] {
   return callsOf(steps).flatMap(({ event, answer }) =>
     answer === null && event.data.refused === undefined ? [event] : [],

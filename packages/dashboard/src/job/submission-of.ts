@@ -49,7 +49,7 @@ const OF_THE_SERVICE: readonly string[] = [
   ...[SESSION_FILES.kept, SESSION_FILES.newState, PRODUCT_FILES.input, LIBRARIES_FILE],
 ];
 
-/** Whether a submission may name the file. The service adds those of a session and of libraries, and the product of a build. */
+/** Whether a submission may name the file: not one that the service adds for a session or libraries, nor a build's product. */
 function isSubmitted(path: string): boolean {
   return !OF_THE_SERVICE.includes(path) && !path.startsWith(`${SESSION_FILES.inputs}/`);
 }

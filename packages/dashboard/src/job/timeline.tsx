@@ -1,4 +1,4 @@
-/** What happened, step by step. Output has a place of its own. */
+/** What happened, step by step, except for output, which is shown elsewhere. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { durationOf, sizeOf } from '@vouchbox/protocol/words';
 import { useMemo, useState } from 'react';
@@ -7,7 +7,7 @@ import { Call } from './call.tsx';
 import type { HistorySnapshot, StepEvent } from './job-history.ts';
 import { callsOf, type Step, stepsOf } from './steps.ts';
 
-/** A program may call tools thousands of times: so many steps are shown, and so many more at a time. */
+/** How many steps are shown at first, and how many more at a time: a program may call tools thousands of times. */
 const stepsAtOnce = 100;
 
 interface TimelineProps {
@@ -70,7 +70,7 @@ function stepWords(event: Exclude<StepEvent, { readonly kind: 'tool_call' }>): s
     case 'finished':
       return `Finished: ${event.data.status}, ${event.data.terminal_reason}`;
     default:
-      // A kind that a newer service added.
+      // The event is of a kind that a newer service added.
       return printable(String((event satisfies never as StepEvent).kind), 60);
   }
 }

@@ -7,7 +7,7 @@ import { useCapabilities } from '../session/use-capabilities.ts';
 import { checkJob } from './check/check-job.ts';
 import { signingWords } from './signing-words.ts';
 
-/** Whether the service signs; true while that is not known. */
+/** Whether the service signs; true while the answer is not known. */
 export function useSigns(): boolean {
   return useQuery(useCapabilities()).data?.signer !== null;
 }

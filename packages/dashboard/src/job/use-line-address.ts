@@ -9,7 +9,7 @@ function lineInAddress(): number | null {
 /** The number of the line, null for none, and a function that turns to another. */
 export type TurnedLine = readonly [number | null, (number: number) => void];
 
-/** Another line replaces the one in the address: going back leads to the view before. */
+/** The line in the address, and a function that replaces it by another line: going back leads to the view before. */
 export function useLineAddress(): TurnedLine {
   const [addressed, setAddressed] = useState(lineInAddress);
   useEffect(() => {

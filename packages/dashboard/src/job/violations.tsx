@@ -1,4 +1,4 @@
-/** What the program did against its limits, and output that was cut. Nothing if there was none. */
+/** What the program did against its limits, and output that was cut; shows nothing if there was neither. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { sizeOf } from '@vouchbox/protocol/words';
 import { Notice } from '../parts/notice.tsx';

@@ -1,4 +1,4 @@
-/** Which jobs the list shows. It is part of the address, so that a list can be shared and gone back to. */
+/** Which jobs the list shows. The filters are part of the address, so that a list can be shared and gone back to. */
 import type { JobStatus, Language } from '@vouchbox/client';
 import { JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
 
@@ -10,7 +10,7 @@ export interface Filters {
   readonly since?: Since | undefined;
 }
 
-/** Milliseconds by the name of a time. */
+/** The length of each time in milliseconds, by its name. */
 export const SINCE = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 30 * 86_400_000 } as const;
 export type Since = keyof typeof SINCE;
 
@@ -43,7 +43,7 @@ export function writeFilters({ status, language, label, since }: Filters): URLSe
   });
 }
 
-/** The list of the jobs that have a label. */
+/** The address of the list of jobs that have a label. */
 export function addressOfLabel(label: string): string {
   return `/jobs?${writeFilters({ label })}`;
 }

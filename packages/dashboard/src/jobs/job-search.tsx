@@ -1,6 +1,4 @@
-/**
- * Finds a job by its id, or jobs by a label. A part of an id narrows the jobs that were loaded; a whole one opens its job.
- */
+/** Finds a job by its id, or jobs by a label. A part of an id narrows the list of loaded jobs; a whole id opens its job. */
 
 import { type SubmitEvent, useId } from 'react';
 import { useLocation } from 'wouter';
@@ -11,7 +9,7 @@ interface JobSearchProps {
   readonly onLabel: (label: string) => void;
 }
 
-/** Ids are opaque. This is only the form that every id has. */
+/** The form that every id has; beyond this, ids are opaque. */
 const JOB_ID = /^job_[\w-]{8,}$/;
 
 export function JobSearch({ sought, onSeek, onLabel }: JobSearchProps) {

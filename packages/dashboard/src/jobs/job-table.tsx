@@ -1,4 +1,4 @@
-/** Jobs as rows. Only those in sight are in the page, however many were loaded. */
+/** Jobs as rows. Only the rows in sight are in the page, however many jobs were loaded. */
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { JobListItem } from '@vouchbox/client';
 import { amountOf, countOf } from '@vouchbox/protocol/words';
@@ -13,7 +13,7 @@ interface Loaded {
   readonly isLoading: boolean;
   /** Whether a status, a language, a label or a time was chosen. */
   readonly isFiltered: boolean;
-  /** Whether the person seeks a part of an id. */
+  /** Whether the person searches for a part of an id. */
   readonly isNarrowed: boolean;
 }
 
@@ -23,10 +23,10 @@ interface JobTableProps extends Loaded {
   readonly onEnd: () => void;
 }
 
-/** Pixels of a row, as in `jobs.css`: on a wide window, and on a narrow one where it has three lines. */
+/** The height of a row in pixels, as in `jobs.css`: on a wide window, and on a narrow one, where a row has three lines. */
 const wideRowPixels = 28;
 const narrowRowPixels = 76;
-/** Rows beyond those in sight, and how near the end is when more are loaded. */
+/** How many rows beyond those in sight are drawn, and how many rows before the end more jobs are loaded. */
 const rowsAround = 12;
 
 const COLUMNS = ['Status', 'Job', 'Program', 'Language', 'Created', 'Duration', 'Exit code'];

@@ -5,9 +5,9 @@ import { useCallback, useEffect, useMemo } from 'react';
 import { useCaller } from '../session/session.ts';
 import { type Filters, SINCE } from './filters.ts';
 
-/** Jobs of a page. */
+/** The number of jobs of a page. */
 const pageJobs = 200;
-/** Jobs that are read again, and after how many milliseconds. */
+/** How many of the newest jobs are read again, and after how many milliseconds. */
 const newestJobs = 50;
 const newestMilliseconds = 3000;
 
@@ -33,7 +33,7 @@ export function useJobs({ since, ...filters }: Filters): LoadedJobs {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ items, next_cursor }) => (items.every(isFresh) ? (next_cursor ?? undefined) : undefined),
     enabled: isLive,
-    // The newest ones are read again below. Reading every page again would cost as many requests as there are pages.
+    // The newest jobs are read again below. Reading every page again would cost as many requests as there are pages.
     staleTime: Number.POSITIVE_INFINITY,
     placeholderData: keepPreviousData,
   });
@@ -68,8 +68,8 @@ export function useJobs({ since, ...filters }: Filters): LoadedJobs {
 }
 
 /**
- * The newest jobs and the older ones, each once, as it was read last. Null if none of the newest is known yet: then there may be
- * others between them and the older ones.
+ * The newest jobs and the older ones, each job once, as it was read last. Null if no newest job is among the loaded ones: jobs
+ * between the two may then be missing.
  */
 function joined(newest: readonly JobListItem[], loaded: readonly JobListItem[]): readonly JobListItem[] | null {
   if (newest.length === 0) return loaded;

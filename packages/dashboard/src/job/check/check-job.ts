@@ -10,12 +10,12 @@ interface Asked {
   readonly job_id: string;
   /** The caller's tenant. */
   readonly tenant: string;
-  /** If there are none, the check says whether the record is whole, and nothing about who made it. */
+  /** The pinned keys; without any, the check says whether the record is whole, and nothing about who made it. */
   readonly pinned: readonly PinnedKey[];
   readonly signal: AbortSignal;
 }
 
-/** The data that is read of a job, and the keys among which its signer's is looked up first. */
+/** What is needed to read a job's data; the signer's key is first looked up among the pinned ones. */
 type Read = Pick<Asked, 'client' | 'job_id' | 'pinned' | 'signal'>;
 
 type Give = (message: CheckMessage) => void;
@@ -67,7 +67,7 @@ async function giveRecord(asked: Asked, give: Give): Promise<void> {
   give({ kind: 'check', record: { job_id, tenant, receipt, signed: signed && { ...signed, publicKeys } } });
 }
 
-/** Each page is passed on as soon as it is read: all of them at once would block the page. */
+/** Passes on each page of events as soon as it is read: all pages at once would block the browser's page. */
 export async function giveEvents({ client, job_id, signal }: Omit<Read, 'pinned'>, give: Give): Promise<void> {
   for (let after: number | null = 0; after !== null; ) {
     const { events, next_cursor }: Awaited<ReturnType<ServiceClient['replay']>> = await client.replay(job_id, {
@@ -97,7 +97,7 @@ export async function readSigned(read: Read, detail: JobDetail): Promise<SignedR
   };
 }
 
-/** The key that the export names, for comparison. A service knows only its present key, so a pinned key comes first. */
+/** The key that the export names, for comparison. A service knows only its present key, so pinned keys are searched first. */
 async function signerOf({ attestation }: JobDetail, { client, pinned, signal }: Read): Promise<string> {
   const known = pinned.find(({ key_id }) => key_id === attestation.key_id);
   return known?.pem ?? (await client.publicKey({ signal })).public_key_pem;

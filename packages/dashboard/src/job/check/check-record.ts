@@ -1,6 +1,6 @@
 /**
- * The results of the check of a job. With pinned keys it is the check of `service-verify directory`: the same files are made from
- * the service's answers, and none of them is trusted. Without pinned keys it says whether the record is whole.
+ * The results of the check of a job. With pinned keys, the check is that of `service-verify directory`: the same files are made
+ * from the service's answers, and none is trusted. Without pinned keys, the check says whether the record is whole.
  */
 import { canonicalJson, decodeBase64, type ExportSource, exportFiles, type StoredReceipt } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
@@ -12,7 +12,7 @@ export interface RecordToCheck {
   /** The caller's tenant. */
   readonly tenant: string;
   readonly receipt: StoredReceipt;
-  /** Null if no key is pinned. */
+  /** The signed parts and the pinned keys; null if no key is pinned. */
   readonly signed: (SignedRecord & PinnedPems) | null;
 }
 
@@ -30,17 +30,17 @@ export interface SignedRecord
 /** One event of the chain, as it is drawn. */
 export type Ring = Pick<JobEvent, 'seq' | 'kind' | 'event_hash'>;
 
-/** The result of a check. It goes from one thread to another, and is small however long the history is. */
+/** The result of a check. It passes from one thread to another, and is small however long the history is. */
 export interface CheckedRecord extends Report {
   /** The number of all events. */
   readonly eventCount: number;
-  /** The first event that does not hold; null if all do. */
+  /** The number of the first event that does not hold; null if all hold. */
   readonly firstBadSeq: number | null;
   /** The rings at both ends of the chain, and around one that is broken. */
   readonly rings: readonly Ring[];
 }
 
-/** Rings at each end. */
+/** How many rings are drawn at each end. */
 const ringsAtEnds = 3;
 
 /** Makes every check of a record whose events are in order. */

@@ -1,6 +1,6 @@
 /**
- * The thread that checks a job or packs its evidence, so that the page answers meanwhile. It gets the events page by page, then
- * the rest, and answers once.
+ * The thread that checks a job or packs its evidence, so that the page stays responsive. It gets the events page by page, then
+ * the rest of the record, and answers once.
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import { type CheckedRecord, checkWhole, type RecordToCheck } from './check-record.ts';

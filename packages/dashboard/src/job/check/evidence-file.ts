@@ -1,7 +1,7 @@
 /**
- * The file that hands a job on: an archive of its export, or the verify page with that archive behind it. The page is there byte
- * for byte, and ends so that whatever follows it is text. So the page's digest can be compared with that of the page which a
- * service serves.
+ * The file that hands a job on: an archive of its export, or the verify page with that archive behind it. The page is included
+ * byte for byte, and its end makes all that follows text. So its digest can be compared with that of the page that a service
+ * serves.
  */
 import { type ExportChoice, encodeBase64, exportFiles, sha256Hex } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
@@ -16,17 +16,17 @@ export interface RecordToExport extends SignedRecord, Omit<RecordToCheck, 'signe
   readonly page: Uint8Array<ArrayBuffer> | null;
 }
 
-/** A multiple of three, so that the pieces are one base64 text together. */
+/** The bytes of a piece: a multiple of three, so that the base64 of all pieces together is one text. */
 const pieceBytes = 3 * 2 ** 20;
 
-/** The first day that the format can state, whenever an archive is made: equal files make equal archives. */
+/** The time in every archive, the first day that the format can state: so equal files make equal archives. */
 const FIRST_DAY = new Date(1980, 0, 1);
 
 /** @throws ExportFailure if the service's answers make no export */
 export function evidenceFile(events: readonly JobEvent[], { page, program, blobs, ...record }: RecordToExport): Blob {
   const files: Record<string, Uint8Array> = {};
   for (const [path, content] of exportFiles({ ...exportSource(events, record), blobs }, { program })) {
-    // Every content is in memory here: missing contents were left out.
+    // Every content is in memory here, because missing contents were left out.
     if (content instanceof Uint8Array) files[`${record.job_id}/${path}`] = content;
   }
   const archive = zipSync(files, { mtime: FIRST_DAY });

@@ -9,10 +9,10 @@ import { usePinnedKeys } from '../../session/pinned-keys.ts';
 import { useCaller } from '../../session/session.ts';
 import { type EvidenceWish, readEvidence } from './read-evidence.ts';
 
-/** Files of a job have up to 64 MiB, which may come over a slow line. */
+/** The time for an export in milliseconds: files of a job have up to 64 MiB, which may come over a slow line. */
 const exportMilliseconds = 600_000;
 
-/** Shown for a job that is signed. */
+/** The way to save a job with its evidence, shown for a job that is signed. */
 export function ExportEvidence({ job_id }: { readonly job_id: string }) {
   const { client, isLive } = useCaller();
   const pinned = usePinnedKeys();

@@ -13,7 +13,7 @@ export interface EvidenceWish {
   readonly pinned: readonly PinnedKey[];
   /** Whether the program, its input and its files are left out. */
   readonly isEvidenceOnly: boolean;
-  /** An archive, or the page that checks it with the archive in it. */
+  /** The form of the file: an archive, or the page that checks an archive, with the archive in it. */
   readonly form: 'zip' | 'html';
   readonly signal: AbortSignal;
 }
@@ -53,14 +53,14 @@ export async function readEvidence(wish: EvidenceWish): Promise<Evidence> {
 
 const NOTHING: Awaited<ReturnType<typeof readNamed>> = { blobs: new Map(), missing: [] };
 
-/** The page as the service serves it to anybody. */
+/** The verify page, as the service serves it to anybody. */
 async function verifyPage(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
   const answer = await fetch('/verify', { signal });
   if (!answer.ok) throw new Error('This service does not serve the verify page. Save an archive instead.');
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-/** The key is in the export for comparison. It must be the one that signed, or every check of the export would fail. */
+/** Checks that the key in the export, there for comparison, is the signer's: otherwise every check of the export would fail. */
 function checkSigner({ attestation }: JobDetail, { public_key_pem }: SignedRecord): void {
   const parsed = parsePublicKey(public_key_pem);
   if (parsed.kind === 'key' && parsed.key.key_id === attestation.key_id) return;
@@ -71,7 +71,7 @@ function checkSigner({ attestation }: JobDetail, { public_key_pem }: SignedRecor
 
 type Call = { readonly signal: AbortSignal };
 
-/** The files that are known by their digests alone: those that the job was given by name, and its large outputs. */
+/** The files that are known only by their digests: inputs that were given by name, and large outputs. */
 async function readNamed({ requested_spec, receipt }: JobDetail, client: ServiceClient, call: Call) {
   const named = new Map<string, { readonly path: string; readonly from?: OutputName | undefined }>();
   for (const file of inputsOf(requested_spec)) {
@@ -88,7 +88,7 @@ async function readNamed({ requested_spec, receipt }: JobDetail, client: Service
   return { blobs, missing };
 }
 
-/** An output of a job; null if the job is not kept any more, or has no such file: then it may be a large output. */
+/** An output of a job; null if the job is no longer kept, or has no such file, which may then be a large output. */
 async function outputOf({ job_id, path }: OutputName, client: ServiceClient, call: Call): Promise<Uint8Array | null> {
   const result = await orMissing('job_not_found', client.result(job_id, call));
   const found = result?.artifacts.find((artifact) => artifact.path === path);
