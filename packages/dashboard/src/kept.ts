@@ -4,7 +4,7 @@ import { useSyncExternalStore } from 'react';
 export interface Kept<Value> {
   readonly get: () => Value;
   readonly set: (next: Value) => void;
-  /** The value as it now is, for a view. */
+  /** The present value, for a view that is drawn again on changes. */
   readonly use: () => Value;
 }
 

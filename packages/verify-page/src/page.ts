@@ -1,4 +1,4 @@
-/** The page's work: it takes files and a key, and shows what they prove. It sends nothing anywhere. */
+/** The page's work: it takes files and a key, and shows what they prove. The page sends nothing anywhere. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import './page.css';
 import { Checker } from './check/checker.ts';
@@ -21,7 +21,7 @@ type Given = Promise<readonly DroppedFile[]> | readonly DroppedFile[];
 
 export function openPage(): void {
   new Page(enclosedExport()).listen();
-  // The page lies in files too, where no documents are beside it.
+  // The page may be opened from a file, beside which there are no documents.
   byId('docs').hidden = location.pathname !== '/verify';
   document.documentElement.dataset['state'] = 'ready';
 }
@@ -32,11 +32,11 @@ class Page {
     parts: (files, findings, verdict) => this.#parts(files, findings, verdict),
     refuse: (error) => this.#refuse(error),
   });
-  /** Reads the files that were given last. */
+  /** The reader of the files that were given last. */
   #checker: Checker | null = null;
   /** The export that came in the page's own file. */
   readonly #enclosed: Enclosed | null;
-  /** Whether that is what was taken last. */
+  /** Whether the enclosed export was taken last. */
   #isEnclosedTaken = false;
 
   constructor(enclosed: Enclosed | null) {
@@ -59,7 +59,7 @@ class Page {
     });
   }
 
-  /** Reads what was given and shows it; a problem is said beside where it was given. */
+  /** Reads what was given and shows the report; a problem is shown beside the place where the input was given. */
   async #take(given: Given, isEnclosed = false): Promise<void> {
     this.#isEnclosedTaken = isEnclosed;
     this.#checker?.stop();
@@ -103,7 +103,7 @@ class Page {
   }
 }
 
-/** Files may be dropped anywhere: a browser would otherwise leave the page and open them. */
+/** Lets files be dropped anywhere: a browser would otherwise leave the page and open them. */
 function acceptDrops(onDrop: (transfer: DataTransfer, isKey: boolean) => void): void {
   const { body } = document;
   document.addEventListener('dragover', (event) => {

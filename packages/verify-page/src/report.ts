@@ -8,7 +8,7 @@ import { type PinnedKeys, pinnedKeysIn } from './intake/pinned-keys.ts';
 import { byId, element } from './view/element.ts';
 import { type ShownVerdict, shownVerdict, verdictTitle, verdictView } from './view/verdict.ts';
 
-/** A key has a few hundred bytes; several have a few thousand. */
+/** The most characters of the typed keys: a key has a few hundred bytes, and several have a few thousand. */
 const keyCharactersMax = 64 * 1024;
 
 /** A result that was read, and who checks it. */
@@ -18,7 +18,7 @@ interface Taken {
 }
 
 export interface ReportOptions {
-  /** The parts below the verdict. */
+  /** The parts of the report below the verdict. */
   readonly parts: (files: Files, findings: Findings, verdict: ShownVerdict) => readonly (HTMLElement | null)[];
   /** Says that a check could not be made. */
   readonly refuse: (error: unknown) => void;
@@ -32,7 +32,7 @@ export class Report {
   readonly #findings = byId('findings');
   readonly #title = document.title;
   #taken: Taken | null = null;
-  /** The number of the latest examination. An earlier one that ends later is not shown. */
+  /** The number of the latest examination; an earlier examination that ends later is not shown. */
   #turn = 0;
 
   constructor(options: ReportOptions) {
@@ -41,7 +41,7 @@ export class Report {
       const input = target as HTMLInputElement;
       const [file] = input.files ?? [];
       if (file !== undefined) void this.takeKey(file);
-      // The same file can be chosen again.
+      // An empty value lets the same file be chosen again.
       input.value = '';
     });
     const examine = () => void this.#examine().catch(options.refuse);
@@ -87,7 +87,7 @@ export class Report {
       this.#keyNote.textContent === '' || this.#keyNote.classList.contains('problem');
   }
 
-  /** Makes every check anew. A key alone is checked too, so that its problem shows early. */
+  /** Makes every check again. A key without a result is checked too, so that its problem shows early. */
   async #examine(): Promise<void> {
     const own = ++this.#turn;
     const taken = this.#taken;

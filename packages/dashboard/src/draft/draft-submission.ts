@@ -5,12 +5,12 @@ import { typedJson } from './typed-json.ts';
 
 type NamedStdin = Exclude<JobSubmission['stdin'], string | null | undefined>;
 
-/** A submission as it is typed. Each line holds a word as it is, or in double quotes as JSON, so that it can be any text. */
+/** A submission as it is typed. Each line is a word: either as it stands or, to be any text, as JSON in double quotes. */
 export interface Draft {
   readonly language: string;
   readonly code: string;
   readonly stdin: string;
-  /** The bytes that stdin has while no text is typed. */
+  /** The bytes that stdin names as long as no text is typed. */
   readonly namedStdin: NamedStdin | '' | null;
   /** One argument a line. */
   readonly args: string;
@@ -20,25 +20,25 @@ export interface Draft {
   readonly outputs: string;
   /** One path a line. */
   readonly large: string;
-  /** Bytes that they may have together; null: the default. */
+  /** The bytes that all large outputs may have together; null for the default. */
   readonly large_bytes: number | null;
   /** The path by which all of stdout comes back. */
   readonly stdout: string;
   /** Input files, and libraries as the service stores them. */
   readonly files: readonly (InputFile | UploadedFile | OutputFile)[];
-  /** Null: the default of the service. */
+  /** The runtime pack; null for the default of the service. */
   readonly runtime: string | null;
   readonly minimum_isolation: IsolationClass | null;
   /** Limits that the host must hold, as another submission named them. */
   readonly enforced: readonly LimitName[];
   /** Whether hash seeds are fixed. */
   readonly reproducible: boolean;
-  /** Null: the default. */
+  /** The limits; null for the default. */
   readonly limits: Readonly<Record<LimitName, number | null>>;
   readonly tools: readonly DraftTool[];
   /** One label a line. */
   readonly labels: string;
-  /** Members of another submission that have no field. They are sent as they are, those about tools if the draft has tools. */
+  /** Members of another submission that have no field. They are sent unchanged, but those about tools only with tools. */
   readonly others: Partial<JobSubmission>;
 }
 
@@ -46,7 +46,7 @@ export interface Draft {
 export interface DraftTool {
   readonly name: string;
   readonly description: string;
-  /** JSON, or empty for none. */
+  /** The JSON Schema of the arguments, and of the result; empty for none. */
   readonly arguments: string;
   readonly result: string;
 }
@@ -134,7 +134,7 @@ export function submissionOf({ language, code, tools, ...draft }: Draft): JobSub
 
 type Filled<Members> = { [Name in keyof Members]?: NonNullable<Members[Name]> };
 
-/** The members that say something. */
+/** The members that are not empty. */
 function filled<Members extends object>(members: Members): Filled<Members> {
   const isFilled = (value: unknown) =>
     typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value);
@@ -147,7 +147,7 @@ function toolOf({ name, description, ...schemas }: DraftTool): Tool {
   return { name, ...(description !== '' && { description }), ...read };
 }
 
-/** A text that cannot be sent as JSON is sent as text, and the service refuses it with its place. */
+/** The schema in a text. If the text is not JSON, it is sent as it is, and the service refuses it and names the place. */
 function schemaIn(text: string): unknown {
   const typed = typedJson(text);
   return 'value' in typed ? typed.value : text;
@@ -173,7 +173,7 @@ function wordsOf(text: string): string[] {
   return linesOf(text).map(wordOf);
 }
 
-/** The word of a line. A quote that is not the first of a JSON string stands for itself. */
+/** The word in a line. A double quote that does not begin a JSON string stands for itself. */
 function wordOf(line: string): string {
   const typed = line.startsWith('"') ? typedJson(line) : {};
   return 'value' in typed && typeof typed.value === 'string' ? typed.value : line;

@@ -1,7 +1,7 @@
 /**
  * The input of the playground. It is kept in memory until the person signs out: another view, another key or a lost service does
- * not discard it. It is in no storage, because programs, variables and input can hold secrets. The browser asks before a reload
- * discards it.
+ * not discard it. No storage has it, because programs, variables and input can hold secrets. The browser asks before a reload
+ * discards the input.
  */
 import type { JobSubmission } from '@vouchbox/client';
 import { kept } from '../kept.ts';
@@ -29,7 +29,7 @@ function emptyDraft(language: string): Draft {
   return draftOf({ language, code: sampleOf(language), outputs: [usualOutputs] });
 }
 
-/** Another language brings its sample, unless something other than a sample was typed. */
+/** Chooses another language, and takes its sample unless something other than a sample was typed. */
 export function chooseLanguage(language: string): void {
   const before = draft.get();
   const isSample = before.code === '' || before.code === sampleOf(before.language);

@@ -15,7 +15,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   cpp: '#include <iostream>\n\nint main() {\n  std::cout << "hello, world\\n";\n}\n',
 } satisfies Record<Language, string>;
 
-/** The sample of a language; empty for one that has none. */
+/** The sample of a language; empty for a language without one. */
 export function sampleOf(language: string): string {
   return SAMPLES[language] ?? '';
 }

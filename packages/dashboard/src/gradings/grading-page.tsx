@@ -41,7 +41,7 @@ export function GradingPage({ grading_id }: { readonly grading_id: string }) {
       {refusal !== null && error === null && <Failure error={refusal} />}
       {grading && <Summary grading={grading} />}
       {grading?.graded.map((program, index) => (
-        // A program is known by its place alone.
+        // Programs have no ids: each is known only by its place.
         <Program key={index} program={program} index={index} isAlone={grading.programs === 1} ended={ended} />
       ))}
     </Page>
@@ -98,7 +98,7 @@ interface ProgramProps {
   readonly ended: EndedTests;
 }
 
-/** Its tests are read once they are wanted: a grading may have a million. */
+/** A program, whose tests are read once somebody opens it: a grading may have a million tests. */
 function Program({ program: { name, language, status, verdict, problem }, index, isAlone, ended }: ProgramProps) {
   const [isOpen, setOpen] = useState(isAlone);
   return (

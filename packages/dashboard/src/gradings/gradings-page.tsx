@@ -9,7 +9,7 @@ import { StatusBadge } from '../parts/status-badge.tsx';
 import { Table } from '../parts/table.tsx';
 import { useCaller } from '../session/session.ts';
 
-/** Gradings of a page, and after how many milliseconds the first is read again. */
+/** The number of gradings of a page, and after how many milliseconds the first page is read again. */
 const pageGradings = 50;
 const againMilliseconds = 5000;
 
@@ -21,7 +21,7 @@ export function GradingsPage() {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
     enabled: isLive,
-    // For a reader of older gradings, every page would be read again.
+    // If older gradings were loaded, a refetch would read every page again.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : againMilliseconds),
   });
   const gradings = data?.pages.flatMap(({ items }) => items) ?? [];

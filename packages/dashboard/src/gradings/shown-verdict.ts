@@ -1,4 +1,4 @@
-/** A verdict of either version, as a page shows it: members that one of them lacks are null or empty. */
+/** A verdict of either version, as a page shows it: members that one of the versions lacks are null or empty. */
 import type { Verdict } from '@vouchbox/protocol/grading';
 import type {
   BuildRecord,
@@ -13,7 +13,7 @@ import { endWords } from '@vouchbox/protocol/words';
 export interface ShownVerdict {
   /** The job that compiled the program, and how it ended. */
   readonly build: { readonly job_id: string; readonly end: string } | null;
-  /** Empty if the grader put the tests in no groups. */
+  /** The groups; empty if the grader put the tests in no groups. */
   readonly groups: readonly GroupResult[];
   readonly tests: readonly ShownTest[];
 }
@@ -79,7 +79,7 @@ const WHYS: Partial<Record<TestVerdict2, Why>> = {
   skipped: ({ group }, { groups }) => skippedWords(group, groups),
 };
 
-/** A group whose tests were all skipped needs a group that failed; otherwise one of its own tests ended it. */
+/** Why tests of a group were skipped: all of them need a group that failed; otherwise a test of their own group ended it. */
 function skippedWords(group: string, groups: readonly GroupResult[]): string {
   const needed = groups.find(({ name }) => name === group)?.after ?? [];
   const failed = groups.find(({ name, passed }) => needed.includes(name) && !passed);
@@ -94,7 +94,7 @@ function builtWords(build: BuildRecord): string {
   return build.terminal_reason === 'exited' ? 'The program was compiled once.' : `It was not compiled. ${endOf(build)}`;
 }
 
-/** A verdict says no more of a job. */
+/** How a job ended, in words, as far as a verdict states it. */
 function endOf({ terminal_reason, exit_code }: Pick<JobRecord, 'terminal_reason' | 'exit_code'>): string {
   return endWords({ terminal_reason, exit_code });
 }

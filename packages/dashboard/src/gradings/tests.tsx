@@ -107,7 +107,7 @@ function Took({ took }: Pick<ShownTest, 'took'>) {
   );
 }
 
-/** Links to jobs, each named by what the job did: an id is long, and the job's page has it. */
+/** Links to jobs, each named by what the job did: its id is long, and is on the job's page. */
 function Jobs({ jobs }: Pick<ShownTest, 'jobs'>) {
   if (jobs.length === 0) return '—';
   return (
@@ -121,7 +121,7 @@ function Jobs({ jobs }: Pick<ShownTest, 'jobs'>) {
   );
 }
 
-/** Runs that have ended, before anything is judged. */
+/** Runs of tests that have ended, before the program is judged. */
 export function RunTests({ tests }: { readonly tests: readonly EndedTest[] }) {
   if (tests.length === 0) return <p className="soft">No test has run yet.</p>;
   return (

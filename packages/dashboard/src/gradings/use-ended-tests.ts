@@ -17,8 +17,8 @@ export type EndedTests = ReadonlyMap<number, ReadonlyMap<string, EndedTest>>;
 const tellMilliseconds = 250;
 
 /**
- * The ended tests, and why the service refused to tell of more; null if it did not.
- * @param isWanted whether the runs are shown: those of a judged program are read from its verdict
+ * The ended tests, and why the service refused to send more events; null if it did not refuse.
+ * @param isWanted whether the runs are shown: the runs of a judged program are read from its verdict
  */
 export function useEndedTests(grading_id: string, isWanted: boolean): readonly [EndedTests, refusal: unknown] {
   const { client, isLive } = useCaller();
@@ -52,7 +52,7 @@ async function follow(client: ServiceClient, grading_id: string, { signal, tell 
       const test = testOf(event);
       if (test === null) continue;
       const { program = 0 } = event.data;
-      // A test that is run again counts once, by its last run.
+      // A repeated test counts once, by its last run.
       ended.set(program, (ended.get(program) ?? new Map<string, EndedTest>()).set(test.name, test));
       if (isTelling) continue;
       isTelling = true;

@@ -1,4 +1,4 @@
-/** A button that chooses files of this machine. A browser tells of no change if a file is chosen that was: none stays chosen. */
+/** A button that chooses files of this machine. No file stays chosen, because a browser reports no change for the same file. */
 interface ChooseFilesProps {
   readonly label: string;
   readonly className: string;

@@ -1,4 +1,4 @@
-/** Copies a text. Where a page may not write to the clipboard, it says so. */
+/** Copies a text, or says that the page may not write to the clipboard. */
 import { useToast } from './toasts.tsx';
 
 interface CopyButtonProps {

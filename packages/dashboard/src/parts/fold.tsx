@@ -1,4 +1,4 @@
-/** A part of a view that is folded until somebody opens it, with a few words on what is in it. It stays as it was left. */
+/** A part of a view that is folded until opened, with a few words on its content. The fold keeps its state between views. */
 import { type ReactNode, useEffect, useId } from 'react';
 import { flushSync } from 'react-dom';
 import { kept } from '../kept.ts';
@@ -7,7 +7,7 @@ interface FoldProps {
   readonly title: string;
   readonly brief?: ReactNode;
   readonly actions?: ReactNode;
-  /** Whether it opens by itself, for what nobody may miss. */
+  /** Whether the fold opens by itself, for content that nobody may miss. */
   readonly isUrgent?: boolean;
   readonly children: ReactNode;
 }

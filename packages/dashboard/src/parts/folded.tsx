@@ -1,4 +1,4 @@
-/** A text of any length with a name. A long one is folded, and is in the page only while it is open. */
+/** A text of any length with a name. A long text is folded, and is in the page only while it is open. */
 import { sizeOf } from '@vouchbox/protocol/words';
 import { useState } from 'react';
 import './folded.css';
@@ -9,7 +9,7 @@ interface FoldedProps {
   readonly text: string;
 }
 
-/** A longer text is folded, and this much of it is shown then. */
+/** How long a text may be without being folded, and how much of a folded text is shown. */
 const wholeCharactersMax = 240;
 const wholeLinesMax = 8;
 const beginningCharacters = 100;

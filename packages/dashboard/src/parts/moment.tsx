@@ -1,4 +1,4 @@
-/** A time, as the person's clock shows it. The exact one is in its title. */
+/** A time, as the person's clock shows it, with the exact time in the title. */
 import { clockOf, timeOfDayOf } from '@vouchbox/protocol/words';
 
 interface MomentProps {

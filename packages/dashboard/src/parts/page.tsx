@@ -2,7 +2,7 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import './page.css';
 
-/** Whether a view is opened by going back or forth: the browser then scrolls to where it was. */
+/** Whether a view is opened by going back or forth, so that the browser scrolls to the former position. */
 let isGoingBack = false;
 window.addEventListener('popstate', () => {
   isGoingBack = true;
@@ -10,7 +10,7 @@ window.addEventListener('popstate', () => {
 
 interface PageProps {
   readonly title: string;
-  /** Shown instead of the title, which then names only the window. */
+  /** Shown instead of the title, which then only names the window. */
   readonly heading?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;

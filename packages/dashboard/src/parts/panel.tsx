@@ -6,7 +6,7 @@ interface PanelProps {
   readonly actions?: ReactNode;
   /** Whether the panel takes the whole width where other panels stand side by side. */
   readonly isWide?: boolean;
-  /** Whether two others stand above each other beside it. */
+  /** Whether the panel is as tall as two others, which stand above each other beside it. */
   readonly isTall?: boolean;
   readonly children: ReactNode;
 }

@@ -3,18 +3,18 @@ export function saveBytes(bytes: Uint8Array<ArrayBuffer>, name: string): void {
   saveBlob(new Blob([bytes]), name);
 }
 
-/** Saves a file. It is given no type, so that no browser opens it as a page. */
+/** Saves a file without a media type of its own, so that no browser opens it as a page. */
 export function saveBlob(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob.slice(0, blob.size, 'application/octet-stream'));
   const link = document.createElement('a');
   link.href = url;
   link.download = safeName(name);
   link.click();
-  // Some browsers begin to read only after a while.
+  // Some browsers begin to read the file only after a while.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-/** The last part of a path, of plain characters alone. A program chose the name. */
+/** The last part of a path, which a program chose, with plain characters alone. */
 function safeName(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1).replaceAll(/[^\w.-]/g, '_');
   return name.replace(/^\.+/, '') || 'file';

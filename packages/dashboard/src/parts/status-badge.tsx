@@ -16,7 +16,7 @@ const TONES: Readonly<Record<JobStatus, Tone>> = {
   error: 'bad',
 };
 
-/** Words that are not statuses of a job. A verdict that is not here, such as `wrong_answer`, is bad news. */
+/** The tones of words that are not statuses of a job. A verdict without a tone here, such as `wrong_answer`, is bad news. */
 const OTHERS: Readonly<Record<string, Tone>> = {
   waiting: 'quiet',
   finished: 'good',

@@ -1,4 +1,4 @@
-/** Whether a media query fits the window, also when that changes. */
+/** Whether a media query matches the window, now and after each change. */
 import { useSyncExternalStore } from 'react';
 
 export function useMedia(query: string): boolean {

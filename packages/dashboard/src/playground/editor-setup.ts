@@ -38,7 +38,7 @@ export function languageOf(language: string): StateEffect<unknown> {
   return grammar.reconfigure(grammarOf(language));
 }
 
-/** Tab indents; Escape and then Tab leaves the editor, as the field's description says. */
+/** The setup of the editor: Tab indents; Escape and then Tab leaves the editor, as the field's description says. */
 export function editorSetup({ language, onChange, onRun }: Setup & { readonly language: string }): Extension {
   const run = () => {
     onRun();
@@ -70,8 +70,8 @@ export function editorSetup({ language, onChange, onRun }: Setup & { readonly la
 }
 
 /**
- * Replaces a selection with what is typed. Left to itself, Chromium joins the lines below the selection with a style in the
- * markup, which the page's policy refuses, and says so in the console.
+ * Replaces a selection with the typed text. Left to itself, Chromium joins the lines below the selection with a style in the
+ * markup, which the page's policy refuses, and reports that in the console.
  */
 function typeOver(event: InputEvent, view: EditorView): boolean {
   if (event.inputType !== 'insertText' || event.data === null || view.state.selection.main.empty) return false;

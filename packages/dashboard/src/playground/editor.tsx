@@ -1,6 +1,6 @@
 /**
- * The editor, CodeMirror. It lives in a shadow root: there it adopts style sheets, where in a document it would add style
- * elements, which the page's policy forbids.
+ * The editor, CodeMirror, in a shadow root. There it adopts style sheets; in a document it would add style elements, which the
+ * page's policy forbids.
  */
 import { EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';

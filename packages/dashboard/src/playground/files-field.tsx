@@ -15,7 +15,7 @@ export function FilesField({ files }: { readonly files: readonly DraftFile[] }) 
     const read = await Promise.all(chosen.map(readFile));
     const added = read.filter((one) => typeof one !== 'string');
     const paths = new Set(added.map(({ path }) => path));
-    // Others may have been added while these were read.
+    // Other files may have been added while these were read.
     editDraft(({ files: before }) => {
       const next = [...before.filter(({ path }) => !paths.has(path)), ...added];
       const refused = read.find((one) => typeof one === 'string') ?? totalProblem(next);
@@ -75,7 +75,7 @@ function totalProblem(files: readonly DraftFile[]): string | null {
   return bytes > filesTotalBytesMax ? `All files together may have ${sizeOf(filesTotalBytesMax)}.` : null;
 }
 
-/** Bytes of a file in base64 with padding. */
+/** The number of bytes of a file that is given in base64 with padding. */
 function sizeInline({ content_base64: text }: Pick<InputFile, 'content_base64'>): number {
   return (text.length / 4) * 3 - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
 }

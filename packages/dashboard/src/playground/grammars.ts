@@ -1,4 +1,4 @@
-/** How each language is coloured. These grammars read line by line, and are a tenth of the size of those that parse. */
+/** How each language is coloured. These grammars read line by line, and have a tenth of the size of grammars that parse. */
 
 import type { StreamParser } from '@codemirror/language';
 import { c, clike, cpp, java } from '@codemirror/legacy-modes/mode/clike';

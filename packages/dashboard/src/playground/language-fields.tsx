@@ -7,7 +7,7 @@ import type { Draft } from '../draft/draft-submission.ts';
 
 interface LanguageFieldsProps {
   readonly draft: Draft;
-  /** Undefined until the service has said what it can do. */
+  /** Undefined until the service has answered. */
   readonly capabilities: Capabilities | undefined;
 }
 
@@ -69,7 +69,7 @@ export function SeedsField({ draft }: Pick<LanguageFieldsProps, 'draft'>) {
 
 interface ChoiceProps {
   readonly label: string;
-  /** Null for the option without a value. */
+  /** The value of the option; null for the option without a value. */
   readonly value: string | null;
   readonly onChoose: (value: string) => void;
   readonly children: ReactNode;

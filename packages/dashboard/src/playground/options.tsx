@@ -1,4 +1,4 @@
-/** The options that most runs leave as they are. They are open if one of them was given, so that none takes effect unseen. */
+/** The options that most runs leave as they are. The part is open if an option was given, so that none takes effect unseen. */
 import type { Capabilities } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { useState } from 'react';
@@ -12,7 +12,7 @@ import { WordField } from './word-fields.tsx';
 
 interface OptionsProps {
   readonly draft: Draft;
-  /** Undefined until the service has said what it can do. */
+  /** Undefined until the service has answered. */
   readonly capabilities: Capabilities | undefined;
 }
 
@@ -42,7 +42,7 @@ export function Options({ draft, capabilities }: OptionsProps) {
   );
 }
 
-/** What the job that is edited has, and no field shows. */
+/** The members of the edited submission that no field shows. */
 function Others({ others }: Pick<Draft, 'others'>) {
   const given = Object.entries(others);
   const without = (left: string) => Object.fromEntries(given.filter(([name]) => name !== left));

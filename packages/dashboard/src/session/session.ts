@@ -1,6 +1,6 @@
 /**
  * Knows who is signed in. The key lives in the memory of the service's client and nowhere else: not in an address, a cookie or
- * storage. When the service refuses it, the session has ended: the views stay as they are until another key is given.
+ * storage. When the service refuses the key, the session has ended, and the views stay as they are until another key is given.
  */
 import { createServiceClient, type ServiceClient, ServiceFailure, type Whoami } from '@vouchbox/client';
 import { sha256Hex } from '@vouchbox/evidence';
@@ -63,7 +63,7 @@ export function noticeRefusal(error: unknown): void {
   end(expires_at !== null && Date.parse(expires_at) <= Date.now() ? 'expired' : 'refused');
 }
 
-/** The session of a view. Views are shown once somebody signed in. `isLive` is false after the session has ended. */
+/** The session of a view; views are shown only after signing in. `isLive` is false after the session has ended. */
 export function useCaller(): { readonly client: ServiceClient; readonly whoami: Whoami; readonly isLive: boolean } {
   const present = useSession();
   if (present.kind === 'signed-out') throw new Error('a view is shown without a session');

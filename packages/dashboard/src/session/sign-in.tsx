@@ -6,7 +6,7 @@ import { Mark } from '../parts/mark.tsx';
 import { signIn } from './session.ts';
 import './sign-in.css';
 
-/** What a person sees who has not signed in. */
+/** What a person sees before signing in. */
 export function SignInPage() {
   return (
     <main className="sign-in">
@@ -25,7 +25,7 @@ export function SignInPage() {
   );
 }
 
-/** `onAccepted` is called with the tenant of an accepted key, before any view has the key. */
+/** The form for a key. `onAccepted` is called with the tenant of an accepted key, before any view has the key. */
 export function SignInForm({ onAccepted }: { readonly onAccepted?: (tenant: string) => void }) {
   const id = useId();
   const [key, setKey] = useState('');

@@ -2,7 +2,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { useCaller } from './session.ts';
 
-/** Milliseconds for which they hardly change. */
+/** Milliseconds for which the capabilities count as fresh, since they hardly change. */
 const freshMilliseconds = 60_000;
 
 export function useCapabilities() {

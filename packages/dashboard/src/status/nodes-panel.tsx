@@ -12,7 +12,7 @@ const COLUMNS = ['Node (version)', 'Roles', 'Runs', 'Last heartbeat'];
 
 interface NodesPanelProps {
   readonly nodes: readonly NodeStatus[];
-  /** Whether the operator left signing on: no node can sign otherwise. */
+  /** Whether the operator left signing on; otherwise no node can sign. */
   readonly isSigning: boolean;
 }
 
@@ -37,7 +37,7 @@ export function NodesPanel({ nodes, isSigning }: NodesPanelProps) {
   );
 }
 
-/** The key of a node that should sign may be gone. */
+/** The roles of a node; a signer whose key is gone is marked. */
 function rolesOf({ roles, signs }: NodeStatus, isSigning: boolean): string {
   return roles.map((role) => (role === 'signer' && isSigning && !signs ? 'signer (cannot sign)' : role)).join(', ');
 }

@@ -9,7 +9,7 @@ export interface Series {
 const LINE = /^([a-z_]\w*)(?:\{(.*)\})? (\S+)$/i;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-/** Every series of a text. Other lines are left out. */
+/** Every series of a text. Lines of other kinds are skipped. */
 export function parseMetrics(text: string): readonly Series[] {
   return text.split('\n').flatMap((line) => {
     const [, name, labels = '', value] = LINE.exec(line) ?? [];

@@ -9,14 +9,14 @@ import { useCaller } from '../session/session.ts';
 import { Outcomes } from './outcomes.tsx';
 import { parseMetrics, type Series, sumBy } from './parse-metrics.ts';
 
-/** Milliseconds between two questions. */
+/** Milliseconds between two requests. */
 const askedMilliseconds = 5000;
 
 export function ServiceMetrics() {
   const { client } = useCaller();
   const [{ token, count }, give] = useState<{ token: string | null; count: number }>({ token: null, count: 0 });
   const { data, error } = useQuery({
-    // The token itself is not part of the key, so that it is in no list of what was read.
+    // The query key has a count in place of the token, so that the token is in no list of what was read.
     queryKey: ['service-metrics', count],
     queryFn: async ({ signal }) => {
       const metrics = await client.serviceMetrics(token ?? '', { format: 'prometheus', signal });

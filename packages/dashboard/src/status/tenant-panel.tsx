@@ -6,7 +6,7 @@ import { Table } from '../parts/table.tsx';
 import { useCaller } from '../session/session.ts';
 import { parseMetrics, type Series, sumBy } from './parse-metrics.ts';
 
-/** Milliseconds between two questions. */
+/** Milliseconds between two requests. */
 const askedMilliseconds = 5000;
 
 export function TenantPanel() {

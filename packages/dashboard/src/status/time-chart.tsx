@@ -6,21 +6,21 @@ export interface ChartSeries {
   readonly name: string;
   /** A colour of the palette in `tools/pages/tokens.css`. */
   readonly tone: 'good' | 'bad' | 'warn' | 'busy' | 'accent';
-  /** Null where nothing is known. */
+  /** The values over time; null where nothing is known. */
   readonly values: readonly (number | null)[];
-  /** Whether each number stands alone. */
+  /** Whether each value is drawn as a point of its own. */
   readonly isPoints?: boolean;
 }
 
 interface TimeChartProps {
   readonly label: string;
-  /** Milliseconds since 1970, ascending. */
+  /** The times of the values in milliseconds since 1970, ascending. */
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
   readonly words?: (value: number) => string;
 }
 
-/** Pixels. */
+/** Sizes of the chart in pixels. */
 const height = 180;
 const before = 74;
 const after = 36;
@@ -31,7 +31,7 @@ const timeWidth = 90;
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
-/** Times between two marks of the axis. */
+/** The possible steps, in milliseconds, between two marks of the axis. */
 const STEPS = [
   ...[1, 2, 5, 10, 15, 30].map((count) => count * second),
   ...[1, 2, 5, 10, 15, 30].map((count) => count * minute),
@@ -120,14 +120,14 @@ function scalesOf(times: readonly number[], series: readonly ChartSeries[], widt
   };
 }
 
-/** Round numbers from 0 to the least that is not below the highest value. */
+/** Round numbers from 0 to the first one that reaches the highest value. */
 function levelsOf(highest: number): readonly number[] {
   const unit = 10 ** Math.floor(Math.log10(highest / 4));
   const step = Math.max(1, [1, 2, 5, 10].map((factor) => factor * unit).find((size) => size * 4 >= highest) ?? highest);
   return Array.from({ length: Math.ceil(highest / step) + 1 }, (_, index) => index * step);
 }
 
-/** Round times of the reader's clock. */
+/** The marks at round times of the reader's clock. */
 function marksOf(first: number, last: number, width: number) {
   const step =
     STEPS.find((size) => ((last - first) / size) * timeWidth <= width - before - after) ?? 2 * (last - first);
@@ -144,7 +144,7 @@ function isAlone(values: readonly (number | null)[], index: number): boolean {
   return [values[index - 1], values[index + 1]].every((value) => value === null || value === undefined);
 }
 
-/** A line that is broken where nothing is known. */
+/** The path of a line that is interrupted where nothing is known. */
 function lineOf(values: readonly (number | null)[], across: readonly number[], up: (value: number) => number): string {
   return values
     .map((value, index) => {

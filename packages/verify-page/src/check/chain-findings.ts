@@ -1,4 +1,4 @@
-/** The shown part of a history: its chain, ring by ring. A long one is cut to its ends and its break. */
+/** The shown part of a history: its chain, ring by ring. A long chain is cut to its ends and its break. */
 import type { JobEvent } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { Examination } from '@vouchbox/verifier';
@@ -23,19 +23,19 @@ export interface EventRow {
 export interface ChainFindings {
   /** The number of all readable events. */
   readonly count: number;
-  /** Why the chain is broken or cannot be read; null if neither is so. */
+  /** Why the chain is broken or cannot be read; null if it is whole. */
   readonly problem: string | null;
   readonly rings: readonly ShownRing[];
   readonly rows: readonly EventRow[];
-  /** Index of the event of the first row. */
+  /** The index of the event in the first row. */
   readonly firstRow: number;
 }
 
-/** More rings than this are not drawn: the ends and what is around a break are. */
+/** The most rings that are drawn; of a longer chain, only the ends and the rings around a break are. */
 const ringsMax = 48;
 const ringsAtTheEnds = 12;
 
-/** Rows of the table of events. */
+/** The most rows of the table of events. */
 const rowsMax = 200;
 
 export function chainFindings({ events, brokenAt, record }: Examination): ChainFindings {
@@ -50,7 +50,7 @@ export function chainFindings({ events, brokenAt, record }: Examination): ChainF
   };
 }
 
-/** Events of one kind in a row are one ring, and the broken one is alone. */
+/** The rings of a history: events of one kind in a row are one ring, and a broken event is a ring of its own. */
 function ringsOf(events: readonly JobEvent[], brokenAt: number | null): Ring[] {
   const rings: Ring[] = [];
   for (const [index, { kind }] of events.entries()) {

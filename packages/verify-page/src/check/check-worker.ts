@@ -1,6 +1,6 @@
 /**
- * The thread that reads archives and makes the checks, so that the page answers while a long history is checked. It is the
- * script of the page itself, started once more: `main.ts` tells which of the two it is.
+ * The thread that reads archives and makes the checks, so that the page stays responsive while a long history is checked. The
+ * thread runs the script of the page itself, started once more: `main.ts` tells which of the two it is.
  */
 import { type ExaminationOptions, examineExport } from '@vouchbox/verifier';
 import { IntakeProblem } from '../intake/bounds.ts';
@@ -11,11 +11,11 @@ import { graphFindings } from './graph-findings.ts';
 /** The requests of the page. The files of the latest `take` are those that are examined. */
 export type CheckRequest =
   | { readonly kind: 'take'; readonly dropped: readonly DroppedFile[] }
-  /** Files that have the names of an export already. */
+  /** Files that already have the names of an export. */
   | { readonly kind: 'files'; readonly files: Files }
   | { readonly kind: 'examine'; readonly options: ExaminationOptions };
 
-/** The one answer to each, in the order in which they were asked. */
+/** The answers: one to each request, in the order of the requests. */
 export type CheckAnswer =
   | { readonly kind: 'files'; readonly files: Files }
   | { readonly kind: 'findings'; readonly findings: Findings }

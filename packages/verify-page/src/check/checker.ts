@@ -1,4 +1,4 @@
-/** The page's side of the thread that checks. A new request replaces the one that is still being checked. */
+/** The page's side of the checking thread, which answers requests in the order in which they were made. */
 import type { ExaminationOptions } from '@vouchbox/verifier';
 import { IntakeProblem } from '../intake/bounds.ts';
 import type { DroppedFile, Files } from '../intake/export-files.ts';
@@ -22,14 +22,14 @@ export class Checker {
   }
 
   /**
-   * Reads and unpacks what was given.
-   * @throws IntakeProblem with the reason why it is not an export
+   * Reads and unpacks the given files.
+   * @throws IntakeProblem with the reason why the files are not an export
    */
   take(dropped: readonly DroppedFile[]): Promise<Files> {
     return this.#takeBy({ kind: 'take', dropped });
   }
 
-  /** Takes files that have the names of an export already. */
+  /** Takes files that already have the names of an export. */
   takeNamed(files: Files): Promise<Files> {
     return this.#takeBy({ kind: 'files', files });
   }
@@ -47,7 +47,7 @@ export class Checker {
     return answer.findings;
   }
 
-  /** Waits until everything that was asked is answered. */
+  /** Waits until every request is answered. */
   async settled(): Promise<void> {
     await this.#waiting.at(-1)?.promise;
   }
@@ -83,15 +83,15 @@ interface TrustedTypes {
 }
 
 /**
- * The script of the page, as a thread. It is not a module there: a page that was opened from a disk has an origin of its own
- * that may load none. The policy of the page allows workers of its own making alone, and names who may give an address
- * to a worker; nothing else in the page does.
+ * The script of the page, started as a thread. It is no module there: a page that was opened from a disk has an origin of its
+ * own, which may load none. The policy of the page allows only workers that the page makes, and names who may give a worker its
+ * address: this function alone.
  */
 function startWorker(): Worker {
   const script = new Blob(['"use strict";', document.scripts[0]?.text ?? ''], { type: 'text/javascript' });
   const url = URL.createObjectURL(script);
   const worker = new Worker(trust(url));
-  // It is loaded once it answers, or cannot be.
+  // The script is loaded once the thread answers, or if it cannot start.
   for (const event of ['message', 'error'])
     worker.addEventListener(event, () => URL.revokeObjectURL(url), { once: true });
   return worker;

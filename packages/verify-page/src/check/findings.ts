@@ -3,15 +3,15 @@ import { callsIn, callText, type Examination, type ExaminationVerdict } from '@v
 import { type ChainFindings, chainFindings } from './chain-findings.ts';
 import type { GraphFindings } from './graph-findings.ts';
 
-/** Calls of tools that are shown. */
+/** The most calls of tools that are shown. */
 const callsMax = 200;
 
-/** `incomplete`: the job is good, but one that it depends on is missing or unbound. */
+/** `incomplete`: the job is good, but a job that it depends on is missing or unbound. */
 export type PageVerdict = ExaminationVerdict | 'incomplete';
 
 export interface Findings extends Omit<Examination, 'events' | 'brokenAt' | 'result' | 'verdict'> {
   readonly verdict: PageVerdict;
-  /** Null for an export of one job. */
+  /** The findings on a graph; null for an export of one job. */
   readonly graph: GraphFindings | null;
   readonly chain: ChainFindings;
   /** The program's output according to the result; null if no result can be read. */
@@ -35,7 +35,7 @@ export function findingsOf(examination: Examination, graph: GraphFindings | null
   };
 }
 
-/** A job that is missing counts for less than a signer whom nobody checked. */
+/** The verdict with that on the graph: an unchecked signer outweighs a missing job. */
 function verdictWith(graph: GraphFindings | null, verdict: ExaminationVerdict): PageVerdict {
   if (graph?.state === 'refused') return 'refused';
   return graph?.state === 'incomplete' && verdict === 'good' ? 'incomplete' : verdict;

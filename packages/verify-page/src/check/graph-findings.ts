@@ -12,7 +12,7 @@ export interface GraphFindings {
   readonly bad: readonly Check[];
 }
 
-/** Null without a graph, and where this browser cannot check signatures. Without a pinned key the enclosed ones are used. */
+/** The view of a graph; null without one, or if this browser checks no signatures. Without pinned keys, enclosed keys count. */
 export async function graphFindings(
   graph: GivenGraph | null,
   { publicKeys, canVerify, tenant, job }: ExaminationOptions,

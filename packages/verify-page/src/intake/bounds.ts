@@ -1,16 +1,16 @@
-/** How much the page takes. More is refused, so that no file can make it hang. */
+/** How much input the page takes. Larger input is refused, so that no file can make the page hang. */
 import { sizeText } from '@vouchbox/protocol/vocabulary';
 
-/** Bytes of everything together, after it was unpacked: more than an export with the longest history and outputs has. */
+/** The most bytes of all input together, unpacked: more than an export with the longest history and outputs has. */
 export const totalBytesMax = 256 * 1024 * 1024;
 
-/** Entries of an archive or a directory. An export has a few dozen. */
+/** The most entries of an archive or a directory; an export has a few dozen. */
 export const entriesMax = 2000;
 
-/** The reason why what was given cannot be read, for the person who gave it. */
+/** Why the input cannot be read, in words for the person who gave it. */
 export class IntakeProblem extends Error {}
 
-/** Unpacks a stream, and stops at the bound: a small file can hold a huge one. */
+/** Unpacks a stream, and stops at the bound, because a small file can unpack to a huge one. */
 export async function inflate(
   packed: Uint8Array<ArrayBuffer>,
   format: CompressionFormat,

@@ -2,7 +2,7 @@
 import { entriesMax, IntakeProblem } from './bounds.ts';
 import type { DroppedFile } from './export-files.ts';
 
-/** Must be called while the drop is handled: the entries are gone afterwards. */
+/** The files of a drop. The call must be made while the drop is handled: the entries are gone afterwards. */
 export async function droppedFiles(transfer: DataTransfer): Promise<readonly DroppedFile[]> {
   const items = Array.from(transfer.items).filter(({ kind }) => kind === 'file');
   const waiting = items.map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
@@ -22,7 +22,7 @@ export function chosenFiles(list: FileList): readonly DroppedFile[] {
   return Array.from(list, (file) => ({ path: file.webkitRelativePath || file.name, file }));
 }
 
-/** A reader gives some entries at a time, and none at the end. */
+/** All entries of a directory. A reader gives some at a time, and none at the end. */
 async function entriesOf(directory: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = directory.createReader();
   const all: FileSystemEntry[] = [];

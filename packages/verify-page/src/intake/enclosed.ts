@@ -1,7 +1,7 @@
 /**
- * An export that is a part of the page's own file, as a dashboard saves it: text behind the page. The page before it is byte for
- * byte the one that a service serves. It ends with the start of a `plaintext`, which nothing ends: so whatever stands behind the
- * page is text, and whoever has compared the page's bytes sees the page and nothing else.
+ * An export within the page's own file, as a dashboard saves it: text behind the page. The page before it is byte for byte the
+ * one that a service serves. That page ends with the start of a `plaintext` element, which nothing ends: so whatever follows is
+ * text, and whoever has compared the page's bytes sees the page and nothing else.
  */
 import { decodeBase64 } from '@vouchbox/evidence';
 import type { DroppedFile } from './export-files.ts';
@@ -12,7 +12,7 @@ export interface Enclosed extends DroppedFile {
   readonly pageDigest: string;
 }
 
-/** A multiple of four, so that each piece is base64 by itself. */
+/** The characters of a piece: a multiple of four, so that each piece is base64 by itself. */
 const pieceCharacters = 4 * 2 ** 20;
 
 /** The export in the page's own file; null for the page alone. */

@@ -24,9 +24,9 @@ export interface DroppedFile {
   readonly file: File;
 }
 
-/** A job with all jobs that it depends on. */
+/** A job together with all jobs that it depends on. */
 export interface GivenGraph {
-  /** `graph.json`. */
+  /** The bytes of `graph.json`. */
   readonly list: Uint8Array<ArrayBuffer>;
   /** The files of each job. */
   readonly jobs: ReadonlyMap<string, Files>;
@@ -35,7 +35,7 @@ export interface GivenGraph {
 export interface Intake {
   /** The files of the export, or of the job that a graph is about. */
   readonly files: Files;
-  /** Null for the export of one job. */
+  /** The graph; null for the export of one job. */
   readonly graph: GivenGraph | null;
 }
 
@@ -44,7 +44,7 @@ export async function intakeOf(dropped: readonly DroppedFile[]): Promise<Intake>
   const [list, next] = byDepth(files, GRAPH_FILE);
   const manifests = byDepth(files, EXPORT_MANIFEST);
   const [manifest] = manifests;
-  // Below a manifest it is a file of the program, which could show another job in place of its own.
+  // Below a manifest, a `graph.json` is a file of the program, which could show another job in place of its own.
   const isGraph = list !== undefined && (manifest === undefined || depthOf(list) < depthOf(manifest));
   if (!isGraph) return { files: exportIn(files, manifests), graph: null };
   if (next !== undefined && depthOf(next) === depthOf(list)) throw new IntakeProblem('These are two graphs. Drop one.');
@@ -77,7 +77,7 @@ function graphIn(files: Files, path: string): Intake {
   return { files: own, graph: { list, jobs } };
 }
 
-/** The files below the directory of the manifest; without a manifest, those that an export calls by other names. */
+/** The files below the directory of the manifest; without a manifest, files that have other names in an export. */
 function exportIn(files: Files, [manifest, next]: readonly string[]): Files {
   if (manifest !== undefined && next !== undefined && depthOf(manifest) === depthOf(next))
     throw new IntakeProblem('These are the exports of several jobs. Drop one, or a graph with its graph.json.');
@@ -109,7 +109,7 @@ async function bytesOf(file: File): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-/** The files in an archive; null if the file is not one. */
+/** The files in an archive; null if the file is no archive. */
 async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<Map<string, Uint8Array<ArrayBuffer>> | null> {
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   const plain = isGzip ? await inflate(bytes, 'gzip', totalBytesMax) : bytes;
@@ -127,7 +127,7 @@ function below(files: Files, root: string): Files {
   );
 }
 
-/** A file that is larger than any export's would keep the page busy for minutes. */
+/** Refuses a file that is larger than any export's, which would keep the page busy for minutes. */
 function bounded(files: Files): Files {
   for (const [path, bytes] of files) {
     const bytesMax = exportedFileBytesMax(path);
@@ -140,7 +140,7 @@ function bounded(files: Files): Files {
   return files;
 }
 
-/** An envelope and a result are recognised by their content, since people save them under any name. */
+/** An envelope and a result, recognised by their content, since people save them under any name. */
 function namedByContent(files: Files): Files {
   const known = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const bytes of files.values()) {

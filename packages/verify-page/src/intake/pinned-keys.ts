@@ -2,25 +2,24 @@
 import { isJsonObject, type LogKeys, parseNoteKey, parsePublicKey, parseStrictJson } from '@vouchbox/evidence';
 
 export interface PinnedKeys {
-  /** PEM texts. */
+  /** PEM texts of the keys. */
   readonly pems: readonly string[];
   /** The keys of the log and of its witnesses; null if the log's key is not among them. */
   readonly log: LogKeys | null;
   /** Why a part of the text is not a key; null if all of it is. */
   readonly problem: string | null;
-  /** Whether the problem is that the export has another key than the one that was named. */
+  /** Whether the problem is that the export has another key than the given one. */
   readonly isMismatch: boolean;
 }
 
 const PEM_BLOCK = /-----BEGIN [^-]+-----[\s\S]*?-----END [^-]+-----/g;
 /** A line as Go's tools write the key of a log or of a witness. */
 const NOTE_KEY = /^\s*[^\s+]+\+[0-9a-f]{8}\+\S+\s*$/gm;
-/** People copy the digits alone, too. */
+/** The id of a key; people copy its digits alone, too. */
 const KEY_ID = /(?<!\w)(?:sha256:)?([0-9a-fA-F]{64})\b/g;
 
 /**
- * Every key in a text, in one form. A key id pins the key in the export if that has this id, because the id is the digest
- * of the key.
+ * Every key in a text, in one form. A key id pins the key in the export if the key has that id, which is its digest.
  * @param enclosed the key in the export as PEM; null if it has none
  */
 export function pinnedKeysIn(text: string, enclosed: string | null): PinnedKeys {

@@ -42,7 +42,7 @@ function addEntry(
   files.set(path, content);
 }
 
-/** Octal digits, up to a space or a NUL. */
+/** The size in a header: octal digits, up to a space or a NUL. */
 function sizeOf(head: Uint8Array): number {
   const digits = field(head, 124, 12).trim();
   if (!/^[0-7]+$/.test(digits)) throw new IntakeProblem('The tar archive is damaged.');
@@ -55,7 +55,7 @@ function shortPath(head: Uint8Array): string {
   return prefix === '' ? name : `${prefix}/${name}`;
 }
 
-/** Records are `LENGTH KEY=VALUE` and a line feed. */
+/** The path among pax records, each of which is `LENGTH KEY=VALUE` and a line feed. */
 function paxPath(content: Uint8Array): string | null {
   return /^\d+ path=(.*)$/m.exec(text.decode(content))?.[1] ?? null;
 }

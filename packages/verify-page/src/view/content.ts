@@ -6,9 +6,9 @@ import type { Findings } from '../check/findings.ts';
 import type { Files } from '../intake/export-files.ts';
 import { element, type Mark, mark, section } from './element.ts';
 
-/** Longer texts are cut here, and whole in the download. */
+/** The most characters of a text that are shown; the download has the whole text. */
 const shownCharactersMax = 60_000;
-/** As many bytes as so many characters have at most. */
+/** The most bytes that so many characters can have. */
 const shownBytesMax = 4 * shownCharactersMax;
 
 export function outputView(output: Findings['output']): HTMLElement | null {
@@ -43,7 +43,7 @@ export function stream(name: string, content: string): HTMLElement | null {
   );
 }
 
-/** Characters that hide or move text are spelled out. */
+/** A block of text, in which characters that hide or move text are escaped. */
 function block(name: string, content: string): HTMLElement {
   const isCut = content.length > shownCharactersMax;
   const shown = printableText(content.slice(0, shownCharactersMax).toWellFormed());
@@ -69,7 +69,7 @@ export function filesView(files: Files, findings: Findings, code = files.get('co
   );
 }
 
-/** Output first, then input, then evidence. */
+/** The order of files: output first, then input, then evidence. */
 function rankOf(path: string): number {
   return path.startsWith('output/') ? 0 : path.startsWith('input/') ? 1 : 2;
 }
@@ -98,7 +98,7 @@ function textOf(path: string, bytes: Uint8Array): HTMLElement | null {
   const beginning = bytes.subarray(0, shownBytesMax);
   if (bytes.length === 0 || beginning.includes(0)) return null;
   try {
-    // A letter that is cut in two by this bound does not count.
+    // A character that is cut in two by the bound does not make the text invalid.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(beginning, { stream: bytes.length > shownBytesMax });
     const view = element('details', {}, element('summary', {}, `Show ${nameOf(path)}`));
     view.addEventListener('toggle', () => view.append(block(printable(path), text)), { once: true });
@@ -108,14 +108,14 @@ function textOf(path: string, bytes: Uint8Array): HTMLElement | null {
   }
 }
 
-/** A file is good if every check about it passed. */
+/** The mark of a file, which is good if every check about the file passed. */
 function stateOf(path: string, { files, program }: Findings): Mark {
   const about = [...files, ...program].filter(({ name }: ExaminedCheck) => name === path);
   if (about.some(({ state }) => state === 'failed')) return 'failed';
   return about.length === 0 ? 'not_tried' : 'passed';
 }
 
-/** The bytes are handed to the browser only when somebody asks for them, and never as a type that it would open. */
+/** A button that downloads bytes: only a click hands them to the browser, and never as a type that it would open. */
 export function download(name: string, bytesOf: () => BlobPart): HTMLElement {
   const button = element('button', { type: 'button', class: 'quiet', 'aria-label': `Download ${name}` }, 'Download');
   button.addEventListener('click', () => save(name, bytesOf()));

@@ -1,6 +1,6 @@
 /**
- * Makes elements of text and other elements. Nothing here takes markup: what a program wrote stays text, and the policy of
- * the page refuses any sink that would parse it.
+ * Makes elements of text and other elements. Nothing here takes markup: what a program wrote stays text, and the policy of the
+ * page refuses any sink that would parse text as markup.
  */
 type Child = Node | string | null;
 type Attributes = Readonly<Record<string, string>>;
@@ -49,7 +49,7 @@ const MARKS = {
 } as const;
 export type Mark = keyof typeof MARKS;
 
-/** A tick, a cross or a dash, with its word for people who do not see it. */
+/** A tick, a cross or a dash, with a word for people who cannot see it. */
 export function mark(state: Mark): SVGElement {
   const { path, label } = MARKS[state];
   return drawing(

@@ -32,7 +32,7 @@ export function enclosedView({ file, pageBytes, pageDigest }: Enclosed): HTMLEle
   );
 }
 
-/** The result that came with the page is damaged: without this, the page would look like one that came alone. */
+/** Says that the result in the page's file is damaged: otherwise the page would look like one that came without a result. */
 export function damagedView(problem: string): HTMLElement {
   return section(
     'damaged',

@@ -6,7 +6,7 @@ import { element, type Mark, mark, section } from './element.ts';
 
 const MARKS: Readonly<Record<PostureTone, Mark>> = { good: 'passed', bad: 'failed', quiet: 'not_tried' };
 
-/** `isRefused`: nobody can say whether any of it is so, and its marks must not look like good news. */
+/** The observed protections. If `isRefused`, nobody can say whether they are true, so no mark may look like good news. */
 export function postureView(receipt: StoredReceipt | null, isRefused: boolean): HTMLElement | null {
   if (receipt === null) return null;
   const shown = section(

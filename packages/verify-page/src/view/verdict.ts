@@ -46,7 +46,7 @@ const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
   },
 };
 
-/** A text that is not a key leaves open who signed, and a result that contradicts itself is refused under any key. */
+/** The verdict to show: a text that is no key leaves open who signed; a contradictory result is refused under any key. */
 export function shownVerdict(
   { verdict }: Findings,
   { problem, isMismatch }: PinnedKeys,
@@ -135,7 +135,7 @@ const ADDED: Readonly<Record<string, string>> = {
   labels: 'Labels',
 };
 
-/** The maker of the files may have put in anything, so only so much of it is shown. */
+/** How many added members are shown, since the maker of the files may have added any number. */
 const addedMax = 16;
 
 function addedRows(added: Findings['added']): [string, string][] {

@@ -3,7 +3,7 @@
 interface CheckWords {
   /** The facts that hold if the check passed. */
   readonly title: string;
-  /** Why that matters. */
+  /** Why those facts matter. */
   readonly meaning: string;
 }
 
