@@ -10,9 +10,9 @@ export class AdapterError extends Error {
   override readonly name = 'AdapterError';
   /** The HTTP status of the answer. */
   readonly status: number;
-  /** The member of the request that the message is about; null if it is about none. */
+  /** The member of the request that the message is about; null if it is about no member. */
   readonly member: string | null;
-  /** Seconds until the service would take the request; null if it did not say. */
+  /** Seconds until the service would accept the request; null if the service did not say. */
   readonly retryAfterSeconds: number | null;
 
   constructor(status: number, message: string, member: string | null = null, options: AdapterErrorOptions = {}) {
@@ -29,14 +29,14 @@ export function unsupported(member: string, why: string): AdapterError {
 }
 
 /**
- * The answer to a request that failed with this error. A refusal of the service stays a refusal, with its status. It shows
- * neither the cause of an internal failure nor anything of the adapter alone, such as its key.
+ * The answer to a request that failed with this error. A refusal of the service stays a refusal, with its status. The answer
+ * shows neither the cause of an internal failure nor anything of the adapter alone, such as its key.
  */
 export function adapterErrorOf(error: unknown): AdapterError {
   if (error instanceof AdapterError) return error;
   if (error instanceof ServiceFailure) {
     const { message, retryAfterSeconds } = error;
-    // A problem with the adapter's own key is not the caller's error.
+    // A problem with the adapter's own key is no error of the caller.
     const status = error.status === 401 || error.status === 403 ? 502 : error.status;
     return new AdapterError(status, message, null, { retryAfterSeconds, cause: error });
   }
@@ -53,7 +53,7 @@ export function isServices({ status }: AdapterError): boolean {
   return status === 429 || status >= 500;
 }
 
-/** Awaits the work, and turns its failure into such an answer. @throws AdapterError */
+/** Awaits the work, and turns a failure into an error answer. @throws AdapterError */
 export async function refusals<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -18,7 +18,7 @@ export interface AdapterParts {
 export interface Adapter {
   readonly routes: (app: FastifyInstance, parts: AdapterParts) => void;
   readonly errorBody: (error: AdapterError) => unknown;
-  /** The HTTP status of an error, as that system gives it. */
+  /** The HTTP status of an error, as the other system gives it. */
   readonly statusOf: (error: AdapterError) => number;
   /** A header that may carry the key beside `Authorization: Bearer`. */
   readonly keyHeader?: string;

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { RunResult } from '@vouchbox/client';
 
-/** The builds that run now; equal ones wait for the first. */
+/** The builds that run now; an equal build waits for the running one. */
 export class EqualBuilds {
   readonly #running = new Map<string, Promise<RunResult | null>>();
 

@@ -1,4 +1,4 @@
-/** The languages that a service offers now, each with the version that its interpreter said of itself in a cell. */
+/** The languages that a service offers now, each with the version that its interpreter reported in a cell. */
 import type { ServiceClient } from '@vouchbox/client';
 import type { Capabilities } from '@vouchbox/protocol';
 import type { Language } from '@vouchbox/protocol/vocabulary';
@@ -32,10 +32,10 @@ const PROBES: Readonly<Record<Language, string>> = {
 /** The packs that programs run in, by language. The service chooses among the others. */
 export type Runtimes = Readonly<Partial<Record<Language, string>>>;
 
-/** How long the answer of a service about itself is used again. A pack that is new is seen after this time. */
+/** How long an answer of the service about itself is reused. A new pack is seen after this time. */
 const freshMilliseconds = 5000;
 
-/** The present offer of the service. Remembers the versions until it offers other languages or packs. */
+/** The present offer of the service. Versions are kept until the service offers other languages or packs. */
 export class Languages {
   readonly #client: ServiceClient;
   readonly #runtimes: Runtimes;
@@ -83,7 +83,7 @@ export class Languages {
     return offered;
   }
 
-  /** `0.0.0` if the language did not say. */
+  /** Runs the program that prints a language's version; `0.0.0` if no version was printed. */
   async #probe(language: Language): Promise<OfferedLanguage> {
     const runtime = this.runtimeOf(language);
     const { job_id } = await this.#client.submit({ language, code: PROBES[language], ...(runtime && { runtime }) });

@@ -21,7 +21,7 @@ export type AdapterName = keyof typeof ADAPTERS;
 export interface AdapterOptions {
   readonly client: ServiceClient;
   readonly host: string;
-  /** 0 for any free port. */
+  /** The port; 0 for any free port. */
   readonly port: number;
   /** The credential that callers must send; null lets every caller of this host in, and is only for loopback. */
   readonly key: string | null;
@@ -44,10 +44,10 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.has(host);
 }
 
-/** A program of 1 MiB and files of 4 MiB, escaped or in base64. */
+/** The most bytes of a body: room for a program of 1 MiB and files of 4 MiB, escaped or in base64. */
 const bodyBytesMax = 16 * 1024 * 1024;
 
-/** @throws AdapterError if other hosts could call it without a key, or if there is no such pack */
+/** @throws AdapterError if other hosts could call the adapter without a key, or if a named pack does not exist */
 export async function openAdapter(name: AdapterName, options: AdapterOptions): Promise<OpenAdapter> {
   const { client, host, port, key, runtimes = {}, openMax = OPEN_REQUESTS_MAX, onFailure } = options;
   if (key === null && !isLoopback(host)) {
@@ -57,7 +57,7 @@ export async function openAdapter(name: AdapterName, options: AdapterOptions): P
   const languages = new Languages(client, runtimes);
   const problem = Object.keys(runtimes).length === 0 ? null : await runtimesProblem(runtimes, languages);
   if (problem !== null) throw new AdapterError(422, problem, 'runtimes');
-  // The systems themselves take a slash at the end, and callers write both.
+  // The other systems accept a slash at the end of a path, and callers send both forms.
   const routerOptions = { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true };
   const app = fastify({ bodyLimit: bodyBytesMax, forceCloseConnections: true, routerOptions });
   readAsJson(app);
@@ -84,7 +84,7 @@ export async function openAdapter(name: AdapterName, options: AdapterOptions): P
   };
 }
 
-/** Clients of these interfaces send JSON under other media types, or none. */
+/** Reads every body as JSON, since clients of these interfaces send JSON under other media types, or none. */
 function readAsJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
@@ -92,8 +92,8 @@ function readAsJson(app: FastifyInstance): void {
 }
 
 /**
- * Without a key, every program of this host may call. A page in a browser may not: its requests name its origin, or
- * reach this host under another name.
+ * Admits a request. Without a key, every program of this host may call, but no page in a browser: its requests name its origin,
+ * or reach this host under another name.
  */
 function admit(request: FastifyRequest, { key, keyHeader }: { key: string | null; keyHeader: string | null }): void {
   const { authorization, origin, host = '' } = request.headers;

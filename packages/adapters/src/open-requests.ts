@@ -1,11 +1,11 @@
 /**
- * The requests that an adapter has taken and not answered. They wait for their turn in its client, and each holds its body, so
- * their number and their bytes are bounded. One more is refused at once.
+ * The requests that an adapter has received and not answered. They wait for their turn in the client, and each holds its body, so
+ * their number and their bytes are bounded. A request beyond a bound is refused at once.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AdapterError } from './adapter-error.ts';
 
-/** The total size of all open requests of an adapter. */
+/** The bounds of all open requests of an adapter together: their number and their bytes. */
 export interface OpenRequestsMax {
   readonly requests: number;
   readonly bytes: number;
@@ -27,7 +27,7 @@ export function boundOpenRequests(app: FastifyInstance, most: OpenRequestsMax): 
       throw new AdapterError(503, 'queue is full', null, { retryAfterSeconds: 1 });
     open.set(request, size);
     bytes += size;
-    // If a caller hangs up, a request that was sent whole still runs.
+    // If a caller hangs up, a request that arrived whole still runs.
     reply.raw.once('close', () => {
       if (!request.raw.complete) close(request);
     });

@@ -1,7 +1,7 @@
 /**
- * One program of another system's interface as a submission. There, files lie beside the program in its working
- * directory, and so do the files that it writes. Here input comes in `input/` and results leave in `output/`. A short
- * program of ours copies the one into the other and runs the caller's program there.
+ * One program of another system's interface as a submission. There, files lie beside the program in its working directory, and
+ * the program writes files there, too. Here input comes in `input/` and results leave in `output/`. A short program of ours
+ * copies `input/` into `output/` and runs the caller's program there.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import type { Language } from '@vouchbox/protocol/vocabulary';
@@ -17,7 +17,7 @@ export interface NamedFile {
 export interface Program {
   readonly language: Language;
   readonly code: string;
-  /** The name that the other system gives the file with the code; it matters only beside other files. */
+  /** The name of the file with the code in the other system; it matters only if there are other files. */
   readonly name: string;
   readonly stdin?: string | undefined;
   readonly args: readonly string[];
@@ -25,7 +25,7 @@ export interface Program {
   /** Paths in the working directory of files to bring back. */
   readonly wanted: readonly string[];
   readonly limits: Limits;
-  /** The options of its compiler, if its language has one. */
+  /** The options and limits of the compiler, if the language has one. */
   readonly compiler: { readonly options: readonly string[]; readonly limits: Limits };
 }
 
@@ -37,7 +37,7 @@ process.argv[1] = path.resolve(${JSON.stringify(main)});
 import(process.getBuiltinModule('url').pathToFileURL(process.argv[1]).href);
 `;
 
-/** Copies `input/` into `output/`, and runs the file of this name there as if it had been started. */
+/** Programs that copy `input/` into `output/`, and run the named file there as if it had been started itself. */
 const RUNNERS: Readonly<Record<string, (main: string) => string>> = {
   python: (main) => `
 import os, runpy, shutil, sys

@@ -8,7 +8,7 @@ export function objectOf(value: unknown, member: string | null = null): Body {
   throw new AdapterError(400, `${member ?? 'the body'} must be a JSON object`, member);
 }
 
-/** Undefined if the member is missing or null. */
+/** A member that is a text; undefined if it is missing or null. */
 export function optionalText(body: Body, member: string): string | undefined {
   const value = body[member];
   if (value === undefined || value === null) return undefined;
@@ -22,7 +22,7 @@ export function requiredText(body: Body, member: string): string {
   return text;
 }
 
-/** Undefined if the member is missing or null. Numbers may come as text, as from forms. */
+/** A member that is a number, or a number as text, as forms send it; undefined if it is missing or null. */
 export function optionalNumber(body: Body, member: string): number | undefined {
   const value = body[member];
   if (value === undefined || value === null || value === '') return undefined;
@@ -31,7 +31,7 @@ export function optionalNumber(body: Body, member: string): number | undefined {
   throw new AdapterError(400, `${member} must be a number`, member);
 }
 
-/** An empty list if the member is missing or null. */
+/** A member that is a list; empty if it is missing or null. */
 export function listOf(body: Body, member: string): readonly unknown[] {
   const value = body[member];
   if (value === undefined || value === null) return [];

@@ -17,13 +17,13 @@ import type { AdapterParts } from './adapter.ts';
 import { AdapterError, refusals } from './adapter-error.ts';
 import { type Program, submissionOf } from './program.ts';
 
-/** An end as most such interfaces see it: nothing is guessed from an exit code. */
+/** An end as most interfaces of other systems see it: nothing is guessed from an exit code. */
 export type EndKind = 'exited' | 'signaled' | 'time_limit' | 'memory_limit' | 'compile_failed';
 
 export interface Ended {
   readonly job_id: string;
   readonly kind: EndKind;
-  /** The stage that ended. If it is the compiler's, the program never ran. */
+  /** The stage that ended. If this is `compile`, the program never ran. */
   readonly stage: 'compile' | 'run';
   readonly exitCode: number | null;
   readonly signal: string | null;
@@ -61,8 +61,8 @@ type Prepared =
   | { readonly build: RunResult; readonly start: null; readonly job: Asked };
 
 /**
- * Runs the program in its turn: while the service has no room for it, it waits in the client. With `history`, each job is asked
- * for its events in the same request.
+ * Runs the program in its turn: while the service has no room for the program, it waits in the client. With `history`, the
+ * request for each job also asks for its events.
  */
 export async function runProgram(parts: AdapterParts, program: Program, { history = false } = {}): Promise<Ran> {
   const ready = await prepared(parts, program, history);
@@ -72,7 +72,7 @@ export async function runProgram(parts: AdapterParts, program: Program, { histor
 }
 
 /**
- * Stores the job and returns its id. A build is waited for; if it fails, its id is returned.
+ * Stores the job and returns its id. For a build, the call waits; if the build fails, its id is returned.
  * @throws AdapterError if the service refuses it
  */
 export async function submitted(parts: AdapterParts, program: Program): Promise<string> {
@@ -140,18 +140,18 @@ export function endOf(end: End): Ended {
   };
 }
 
-/** The parts of an answer beside the outcome: exceeded limits, and truncated output. Empty if there is nothing. */
+/** What an answer says beside the outcome: exceeded limits, and truncated output; empty if there is neither. */
 export function messageOf({ remarks, truncated }: Ended): string {
   const cut = truncated ? ['the output is cut: the program wrote more than is recorded'] : [];
   return [...remarks, ...cut].join('; ');
 }
 
-/** No exit code is recorded for a compiler that failed. Callers only compare it with 0. */
+/** The exit code. For a compiler that failed none is recorded, and callers only compare the code with 0. */
 function exitCodeOf({ exit_code, terminal_reason }: End): number | null {
   return terminal_reason === 'compile_failed' ? 1 : exit_code;
 }
 
-/** The reasons for which a program itself ended. With any other reason it has no result. */
+/** The kinds of ends of a program itself. A program that ended for any other reason has no result. */
 const END_KINDS: Readonly<Partial<Record<TerminalReason, EndKind>>> = {
   exited: 'exited',
   signaled: 'signaled',
@@ -169,7 +169,7 @@ function kindOf({ job_id, status, terminal_reason }: End): EndKind {
 
 const isOutput = (kind: string): kind is StreamName => kind === 'stdout' || kind === 'stderr';
 
-/** Both streams in the order in which they were written. Only the job's history has it. */
+/** Both streams in the order in which they were written, which only the job's history has. */
 export function outputInOrder({ history }: Ended): string {
   return history.map(({ kind, data }) => (isOutput(kind) ? outputText(data as OutputRecord) : '')).join('');
 }

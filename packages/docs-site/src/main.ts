@@ -6,7 +6,7 @@ type Section = readonly [address: string, title: string, heading: string, text: 
 
 declare global {
   interface Window {
-    /** The file of sections calls this. */
+    /** The file of sections calls this function. */
     vouchboxSections?: (sections: readonly Section[]) => void;
   }
 }
@@ -70,7 +70,7 @@ function rowOf([address, title, heading, text]: Section, terms: readonly string[
   const link = document.createElement('a');
   link.href = root + address;
   link.textContent = heading === title ? title : `${title} › ${heading}`;
-  // The page may be this one: then nothing is loaded that would bring its text back.
+  // The link may lead to the present page, which is then not loaded again, so its text must be shown again.
   link.addEventListener('click', leave);
   const excerpt = document.createElement('p');
   excerpt.append(...excerptOf(text, terms));

@@ -31,16 +31,16 @@ import {
   waitingView,
 } from './views.ts';
 
-/** Milliseconds between two looks at a job that has not ended. */
+/** Milliseconds between two requests about a job that has not ended. */
 const lookMilliseconds = 3000;
 /**
  * How often the page looks for a signature after the end, each time after twice the pause: for six minutes. A service that signs
- * mostly does so within a moment.
+ * mostly signs within a moment.
  */
 const signingLooksMax = 8;
 
 export function openPage(): void {
-  // A link that is pasted over another of the same job changes only what is behind the `#`.
+  // If a link is pasted over another link to the same job, only the part after the `#` changes.
   addEventListener('hashchange', () => location.reload());
   const secret = takeSecret();
   if (secret === null) showState(noSecretView());
@@ -56,7 +56,7 @@ class Page {
   #checker: Checker | null = null;
   /** The job and its result; null before the job has ended. */
   #given: { readonly job: LinkedJob; readonly result: LinkedResult } | null = null;
-  /** Whether they were checked, and are in sight. */
+  /** Whether the job and its result were checked and are shown. */
   #isShown = false;
 
   constructor(reader: LinkReader) {
@@ -73,7 +73,7 @@ class Page {
     }
   }
 
-  /** Looks until the job has ended, and a few times more for its signature. */
+  /** Requests the job until it has ended, and a few times more for its signature. */
   async #follow(): Promise<void> {
     for (let signingLooks = 0; signingLooks < signingLooksMax; ) {
       const job = await this.#reader.job();
@@ -115,7 +115,7 @@ class Page {
     ];
   }
 
-  /** Without a signature there is nothing to check a key with. */
+  /** Shows the named signer; without a signature there is nothing to check a key with, so the form for keys is hidden. */
   #showSigner(signer: string | null): void {
     byId('signer').replaceChildren('The signature names the key ', element('code', {}, signer ?? ''), '.');
     for (const id of ['signer', 'given']) byId(id).hidden = signer === null;
@@ -131,14 +131,14 @@ class Page {
   }
 }
 
-/** Shows words instead of a report, or nothing. Screen readers are told its title. */
+/** Shows words instead of a report, or nothing. Screen readers announce the title of the words. */
 function showState(...views: readonly HTMLElement[]): void {
   byId('state').replaceChildren(...views);
   const [title] = document.querySelectorAll('#state h2');
   if (title !== undefined) byId('announcement').textContent = title.textContent;
 }
 
-/** A page that nobody sees asks for nothing. */
+/** Pauses for a time, and then for as long as the page is hidden: a hidden page requests nothing. */
 async function pause(milliseconds: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, milliseconds));
   while (document.hidden)

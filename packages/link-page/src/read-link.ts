@@ -1,10 +1,10 @@
-/** Asks the service for the parts that the link shows. The secret goes in a header, which is in no log and in no address. */
+/** Requests the parts that the link shows. The secret goes in a header, which no log and no address contains. */
 import { canonicalJson, decodeBase64, EXPORT_FILES, programFiles, sha256Hex } from '@vouchbox/evidence';
 import type { FoldedResult, LinkedJob } from '@vouchbox/protocol';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
 import type { Files } from '@vouchbox/verify-page';
 
-/** The reason why something could not be read. `gone`: the link opens nothing, and the service does not say why. */
+/** Why something could not be read. `gone`: the link opens nothing, and the service does not say why. */
 export class LinkFailure extends Error {
   readonly kind: 'gone' | 'trouble';
 
@@ -16,11 +16,11 @@ export class LinkFailure extends Error {
 
 /** The result of an ended job. */
 export interface LinkedResult {
-  /** The output: signed, if there is an attestation among the files. */
+  /** The output; it is signed if there is an attestation among the files. */
   readonly printed: Pick<FoldedResult, 'stdout' | 'stderr' | 'truncated' | 'violations'>;
   /** The files by their names in an export. */
   readonly files: Files;
-  /** Files that are read once somebody wants them. */
+  /** Files that are read only on request. */
   readonly later: readonly LaterFile[];
 }
 
@@ -60,7 +60,7 @@ export class LinkReader {
     return { printed, files, later: [...named, ...(folded?.large_outputs ?? [])] };
   }
 
-  /** A file whose digest is the one that was promised. */
+  /** The bytes of a file, which must have the promised digest. */
   async file({ sha256 }: LaterFile): Promise<Uint8Array<ArrayBuffer>> {
     const bytes = await this.#read(`blobs/${encodeURIComponent(sha256)}`);
     if (sha256Hex(bytes) !== sha256)
@@ -89,7 +89,7 @@ export class LinkReader {
   }
 }
 
-/** The program, its input and its files, if receipt and link show them; with the receipt where nothing is signed. */
+/** The program, its input and its files, if receipt and link show them; the receipt, too, if nothing is signed. */
 function programOf(job: LinkedJob, folded: FoldedResult | null): [string, Uint8Array<ArrayBuffer>][] {
   const { requested_spec, receipt, attestation_available: isSigned } = job;
   if (receipt === undefined) return [];
@@ -99,7 +99,7 @@ function programOf(job: LinkedJob, folded: FoldedResult | null): [string, Uint8A
     if (content === null) throw unreadable();
     return { path, content };
   });
-  // All of it is in memory: what has only a digest here was left out.
+  // All contents are in memory here: files of which only a digest is known were left out.
   const files = programFiles({ requested_spec, receipt_json, artifacts }) as [string, Uint8Array<ArrayBuffer>][];
   return isSigned ? files : [[EXPORT_FILES.receipt, new TextEncoder().encode(receipt_json)], ...files];
 }

@@ -6,7 +6,7 @@ import { endWords, momentOf } from '@vouchbox/protocol/words';
 import { element, save, section, stream } from '@vouchbox/verify-page';
 import type { LaterFile, LinkedResult } from './read-link.ts';
 
-/** A link that opens nothing; the service does not say why, and neither does the page guess. */
+/** What the page shows for a link that opens nothing; the service does not say why, and the page does not guess. */
 export function goneView(): HTMLElement {
   return section(
     'gone',
@@ -79,7 +79,7 @@ export function givenView({ requested_spec }: LinkedJob): HTMLElement | null {
   return shown.length === 0 ? null : section('given-to-it', 'What it was given', ...shown);
 }
 
-/** Files that are fetched by themselves; null if there are none. */
+/** Files that are downloaded one by one; null if there are none. */
 export function laterView(
   files: readonly LaterFile[],
   read: (file: LaterFile) => Promise<BlobPart>,
@@ -124,7 +124,7 @@ export function factsView(job: LinkedJob): HTMLElement {
   return section('facts', 'The job', element('dl', {}, ...items));
 }
 
-/** The way to check the same without this page. */
+/** How to make the same check without this page. */
 export function elsewhereView({ tenant, job_id }: LinkedJob): HTMLElement {
   const command = [
     'service-verify verify --envelope attestation.dsse.json --subject result.json',
@@ -147,7 +147,7 @@ export function elsewhereView({ tenant, job_id }: LinkedJob): HTMLElement {
   );
 }
 
-/** The key that the envelope says signed it. It is a name, not a proof. */
+/** The key that, according to the envelope, signed it: a name, not a proof. */
 export function statedSigner(envelope: Uint8Array | undefined): string | null {
   const json = envelope === undefined ? null : parseStrictJson(envelope);
   if (json?.kind !== 'value' || !isJsonObject(json.value)) return null;

@@ -67,7 +67,7 @@ interface Problem {
   readonly problem: string;
 }
 
-/** The members of an answer about the job itself, beside its outcome. */
+/** The facts about the job itself that an answer states beside the outcome. */
 interface Job extends Pick<JobDetail, 'status' | 'language' | 'created_at' | 'finished_at'> {
   readonly requested_spec: Partial<Omit<JobSubmission, 'tools'>>;
 }
@@ -116,7 +116,7 @@ function numberOf(ended: Ended | Problem, expectedDigest: string | null): Status
   return 'problem' in ended ? 13 : statusOf(ended, expectedDigest);
 }
 
-/** All are null if the job did not end or did not compile. */
+/** The outcome of a job that did not end or did not compile: every member is null. */
 const NO_OUTCOME = {
   stdout: null,
   stderr: null,
@@ -145,7 +145,7 @@ function outcomeOf(ended: Ended | Problem | null): Members {
   };
 }
 
-/** A compiler that a limit ended has often written nothing. */
+/** The message for a compiler that a limit ended, since such a compiler has often written nothing. */
 function compilerLimit(ended: Ended): string {
   return ended.kind === 'time_limit' ? 'Compilation time limit exceeded.' : messageOf(ended);
 }

@@ -1,8 +1,8 @@
-/** Judge0's numbers of languages. Several of its numbers are versions of one language: the one that is offered runs. */
+/** Judge0's numbers of languages. Several numbers are versions of one language: the offered version runs. */
 import type { Language } from '@vouchbox/protocol/vocabulary';
 import type { OfferedLanguage } from '../languages.ts';
 
-/** The first number is the one that lists name. */
+/** The numbers of each language, of which lists name the first. */
 const NUMBERS: Readonly<Record<Language, readonly number[]>> = {
   python: [71, 92, 100, 109, 113],
   node: [63, 93, 97, 102],
@@ -48,7 +48,7 @@ export function judge0Language({ language, version }: OfferedLanguage): Judge0La
   return { id: usualNumber(language), name: name.includes('(') ? `${name} ${version})` : `${name} (${version})` };
 }
 
-/** The language that has this number; undefined if none that is offered has it. */
+/** The language that has this number; undefined if no offered language has it. */
 export function languageOfNumber(number: number, offered: readonly OfferedLanguage[]): OfferedLanguage | undefined {
   return offered.find(({ language }) => NUMBERS[language].includes(number));
 }

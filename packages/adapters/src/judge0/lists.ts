@@ -33,13 +33,13 @@ export function addLists(app: FastifyInstance, { languages }: AdapterParts): voi
   app.get('/config_info', async () => configInfo(await languages.capabilities()));
 }
 
-/** The limits and switches here, under Judge0's names. A refused one is off, and one without counterpart is left out. */
+/** The limits and switches under Judge0's names. A refused switch is off, and a member without a counterpart is left out. */
 function configInfo({ features, limits: { defaults, ceilings } }: Capabilities) {
   return {
     maintenance_mode: false,
     enable_wait_result: true,
     enable_compiler_options: features.includes('builds'),
-    // No name: all languages with a compiler.
+    // An empty list stands for all languages with a compiler.
     allowed_languages_for_compile_options: [],
     enable_command_line_arguments: true,
     enable_submission_delete: false,

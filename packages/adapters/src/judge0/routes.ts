@@ -67,14 +67,14 @@ function addBatches(app: FastifyInstance, parts: AdapterParts): void {
   });
 }
 
-/** @throws AdapterError for a batch of too many, or of none */
+/** @throws AdapterError for a batch with too many submissions, or with none */
 function inBatch<Item>(items: readonly Item[]): readonly Item[] {
   if (items.length === 0) throw new AdapterError(400, 'there should be at least one submission in a batch');
   if (items.length <= batchMax) return items;
   throw new AdapterError(400, `number of submissions in a batch should be less than or equal to ${batchMax}`);
 }
 
-/** The outcome of one submission: a failed one has its error, and the others keep their tokens. */
+/** Submits one of a batch: if that fails, only this submission has an error, and the others keep their tokens. */
 async function submitOne(given: unknown, form: TextForm, parts: AdapterParts): Promise<object> {
   try {
     return { token: await submit(objectOf(given, 'submissions'), form, parts) };

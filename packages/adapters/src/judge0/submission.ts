@@ -9,7 +9,7 @@ import { outputDigest } from './token.ts';
 
 export interface Judge0Submission {
   readonly program: Program;
-  /** The number that the caller gave; null if it is the one that the list has for the language. */
+  /** The number that the caller gave; null if it is the number that the list has for the language. */
   readonly languageNumber: number | null;
   readonly expectedDigest: string | null;
 }
@@ -70,10 +70,10 @@ function refuseUnsupported(body: Body): void {
 }
 
 const OPTIONS = 'compiler_options';
-/** The same bound as Judge0's. */
+/** The most characters of compiler options: the same bound as Judge0's. */
 const optionsCharsMax = 512;
 
-/** The service decides which options a compiler takes; others are refused as Judge0 refuses them. */
+/** The compiler's options. The service decides which options are allowed; others are refused as Judge0 refuses them. */
 function compilerOptions(body: Body, language: Language, hasBuilds: boolean): readonly string[] {
   const text = optionalText(body, OPTIONS) ?? '';
   const options = wordsOf(text);
@@ -88,7 +88,7 @@ function compilerOptions(body: Body, language: Language, hasBuilds: boolean): re
   return options;
 }
 
-/** Judge0 counts seconds and kilobytes. Values above the service's ceilings are clamped to them. */
+/** The limits in our units: Judge0 counts seconds and kilobytes. Values above the service's ceilings are clamped to them. */
 function limitsOf(body: Body): Program['limits'] {
   const [cpu, wall] = [optionalNumber(body, 'cpu_time_limit'), optionalNumber(body, 'wall_time_limit')];
   const [memory, file] = [optionalNumber(body, 'memory_limit'), optionalNumber(body, 'max_file_size')];
@@ -111,7 +111,7 @@ function decoded(text: string, form: TextForm): string {
   return form === 'plain' ? text : Buffer.from(text, 'base64').toString();
 }
 
-/** Splits a line into words as a shell does. It knows the shell's quotes and nothing else. */
+/** Splits a line into words as a shell does, but knows only the shell's quotes. */
 function wordsOf(line: string): string[] {
   const pieces = line.match(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g) ?? [];
   return pieces.map((piece) =>

@@ -1,15 +1,15 @@
 /**
- * A Judge0 token. If nothing else must be remembered, it is the UUID in the id of the job, which is as long as a token of Judge0.
- * Else it is the id with the values that Judge0 would have stored beside it: the language's number as the caller gave it, if it
- * is not the usual one, and a digest of the output that the caller expects. So an adapter keeps nothing, and any adapter answers
- * for every job. The program never sees the expected output.
+ * A Judge0 token. If nothing else must be remembered, the token is the UUID in the id of the job, as long as a token of Judge0.
+ * Else the token has the id with the values that Judge0 would have stored: the language's number from the caller, if it is not
+ * the usual one, and a digest of the output that the caller expects. So an adapter keeps nothing, and any adapter answers for
+ * every job. The program never sees the expected output.
  */
 import { createHash } from 'node:crypto';
 import { AdapterError } from '../adapter-error.ts';
 
 export interface Token {
   readonly job_id: string;
-  /** Null if it is the number that the list has for the job's language. */
+  /** Null if the number is the one that the list has for the job's language. */
   readonly languageNumber: number | null;
   /** Null if the caller expects no particular output. */
   readonly expectedDigest: string | null;
@@ -27,7 +27,7 @@ export function spellToken({ job_id, languageNumber, expectedDigest }: Token): s
   return `${job_id}.${languageNumber ?? NONE}.${expectedDigest ?? NONE}`;
 }
 
-/** @throws AdapterError if no job of this adapter can have it */
+/** @throws AdapterError if no job of this adapter can have the token */
 export function parseToken(text: string): Token {
   if (SHORT.test(text)) return { job_id: `job_${text}`, languageNumber: null, expectedDigest: null };
   const [, job_id, number, digest] = LONG.exec(text) ?? [];

@@ -30,12 +30,12 @@ export function pistonRuntime({ language, version }: OfferedLanguage): PistonRun
   return { ...NAMES[language], version };
 }
 
-/** A row of Piston's list of packages. Here there are only those that are installed. */
+/** A row of Piston's list of packages, which here has only installed packages. */
 export function pistonPackage({ language, version }: OfferedLanguage) {
   return { language: NAMES[language].language, language_version: version, installed: true };
 }
 
-/** The language that a caller means; undefined if none is offered under that name. */
+/** The language that a caller names; undefined if the name is of no offered language. */
 export function languageNamed(name: string, offered: readonly OfferedLanguage[]): OfferedLanguage | undefined {
   const wanted = name.toLowerCase();
   return offered.find(({ language }) => {

@@ -1,6 +1,6 @@
 /**
- * Piston's interface, version 2: `/api/v2/runtimes` and `/api/v2/execute`, also under the prefix that its public service had. A
- * version is not selected: the installed one runs, whatever is requested, and the answer names it.
+ * Piston's interface, version 2: `/api/v2/runtimes` and `/api/v2/execute`, also under the prefix that its public service had.
+ * Callers cannot select a version: the installed version runs, whatever is requested, and the answer names it.
  */
 import type { Capabilities } from '@vouchbox/protocol';
 import type { Language } from '@vouchbox/protocol/vocabulary';
@@ -61,7 +61,7 @@ function argument(word: unknown): string {
   throw new AdapterError(400, 'args must be an array of strings', 'args');
 }
 
-/** Files without a name are numbered, as Piston does. */
+/** A file of a request. Files without a name are numbered, as in Piston. */
 function fileOf(value: unknown, index: number): NamedFile {
   const file = objectOf(value, `files[${index}]`);
   const content = requiredText(file, 'content');
@@ -80,7 +80,7 @@ const LIMITS = [
   ['memory_limit', 'mem_mb', 2 ** 20],
 ] as const;
 
-/** A limit that is left out, or 0, is the service's default, and so is a memory limit of -1, which Piston takes as no limit. */
+/** The limits of a stage. If a limit is absent or 0, or -1 for memory (no limit in Piston), the service's default applies. */
 function limitsOf(stage: 'compile' | 'run', body: Body, ceilings: Ceilings): Program['limits'] {
   const limits: Program['limits'] = {};
   for (const [name, limit, unit] of LIMITS) {
@@ -114,7 +114,7 @@ function answerOf(ran: Ran, offered: OfferedLanguage) {
   const { language, version } = pistonRuntime(offered);
   const ended = stagesOf(ran);
   const compile = ended.compile === null ? {} : { compile: stageOf(ended.compile) };
-  // Piston, too, gives the failure of a compiler as both stages.
+  // Piston, too, reports the failure of a compiler as the outcome of both stages.
   const run = ended.run === null ? compile.compile : stageOf(ended.run);
   return { language, version, ...compile, run };
 }

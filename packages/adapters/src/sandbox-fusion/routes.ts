@@ -8,7 +8,7 @@ import type { NamedFile, Program } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
 import { type Ended, messageOf, type Ran, runProgram, stagesOf } from '../run-program.ts';
 
-/** SandboxFusion's names of our languages. It has no C. */
+/** SandboxFusion's names for our languages. SandboxFusion has no C. */
 const NAMES: Readonly<Record<Language, readonly string[]>> = {
   python: ['python'],
   node: ['nodejs', 'js', 'javascript'],
@@ -23,7 +23,7 @@ const NAMES: Readonly<Record<Language, readonly string[]>> = {
   cpp: ['cpp'],
 };
 
-/** SandboxFusion's name for the file with the code; it matters only beside other files. */
+/** SandboxFusion's name for the file with the code, which matters only if there are other files. */
 const MAIN_FILES: Readonly<Partial<Record<Language, string>>> = {
   python: 'main.py',
   node: 'main.js',
@@ -38,7 +38,7 @@ export const sandboxFusion: Adapter = {
     });
   },
   statusOf: ({ status }) => (status === 400 ? 422 : status >= 500 ? 200 : status),
-  // An error in the sandbox is an outcome there, not a failed request.
+  // In SandboxFusion, an error in the sandbox is an outcome, not a failed request.
   errorBody: ({ status, message, member }) =>
     status >= 500
       ? { ...NOTHING, status: 'SandboxError', message }
@@ -69,7 +69,7 @@ function programOf(body: Body): Program {
   };
 }
 
-/** A file without content is left out, as SandboxFusion does. */
+/** A file with its content; a file without content is left out, as in SandboxFusion. */
 function fileOf([path, content]: [string, unknown]): NamedFile[] {
   if (content === null) return [];
   if (typeof content !== 'string') throw unsupported('files', `files.${path} must be base64 text`);
