@@ -151,7 +151,7 @@ function exitCodeOf({ exit_code, terminal_reason }: End): number | null {
   return terminal_reason === 'compile_failed' ? 1 : exit_code;
 }
 
-/** The kinds of ends of a program itself. A program that ended for any other reason has no result. */
+/** The kind of end for each reason that lies in a program itself. With any other reason, the program has no result. */
 const END_KINDS: Readonly<Partial<Record<TerminalReason, EndKind>>> = {
   exited: 'exited',
   signaled: 'signaled',

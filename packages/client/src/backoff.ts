@@ -27,7 +27,7 @@ export const DEFAULT_RETRY: RetryPolicy = {
   patienceSeconds: 600,
 };
 
-/** Waits, and ends early with the signal's reason when the signal aborts. */
+/** Waits. Ends early with the signal's reason when the signal aborts. */
 export type Sleep = (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 
 /**

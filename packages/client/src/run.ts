@@ -1,4 +1,4 @@
-/** Running a program to its end in one call, and ending the job if the call is interrupted. */
+/** Running a program to its end in one call, and ending the job if the call is broken off. */
 import { clampedLimits, outputText } from '@vouchbox/protocol/vocabulary';
 import { waitSecondsAtOnce } from './ask-until-ended.ts';
 import type {

@@ -145,7 +145,7 @@ export interface ServiceClient {
    * principal that submitted the job, or one of its `tool_principals`.
    */
   answerToolCalls(job_id: string, options: ToolOptions & CallOptions): Promise<void>;
-  /** The proof that the log has the job's envelope, for the latest head. */
+  /** The proof that the log has the envelope, for the latest head. */
   logProof(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The DSSE envelope of the canary that the job's own envelope names. */
   canary(job_id: string, options?: CallOptions): Promise<ExactBytes>;

@@ -5,7 +5,7 @@ import { noticeRefusal } from './session/session.ts';
 /** Milliseconds for which an answer counts as fresh. */
 const freshMilliseconds = 5000;
 
-/** Never retries, as the service client does so. A refused key ends the session, unless the call had another credential. */
+/** Only the service's client retries. A refused key ends the session, unless the refused call had another credential. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     onError: (error, { meta }) => {

@@ -10,7 +10,7 @@ import { isJsonObject } from './strict-json.ts';
 /** The tenant of canaries. No credential can belong to it, because no tenant's name may begin with a dot. */
 export const CANARY_TENANT = '.canary';
 
-/** How long after its end jobs may still name a canary. */
+/** How long jobs may still name a canary after its end. */
 export const canaryNamedMilliseconds = 60 * 60 * 1000;
 
 /** What every canary tries. A canary of one class may try more, but only what shows in that class. */

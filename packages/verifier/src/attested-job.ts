@@ -32,7 +32,7 @@ export interface Attested {
   readonly detail: string;
 }
 
-/** Verifies one export; a returned check is the first that failed. */
+/** Verifies one export. The returned check is the first that failed. */
 export async function attested(
   name: string,
   files: ExportFiles | undefined,

@@ -1,6 +1,6 @@
 /**
- * The policy by which a good attestation is also a good result: it compares the signed receipt with what a caller demands of the
- * program, its outcome and the observed protections.
+ * A policy, which compares the signed receipt with what a caller demands of the program, its outcome and the observed
+ * protections: a good attestation alone is not yet a good result.
  */
 import type { ExecutionPredicate } from '@vouchbox/evidence';
 import { type Beside, nothingBeside } from './beside.ts';

@@ -10,7 +10,7 @@ export interface Draft {
   readonly language: string;
   readonly code: string;
   readonly stdin: string;
-  /** The bytes that stdin names as long as no text is typed. */
+  /** The bytes that stdin has while no text is typed. */
   readonly namedStdin: NamedStdin | '' | null;
   /** One argument a line. */
   readonly args: string;

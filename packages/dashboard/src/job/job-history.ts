@@ -17,7 +17,7 @@ export interface HistorySnapshot {
   readonly state: HistoryState;
   /** Why following ended before the job did; null if nothing ended it. */
   readonly error: unknown;
-  /** Lines by stream, and all lines in the order in which they came. The arrays grow. */
+  /** Lines by stream, and all in the order in which they came. The arrays grow. */
   readonly lines: Readonly<Record<StreamName | 'both', readonly OutputLine[]>>;
   /** All events but output. */
   readonly events: readonly StepEvent[];

@@ -83,7 +83,7 @@ interface LineProps {
   readonly sought: string;
 }
 
-/** A row of a line: text with colours. Characters that control a terminal or turn the direction of text are escaped. */
+/** A row of a line: text with colours. Characters that steer a terminal or turn the direction of text are spelled out. */
 const Line = memo(({ line, piece, sought }: LineProps) => {
   const text = line.text.endsWith('\r') ? line.text.slice(0, -1) : line.text;
   const [before, shown] = rowIn(text, piece);

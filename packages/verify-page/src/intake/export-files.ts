@@ -24,7 +24,7 @@ export interface DroppedFile {
   readonly file: File;
 }
 
-/** A job together with all jobs that it depends on. */
+/** A job with all jobs that it depends on. */
 export interface GivenGraph {
   /** The bytes of `graph.json`. */
   readonly list: Uint8Array<ArrayBuffer>;

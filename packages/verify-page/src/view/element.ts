@@ -49,7 +49,7 @@ const MARKS = {
 } as const;
 export type Mark = keyof typeof MARKS;
 
-/** A tick, a cross or a dash, with a word for people who cannot see it. */
+/** A tick, a cross or a dash, with its word for people who do not see it. */
 export function mark(state: Mark): SVGElement {
   const { path, label } = MARKS[state];
   return drawing(

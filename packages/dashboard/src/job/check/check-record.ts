@@ -30,7 +30,7 @@ export interface SignedRecord
 /** One event of the chain, as it is drawn. */
 export type Ring = Pick<JobEvent, 'seq' | 'kind' | 'event_hash'>;
 
-/** The result of a check. It passes from one thread to another, and is small however long the history is. */
+/** The result of a check. It goes from one thread to another, and is small however long the history is. */
 export interface CheckedRecord extends Report {
   /** The number of all events. */
   readonly eventCount: number;
