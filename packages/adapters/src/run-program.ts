@@ -146,7 +146,7 @@ export function messageOf({ remarks, truncated }: Ended): string {
   return [...remarks, ...cut].join('; ');
 }
 
-/** The exit code. For a compiler that failed none is recorded, and callers only compare the code with 0. */
+/** The exit code. A failed compiler has no recorded code, so 1 stands for it: callers only compare the code with 0. */
 function exitCodeOf({ exit_code, terminal_reason }: End): number | null {
   return terminal_reason === 'compile_failed' ? 1 : exit_code;
 }

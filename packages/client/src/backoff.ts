@@ -67,7 +67,7 @@ export interface Retrying {
   readonly onRetry?: (() => void) | undefined;
 }
 
-/** Whether the service, or a proxy in front of it, said when there will be room: then nothing failed, and a turn has to come. */
+/** Whether the service, or a proxy in front of it, said when there will be room: then nothing failed; it was not our turn. */
 function isPutOff(error: unknown): boolean {
   const { status = null, retryAfterSeconds = null } = error as Partial<ServiceFailure>;
   return retryAfterSeconds !== null && (status === 429 || status === 503);

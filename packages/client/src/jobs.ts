@@ -66,7 +66,7 @@ export function waitForResult(session: Session, job_id: string, options: WaitOpt
   return askUntilEnded(session, job_id, (waitSeconds) => result(session, job_id, { waitSeconds, signal }), options);
 }
 
-/** A page of stored events; to read it runs nothing again. */
+/** A page of stored events; reading the page runs no program again. */
 export function replay(
   session: Session,
   job_id: string,

@@ -138,7 +138,7 @@ export const SCORE_FILES = [
   ['output/score_multiplier.txt', 'part'],
 ] as const;
 
-/** Whether a violation may explain why no file with points is known: such a file was, or unknown files were, left out. */
+/** Whether a violation may explain why no file with points is known: such a file was left out, or nobody knows which were. */
 export function mayHidePoints({ type, path }: SaidViolation): boolean {
   return type === 'output_count' || path === 'output' || SCORE_FILES.some(([score]) => score === path);
 }
@@ -191,7 +191,7 @@ export function interactorSubmission(
   return { ...graderSubmission(plan, { ...interactor, limits }, product), args, files };
 }
 
-/** The wall limit of an interactor, which must outlive a program that takes all of its time in order to judge it. */
+/** The wall limit of an interactor: to judge a program that takes all of its time, the interactor must outlive that program. */
 function interactorWall(plan: GradingPlan): number {
   const { wall_seconds = 0 } = limitsOf(plan);
   return Math.max(wallFor(GRADER_CPU_SECONDS), wall_seconds + 10);
@@ -199,7 +199,7 @@ function interactorWall(plan: GradingPlan): number {
 
 const INTERACTOR_OUTPUT = 'output/tout';
 
-/** The arguments of a grader's program: the names of its files in the order of its protocol, then those of the plan. */
+/** The arguments of a grader's program: the names of its files in the order of its protocol, then the plan's own arguments. */
 function argsOf({ codes, args = [] }: GraderProgram, { checker_args = [] }: PlannedTest, output: string) {
   const { stdin, expected } = CHECKED_FILES;
   const files = codes === 'kattis' ? [stdin, expected, 'output/'] : [stdin, output, expected];

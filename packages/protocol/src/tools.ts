@@ -120,7 +120,7 @@ export const ToolAnswerTaken = Type.Object({
 });
 export type ToolAnswerTaken = Static<typeof ToolAnswerTaken>;
 
-/** A frame of the stream that refuses a message of its client, which was not an acceptable answer. */
+/** A frame of the stream that refuses its client's message, because the message was no acceptable answer. */
 export const AnswerRefused = Type.Object({
   answer_refused: Type.Object({
     call_seq: Type.Integer({ minimum: 1 }),

@@ -81,7 +81,7 @@ function chainCheck(chain: ChainVerification): Check {
   return passed('chain', `${chain.count} links recomputed${legacy}, head ${chain.head}`);
 }
 
-/** Refuses a history without hashed events if no receipt shows that there are no other events. */
+/** Refuses a history without hashed events if there is no receipt: only a receipt shows that there are no other events. */
 function hashedCheck(chain: ChainVerification): Check | null {
   const isUnhashed = chain.kind === 'intact' && chain.count === 0;
   return isUnhashed ? failed('chain', 'none of the events is hashed: there is nothing to verify') : null;
