@@ -1,6 +1,6 @@
 /** The forms of the service's answers. `npm run openapi` writes this file from the tables of the contract. */
 
-/** The form of a value; `answer-check.ts` says how a form is read. */
+/** `answer-check.ts` says how it is read. */
 export type Form = string | readonly [Form] | readonly [Form, null] | { readonly [member: string]: Form };
 
 const STREAM_TICKET = { ticket: 's', stream_url: 's', expires_at: 's', expires_in: 'i' } as const;

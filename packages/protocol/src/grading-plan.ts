@@ -136,8 +136,8 @@ export function outputRoom({ output_bytes }: GradingPlan, { expected }: PlannedT
 }
 
 /**
- * The limits of the program. The wall limit, a guard against programs that sleep, is so high that a program with processor time
- * left does not meet it even on a busy host.
+ * The limits of the program. The wall limit is a guard against programs that sleep, and must be so high that a program with
+ * processor time left does not meet it on a busy host.
  */
 export function limitsOf({ limits = {} }: GradingPlan): LimitsInput {
   if (limits.wall_seconds !== undefined) return limits;
