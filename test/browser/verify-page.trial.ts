@@ -107,6 +107,19 @@ describe('a byte that was changed', () => {
   });
 });
 
+test('a file that no manifest lists is named as it is, whatever its name means elsewhere', async () => {
+  const names = ['key', 'signature', 'constructor', '__proto__', 'toString'];
+  const files = exportOf(job);
+  for (const name of names) files.set(name, bytes('x'));
+  await using opened = await openVerify();
+  const { page } = opened;
+  await giveExport(page, files);
+  expect(await verdictOf(page, 'refused')).toContain('key: it is not listed');
+  const failed = await page.locator('.check.failed > div').evaluateAll((all) => all.map((one) => one.textContent));
+  expect(failed.toSorted()).toEqual(names.map((name) => `${name}it is not listed`).toSorted());
+  expect(opened.troubles).toEqual([]);
+});
+
 describe('the key', () => {
   const { key } = job;
   const raw = Buffer.from(key.publicKeyPem.split('\n')[1] ?? '', 'base64').subarray(12);

@@ -3,22 +3,22 @@ import { printable } from '@vouchbox/protocol/vocabulary';
 import type { ExaminedCheck } from '@vouchbox/verifier';
 import type { Findings } from '../check/findings.ts';
 import { element, mark, section } from './element.ts';
-import { wordsOf } from './words.ts';
+import { ATTESTATION, type ChecksWords, LOG, RECORD } from './words.ts';
 
 export function checksView(findings: Findings): HTMLElement {
   const { files, attestation, record, program, log } = findings;
   return section(
     'checks',
     'What was checked',
-    group('The signature', attestation),
-    group('The log', log.checks),
-    group('The history', record),
+    group('The signature', attestation, ATTESTATION),
+    group('The log', log.checks, LOG),
+    group('The history', record, RECORD),
     group('The files, as the manifest lists them', files),
     group('The program and its files, as the receipt states them', program),
   );
 }
 
-function group(title: string, checks: readonly ExaminedCheck[]): HTMLElement | null {
+function group(title: string, checks: readonly ExaminedCheck[], words?: ChecksWords): HTMLElement | null {
   if (checks.length === 0) return null;
   const bad = checks.filter(({ state }) => state === 'failed').length;
   const skipped = checks.filter(({ state }) => state === 'not_tried').length;
@@ -37,12 +37,11 @@ function group(title: string, checks: readonly ExaminedCheck[]): HTMLElement | n
       element('span', { class: 'group' }, title),
       element('span', { class: 'counts' }, counts.join(', ')),
     ),
-    element('ul', {}, ...checks.map(line)),
+    element('ul', {}, ...checks.map((check) => line(check, words?.[check.name]))),
   );
 }
 
-function line({ name, state, detail }: ExaminedCheck): HTMLElement {
-  const { title, meaning } = wordsOf(name);
+function line({ name, state, detail }: ExaminedCheck, { title = name, meaning = '' } = {}): HTMLElement {
   const found = state === 'not_tried' ? `Not tried: ${detail}` : detail;
   return element(
     'li',

@@ -1,5 +1,8 @@
 /** The meaning of each check, in a person's words. The names are those of the verifier. */
 
+/** By the name of a check. A check of a file has the file's path as its name, and no words. */
+export type ChecksWords = Readonly<Record<string, CheckWords>>;
+
 interface CheckWords {
   /** The facts that hold if the check passed. */
   readonly title: string;
@@ -7,7 +10,7 @@ interface CheckWords {
   readonly meaning: string;
 }
 
-const ATTESTATION: Readonly<Record<string, CheckWords>> = {
+export const ATTESTATION: ChecksWords = {
   key: {
     title: 'A usable public key',
     meaning: 'Every key is in its one canonical form, and only its owner can make a signature under it.',
@@ -45,7 +48,7 @@ const ATTESTATION: Readonly<Record<string, CheckWords>> = {
   },
 };
 
-const RECORD: Readonly<Record<string, CheckWords>> = {
+export const RECORD: ChecksWords = {
   manifest: {
     title: 'The manifest names this job',
     meaning: 'manifest.json names the job and the tenant that were signed.',
@@ -73,6 +76,10 @@ const RECORD: Readonly<Record<string, CheckWords>> = {
     title: 'The output files are the recorded ones',
     meaning: 'The receipt lists the files that the events name.',
   },
+  large_outputs: {
+    title: 'The large output files are the recorded ones',
+    meaning: 'The receipt lists the large files that the events name.',
+  },
   result_content: {
     title: 'The result follows from the history',
     meaning: 'stdout, stderr and violations in result.json follow from the events.',
@@ -84,7 +91,7 @@ const RECORD: Readonly<Record<string, CheckWords>> = {
   events: { title: 'The history can be read', meaning: 'events.ndjson has one event a line.' },
 };
 
-const LOG: Readonly<Record<string, CheckWords>> = {
+export const LOG: ChecksWords = {
   log_entry: { title: 'A proof of the log', meaning: 'log.tlog-proof can be read in one way only.' },
   log_head: {
     title: 'The log signed this head',
@@ -99,10 +106,3 @@ const LOG: Readonly<Record<string, CheckWords>> = {
     meaning: 'It signs only heads of a log that grew from the one it saw before, so nobody was shown another log.',
   },
 };
-
-const OWN_NAME: CheckWords = { title: '', meaning: '' };
-
-/** The words of a check of the attestation or of the record; a file has its own path as the title. */
-export function wordsOf(name: string): CheckWords {
-  return ATTESTATION[name] ?? RECORD[name] ?? LOG[name] ?? { ...OWN_NAME, title: name };
-}
