@@ -42,7 +42,7 @@ export function Glance({ job, history }: { readonly job: JobDetail; readonly his
         </span>
       </Part>
       <Part title="Held by" more={FOLDS.held}>
-        <span className={held.tone === 'bad' ? 'glance-bad' : undefined}>{held.sentence}</span>
+        <span className={held.isWeak ? 'glance-bad' : undefined}>{held.sentence}</span>
         <span className="small soft">{held.more}</span>
       </Part>
       <Part title="Signed" more={FOLDS.signed}>

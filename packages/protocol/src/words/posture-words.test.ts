@@ -80,13 +80,15 @@ test('what held a program is said in two short lines, with the number of its wea
   expect(heldWords(HELD)).toEqual({
     sentence: 'gVisor, a kernel of its own',
     more: 'no network · 4 of 5 limits enforced',
-    tone: 'good',
+    isWeak: false,
   });
   expect(heldWords({ ...HELD, seccomp: 'disabled' })).toMatchObject({
     more: expect.stringMatching(/ 1 weakness$/),
-    tone: 'bad',
+    isWeak: true,
   });
-  expect(heldWords({ ...HELD, isolation_class: 'constructor' })).toMatchObject({ tone: 'quiet' });
+  const sentenceOf = (isolation_class: unknown) => heldWords({ ...HELD, isolation_class }).sentence;
+  expect(sentenceOf('constructor')).toBe('its isolation is not known here');
+  expect(sentenceOf(null)).toBe('its isolation was not observed');
   expect(heldWords({ backend: null })).toMatchObject({ sentence: 'nothing ran' });
 });
 

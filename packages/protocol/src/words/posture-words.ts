@@ -2,6 +2,7 @@
  * What held a program, in sentences. Anybody may have written a receipt: a value that the contract does not know is quoted, and
  * never called good.
  */
+import type { IsolationClass } from '../isolation.ts';
 import { LIMIT_NAMES } from '../limits.ts';
 import { printable } from '../printable.ts';
 
@@ -97,22 +98,22 @@ function nameOf(made: unknown): string {
 }
 
 /** The wall between the program and the host, in a few words. */
-const WALLS: ReadonlyMap<unknown, string> = new Map([
-  ['none', 'nothing: it ran on the host'],
-  ['linux-shared-kernel', 'namespaces on the kernel of the host'],
-  ['gvisor-application-kernel', 'gVisor, a kernel of its own'],
-  ['hardware-vm', 'a virtual machine'],
-  ['confidential-vm', 'a virtual machine with encrypted memory'],
-  ['wasm-capability', 'WebAssembly'],
-]);
+const WALLS: Readonly<Record<IsolationClass, string>> = {
+  none: 'nothing: it ran on the host',
+  'linux-shared-kernel': 'namespaces on the kernel of the host',
+  'gvisor-application-kernel': 'gVisor, a kernel of its own',
+  'hardware-vm': 'a virtual machine',
+  'confidential-vm': 'a virtual machine with encrypted memory',
+  'wasm-capability': 'WebAssembly',
+};
 
-export type HeldWords = Pick<PostureWords, 'sentence' | 'tone'> & { readonly more: string };
+export type HeldWords = Pick<PostureWords, 'sentence'> & { readonly more: string; readonly isWeak: boolean };
 
 /** All that held the program, in two short lines. */
 export function heldWords(observed: Observed): HeldWords {
   const { backend, isolation_class, networking, limit_enforcement } = observed;
-  if (backend === null) return { sentence: 'nothing ran', more: '', tone: 'quiet' };
-  const wall = WALLS.get(isolation_class);
+  if (backend === null) return { sentence: 'nothing ran', more: '', isWeak: false };
+  const unknown = isolation_class == null ? 'its isolation was not observed' : 'its isolation is not known here';
   const weak = postureWords(observed).filter(({ tone }) => tone === 'bad').length;
   const enforced = LIMIT_NAMES.filter((name) => (limit_enforcement as Observed | null)?.[name] === true).length;
   const more = [
@@ -121,8 +122,8 @@ export function heldWords(observed: Observed): HeldWords {
     weak > 0 && `${weak} ${weak === 1 ? 'weakness' : 'weaknesses'}`,
   ];
   return {
-    sentence: wall ?? 'the protections were not observed',
+    sentence: new Map<unknown, string>(Object.entries(WALLS)).get(isolation_class) ?? unknown,
     more: more.filter((words) => words !== false).join(' · '),
-    tone: weak > 0 ? 'bad' : wall === undefined ? 'quiet' : 'good',
+    isWeak: weak > 0,
   };
 }
