@@ -221,8 +221,11 @@ describe('the list of jobs', () => {
     await page.getByRole('button', { name: 'Label attempt 3: show all' }).click();
     await page.getByLabel('Time').selectOption('The last hour');
     await page.getByLabel('Job id or label').pressSequentially('attempt 3');
-    await page.getByRole('button', { name: 'Show label' }).click();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Label attempt 3: show all' }).waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Show label');
+    await page.keyboard.press('Enter');
     expect(new URL(page.url()).search).toBe('?label=attempt+3&since=hour');
     await page.getByRole('link', { name: job_id }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);

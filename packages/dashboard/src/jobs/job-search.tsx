@@ -20,7 +20,7 @@ export function JobSearch({ sought, onSeek, onLabel }: JobSearchProps) {
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (isWhole) open(`/jobs/${word}`);
-    else onLabel(word);
+    else if (word !== '') onLabel(word);
   };
   return (
     <form className="row job-search" onSubmit={submit}>
@@ -37,7 +37,7 @@ export function JobSearch({ sought, onSeek, onLabel }: JobSearchProps) {
         value={sought}
         onChange={(event) => onSeek(event.target.value)}
       />
-      <button className="button" type="submit" disabled={word === ''}>
+      <button className="button" type="submit">
         {isWhole ? 'Open job' : 'Show label'}
       </button>
     </form>
