@@ -200,6 +200,19 @@ describe('with a running service', () => {
     }
   });
 
+  test('each command refuses with one line if there is no temporary directory', async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'svc-administration-'));
+    onTestFinished(() => rmSync(cwd, { recursive: true }));
+    chmodSync(cwd, 0o777);
+    const env = { ...SERVING, SERVICE_PROVIDER: 'auto', TMPDIR: '/nonexistent', SERVICE_DATA_DIR: join(cwd, 'data') };
+    const within = ['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups'];
+    for (const words of [['serve'], ['keys', 'list']]) {
+      const { code, stderr } = await vouchbox(words, { cwd, within, env });
+      const told = /^vouchbox: ENOENT: .*mkdir '\/nonexistent\/svc-54321'; set TMPDIR to a directory of this user\n$/;
+      expect([words, code, stderr]).toEqual([words, 1, expect.stringMatching(told)]);
+    }
+  });
+
   test('a command of another user than that of the service is refused and told which user to become', async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'svc-administration-'));
     onTestFinished(() => rmSync(cwd, { recursive: true }));

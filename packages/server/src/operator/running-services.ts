@@ -33,7 +33,7 @@ export function announceService({ dataDir, databaseUrl, runtimePacksDir }: Runni
  * The services that run here and that this user may administer. A record of a killed service, or of one elsewhere, does
  * not count.
  *
- * @throws StartError if somebody else made the directory of the records
+ * @throws StartError if the directory of the records cannot be made, or somebody else made it
  */
 export async function runningServices(): Promise<readonly RunningService[]> {
   const directory = announcements();
@@ -56,7 +56,7 @@ async function runningService(directory: string, name: string): Promise<RunningS
   }
 }
 
-/** The directory of the records. @throws StartError if somebody else made it before */
+/** The directory of the records. @throws StartError if it cannot be made, or somebody else made it before */
 function announcements(): string {
   const user = process.geteuid?.() ?? 0;
   return user === 0 ? runDirectory() : runDirectoryOfUser(user);

@@ -32,7 +32,7 @@ export function runDirectoryOf(name: string): string {
  * The directory of all services of this user: `/run/svc` if this process is root of the host or may write there, else
  * the one of the user who is root of this user namespace: where systemd has a directory for it, or in the one for all.
  *
- * @throws StartError if somebody else made that before
+ * @throws StartError if that cannot be made, or somebody else made it before
  */
 export function runDirectory(): string {
   const owner = ownerOutside();
@@ -42,24 +42,25 @@ export function runDirectory(): string {
 /**
  * The directory of all services of an ordinary user, seen from inside and from outside of their user namespaces.
  *
- * @throws StartError if somebody else made it before
+ * @throws StartError if it cannot be made, or somebody else made it before
  */
 export function runDirectoryOfUser(user: number): string {
   return mayWrite(dirname(ofUser(user))) ? ofUser(user) : ownDirectory(join(tmpdir(), `svc-${user}`));
 }
+
+const SET_TMPDIR = 'set TMPDIR to a directory of this user';
 
 /** Requires that a directory is this user's alone: where all users may make directories, anybody may have made it, or a link. */
 function ownDirectory(path: string): string {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST') throw new StartError(message, { hint: SET_TMPDIR, cause: error });
   }
   const found = lstatSync(path);
   if (!found.isDirectory() || found.uid !== process.geteuid?.() || (found.mode & 0o077) !== 0) {
-    throw new StartError(`${path} is not a directory of this user alone`, {
-      hint: 'remove it, or set TMPDIR to a directory of this user',
-    });
+    throw new StartError(`${path} is not a directory of this user alone`, { hint: `remove it, or ${SET_TMPDIR}` });
   }
   return path;
 }
