@@ -1,4 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
+import { StartError } from '../../../ground/start-error.ts';
 import { hostPatience } from '../../kernel/host/patience.ts';
 import type { Check } from './finding.ts';
 import { pass, warn } from './finding.ts';
@@ -26,6 +27,19 @@ it('a trial that throws an error counts as failed, with the error and the remedy
   expect(checks.all).toEqual([
     { id: 'door', title: 'the door', result: 'fail', observed: 'it is locked', fix: 'mend door' },
   ]);
+});
+
+it('the hint of an error that has one counts more than the remedy of the trial', async () => {
+  const checks = new Checks();
+  await checks.run([
+    trial('door', () => {
+      throw new StartError('it is locked', { hint: 'take the other key' });
+    }),
+    trial('gate', () => {
+      throw new StartError('it is locked');
+    }),
+  ]);
+  expect(checks.all.map(({ fix }) => fix)).toEqual(['take the other key', 'mend gate']);
 });
 
 it('a trial is skipped if a trial that it needs failed, but not if that trial only gave a warning', async () => {

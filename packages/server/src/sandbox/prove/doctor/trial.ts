@@ -12,7 +12,7 @@ export interface Trial {
   readonly title: string;
   /** Ids of checks that must have passed, with or without a warning. */
   readonly needs?: readonly string[];
-  /** The advice if the trial throws, or if it does not end in time. */
+  /** The advice if the trial throws an error without a hint, or if it does not end in time. */
   readonly fix: string;
   /** Rejects with its observation if the control does not work. */
   attempt(): Promise<Finding> | Finding;
@@ -73,7 +73,8 @@ async function tryIt(trial: Trial): Promise<Finding> {
   try {
     return await within(trial.attempt(), milliseconds, { result: 'fail', observed, fix } as const);
   } catch (error) {
-    return { result: 'fail', observed: oneLine((error as Error).message), fix };
+    const { message, hint } = error as Error & { readonly hint?: string | null };
+    return { result: 'fail', observed: oneLine(message), fix: hint ?? fix };
   }
 }
 
