@@ -241,6 +241,7 @@ describe('an export', () => {
     await giveExport(opened.page, forged({ [EXPORT_FILES.events]: bytes(text) }, large));
     expect(await verdictOf(opened.page, 'refused')).toContain('event 5003');
     expect(await textOf(opened.page.locator('.ring.broken'))).toContain('5003');
+    expect(await textOf(opened.page.locator('#chain summary'))).toMatch(/^The events \(\d+ to \d+ of 10,00\d\)$/);
   });
 });
 

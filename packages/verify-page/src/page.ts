@@ -1,5 +1,6 @@
 /** The page's work: it takes files and a key, and shows what they prove. The page sends nothing anywhere. */
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { amountOf } from '@vouchbox/protocol/words';
 import './page.css';
 import { Checker } from './check/checker.ts';
 import type { Findings } from './check/findings.ts';
@@ -70,7 +71,7 @@ class Page {
     try {
       const files = await checker.take(await given);
       if (checker !== this.#checker) return;
-      say(this.#filesNote, `${files.size} ${files.size === 1 ? 'file' : 'files'}`);
+      say(this.#filesNote, amountOf(files.size, 'file'));
       await this.#report.show({ files, checker });
       document.getElementById('verdict-title')?.focus();
       byId<HTMLDetailsElement>('files-part').open = false;

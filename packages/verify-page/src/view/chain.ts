@@ -1,6 +1,6 @@
 /** Draws the history as a chain, in which each ring hangs on the previous one. A broken ring is shown apart. */
 import { printable } from '@vouchbox/protocol/vocabulary';
-import { amountOf } from '@vouchbox/protocol/words';
+import { amountOf, countOf } from '@vouchbox/protocol/words';
 import type { ChainFindings, EventRow, Ring, ShownRing } from '../check/chain-findings.ts';
 import { drawing, element, section } from './element.ts';
 
@@ -22,7 +22,7 @@ function wholeText(count: number): string {
 const STATE_WORDS = { follows: 'follows', broken: 'is broken', unknown: 'cannot be judged after the break' };
 
 function ringItem(ring: ShownRing): HTMLElement {
-  if ('left' in ring) return element('li', { class: 'left' }, `${ring.left} more`);
+  if ('left' in ring) return element('li', { class: 'left' }, `${countOf(ring.left)} more`);
   const { kind, first, count, state } = ring;
   const number = count === 1 ? `${first}` : `${first}–${first + count - 1}`;
   const name = printable(kind, 24);
@@ -46,7 +46,7 @@ function picture(state: Ring['state']): SVGElement {
 }
 
 function table(rows: readonly EventRow[], { count, firstRow }: Pick<ChainFindings, 'count' | 'firstRow'>): HTMLElement {
-  const rest = count > rows.length ? ` (${firstRow + 1} to ${firstRow + rows.length} of ${count})` : '';
+  const rest = count > rows.length ? ` (${firstRow + 1} to ${firstRow + rows.length} of ${countOf(count)})` : '';
   const head = ['#', 'kind', 'time', 'what', 'digest'].map((name) => element('th', { scope: 'col' }, name));
   return element(
     'details',
