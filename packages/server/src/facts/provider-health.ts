@@ -80,14 +80,13 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
    * once more: nothing of the job was in it.
    */
   async prepare(request: CellRequest): Promise<PreparedCell> {
-    const { log } = this.#options;
     try {
       return await this.#prepared(request);
     } catch (error) {
       if (!wasLate(error)) throw this.#failed(error, request);
       // The cell had a small share of the processors, so its failure may only mean that the machine is busy.
       if (isAhead(request)) throw wasUnanswered(error) ? this.#failed(error, request) : error;
-      log.warn({ err: error }, 'a cell was not ready in time: another is made');
+      this.#options.log.warn({ err: error }, 'a cell was not ready in time: another is made');
     }
     try {
       return await this.#prepared(request);

@@ -55,13 +55,11 @@ function limitsOf({ effective_limits, limit_enforcement }: StoredReceipt): HTMLE
       element('td', {}, mark(isInForce ? 'passed' : 'failed'), isInForce ? 'in force' : 'not in force'),
     );
   });
-  const head = ['Limit', 'As read back', ''].map((name, at) =>
-    at === 2 ? element('td', {}) : element('th', { scope: 'col' }, name),
-  );
+  const head = ['Limit', 'As read back'].map((name) => element('th', { scope: 'col' }, name));
   return element(
     'table',
     { class: 'limits' },
-    element('thead', {}, element('tr', {}, ...head)),
+    element('thead', {}, element('tr', {}, ...head, element('td', {}))),
     element('tbody', {}, ...rows),
   );
 }
