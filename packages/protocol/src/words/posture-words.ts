@@ -68,20 +68,21 @@ const BAD: typeof GOOD = {
 /** A sentence about each protection. */
 export function postureWords(observed: Observed): readonly PostureWords[] {
   return Object.entries(TITLES).map(([name, title]) => {
-    const value = observed[name];
-    const member = `${name} ${JSON.stringify(value)}`;
-    const [tone, sentence] = meaningOf(name, value ?? null, member);
+    const json = JSON.stringify(observed[name]) as string | undefined;
+    const [tone, sentence] = meaningOf(name, json ?? 'null');
     const made = name === 'isolation_class' ? madeWith(observed) : '';
-    return { title, sentence: sentence + made, tone, member: value === undefined ? null : printable(member, 80) };
+    const member = json === undefined ? null : printable(`${name} ${json}`, 80);
+    return { title, sentence: sentence + made, tone, member };
   });
 }
 
-function meaningOf(name: string, value: unknown, member: string): readonly [tone: PostureTone, sentence: string] {
+function meaningOf(name: string, json: string): readonly [tone: PostureTone, sentence: string] {
+  const member = `${name} ${json}`;
   const [good, bad] = [GOOD[member], BAD[member]];
   if (good !== undefined) return ['good', good];
   if (bad !== undefined) return ['bad', bad];
-  if (value === null) return ['quiet', 'This was not observed.'];
-  const text = printable(JSON.stringify(value), 40);
+  if (json === 'null') return ['quiet', 'This was not observed.'];
+  const text = printable(json, 40);
   return name === 'capabilities'
     ? ['bad', `The program had some privileges of root: ${text}.`]
     : ['quiet', `This value is not known here: ${text}.`];
@@ -122,7 +123,7 @@ export function heldWords(observed: Observed): HeldWords {
     weak > 0 && `${weak} ${weak === 1 ? 'weakness' : 'weaknesses'}`,
   ];
   return {
-    sentence: new Map<unknown, string>(Object.entries(WALLS)).get(isolation_class) ?? unknown,
+    sentence: Object.entries(WALLS).find(([name]) => name === isolation_class)?.[1] ?? unknown,
     more: more.filter((words) => words !== false).join(' · '),
     isWeak: weak > 0,
   };
