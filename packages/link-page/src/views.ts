@@ -3,7 +3,7 @@ import { argumentsText, isJsonObject, parseStrictJson, variablesText } from '@vo
 import type { LinkedJob } from '@vouchbox/protocol';
 import { printable, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { endWords, momentOf } from '@vouchbox/protocol/words';
-import { element, save, section, stream } from '@vouchbox/verify-page';
+import { element, fileNameOf, save, section, stream } from '@vouchbox/verify-page';
 import type { LaterFile, LinkedResult } from './read-link.ts';
 
 /** What the page shows for a link that opens nothing; the service does not say why, and the page does not guess. */
@@ -88,12 +88,11 @@ export function laterView(
   const note = element('p', { class: 'note', role: 'status' });
   const items = files.map((file) => {
     const path = printable(file.path);
-    const name = printable(file.path.split('/').at(-1) ?? '', 100);
     const button = element('button', { type: 'button', class: 'quiet', 'aria-label': `Download ${path}` }, 'Download');
     const fetchIt = async () => {
       note.textContent = `Fetching ${path} …`;
       try {
-        save(name, await read(file));
+        save(fileNameOf(file.path), await read(file));
         note.textContent = `${path} is here, with the digest that the receipt names.`;
       } catch (error) {
         const why = error instanceof Error ? error.message : '';

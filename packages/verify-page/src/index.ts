@@ -8,7 +8,7 @@ export { IntakeProblem } from './intake/bounds.ts';
 export type { Files } from './intake/export-files.ts';
 export { Report } from './report.ts';
 export { checksView } from './view/checks.ts';
-export { filesView, save, stream } from './view/content.ts';
+export { fileNameOf, filesView, save, stream } from './view/content.ts';
 export { byId, element, section } from './view/element.ts';
 export { postureView } from './view/posture.ts';
 export type { ShownVerdict } from './view/verdict.ts';

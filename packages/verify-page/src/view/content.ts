@@ -83,13 +83,13 @@ function fileItem(path: string, files: Files, findings: Findings): HTMLElement {
     mark(state),
     element('span', { class: 'path' }, printable(path)),
     element('span', { class: 'size' }, sizeOf(bytes.length)),
-    download(nameOf(path), () => bytes),
+    download(fileNameOf(path), () => bytes),
     /^(in|out)put\//.test(path) ? (textOf(path, bytes) ?? (state === 'passed' ? pictureOf(path, bytes) : null)) : null,
   );
 }
 
-/** The last part of a path. */
-function nameOf(path: string): string {
+/** The last part of a path, as the name of a saved file. */
+export function fileNameOf(path: string): string {
   return printable(path.split('/').at(-1) ?? path, 100);
 }
 
@@ -100,7 +100,7 @@ function textOf(path: string, bytes: Uint8Array): HTMLElement | null {
   try {
     // A character that is cut in two by the bound does not make the text invalid.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(beginning, { stream: bytes.length > shownBytesMax });
-    const view = element('details', {}, element('summary', {}, `Show ${nameOf(path)}`));
+    const view = element('details', {}, element('summary', {}, `Show ${fileNameOf(path)}`));
     view.addEventListener('toggle', () => view.append(block(printable(path), text)), { once: true });
     return view;
   } catch {
