@@ -46,12 +46,15 @@ export function LogPane({ history, lines, view, onFold, addressed, onTurn }: Log
         {rows.getVirtualItems().map(({ index, start, key }) => {
           const at = shown?.[index] ?? index;
           const line = lines[at];
-          const row = { index, start, view, onTurn, ref: view.isWrapped ? rows.measureElement : undefined };
           return (
             line && (
               <LogRow
                 key={key}
-                {...row}
+                ref={view.isWrapped ? rows.measureElement : undefined}
+                index={index}
+                start={start}
+                view={view}
+                onTurn={onTurn}
                 line={line}
                 piece={pieceAt(shown, index)}
                 isAddressed={line.number === addressed}

@@ -16,11 +16,12 @@ export function JobsPage() {
   const filters = useMemo(() => readFilters(search), [search]);
   const isFiltered = Object.values(filters).some((filter) => filter !== undefined);
   const [sought, setSought] = useState('');
+  const word = sought.trim();
   const { jobs, isComplete, isLoading, error, loadMore, startAgain } = useJobs(filters);
-  const shown = useMemo(() => jobs.filter(({ job_id }) => job_id.includes(sought.trim())), [jobs, sought]);
-  const filter = (next: Filters) => setSearch(writeFilters(next), { replace: true });
+  const shown = useMemo(() => jobs.filter(({ job_id }) => job_id.includes(word)), [jobs, word]);
+  const setFilters = (next: Filters) => setSearch(writeFilters(next), { replace: true });
   const showLabel = (label: string) => {
-    filter({ ...filters, label });
+    setFilters({ ...filters, label });
     setSought('');
   };
   return (
@@ -38,7 +39,7 @@ export function JobsPage() {
       }
     >
       <div className="job-tools">
-        <JobFilters filters={filters} onChange={filter} />
+        <JobFilters filters={filters} onChange={setFilters} />
         <JobSearch sought={sought} onSeek={setSought} onLabel={showLabel} />
       </div>
       {error !== null && <Failure error={error} />}
@@ -50,7 +51,7 @@ export function JobsPage() {
         isLoading={isLoading}
         onEnd={loadMore}
         isFiltered={isFiltered}
-        isNarrowed={sought.trim() !== ''}
+        isNarrowed={word !== ''}
       />
     </Page>
   );
