@@ -46,6 +46,22 @@ describe('the log of a job', () => {
     expect(troubles).toEqual([]);
   });
 
+  test('keeps the line that its address names in sight while the program writes more', async () => {
+    const { client } = rig().alpha;
+    const code =
+      'for i in $(seq 405); do echo "line $i"; done; tool more \'{}\' > answer; for i in $(seq 406 1000); do echo "line $i"; done';
+    const { job_id } = await client.submit({ language: 'bash', code, tools: [{ name: 'more' }] });
+    await using opened = await open(`/jobs/${job_id}#L400`);
+    const { page, troubles } = opened;
+    await page.getByText('line 405', { exact: true }).waitFor();
+    const { calls } = await client.toolCalls(job_id, { waitSeconds: 60 });
+    await client.answerToolCall(job_id, calls[0]?.seq ?? -1, { result: null });
+    await page.locator('.output-count', { hasText: /^1,000 lines$/ }).waitFor();
+    expect(await isInSight(lineOf(page, 400))).toBe(true);
+    expect(await page.getByText('line 1000', { exact: true }).count()).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
   test('can be searched from match to match, in upper and lower case', async () => {
     const code = 'for i in $(seq 3000); do echo "line $i"; done; echo NEEDLE; echo needle 2';
     const { job_id } = await rig().run({ language: 'bash', code });
@@ -95,7 +111,7 @@ describe('the log of a job', () => {
     const { job_id } = await rig().run({ language: 'python', code });
     await using opened = await open(`/jobs/${job_id}`);
     const { page, troubles } = opened;
-    await page.getByText('2 lines', { exact: true }).waitFor();
+    await page.locator('.output-count', { hasText: /^2 lines$/ }).waitFor();
     await page.getByText('last', { exact: true }).waitFor();
     expect(await page.getByRole('link', { name: /^Line \d$/ }).allTextContents()).toEqual(['1', '2']);
     expect(await page.locator('.output-line').count()).toBe(5);

@@ -32,8 +32,10 @@ export function LogPane({ history, lines, view, onFold, addressed, onTurn }: Log
     overscan: linesAround,
   });
   const pixels = rows.getTotalSize();
-  const { noteEnd, leaveEnd } = useFollowing(pane, pixels, addressed === null);
-  useTurning(rows, addressed === null ? -1 : rowOf(lines, shown, addressed, view.sought), leaveEnd);
+  const place = addressed === null ? -1 : rowOf(lines, shown, addressed, view.sought);
+  const isPast = (top: number) => place < 0 || top > (rows.getOffsetForIndex(place, 'start')?.[0] ?? 0);
+  const { noteEnd, leaveEnd } = useFollowing(pane, { pixels, beginsAtEnd: addressed === null, isPast });
+  useTurning(rows, place, leaveEnd);
   return (
     <section className="output-pane" ref={pane} tabIndex={0} aria-label="Lines of output" onScroll={noteEnd}>
       {lines.length === 0 && (
@@ -69,8 +71,15 @@ export function LogPane({ history, lines, view, onFold, addressed, onTurn }: Log
   );
 }
 
+interface Following {
+  readonly pixels: number;
+  readonly beginsAtEnd: boolean;
+  /** Whether the addressed line is above the pane if the pane begins at `top`, or no line is addressed. */
+  readonly isPast: (top: number) => boolean;
+}
+
 /** Keeps the end of the output in sight, until somebody scrolls up or turns to a line. */
-function useFollowing(pane: RefObject<HTMLElement | null>, pixels: number, beginsAtEnd: boolean) {
+function useFollowing(pane: RefObject<HTMLElement | null>, { pixels, beginsAtEnd, isPast }: Following) {
   const isAtEnd = useRef(beginsAtEnd);
   const lastTop = useRef(0);
   // The pane jumps to the end: smooth scrolling would take a while, in which nobody could leave the end.
@@ -79,7 +88,8 @@ function useFollowing(pane: RefObject<HTMLElement | null>, pixels: number, begin
   }, [pane, pixels]);
   const noteEnd = () => {
     const { scrollTop = 0, clientHeight = 0, scrollHeight = 0 } = pane.current ?? {};
-    if (scrollTop + clientHeight >= scrollHeight - nearEndPixels) isAtEnd.current = true;
+    // Few lines after an addressed one end in sight of it, and more of them must not take it away.
+    if (scrollTop + clientHeight >= scrollHeight - nearEndPixels) isAtEnd.current ||= isPast(scrollTop);
     // Only somebody who scrolls up leaves the end; new output, too, makes the distance to the end grow.
     else if (scrollTop < lastTop.current) isAtEnd.current = false;
     lastTop.current = scrollTop;
