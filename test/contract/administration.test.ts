@@ -194,7 +194,7 @@ describe('with a running service', () => {
         SERVICE_DATA_DIR: join(own, `data-${words[0]}`),
       };
       const { code, stderr } = await vouchbox(words, { cwd: own, within, env });
-      const told = `${own}/svc-54321 is not a directory of this user alone; remove it, or set TMPDIR to a directory`;
+      const told = `${own}/svc-54321 must be a directory that only this user can access; remove it, or set TMPDIR to a directory`;
       expect([words, code, stderr]).toEqual([words, ends, expect.stringContaining(`vouchbox: ${told}`)]);
       expect(stderr).not.toMatch(/^ +at /m);
     }

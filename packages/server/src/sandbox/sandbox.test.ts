@@ -268,7 +268,7 @@ os.wait()`;
     const { ending, usage, programUsage } = await run(choice, 'python', code);
     expect(ending).toEqual({ kind: 'exited', exit_code: 0 });
     expect(programUsage?.account).toBe(choice === 'gvisor' ? 'guest' : 'cell');
-    // A guest that lost its processor to others counts that too, up to what the host's kernel counted.
+    // gVisor's kernel also counts time in which others had its processor, at most as much as the host's kernel counted.
     const least = choice === 'gvisor' ? Math.min(550, usage.cpu_ms ?? 0) : 550;
     expect(programUsage?.cpu_ms).toBeGreaterThanOrEqual(least);
     expect(programUsage?.cpu_ms).toBeLessThanOrEqual(usage.cpu_ms ?? 0);
@@ -298,7 +298,7 @@ except BlockingIOError:
     print(made)`;
     const { stdout, violations } = await run(choice, 'python', code, { limits: { max_pids: 8 } });
     expect(stdout).toBe('7\n');
-    // gVisor's own kernel refuses, and does not count it.
+    // gVisor's own kernel refuses the fork and counts no refusals, so there is no violation.
     expect(violations.map(({ type, limit }) => [type, limit])).toEqual(choice === 'namespace' ? [['pids', 8]] : []);
   });
 

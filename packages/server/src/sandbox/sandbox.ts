@@ -39,7 +39,7 @@ import type {
 /** The step of a compiled program that a cell is for, if it is not for all steps. */
 export type Stage = 'build' | 'product';
 
-/** An input file. Content that is large comes in pieces, once. */
+/** An input file. Large content comes in pieces, which can be read once. */
 export interface InputContent {
   readonly path: string;
   readonly content: Uint8Array | AsyncIterable<Uint8Array>;
@@ -63,7 +63,7 @@ export interface Program {
   readonly limits: RequestedLimits;
   /** The words that the program's compiler gets. Only a cell of a build has them; the program itself gets none of them. */
   readonly compilerOptions?: readonly string[];
-  /** The product that a cell starts. Large content comes in pieces, once. */
+  /** The product that a cell starts. Large content comes in pieces, which can be read once. */
   readonly product?: InputContent['content'];
   /** Present if the program may call tools, in a cell that was made for tools. */
   readonly tools?: ProgramTools;
@@ -85,7 +85,7 @@ export type ToolOutcome = { readonly result: unknown } | { readonly error: strin
 /** The handler of a program's calls of tools. */
 export interface ProgramTools {
   readonly limits: ToolLimits;
-  /** Called when the program is released. `answer` hands an answer to it, and drops the answer once the program has ended. */
+  /** Called when the program is released. `answer` hands it an answer, or drops the answer once the program has ended. */
   begin(answer: (call: number, outcome: ToolOutcome) => void): void;
   /** Called for each call, in the order in which the program made them. This method must not block or throw. */
   called(call: ToolCall): void;
@@ -100,8 +100,8 @@ export interface InteractionSide {
 /** Outputs that are too large for memory, and where they are kept while the cell still has them. */
 export interface LargeRequest extends StoredLargeOutputs {
   /**
-   * Keeps one large output, whose place is that among `paths` and then `stdout`. The bytes are not used afterwards. Rejects if
-   * they cannot be kept, or if `chunks` rejects.
+   * Keeps one large output. `place` is its index in `paths`, or after them for `stdout`. The bytes are not used
+   * afterwards. Rejects if they cannot be kept, or if `chunks` rejects.
    */
   keep(place: number, chunks: AsyncIterable<Uint8Array>): Promise<Pick<ArtifactRecord, 'size_bytes' | 'sha256'>>;
 }

@@ -1,10 +1,10 @@
-/** Archives of libraries, written entry by entry, so that they may have what no packer writes. */
+/** Archives of libraries, built entry by entry, so that a test can write entries that no packer writes. */
 import { gzipSync } from 'node:zlib';
 
 export interface ArchiveEntry {
   readonly name: string;
   readonly content?: string | Uint8Array;
-  /** The type of tar(5): a file if left out. */
+  /** The entry's type flag in tar(5). Default: a file. */
   readonly kind?: string;
   readonly mode?: number;
   /** The size in the header, as a number or as its text. Default: the size of the content. */
@@ -32,7 +32,7 @@ export function archiveOf(entries: readonly ArchiveEntry[]): Buffer<ArrayBuffer>
   return Buffer.from(gzipSync(Buffer.concat([...entries.map(entryBytes), Buffer.alloc(2 * BLOCK)])));
 }
 
-/** The bytes with one changed, counted from the end if negative. */
+/** A copy of the bytes in which one byte differs: the byte at `at`, counted from the end if negative. */
 export function changed(bytes: Uint8Array, at: number): Buffer<ArrayBuffer> {
   const copy = Buffer.from(bytes);
   const index = (at + copy.length) % copy.length;

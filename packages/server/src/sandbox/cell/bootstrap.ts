@@ -12,9 +12,9 @@ import type { Boot, Start, WaitingCell } from './start.ts';
 /** The memory that an interpreter may use before the hand-over. */
 const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;
 const BOOT_PROCESSES = 64;
-/** The most memory for the buffers of a job's Internet sockets, where it does not count as memory of the job's group. */
+/** The most memory for the buffers of a job's Internet sockets, if the kernel does not count it as memory of the job's group. */
 const SOCKET_BYTES = 16 * 1024 * 1024;
-/** The share of the processors that a cell gets while no job waits for it and others want them too. */
+/** The share of the processors that a cell gets while no job waits for it and other cells want the processors too. */
 const AHEAD_SHARE = 1 / 16;
 
 /** A cell at the workload-ready boundary. */
@@ -23,7 +23,7 @@ export interface Bootstrapped {
   readonly cell: WaitingCell;
   readonly workspace: Workspace;
   readonly posture: Posture;
-  /** Whether it still has the small share of the processors that a cell has while no job waits for it. */
+  /** Whether the cell still has the small share of the processors that it has while no job waits for it. */
   readonly isAhead: boolean;
 }
 
@@ -76,8 +76,8 @@ function bootOf({ runtime, loopback, aheadUntil }: CellOptions): Boot {
 }
 
 /**
- * A cell that is made ahead yields the processors to cells with jobs until a job waits for it. If its group does not
- * exist yet, or no longer, its share cannot be raised now: the cell gets it with its job.
+ * A cell that is made ahead yields the processors to cells with jobs until a job waits for it. If its group does not exist
+ * yet or does not exist any more, its share cannot be raised now; the cell then gets its whole share with its job.
  */
 function watchDemand({ aheadUntil, group }: CellOptions, { share }: Boot): Disposable & { isSmall(): boolean } {
   let isSmall = share !== 1;

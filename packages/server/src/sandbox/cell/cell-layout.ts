@@ -13,8 +13,8 @@ const WORK_INODES = 1024;
 const TEMPORARY_BYTES = 64 * 1024 * 1024;
 
 /**
- * `svc-stage` joins the group, makes the cell's mounts and executes the command that follows these words
- * (`../native/stage.c`). `own` are the words of one runtime.
+ * The words of `svc-stage` (`../native/stage.c`), which joins the group, makes the cell's mounts and executes the
+ * command that follows its words. `own` are further words for one runtime.
  */
 export function stageWords(options: CellOptions, own: readonly string[]): readonly string[] {
   return [

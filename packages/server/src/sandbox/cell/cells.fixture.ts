@@ -16,7 +16,7 @@ export interface Run extends Collection {
   readonly held: HeldLimits;
 }
 
-/** A busy machine may take its time: no limit that a test is not about ends a program. */
+/** Long limits, so that even on a busy machine only a limit that a test is about ends a program. */
 const PATIENT = { wall_seconds: 60, cpu_seconds: 30 };
 
 export class CellsFixture implements AsyncDisposable {

@@ -36,7 +36,7 @@ export interface ConfinedCellsOptions {
   readonly readyMilliseconds: number;
 }
 
-/** Prepares cells of one runtime and remembers those that exist, so that disposing it ends every one. */
+/** Prepares cells of one runtime and remembers each until it is gone. Disposing this ends all of them. */
 export class ConfinedCells implements AsyncDisposable {
   readonly #options: ConfinedCellsOptions;
   /** The root of usual cells, and the root of cells whose programs may call tools. */
@@ -203,7 +203,7 @@ export class ConfinedCells implements AsyncDisposable {
     return new BootstrapError('cgroup', (error as Error).message, unreadyPosture(backend, identity), { cause: error });
   }
 
-  /** Takes two unused users for a cell, so that no two jobs share one. Every cell gets root, where no other user is mapped. */
+  /** Takes two unused users for a cell, so that no two jobs share one. If only root is mapped, every cell gets root. */
   #takeUid(): number {
     // Every program is then root of this namespace.
     if (hasOneUser()) return 0;

@@ -32,7 +32,7 @@ const GUEST_COMMANDS: Readonly<Record<LanguageRun['guest'], readonly string[]>> 
   'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
 };
 
-/** Python with a fixed hash seed. With `-I` it would read no variable, and so no seed; `launch.py` does the rest of isolation. */
+/** Python that reads a fixed hash seed from a variable. `-I` would ignore every variable; `launch.py` isolates it otherwise. */
 const SEEDED_PYTHON = ['/usr/bin/python3', '-s', '-u'];
 
 /** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
@@ -80,14 +80,14 @@ export interface DescriptionOptions {
   readonly binds: readonly MountPoint[];
   /** The runtime pack's additions to the fixed environment, as `NAME=VALUE`. */
   readonly environment: readonly string[];
-  /** The host user that is root inside; the job's user is the next one. */
+  /** The host's user that is root in the cell. The job's user has the next number. */
   readonly rootUid: number;
   readonly temporaryBytes: number;
   /** Whether programs may reach one another over `lo`. */
   readonly loopback: boolean;
-  /** Whether process 1 has no other user than the program. */
+  /** Whether process 1 runs as the same user as the program. */
   readonly oneUser?: boolean;
-  /** Whether its memory is only watched, because it has no group. */
+  /** Whether the cell's memory is only watched, because the cell has no group. */
   readonly watchesMemory?: boolean;
 }
 
@@ -144,8 +144,8 @@ const SHOWN_GROUPS: CellMount = {
 };
 
 /**
- * The unpacked content is bounded in bytes and in entries (`guest/unpack.py`). There are some more inodes, for what the
- * interpreter writes beside it.
+ * The unpacked content is bounded in bytes and in entries (`guest/unpack.py`). There are some more inodes, for other
+ * files that the interpreter writes here.
  */
 const LIBRARIES = tmpfs(GUEST.libraries, [
   'nosuid',
@@ -155,7 +155,7 @@ const LIBRARIES = tmpfs(GUEST.libraries, [
   'nr_inodes=65536',
 ]);
 
-/** Options for the cell's terminals, made through `/dev/ptmx`. They are few: the kernel limits those of all cells together. */
+/** Options for the cell's terminals (`/dev/ptmx`). They are few: the kernel limits the terminals of all cells together. */
 const TERMINALS = ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=16'];
 
 function mountsOf(options: DescriptionOptions): CellMount[] {

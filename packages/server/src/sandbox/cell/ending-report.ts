@@ -1,6 +1,6 @@
 /**
- * Reads the report of process 1 about the program's end. Process 1 writes it to a directory that no job can write to,
- * or to the launcher.
+ * Reads the report of process 1 about the program's end. Process 1 sends its report to the launcher, or writes it to a
+ * directory in which no job can write.
  */
 import { parseWaitStatus, type WaitStatus } from '../program/ending.ts';
 import type { Workspace } from '../program/output/workspace.ts';
@@ -16,7 +16,7 @@ export interface EndingReport {
   readonly status: WaitStatus | null;
   /** Whether the compiler was running; the status is then the compiler's. */
   readonly isCompiling: boolean;
-  /** The usage of the compiler before the program ran, nothing if there is no compiler; null if it was not reported. */
+  /** The usage of the compiler before the program ran, zero if there is no compiler; null if it was not reported. */
   readonly compiled: Taken | null;
   /** The usage of the program with all its descendants, and the most memory that one of them had; null if it was not reported. */
   readonly took: (Taken & { readonly memoryPeakBytes: number | null }) | null;

@@ -47,7 +47,7 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
   it('sees a Python set in the same order every time, and other programs see another order', async () => {
     const first = await reproducible('python', ORDER);
     expect(await reproducible('python', ORDER)).toBe(first);
-    // A hash that is drawn is another one, but for one time in 2 to the power of 64.
+    // A random hash differs from the fixed one, except once in 2 to the power of 64 times.
     expect(await output({ language: 'python' }, ORDER)).not.toBe(first);
   });
 

@@ -55,8 +55,8 @@ export class GuestChannel {
   }
 
   /**
-   * Sets the limits on the interpreter and resolves to those that the kernel then reports. A cell with a place for it shows
-   * its program how much memory it may use.
+   * Sets the limits on the interpreter and resolves to those that the kernel then reports. `shownBytes` is the memory
+   * limit that the cell shows to its program; null if it shows none.
    */
   async limit(limits: ProcessLimits, shownBytes: number | null): Promise<ProcessLimits> {
     this.#send(`limits ${limitRows(limits)}${shownBytes === null ? '' : ` shown ${shownBytes}`}`);
@@ -65,8 +65,8 @@ export class GuestChannel {
   }
 
   /**
-   * Lets the program run with its words and its stdin, which stays open if another program writes it, or it comes in pieces.
-   * Gives up the output streams: this channel reads no more. The heap is only for Node and Java.
+   * Lets the program run with its words and its stdin, which stays open if another program writes it or if it comes in
+   * pieces. From then on this channel reads no output. `heapMb` is used only for Node and Java.
    */
   release(program: Released, heapMb: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;

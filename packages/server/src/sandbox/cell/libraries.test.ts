@@ -1,4 +1,4 @@
-/** Libraries of a job's own: unpacked in its cell before the program, whichever way makes the cell, and whatever is in them. */
+/** A job's own libraries: every kind of cell unpacks them before the program runs, and refuses a bad archive. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ type Given = 'python' | 'node';
 const runWith = (way: Way, language: Given, code: string, libraries: Uint8Array, more = {}) =>
   run(way, language, code, { hasTools: false, libraries, more: { wall_seconds: 60, cpu_seconds: 60, ...more } });
 
-/** What a packer makes of a directory with these files. */
+/** The archive that a packer makes of a directory with these files. */
 function packed(files: Readonly<Record<string, string>>, options: readonly string[] = []): Buffer {
   const directory = mkdtempSync(join(tmpdir(), 'svc-libraries-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
@@ -27,7 +27,7 @@ function packed(files: Readonly<Record<string, string>>, options: readonly strin
   return execFileSync('tar', ['-cz', ...options, '-C', directory, '.'], { maxBuffer: 2 ** 26 });
 }
 
-/** A name as long as a component may be, which only further headers of an archive can hold. */
+/** A path that is longer than the name in a header may be, so that an archive has to state it elsewhere. */
 const LONG = `${'long'.repeat(20)}/${'name'.repeat(20)}`;
 const PYTHON = {
   'tiny/__init__.py': 'from . import part\nNAME = part.NAME\n',
@@ -110,17 +110,17 @@ const UNFIT: Readonly<Record<string, readonly [Uint8Array, RegExp]>> = {
   'a pipe': [archiveOf([{ name: 'a', kind: '6' }]), /is neither a file nor/],
   'a sparse file': [archiveOf([{ name: 'a', kind: 'S' }]), /is neither a file nor/],
   'a name twice': [archiveOf([{ name: 'a' }, { name: './a' }]), /exist/i],
-  'a file that is a directory': [archiveOf([{ name: 'a' }, { name: 'a/b' }]), /exist|not a directory/i],
-  'more entries than may be': [archiveOf(TOO_MANY), /more than 50000 entries/],
-  'a size that no file has': [archiveOf([{ name: 'a', size: 8 * 2 ** 30 - 1 }]), /more than .* 536870912 bytes/],
-  'a size below nothing': [archiveOf([{ name: 'a', size: '-4000000000' }]), /it is no tar archive/],
+  'a file that is also a directory': [archiveOf([{ name: 'a' }, { name: 'a/b' }]), /exist|not a directory/i],
+  'too many entries': [archiveOf(TOO_MANY), /more than 50000 entries/],
+  'a size above the bound': [archiveOf([{ name: 'a', size: 8 * 2 ** 30 - 1 }]), /more than .* 536870912 bytes/],
+  'a negative size': [archiveOf([{ name: 'a', size: '-4000000000' }]), /it is no tar archive/],
   'a name of a gigabyte': [archiveOf([{ name: 'a', kind: 'L', size: 2 ** 30 }]), /a name that is too long/],
   'another size in a header of pax': [
     archiveOf([{ name: 'header', kind: 'x', content: '12 size=999\n' }, { name: 'a' }]),
     /a header that this service does not read/,
   ],
   'no archive': [Buffer.from('no archive'), /gzip|header/i],
-  'an archive in gzip of something else': [gzipSync(Buffer.alloc(4096, 'a')), /it is no tar archive/],
+  'gzip without an archive in it': [gzipSync(Buffer.alloc(4096, 'a')), /it is no tar archive/],
   'an archive that ends early': [
     gzipSync(entryBytes({ name: 'a', content: 'a'.repeat(1000) }).subarray(0, 600)),
     /it ends too early/,
@@ -131,12 +131,12 @@ const UNFIT: Readonly<Record<string, readonly [Uint8Array, RegExp]>> = {
 const END = Buffer.alloc(1024);
 const FIRST = entryBytes({ name: 'first', content: 'first' });
 const SECOND = entryBytes({ name: 'second', content: 'second' });
-/** Uncompressed within gzip, so that its bytes can be changed and nothing but the checksum tells. */
+/** Gzip without compression: if its bytes are changed, only the checksum shows the change. */
 const SOUND = gzipSync(Buffer.concat([FIRST, SECOND, END]), { level: 0 });
 const zipped = (...parts: readonly Uint8Array[]) => gzipSync(Buffer.concat(parts));
 
 const DAMAGED: Readonly<Record<string, Uint8Array>> = {
-  'other content than its checksum is of': changed(SOUND, SOUND.indexOf('second\0\0', 1200)),
+  'content that does not have its checksum': changed(SOUND, SOUND.indexOf('second\0\0', 1200)),
   'another checksum': changed(SOUND, -8),
   'another length': changed(SOUND, -1),
   'no checksum': SOUND.subarray(0, -8),
@@ -144,11 +144,11 @@ const DAMAGED: Readonly<Record<string, Uint8Array>> = {
   'no end': zipped(FIRST, SECOND),
   'half an end': zipped(FIRST, END.subarray(512)),
   'half a header after the first entry': zipped(FIRST, SECOND.subarray(0, 100)),
-  'a header after the first entry that changed': zipped(FIRST, changed(SECOND, 3), END),
+  'a changed header after the first entry': zipped(FIRST, changed(SECOND, 3), END),
   'zeros in place of a header': zipped(FIRST, Buffer.alloc(512), SECOND.subarray(512), END),
   'entries after its end': zipped(FIRST, END, SECOND, END),
-  'something behind it': Buffer.concat([SOUND, Buffer.from('rubbish')]),
-  'something behind the zeros behind it': Buffer.concat([SOUND, END, Buffer.from('rubbish')]),
+  'more bytes after the end of gzip': Buffer.concat([SOUND, Buffer.from('rubbish')]),
+  'more bytes after zeros at the end of gzip': Buffer.concat([SOUND, END, Buffer.from('rubbish')]),
   'no bytes': Buffer.alloc(0),
   'no bytes in gzip': zipped(),
   'no entries': zipped(END),
@@ -157,7 +157,7 @@ const DAMAGED: Readonly<Record<string, Uint8Array>> = {
 describe.each(['python', 'node'] as const)('a program in %s', (language) => {
   const code = language === 'python' ? 'print("ran")' : 'console.log("ran")';
 
-  it.each(Object.entries(UNFIT))('does not begin with %s', { timeout: 60_000 }, async (_, [libraries, problem]) => {
+  it.each(Object.entries(UNFIT))('does not begin, given %s', { timeout: 60_000 }, async (_, [libraries, problem]) => {
     const { stdout, stderr, ending } = await runWith('a forked cell', language, code, libraries);
     expect(stderr).toMatch(/^The libraries cannot be unpacked: /);
     expect(stderr).toMatch(problem);
@@ -211,7 +211,7 @@ it('an archive of the maximum size is unpacked', { timeout: 120_000 }, async () 
   expect(await runWith('a forked cell', 'python', code, libraries)).toMatchObject({ stdout: '50000\n', stderr: '' });
 });
 
-it('code of libraries that an interpreter runs when it starts is not run before the program', async () => {
+it('libraries with code that an interpreter runs at its start do not run it before the program', async () => {
   const ran = 'import sys; sys.stdout.write("ran first\\n")\n';
   const libraries = packed({
     'sitecustomize.py': ran,

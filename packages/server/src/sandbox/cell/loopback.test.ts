@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CellsFixture, CLASSES, type IsolatedClass } from './cells.fixture.ts';
 
-/** Both addresses, by TCP and by UDP; and a server of the standard library that is asked by its client. */
+/** A program that talks to itself over both addresses, by TCP and by UDP, and asks a server of the standard library. */
 const TALK = `
 import http.server, socket, threading, urllib.request
 for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CellsFixture, CLASSES } from './cells.fixture.ts';
 
 const MIB = 1024 * 1024;
-/** The memory that an interpreter takes beside the program's, and that a runtime takes more for a larger program. */
+/** The memory of an interpreter, and what a runtime takes in addition for a larger program. */
 const INTERPRETER_MIB = 24;
 
 let cells: CellsFixture;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => cells[Symbol.asyncDispose]());
 
-/** Writes to every page of so much memory. */
+/** A program that writes to every page of so much memory. */
 const touch = (mib: number) => `print(len(bytearray(${mib} << 20)) >> 20)`;
 
 describe.each(CLASSES)('a memory limit in the %s class', { tags: ['Submission-16', 'Receipt-18'] }, (choice) => {

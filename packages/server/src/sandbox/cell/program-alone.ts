@@ -1,7 +1,7 @@
 /**
- * A program's usage without its compiler, by one of two accounts. The host's kernel counts all of a cell that uses it, from the
- * hand-over on: process 1 only tells how much of it compiling took. The kernel of a gVisor cell counts the program itself; the
- * host's sees that kernel with everything that runs on it.
+ * A program's usage without its compiler, by one of two accounts. In a namespace cell, the host's kernel counts the
+ * whole cell from the hand-over on, and process 1 reports how much of that compiling took. In a gVisor cell, gVisor's
+ * kernel counts the program; the host's kernel sees gVisor's kernel with everything that runs on it.
  */
 import type { ProgramAlone, RunEnd } from '../program/program-run.ts';
 import type { EndingReport } from './ending-report.ts';
@@ -15,13 +15,13 @@ interface Ended {
   readonly counted: { readonly cpuMilliseconds: number } & Pick<RunEnd, 'memoryPeakBytes'>;
 }
 
-/** The usage of the program alone; null if it did not run, or if the cell ended before process 1 had told what is needed. */
+/** The usage of the program alone; null if it did not run, or if the cell ended before process 1 had reported enough. */
 export function programAlone({ ending, hasCompiler, sharesHostKernel, counted }: Ended): ProgramAlone | null {
   if (ending.isCompiling) return null;
   return sharesHostKernel ? byCell(ending, hasCompiler, counted) : byGuest(ending, counted);
 }
 
-/** The usage by the host's kernel, which keeps one peak of memory: after a compiler, the program's part is unknown. */
+/** The usage as the host's kernel counts it. It keeps one memory peak: after a compiler, the program's own is unknown. */
 function byCell({ compiled }: EndingReport, hasCompiler: boolean, counted: Ended['counted']): ProgramAlone | null {
   if (!hasCompiler) return { account: 'cell', ...counted, wall: { afterMilliseconds: 0 } };
   if (compiled === null) return null;

@@ -27,7 +27,7 @@ export const ENDS: Readonly<Record<string, string>> = {
     'left = Leave("why"); left.code = 9',
     'raise left',
   ),
-  'exits without any of this': 'import os; print("now"); os._exit(5)',
+  'exits without any clean-up': 'import os; print("now"); os._exit(5)',
   'fails with an exception': lines('def fail(): return 1 / 0', 'fail()'),
   'fails with an exception that has a cause': lines(
     'try: {}["key"]',
@@ -142,7 +142,7 @@ export const ENDS: Readonly<Record<string, string>> = {
     'sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), encoding="utf-8")',
     'print("buffered")',
   ),
-  'leaves text in a copy of its output': lines('other = open(1, "w", closefd=False)', 'other.write("late")'),
+  'leaves unwritten text in a copy of its output': lines('other = open(1, "w", closefd=False)', 'other.write("late")'),
   'prints late to an output that waits for more': lines(
     'import sys',
     'sys.stdout.reconfigure(write_through=False, line_buffering=False)',
@@ -169,7 +169,7 @@ export const ENDS: Readonly<Record<string, string>> = {
   'has closed its output': 'import sys; print("before"); sys.stdout.close()',
   'has no output any more': 'import sys; sys.stdout = None; sys.stderr = None; raise ValueError("unseen")',
   'has closed the descriptors of its output': 'import os; os.close(1); print("lost")',
-  'has an output of its own whose flush tells': lines(
+  'replaces its output by an object whose flush prints': lines(
     'import sys',
     'class Told:',
     '    def write(self, text): return sys.__stdout__.write(text)',
@@ -191,7 +191,7 @@ export const ENDS: Readonly<Record<string, string>> = {
     'def first(): threading.Thread(target=second).start()',
     'threading.Thread(target=first).start()',
   ),
-  'does not wait for a daemon': lines(
+  'does not wait for a daemon thread': lines(
     'import threading',
     'started = threading.Event()',
     'def work():',
@@ -201,7 +201,7 @@ export const ENDS: Readonly<Record<string, string>> = {
     'started.wait()',
     'print("main")',
   ),
-  'leaves a daemon at work': lines(
+  'leaves a daemon thread that computes': lines(
     'import threading',
     'count = [0]',
     'def work():',
@@ -268,7 +268,7 @@ export const ENDS: Readonly<Record<string, string>> = {
     'gc.disable()',
     'one = Telling("cycle"); one.self = one; del one',
   ),
-  'hears of what is left': lines(
+  'reports an error of a finalizer by a hook': lines(
     'import sys',
     'sys.unraisablehook = lambda left: print("unraisable", left.exc_type.__name__, left.exc_value)',
     'class Bad:',
@@ -282,7 +282,7 @@ export const ENDS: Readonly<Record<string, string>> = {
     '    def __del__(self): print("last")',
     'last = Last()',
   ),
-  'reads its modules as they go': lines(
+  'reads its modules while they are freed': lines(
     'import sys, json',
     'class Reads:',
     '    def __del__(self): print(json is None, sys.modules is None, sys.meta_path is None)',

@@ -19,7 +19,7 @@ interface End {
   readonly ending: Ending;
 }
 
-/** A copy of a template, and an interpreter that is started. */
+/** `fork` copies the interpreter of a template, and `crun` starts an interpreter. */
 const BUILDERS = ['fork', 'crun'] as const;
 
 let directory: string;
@@ -33,7 +33,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const bare = new Map<string, Promise<End>>();
 
-/** Runs the program bare, once for all builders. */
+/** Runs the program under plain python3, once for all builders. */
 function endBare(title: string): Promise<End> {
   const known = bare.get(title) ?? runBare(ENDS[title] as string);
   bare.set(title, known);

@@ -1,6 +1,6 @@
 /**
- * Limits below what a waiting cell already holds: the smallest limit that holds is in force, and is reported. From there on
- * every limit is exact.
+ * Limits below what a waiting cell already uses: the smallest possible limit is enforced and reported. Every limit from
+ * there on is enforced exactly.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import type { Collection, HeldLimits, Program, Provider } from '../sandbox.ts';
 const MIB = 1024 * 1024;
 const PATIENT = { wall_seconds: 60, cpu_seconds: 30 };
 
-/** Prints its threads and how many processes it can start, which all wait. */
+/** A program that prints how many threads it has, and how many processes, which all wait, it can start. */
 const CHILDREN = {
   node: `const { spawn } = require('node:child_process');
 const threads = require('node:fs').readdirSync('/proc/self/task').length;
@@ -64,7 +64,7 @@ describe.each([
       return { ...(await running.collect()), stdout, held: loaded.held };
     }
 
-    /** The smallest process limit that holds a waiting cell. */
+    /** The smallest process limit that a waiting cell can have. */
     async function leastPids(language: Program['language']): Promise<number> {
       const { held } = await run(language, '', { max_pids: 1 });
       return held.effective_limits.max_pids as number;

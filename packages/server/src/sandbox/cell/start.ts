@@ -13,7 +13,7 @@ import type { ProcessLimits } from './process-limits.ts';
 export interface Boot extends GroupLimits {
   /** The cell's share of the processors when others want them too; a job's share is 1. */
   readonly share: number;
-  /** The bound on the buffers of its Internet sockets; null if the kernel counts them with the rest. */
+  /** The bound on the buffers of its Internet sockets; null if the kernel counts them as memory of the group. */
   readonly socketBytes: number | null;
 }
 
@@ -51,7 +51,7 @@ export interface WantedLimits {
 export interface LimitsInForce {
   readonly guest: ProcessLimits;
   readonly group: GroupLimits;
-  /** The requested limits: none is less than the waiting cell held. */
+  /** The limits that were set, raised where the waiting cell already used more than a wanted limit. */
   readonly asked: Pick<WantedLimits, 'fileBytes' | 'guestProcesses' | 'memoryBytes' | 'processes'>;
   /** Memory of the runtime itself in the group, measured before the program runs. It does not count as the job's. */
   readonly ownMemoryBytes: number;

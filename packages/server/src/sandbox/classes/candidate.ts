@@ -35,7 +35,7 @@ export interface Candidate extends Omit<Provider, 'languages' | 'isolation_class
   readonly packsLeftOut: readonly PackLeftOut[];
   /** Loads the packs whose names were not there before. Cells can be made of them; nothing is proven. */
   loadNewPacks(): LoadedPacks;
-  /** Forgets a pack that was loaded since and did not prove itself. */
+  /** Forgets a pack that `loadNewPacks` loaded and whose trial failed. */
   forgetPack(name: string): void;
   /** Known defects of the runtime in use, for the operator; null if there are none. */
   readonly runtimeDefects: string | null;

@@ -98,7 +98,7 @@ test('a program whose sources changed is compiled again, or counts as missing', 
   utimesSync(join(sources, 'stage.c'), new Date(), new Date(Date.now() + 60_000));
   expect([setUp.staleNatives(), setUp.buildNatives()]).toEqual([[], false]);
   writeFileSync(join(sources, 'launcher/serve.c'), '#error no');
-  // Older than the programs: a copy may keep such a time.
+  // The sources are older than the programs, because a copy may keep such a time.
   utimesSync(join(sources, 'launcher/serve.c'), new Date(0), new Date(0));
   expect([...setUp.staleNatives()].sort()).toEqual([...NAMES].sort());
   expect(() => setUp.buildNatives()).toThrow('#error no');

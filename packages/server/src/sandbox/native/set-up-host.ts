@@ -7,9 +7,9 @@ import { StartError } from '../../ground/start-error.ts';
 import { areNativesBrought, nativePath } from './native.ts';
 
 /**
- * Compiles the programs that a checkout lacks, or has from other sources. It reports this on stderr, or why it cannot: then a
- * runtime is started for each cell. Only root makes cells, so for others nothing is built.
- * @throws StartError if one from other sources is still there: it would silently do less than this service asks of it
+ * Compiles the programs that a checkout lacks, or has from other sources. It reports on stderr what it compiles, or why
+ * it cannot: then a runtime is started for each cell. Only root makes cells, so nothing is built for other users.
+ * @throws StartError if a program from other sources is left: it would silently do less than this service asks of it
  */
 export async function buildStaleNatives(): Promise<void> {
   if (process.platform !== 'linux' || areNativesBrought()) return;
@@ -19,7 +19,7 @@ export async function buildStaleNatives(): Promise<void> {
   if (staleNatives().length > 0 && process.getuid?.() === 0) await setUpHost('natives');
   const old = staleNatives().filter((name) => existsSync(nativePath(name)));
   if (old.length > 0)
-    throw new StartError(`compiled of other sources: ${old.join(', ')} (\`vouchbox setup\` compiles them again)`);
+    throw new StartError(`compiled from other sources: ${old.join(', ')} (\`vouchbox setup\` compiles them again)`);
 }
 
 /**

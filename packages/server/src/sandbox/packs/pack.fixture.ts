@@ -15,7 +15,7 @@ export const RECIPE: Recipe = {
   packages: [],
 };
 
-/** Content by path; a path that ends with `/` is a directory, content that starts with `→` a link to the rest of it. */
+/** Content by path. A path that ends with `/` is a directory. Content that starts with `→` is a link to the path after it. */
 const BUILT: Readonly<Record<string, string>> = {
   'usr/bin/perl': 'perl',
   'usr/bin/su': 'su',

@@ -25,7 +25,7 @@ const MADE_BY = [
 
 export const BUILD_MILLISECONDS_MAX = 15 * 60 * 1000;
 
-/** The packs directory that holds these and no others, and the facts of each. */
+/** A packs directory with exactly these packs, and the facts of each. */
 export async function shippedPacks(names: readonly string[]): Promise<{ packs: string; facts: readonly PackFacts[] }> {
   return await packsOf(recipesOf(names));
 }

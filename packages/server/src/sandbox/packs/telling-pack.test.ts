@@ -1,6 +1,6 @@
 /**
- * A pack's own code runs in cells alone, whatever starts them: here its `python3` tells, at each of its starts, as whom it
- * runs, with which rights and what it sees.
+ * A pack's own code runs only in cells, whatever starts them. Here the pack's `python3` reports, each time it starts,
+ * its user, its rights and what it sees.
  */
 import { existsSync, mkdtempSync, readlinkSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * The one pack that tests of packs build unless they are about the shipped ones: Python with one library. It tells, at each
- * start of its interpreter, as whom it runs, with which rights and what it sees.
+ * The one pack that tests of packs build unless they are about the shipped ones: Python with one library. Each time its
+ * interpreter starts, the pack reports its user, its rights and what it sees.
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

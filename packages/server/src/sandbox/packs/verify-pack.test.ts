@@ -19,7 +19,7 @@ import { verifyPack } from './verify-pack.ts';
 
 const DATA = 'usr/lib/data.txt';
 
-/** Writes other bytes of the same length and puts the old time back: only the kernel's change time tells. */
+/** Writes other bytes of the same length and restores the old time: only the kernel's change time shows the change. */
 function replaceBytes({ tree }: PackPlaces): void {
   const path = join(tree, DATA);
   const { atime, mtime } = lstatSync(path);

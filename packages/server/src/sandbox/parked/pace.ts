@@ -9,7 +9,7 @@ export interface PaceOptions {
   readonly madeAtOnce: number;
   /** How many cells may be in the making while a job waits for its cell. Below 2, none is begun ahead while a job waits. */
   readonly madeWhileAwaited: number;
-  /** How long no job must have asked for a cell before a further cell of a kind is made; 0 if making a cell is fast. */
+  /** How long ago the last request for a cell must be before a further cell of a kind is made; 0 if making a cell is fast. */
   readonly quietMilliseconds: number;
 }
 

@@ -160,7 +160,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     demand.note(this.#now(), makingMilliseconds);
   }
 
-  /** Waits for a cell of a job. */
+  /** Waits for a job's cell. */
   async #waitedFor(cell: Promise<PreparedCell>): Promise<PreparedCell> {
     this.#waiting += 1;
     this.#refillSoon();

@@ -1,4 +1,4 @@
-/** Parked cells of every class that this host has, with what builds them for real. */
+/** Parked cells of every class that this host has, made by the real launchers and runtimes. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

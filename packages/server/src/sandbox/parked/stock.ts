@@ -80,7 +80,7 @@ export class Stock {
     const { language, runtime, stage, reproducible, owner } = kind;
     const shared = { language, runtime, stage, reproducible };
     const isUsual = isUsualLanguage(language) && provider.originOf({ language, runtime: null })?.kind === origin.kind;
-    // Cells that anybody may get are made for nobody.
+    // A cell that any owner may get is made without an owner.
     const isShared = owner === undefined || provider.originOf(shared)?.kind === origin.kind;
     const shelf = new Shelf({ ...shared, ...(isShared ? {} : { owner }) }, isUsual);
     this.#shelves.set(origin.kind, shelf);

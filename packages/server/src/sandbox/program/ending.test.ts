@@ -40,11 +40,11 @@ describe('how a program ended', () => {
     ['a stop outranks what process 1 reports', { stopCause: 'server_shutdown' }, 'stopped'],
     ['a program that passed a bound of its tools was killed for it', { hasToolBreach: true, status: null }, 'signaled'],
     ['an end that nobody saw is a failure of the runtime', { status: null }, 'runtime_failed'],
-    ['the kernel ending one process for CPU time is the CPU limit', signaled('SIGXCPU', true), 'cpu_limit'],
+    ['a process that the kernel ended for its CPU time met the CPU limit', signaled('SIGXCPU', true), 'cpu_limit'],
     ['a program that sends itself SIGXCPU with time to spare reached no limit', signaled('SIGXCPU', false), 'signaled'],
-    ['the kernel killing a process that ignored SIGXCPU is the CPU limit', signaled('SIGKILL', true), 'cpu_limit'],
+    ['a process that ignored SIGXCPU and was killed met the CPU limit', signaled('SIGKILL', true), 'cpu_limit'],
     ['a program that kills itself with time to spare reached no limit', signaled('SIGKILL', false), 'signaled'],
-    ['any other signal is of its own making, whatever time was used', signaled('SIGTERM', true), 'signaled'],
+    ['any other signal came from the program, whatever time was used', signaled('SIGTERM', true), 'signaled'],
     ['a compiler that fails when its CPU time is used up met the limit', outOfTime(1), 'cpu_limit'],
     [
       'a compiler that fails with time to spare found an error',
@@ -53,7 +53,7 @@ describe('how a program ended', () => {
     ],
     ['a build that left its product has succeeded', { ...outOfTime(0), hasProduct: true }, 'exited'],
     [
-      'a build that left none has failed, whatever its exit code',
+      'a build that left no product has failed, whatever its exit code',
       { ...outOfTime(0), isCpuTimeUsedUp: false },
       'compile_failed',
     ],
@@ -93,8 +93,8 @@ it('every limit that ended a program is a violation with the limit and the obser
 });
 
 it.each([
-  ['a program that was ended for its file', 'signaled', false, 'a file grew past 16 MiB'],
-  ['a program that was ended for its file and left the file', 'signaled', true, 'a file grew past 16 MiB'],
+  ['a program that was ended for the size of a file', 'signaled', false, 'a file grew past 16 MiB'],
+  ['a program that was ended for the size of a file, and left it', 'signaled', true, 'a file grew past 16 MiB'],
   ['a full file that was left', 'exited', true, 'a file reached 16 MiB, the most that one may hold'],
 ] as const)('%s gives one violation, which says that a file reached its limit', (_, kind, hasFullFile, message) => {
   const ending = kind === 'signaled' ? { kind, signal: 'SIGXFSZ' } : { kind, exit_code: 0 };

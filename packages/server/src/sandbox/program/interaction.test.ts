@@ -14,7 +14,7 @@ interface Talk {
   readonly language?: Language;
   readonly code: string;
   readonly limits?: Partial<Program['limits']>;
-  /** What is done once it has written a line. */
+  /** What the test does once the program has written a line. */
   readonly atLine?: (running: RunningCell) => void;
 }
 

@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Makes cells; the first so many of each language have no time to become ready. */
+/** Makes cells. The first `lateOnes` cells of each language have no time to become ready. */
 function slowAtFirst(lateOnes: number) {
   const made = new Map<Language, number>();
   return {

@@ -15,33 +15,33 @@ const ENDS: Readonly<Record<string, string>> = {
   'sets its exit code': 'process.exitCode = 7;',
   'exits by itself': 'process.on("exit", (code) => console.log(code)); process.exit(3);',
   'sets its exit code as it exits': 'process.on("exit", () => { process.exitCode = 4; });',
-  'listens to both ends': `
+  'listens to exit and beforeExit': `
     process.on("exit", (code) => console.log("exit", code, process.exitCode));
     process.on("beforeExit", (code) => console.log("before", code));`,
-  'finds more to do, once': `
+  'starts more work before it exits, once': `
     process.once("beforeExit", () => setTimeout(() => console.log("more"), 1));
     process.on("exit", () => console.log("exit"));`,
-  'finds more to do, three times': `
+  'starts more work before it exits, three times': `
     let left = 3;
     process.on("beforeExit", () => { if (left-- > 0) setImmediate(() => console.log(left)); });`,
-  'forgets who listens': `
+  'removes its listeners': `
     process.on("beforeExit", () => console.log("no"));
     process.removeAllListeners("beforeExit");
     process.on("exit", () => console.log("exit"));`,
   'fails as it exits': 'process.on("exit", () => { throw new Error("late"); });',
   'fails before it exits': 'process.on("beforeExit", () => { throw new Error("late"); });',
-  'has an exit of its own': `
+  'replaces process.exit': `
     process.exit = () => console.log("not asked for");
     process.on("exit", () => console.log("exit"));`,
   'fails late': 'setTimeout(() => { throw new TypeError("in a timer"); }, 1);',
-  'rejects and nobody listens': 'Promise.reject(new Error("unseen"));',
-  'waits for nothing that counts': 'setInterval(() => console.log("no"), 10_000).unref();',
-  'waits for what never comes': 'new Promise(() => {}).then(() => console.log("no"));',
+  'rejects a promise that nobody handles': 'Promise.reject(new Error("unseen"));',
+  'has only a timer that keeps no process alive': 'setInterval(() => console.log("no"), 10_000).unref();',
+  'waits for a promise that never settles': 'new Promise(() => {}).then(() => console.log("no"));',
   'has a worker that nobody waits for': `
     const { Worker } = require("node:worker_threads");
     const worker = new Worker("setInterval(() => {}, 1000); postMessage(1)", { eval: true });
     worker.once("message", () => worker.unref());`,
-  'is a module that waits for what never comes': 'await new Promise(() => {});',
+  'is a module that awaits a promise that never settles': 'await new Promise(() => {});',
   'is a module by an await inside of an expression': 'console.log(await 1, [await 2]);',
   'is a module by an import after such an await': 'console.log(await 1); import { argv } from "node:process";',
   'has neither the syntax of a script nor of a module': 'console.log(1; await 2',

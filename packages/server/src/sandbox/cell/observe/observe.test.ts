@@ -1,4 +1,4 @@
-/** What is remembered of the mounts of one cell hides nothing of another. Real cells are observed in `sandbox.test.ts`. */
+/** A remembered result about one cell's mounts hides no difference in another. `sandbox.test.ts` observes real cells. */
 import { expect, test } from 'vitest';
 import { type CellReport, observeNamespaceCell } from './observe.ts';
 
@@ -19,7 +19,7 @@ const STATUS = [
   ...['CapInh', 'CapPrm', 'CapEff', 'CapBnd'].map((set) => `${set}:\t0000000000000000`),
 ].join('\n');
 
-/** The report of a cell whose mounts have ids from this one on. */
+/** The report of a cell whose mount ids begin with `firstId`. */
 function reportOf(firstId: number, changed: Readonly<Record<string, string>> = {}): CellReport {
   const mounts = Object.entries({ ...FLAGS, ...changed }).map(
     ([path, flags], at) => `${firstId + at} ${firstId} 0:${firstId} / ${path} ${flags},relatime - tmpfs tmpfs rw`,

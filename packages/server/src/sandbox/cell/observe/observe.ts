@@ -96,7 +96,7 @@ interface ObservedMounts {
 const mountsSeen = new Map<string, ObservedMounts>();
 const mountsSeenMax = 16;
 
-/** Cells of one kind have the same lines, which mean the same. */
+/** Examines mounts. Cells of one kind have the same lines, so each set of lines is examined once. */
 function observeMounts(mountinfo: string): ObservedMounts {
   const lines = mountinfo.replaceAll(/^\d+ \d+ \d+:\d+ /gm, '');
   const seen = mountsSeen.get(lines);
@@ -180,8 +180,8 @@ const SHOWN_DEVICES: ReadonlySet<string> = new Set(
 );
 
 /**
- * Mounts whose inodes other cells share. A watch or a lock on a shared inode reveals what the others do. Only root of the
- * host can make devices, so that in a user namespace those of the host are shared (docs/THREATS.md).
+ * Mounts whose inodes other cells share. A watch or a lock on a shared inode reveals what other cells do. Only root of
+ * the host can make devices, so that in a user namespace those of the host are shared (docs/THREATS.md).
  */
 function foreignInodes(mounts: readonly GuestMount[]): string[] {
   return mounts

@@ -10,7 +10,7 @@ const V1: GroupLocation = {
 };
 const V2: GroupLocation = { version: 'v2', directory: '' };
 
-/** A kernel that refuses limits below what it cannot take back. Returns the limits that were tried, in bytes. */
+/** Sets a limit under a kernel that refuses limits below the memory in use. Returns the limits that were tried, in bytes. */
 async function tried(
   location: GroupLocation,
   { wanted, unreclaimable, inUse, least }: Record<'wanted' | 'unreclaimable' | 'inUse' | 'least', number>,

@@ -7,8 +7,8 @@ const { run } = useToolCells();
 const exited = { kind: 'exited', exit_code: 0 };
 
 /**
- * `fail` fails, `hold` is answered when two calls of it are open, the last first, `turn` when the next call of it comes or if
- * it is the last, and others give back their arguments.
+ * `fail` fails. Calls of `hold` are answered once two are open, the later call first. A call of `turn` is answered when
+ * the next call of it comes, or if it is the last one. Every other tool returns its arguments.
  */
 function tools() {
   const held: number[] = [];
@@ -68,7 +68,7 @@ with ThreadPoolExecutor(2) as pool:
     print(list(pool.map(lambda n: tools.echo(n=n)["n"], range(40))) == list(range(40)))`,
     '[False, True]\nTrue\n',
   ],
-  'python, in threads of which one gets its answer while others wait': [
+  'python, in threads: one thread gets its answer while others wait': [
     'python',
     `
 from queue import SimpleQueue
@@ -113,7 +113,7 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 print(tools.echo(n=1))`,
     "{'n': 1}\n",
   ],
-  'python, whose handler would call a tool in the midst of an import of json': [
+  'python, whose signal handler would call a tool during an import of json': [
     'python',
     `
 import os, signal, sys
@@ -127,7 +127,7 @@ import json
 print(tools.echo(n=1))`,
     "{'n': 1}\n",
   ],
-  'python, whose handler raises at any moment while another thread waits': [
+  'python, whose signal handler raises at any moment while another thread waits': [
     'python',
     `
 import json, signal
@@ -204,7 +204,7 @@ tool: it said "no"
 tool: the arguments are no JSON text
 `,
   ],
-  'what opens the descriptors by their path': [
+  'bash, which opens the descriptors by their paths': [
     'bash',
     `echo '{"call": 1, "tool": "echo", "arguments": 2}' >/dev/fd/31; head -n 1 /dev/fd/30`,
     '{"call":1,"result":2}\n',

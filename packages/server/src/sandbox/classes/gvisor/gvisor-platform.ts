@@ -40,7 +40,7 @@ function waysWith(starter: GvisorStarter | 'auto', obstacle: string | null): rea
   return starter === 'auto' && obstacle === null ? [direct, ...run] : run;
 }
 
-/** The first way that works. Ways are tried one at a time, so that none that could hang is tried if a better one works. */
+/** The first way that works. Ways are tried one at a time: a way that could hang is not tried if a better way works. */
 async function firstThatWorks(ways: readonly GvisorWay[], tryWay: TryWay): Promise<GvisorWay> {
   const failures: [string, string][] = [];
   for (const way of ways) {

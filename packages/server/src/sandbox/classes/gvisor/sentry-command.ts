@@ -25,7 +25,7 @@ export function sentryObstacle(version: string | null): string | null {
   return `svc-sentry was tried with runsc ${[...RELEASES].join(' and ')}, not with ${version}`;
 }
 
-/** `runsc` is its path and the flags that both processes are given. */
+/** `runsc`: the path of runsc, and the flags for both processes. */
 export function sentryCommand(options: CellOptions, runsc: readonly string[]): readonly string[] {
   const { directory, id, rootUid, hasTools } = options;
   const binds = describeCell(descriptionOptions(options))

@@ -14,7 +14,7 @@ const MILLISECONDS_MAX = 60_000;
 let directory: string;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'svc-sentry-start-'));
-  // The users of a cell go through it.
+  // The users of a cell must be able to pass through this directory.
   chmodSync(directory, 0o711);
   mkdirSync(join(directory, 'rootfs'));
   writeFileSync(join(directory, 'config.json'), '{}');

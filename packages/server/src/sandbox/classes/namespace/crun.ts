@@ -8,7 +8,7 @@ import { requireNatives } from '../../native/native.ts';
 import { type StartedRuntime, startedRuntime } from '../oci/runtime-start.ts';
 import { requireVersion } from '../oci/runtime-version.ts';
 
-/** crun, for the namespace class. Its own process and process 1 of the cell are the two that are not the job's. */
+/** crun, for the namespace class. Two processes in a cell's group are not the job's: crun's own, and process 1 of the cell. */
 export async function crunRuntime(): Promise<StartedRuntime> {
   const path = installed('crun');
   const version = await versionOf(path, /crun version (\S+)/);

@@ -67,7 +67,7 @@ export function startForked(launcher: Launcher, options: CellOptions, boot: Boot
         END_MILLISECONDS_MAX,
         null,
       );
-      // Each abort makes an error with its stack, which a cell that was made does not need.
+      // An abort makes an error with its stack, which is not needed if the cell was made.
       if (cell === null) unwanted.abort();
       if (cell === null || !(await cell.end())) await group.remove();
     },
@@ -82,7 +82,7 @@ function bootWritings({ group: { plan } }: CellOptions, { share, socketBytes, ..
   ];
 }
 
-/** The files of a group that name its memory, by the version that the program finds in `/proc/self/cgroup`. */
+/** The files of a group that state its memory limit, by the version that the program finds in `/proc/self/cgroup`. */
 const SHOWN = {
   v1: ['memory/memory.limit_in_bytes', 'memory/memory.soft_limit_in_bytes'],
   v2: ['memory.max'],

@@ -1,7 +1,4 @@
-/**
- * Code of a pack that runs in a template before it serves, and does its worst: it reaches nothing but the cells of that
- * template.
- */
+/** Hostile code of a pack, run in a template before it makes copies: the code reaches nothing but the cells of that template. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { ReservedCell } from '../../cell/runtime.ts';
@@ -35,7 +32,7 @@ async function hostile(code: string) {
   return { launcher, template: () => reserved.at(-1) as ReservedCell };
 }
 
-/** Watches for the processes that make cells, stops each that it may, and reports which of the others it can look into. */
+/** Watches for the processes that make cells, stops each that it may stop, and reports which of the others it can inspect. */
 const STALK = `
 import os, signal
 def filters(pid):
@@ -82,7 +79,7 @@ it('a hostile template sees no process without a system call filter, even while 
   expect([...told]).toEqual(['stopped']);
 });
 
-/** Says that it has made each copy, keeps all that it is given for it, and stays in the groups of its cell. */
+/** Claims to have made each copy, keeps everything that it is given for the copy, and stays in the groups of the copy's cell. */
 const LIE = `
 import os, socket, time
 launcher = socket.socket(fileno=51)

@@ -44,7 +44,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it('reports what the kernel says about the cell instead of the launcher', async () => {
+  it('reports about the cell what the kernel says about it', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const { pid, report } = await launcher.make(requestOf(options));

@@ -1,8 +1,8 @@
 /**
- * The protocol with one launcher, a small process that forks cells of one language and runtime pack (`launcher.h`). It starts
- * with the first request for a cell, and again after it has died; its cells die with it. After a number of cells or some time
- * another launcher replaces it, so that later cells do not share what the copies of one template have in common (decision 0049).
- * One that no longer answers is killed, and its cells with it; the next request starts another.
+ * The protocol with one launcher, a small process that forks cells of one language and runtime pack (`launcher.h`). It
+ * starts with the first request for a cell, and again after it has died; its cells die with it. After a number of cells or
+ * some time another launcher replaces it, so that later cells do not share what the copies of one template have in common
+ * (decision 0049). A launcher that no longer answers is killed, and its cells with it; the next request starts another one.
  */
 import { unless } from '../../../ground/waiting/unless.ts';
 import { type LaunchedCell, type LauncherOptions, type LaunchRequest, Serving } from './serving.ts';

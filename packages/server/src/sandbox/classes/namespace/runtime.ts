@@ -19,7 +19,7 @@ import { tried } from './trial.ts';
 const LAUNCHER_PROGRAM = nativePath('svc-launcher');
 const LAUNCHER_LIBRARY = nativePath('svc-launcher.so');
 
-/** The template for Python only: other interpreters have threads, which no copy has, or start as quickly as they are copied. */
+/** The only template is for Python: other interpreters have threads, which a copy would lack, or start as fast as a copy. */
 export const PYTHON_TEMPLATE: Template = {
   arguments: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/template.py`],
   library: LAUNCHER_LIBRARY,
@@ -28,7 +28,7 @@ export const PYTHON_TEMPLATE: Template = {
 /** How long a launcher may take to be ready on an ordinary host, longer than a cell that waits for it. */
 const READY_MILLISECONDS_MAX = 30_000;
 
-/** How long a launcher may be silent on an ordinary host, however busy, before it is asked, and then before it is killed. */
+/** How long a launcher may be silent on an ordinary, busy host before it is asked for an answer, and then before it is killed. */
 const SILENT_MILLISECONDS_MAX = 5000;
 
 /** How many processes in the group of a cell are not the job's: process 1. */

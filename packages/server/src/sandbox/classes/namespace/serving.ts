@@ -31,7 +31,7 @@ export interface LaunchedCell {
    * `code` of the kernel's error.
    */
   readonly hold: (words: string) => Promise<string>;
-  /** Tells the launcher that the process and its groups are not needed; after `hold`, only one that keeps its cells is told. */
+  /** Tells the launcher that process 1 and its groups are not needed. After `hold`, only a launcher with `keepsCells` is told. */
   readonly forget: () => void;
 }
 
@@ -44,7 +44,7 @@ export interface LaunchRequest {
   readonly accesses: string;
   /** Whether its program may call tools: the default is that it may not. */
   readonly hasTools?: boolean;
-  /** Aborts when the cell is no longer wanted. It is then not begun. */
+  /** Aborts when the cell is no longer wanted. The cell is then not begun. */
   readonly unwanted?: AbortSignal;
 }
 
@@ -61,7 +61,7 @@ export interface LauncherOptions {
   readonly reserve?: (() => ReservedCell) | undefined;
   /** How long it may take to be ready: a template starts an interpreter. */
   readonly readyMilliseconds: number;
-  /** How long it may be silent while an answer is awaited, and once more after it was asked whether it is there. */
+  /** How long it may be silent while an answer is awaited. It is then asked for one, and may be silent as long again. */
   readonly silentMilliseconds: number;
   /** How many cells one process makes before another replaces it. Default: 256. */
   readonly cellsOfOneMax?: number;
@@ -141,7 +141,7 @@ export class Serving {
     this.#child = child;
     this.#input = stdin.on('error', () => {});
     const closed = new Promise<void>((resolve) => child.once('close', () => resolve()).once('error', () => resolve()));
-    // A launcher that was killed has left the group of its template.
+    // A launcher that was killed leaves the group of its template behind.
     this.#exited = closed.then(async () => await template?.[Symbol.asyncDispose]()).catch(() => {});
     stdout.setEncoding('latin1').on('data', (text: string) => this.#hear(text));
     stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -1,7 +1,7 @@
 /**
- * Notices that a launcher no longer answers. While anything is awaited of it, each period without a word from it ends with a
- * question, and a further one without a word means that it hangs. Two periods, because after a pause of this process its timers
- * run before it reads what came meanwhile.
+ * Notices that a launcher no longer answers. While an answer is awaited, a period without a word from the launcher ends
+ * with a question, and a second such period means that it hangs. There are two periods because after a pause of this
+ * process its timers run before it reads what came during the pause.
  */
 
 export interface SignsOfLifeOptions {

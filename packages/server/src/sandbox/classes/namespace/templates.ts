@@ -97,7 +97,7 @@ export class Templates implements AsyncDisposable {
       if (template === undefined) this.#end(launcher);
       else template.launcher = launcher;
     } catch {
-      // Interpreters are started meanwhile: whatever the reason is, no job suffers from it.
+      // Until then the owner's interpreters are started: whatever the reason is, no job fails for it.
       remember(this.#paused, key, this.#now() + PAUSE_MILLISECONDS);
       this.#templates.delete(key);
     }

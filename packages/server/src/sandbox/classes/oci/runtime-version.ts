@@ -17,7 +17,7 @@ export function requireVersion(name: 'crun' | 'runsc', version: string | null): 
   const found = numbersOf(name, version ?? '');
   if (found === null) throw new Error(`${name} does not say which version it is: install one from your distribution`);
   if (compare(found, oldest) < 0) {
-    throw new Error(`${name} ${version} is older than ${oldest.join('.')}, the oldest that holds a cell: upgrade it`);
+    throw new Error(`${name} ${version} is older than ${oldest.join('.')}, the oldest accepted version: upgrade it`);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The development subprocess: a program on the bare host, for machines where no isolating provider works. It isolates
- * nothing and says so. Only the wall clock is held. It is used only if the operator names it.
+ * nothing and says so. Only the wall clock is limited. It is used only if the operator names it.
  */
 import type { ChildProcess } from 'node:child_process';
 import { chownSync, mkdirSync, readFileSync } from 'node:fs';
@@ -203,7 +203,7 @@ function startIn(work: string, { command, uid, environment, hasTools }: HostCell
   const [release, readiness, report] = child.stdio.slice(3) as [Socket, Socket, Socket];
   release.on('error', () => {}); // The guest program may be dead already: its exit says so.
   const supervisor = child.pid ?? 0;
-  // Killed now, because another group may get the id later.
+  // The group is killed as soon as the supervisor ends, because another group may get its id later.
   let isOver = supervisor === 0;
   const kill = () => {
     if (!isOver) killGroup(supervisor);

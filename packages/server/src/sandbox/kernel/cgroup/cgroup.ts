@@ -16,7 +16,7 @@ export const UNLIMITED: GroupLimits = { memoryBytes: Number.POSITIVE_INFINITY, p
 export type GroupLocation =
   | { readonly version: 'v1'; readonly paths: V1Paths }
   | { readonly version: 'v2'; readonly directory: string }
-  /** No group: the processes below one, which is process 1 of a cell. */
+  /** No group: process 1 of a cell and the processes below it. */
   | { readonly version: 'none'; readonly first: number };
 
 /** Directories of one v1 group: those that are read, and all of them. */
@@ -45,7 +45,7 @@ export type Measure =
   /** How many forks were refused by the process limit. */
   | 'processesRefused';
 
-/** A file of a group, in one of its directories, by number. */
+/** A file of a group. `directory` is the index of the directory of the group that has the file. */
 export interface GroupFile {
   readonly directory: number;
   readonly file: string;
@@ -68,14 +68,14 @@ export interface Writing extends GroupFile {
   readonly value: number;
 }
 
-/** Which files of a group hold which values. The service carries it out, or tells a launcher to do so. */
+/** Which files of a group hold which values. The service carries the plan out, or tells a launcher to do so. */
 export interface GroupPlan {
   readonly readings: Readings;
-  /** To be written in this order. `now` are the present limits: an unchanged limit is not written again. */
+  /** What to write for these limits, in order. `now` are the present limits: an unchanged limit is not written again. */
   toLimit(limits: GroupLimits, now: GroupLimits): readonly Writing[];
   /** Sets its share of the processors when other groups want them too; a job's share is 1. Empty if shares cannot be set. */
   toShare(part: number): readonly Writing[];
-  /** Bounds the memory of network sockets, in bytes. Empty if the kernel counts it with the rest. */
+  /** Bounds the memory of network sockets, in bytes. Empty if the kernel counts it with the other memory of the group. */
   toLimitSockets(bytes: number): readonly Writing[];
   /** Resets the peak memory to the present use. Empty if the kernel cannot do this. */
   readonly toResetPeak: readonly Writing[];
@@ -108,7 +108,7 @@ export interface Group {
   anonymousBytes(): number;
   /** Whether the group has more memory than this, if only the service watches it. False if the kernel enforces the limit. */
   hasMoreThan(memoryBytes: number): boolean;
-  /** Takes process 1 of the cell. Its id must not be reused before `adopt` gets null. A group of the kernel ignores both. */
+  /** Tells the group its cell's process 1, or null as soon as the id may be reused. A group of the kernel ignores both. */
   adopt(first: number | null): void;
   /** Host ids of all processes in the group, or at least of process 1. */
   members(): readonly number[];

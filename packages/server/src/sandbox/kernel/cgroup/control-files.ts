@@ -70,7 +70,7 @@ function isGone(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENODEV';
 }
 
-/** Makes every directory, or none: an incomplete group would hold only some limits. */
+/** Makes every directory, or none: an incomplete group would enforce only some limits. */
 export function makeDirectories(directories: readonly string[]): void {
   const made: string[] = [];
   try {

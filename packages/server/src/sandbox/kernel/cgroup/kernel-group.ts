@@ -1,4 +1,4 @@
-/** A group on either cgroup version: where its numbers are is in its plan, and how it is killed in its subclass. */
+/** A group on either cgroup version. Its plan says where its numbers are, and its subclass how it is killed. */
 import { join } from 'node:path';
 import type { Group, GroupLimits, GroupLocation, KernelPlan, Measure, Writing } from './cgroup.ts';
 import { killAndRemove, makeDirectories, memberOf, readFrom, readProcesses, writeTo } from './control-files.ts';

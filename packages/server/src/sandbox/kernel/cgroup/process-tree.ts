@@ -1,6 +1,6 @@
 /**
  * The processes of a cell where no control group can be made, as process 1 and all its descendants. They are counted by
- * looking at /proc (proc(5)): no limit is held here. The process namespace of the cell ends with process 1.
+ * reading /proc (proc(5)): no limit is enforced here. The process namespace of the cell ends with process 1.
  */
 import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import type { Group, GroupLocation, GroupPlan, GroupRoot, Measure } from './cgroup.ts';
@@ -55,7 +55,7 @@ export class ProcessTree implements Group {
     return { version: 'none', first: this.#first ?? 0 };
   }
 
-  /** Takes process 1 of the cell. Nobody may reuse its id before this gets null. */
+  /** Tells this its cell's process 1, or null as soon as the id may be reused. */
   adopt(first: number | null): void {
     this.#first = first;
   }
@@ -86,7 +86,7 @@ export class ProcessTree implements Group {
     }
   }
 
-  /** The memory of the processes that belongs to no file; of shared memory, where it could matter, each counts only its part. */
+  /** The memory of the processes that belongs to no file. Where it could matter, each counts only its part of shared memory. */
   unreclaimableBytes(): number {
     return this.anonymousBytes();
   }
@@ -98,7 +98,7 @@ export class ProcessTree implements Group {
     return sumOf('own') + Math.max(sumOf('shared'), this.#filledBytes());
   }
 
-  /** Whether the processes together have more than so many bytes. Shared memory is read only if they could have so many. */
+  /** Whether the processes together have more than `bytes`. Shared memory is read only if they could have that much. */
   hasMoreThan(bytes: number): boolean {
     const resident = this.#processes().map(residentOf);
     const most = resident.reduce((sum, one) => sum + one, this.#filledBytes());
@@ -129,7 +129,7 @@ export class ProcessTree implements Group {
     return Promise.resolve();
   }
 
-  /** Process 1 and its descendants. More may be born meanwhile. */
+  /** Process 1 and its descendants. A process that starts during the reading may be missing. */
   #processes(): number[] {
     if (this.#first === null) return [];
     const found = [this.#first];

@@ -30,9 +30,9 @@ export function runDirectoryOf(name: string): string {
 
 /**
  * The directory of all services of this user: `/run/svc` if this process is root of the host or may write there, else
- * the one of the user who is root of this user namespace: where systemd has a directory for it, or in the one for all.
+ * `runDirectoryOfUser` of the user who is root of this user namespace.
  *
- * @throws StartError if that cannot be made, or somebody else made it before
+ * @throws StartError if that directory cannot be made, or somebody else made it before
  */
 export function runDirectory(): string {
   const owner = ownerOutside();
@@ -40,7 +40,7 @@ export function runDirectory(): string {
 }
 
 /**
- * The directory of all services of an ordinary user, seen from inside and from outside of their user namespaces.
+ * The directory of all services of an ordinary user, the same inside and outside of their user namespaces.
  *
  * @throws StartError if it cannot be made, or somebody else made it before
  */
@@ -50,7 +50,7 @@ export function runDirectoryOfUser(user: number): string {
 
 const SET_TMPDIR = 'set TMPDIR to a directory of this user';
 
-/** Requires that a directory is this user's alone: where all users may make directories, anybody may have made it, or a link. */
+/** Requires a directory that only this user can access: among temporary files, anybody may have made it, or a link instead. */
 function ownDirectory(path: string): string {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -60,7 +60,9 @@ function ownDirectory(path: string): string {
   }
   const found = lstatSync(path);
   if (!found.isDirectory() || found.uid !== process.geteuid?.() || (found.mode & 0o077) !== 0) {
-    throw new StartError(`${path} is not a directory of this user alone`, { hint: `remove it, or ${SET_TMPDIR}` });
+    throw new StartError(`${path} must be a directory that only this user can access`, {
+      hint: `remove it, or ${SET_TMPDIR}`,
+    });
   }
   return path;
 }

@@ -8,7 +8,7 @@ import { allowedOptions, allowedSockets, OPTION_CALLS, refusedSockets, SOCKET_CA
 import { ALLOWED_CALLS, REFUSED_CALLS, UNKNOWN_CALLS } from './system-calls.ts';
 
 const ENOSYS = 38;
-/** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET: a thread or a child, but no new namespace. */
+/** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET: a program may make threads and children, no namespaces. */
 const CLONE_NEW_NAMESPACES = [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000];
 /** PER_LINUX, and the query that changes nothing. */
 const PERSONALITIES = [0, 0xffffffff];
@@ -70,9 +70,9 @@ export interface KernelFilterOptions extends FilterOptions {
 const PIPE_SIZE = 1031;
 
 /**
- * Calls by which one user's process could end or starve another's. The limits of every process may be read, and only the caller's
- * may be set: a limit of processor time on process 1 would end the cell. Process 1 itself gives up its capabilities by `capset`,
- * which gives nothing to a process that has none.
+ * Calls by which a process could end or starve another process of the same user. The limits of every process may be
+ * read, and only the caller's may be set: a limit of processor time on process 1 would end the cell. Process 1 itself
+ * gives up its capabilities by `capset`, which gives nothing to a process that has none.
  */
 const ONE_USER_CALLS = ['fcntl', 'prlimit64'];
 const oneUserRules: readonly Rule[] = [

@@ -7,7 +7,7 @@ import { installProfile } from './apparmor.ts';
 
 const SHARED = 'usr/local/lib/vouchbox/svc-enter';
 
-/** The root of a host, with a parser that does this. */
+/** The root directory of a host whose AppArmor parser runs this script; null if it has no parser. */
 function hostWith(parser: string | null): string {
   const root = mkdtempSync(join(tmpdir(), 'svc-apparmor-'));
   onTestFinished(() => rmSync(root, { recursive: true }));

@@ -1,6 +1,7 @@
 /**
- * AppArmor's rule on user namespaces, as Ubuntu has it from 23.10 on: an ordinary user's process gets no rights in one unless a
- * profile names its program. The rule stays on for everybody else: a profile names one program that no user can write.
+ * AppArmor's rule on user namespaces, as Ubuntu has it from 23.10 on: an ordinary user's process has no rights in one
+ * unless a profile names its program. The rule stays on for all others: a profile names one program that no user can
+ * write.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -23,7 +24,7 @@ const PROFILE = '/etc/apparmor.d/vouchbox';
 const PARSER = '/usr/sbin/apparmor_parser';
 const OWN = nativePath('svc-enter');
 
-/** The rights of only that program. Its children keep the profile, and so can make cells below. */
+/** Gives rights only to that program. Its children keep the profile, so they can make cells in the namespace. */
 const PROFILE_TEXT = `# Lets one program make user namespaces, in which cells of ordinary users are made. It belongs to root.
 abi <abi/4.0>,
 include <tunables/global>
@@ -51,7 +52,7 @@ function isSame(copy: string): boolean {
 }
 
 /**
- * Puts the copy and the profile in place, and has the kernel read it.
+ * Puts the copy and the profile in place, and has the kernel read the profile.
  *
  * @param root where the host's root is
  * @returns what was done, a line for each thing
@@ -61,7 +62,7 @@ export function installProfile(root = '/'): readonly string[] {
   if (process.geteuid?.() !== 0) throw new StartError('only root can install a profile of AppArmor');
   const copy = join(root, SHARED);
   mkdirSync(dirname(copy), { recursive: true, mode: 0o755 });
-  // Replaced whole, as a program may be running.
+  // The copy is replaced by a rename, because it may be running.
   copyFileSync(OWN, `${copy}.new`);
   chmodSync(`${copy}.new`, 0o755);
   renameSync(`${copy}.new`, copy);

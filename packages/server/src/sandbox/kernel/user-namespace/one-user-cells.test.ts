@@ -29,12 +29,12 @@ interface Ended {
   readonly posture: Posture;
 }
 
-/** Runs programs at once, each in a cell of its own. */
+/** Runs programs at the same time, each in a cell of its own. */
 function run(...programs: readonly Given[]): readonly Ended[] {
   return runOn('', ...programs);
 }
 
-/** `options` are those of a file system in memory on which the cells' directory is; without any it is where it is. */
+/** `options` are those of a tmpfs for the cells' directory. Without them, the directory is not on a tmpfs of its own. */
 function runOn(options: string, ...programs: readonly Given[]): readonly Ended[] {
   const directory = mkdtempSync(join(tmpdir(), 'svc-one-user-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -10,7 +10,7 @@ export interface OrdinaryUserFacts {
   readonly user: string;
   /** The settings of the kernel by which it refuses user namespaces to ordinary users, as `NAME=VALUE` that would allow them. */
   readonly refusals: readonly string[];
-  /** The kernel's answer to a user namespace of this user where no setting refuses it; null if it makes one. */
+  /** The kernel's error if this user may make user namespaces by all settings, and cannot; null if it can. */
   readonly saidOnTrial: string | null;
   /** Whether it is in the user database, as newuidmap(1) wants. */
   readonly hasName: boolean;

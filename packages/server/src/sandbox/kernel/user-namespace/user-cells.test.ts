@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { readCgroupLayout } from '../cgroup/layout.ts';
 import { enterProgram } from './apparmor.ts';
 
-/** `nobody`, because newuidmap(1) wants a user with a name. A mount namespace of the test alone gives it subordinate ids. */
+/** `nobody`, because newuidmap(1) wants a user with a name. It has subordinate ids only in the test's own mount namespace. */
 const USER = 65_534;
 const SUBORDINATES = { first: 0x60000000, count: 65_536 };
 const layout = readCgroupLayout();

@@ -79,7 +79,7 @@ describe('the platform of a wheel', () => {
   const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
   afterEach(() => vi.unstubAllEnvs());
 
-  /** Has pip take nothing but one wheel, made for this platform, and installs it as locked. */
+  /** Has pip find only one wheel, which is made for this platform, and installs it as a locked package. */
   async function installWheelFor(platform: string): Promise<string> {
     const home = freshDirectory();
     mkdirSync(join(home, '.config/pip'), { recursive: true });

@@ -54,7 +54,7 @@ async function installWheels(requirements: string, options: InstallOptions): Pro
   moveInto(tree, `usr/local/lib/python${version}/dist-packages`, target);
 }
 
-/** The words by which Python installs locked wheels and runs none of them: for this version, or for its own if null. */
+/** The words by which Python installs locked wheels without running them: for this Python version, or for its own if null. */
 export function wheelWords(
   version: string | null,
   { target, file }: { readonly target: string; readonly file: string },
@@ -97,7 +97,7 @@ async function installNodeModules(text: string, options: InstallOptions): Promis
 /** The words by which npm installs locked packages and runs none of them. */
 export const NPM_WORDS = ['ci', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', ...NPM_RETRIES] as const;
 
-/** The two files that npm needs of a project. @throws PackError as `checkLockfile` does */
+/** Writes the two files that npm needs in a project. @throws PackError as `checkLockfile` does */
 export function plantLockfile(directory: string, text: string): void {
   const root = checkLockfile(text).packages[''] ?? {};
   writeFileSync(join(directory, 'package-lock.json'), text);

@@ -1,4 +1,4 @@
-/** The libraries of a pack, of trees as Debian, pip and npm leave them. */
+/** The libraries of a pack, in trees as Debian, pip and npm leave them. */
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -39,7 +39,7 @@ describe('the libraries of a pack', () => {
     ]);
   });
 
-  test('are never read through a link, and are none in an empty tree', () => {
+  test('are never read through a link, and an empty tree has none', () => {
     expect(librariesIn(plantTree(freshDirectory()))).toEqual([]);
     const tree = plantTree(freshDirectory(), { 'usr/local/lib/python3.11/': '' });
     const outside = plantTree(freshDirectory(), { 'secret/secret.py': '' });

@@ -81,7 +81,7 @@ describe('an npm lockfile', () => {
     ['a link to a folder', lock({ 'node_modules/a': { resolved: '../a', link: true } })],
     ['a package that is a link', lock({ 'node_modules/a': { ...ENTRY, link: true } })],
     ['a package inside of another', lock({ 'node_modules/a': { ...ENTRY, inBundle: true } })],
-    ['an address of no archive', lock({ 'node_modules/a': { ...ENTRY, resolved: 'https://example.org/o/r' } })],
+    ['the address of no archive', lock({ 'node_modules/a': { ...ENTRY, resolved: 'https://example.org/o/r' } })],
     ['a query', lock({ 'node_modules/a': { ...ENTRY, resolved: 'https://example.org/a?b.tgz' } })],
     ['a fragment', lock({ 'node_modules/a': { ...ENTRY, resolved: 'https://example.org/a#b.tgz' } })],
     ...[

@@ -25,7 +25,7 @@ describe('a recipe', () => {
     ['would have apt read a file', { packages: ['./x.deb'] }, '/packages/0'],
     ['would put two packages in one name', { packages: ['a,b'] }, '/packages/0'],
     ['would give mmdebstrap an option', { suite: '--hook' }, '/suite'],
-    ['excludes outside of /usr', { exclude: ['/etc/fonts'] }, '/exclude/0'],
+    ['excludes a path outside of /usr', { exclude: ['/etc/fonts'] }, '/exclude/0'],
     ['excludes /usr itself', { exclude: ['/usr'] }, '/exclude/0'],
     ['excludes upwards', { exclude: ['/usr/../etc'] }, '/exclude/0'],
     ['brings its own users', { etc: ['passwd'] }, '/etc'],

@@ -128,7 +128,7 @@ export function recipeSha256(recipe: Recipe): string {
   return sha256Hex(canonicalJson(recipe));
 }
 
-/** Tells the variables of the loader, which a pack must not set: they decide which code runs before the program. */
+/** Whether a pack may not set this variable. The loader's variables would decide which code runs before the program. */
 function isFixedVariable(name: string): boolean {
   return name.startsWith('LD_') || ENVIRONMENT.some((entry) => entry.startsWith(`${name}=`));
 }

@@ -5,7 +5,7 @@
 import { NotGiven, type Program } from '../../sandbox.ts';
 import type { PipeInput } from './pipe-input.ts';
 
-/** Ends the pipe of a released program with the text that it is given. A program whose input comes otherwise keeps it open. */
+/** Writes a program's text input, if it has any, and closes the pipe. Input in pieces or from a program keeps the pipe open. */
 export function endWithText({ stdin, interaction }: Pick<Program, 'stdin' | 'interaction'>, pipe: PipeInput): void {
   if (typeof stdin === 'string') pipe.end(stdin);
   else if (stdin === null && interaction === undefined) pipe.end();

@@ -26,7 +26,7 @@ describe('the search for a file as large as its limit', () => {
     [LIMIT - 1, false],
     [LIMIT, true],
     [LIMIT + 1, false],
-  ])('finds only a file of exactly its limit: a file of %d bytes is found: %s', (bytes, found) => {
+  ])('finds only a file exactly as large as the limit: a file of %d bytes is found: %s', (bytes, found) => {
     write('a', bytes);
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(found);
   });

@@ -173,7 +173,7 @@ class SpooledOutput {
     }
   }
 
-  /** The chunks to keep. None comes before the output is known to be needed, so that a short text costs the store nothing. */
+  /** The chunks to keep. They begin once the output is known to be needed, so that a short text costs the store nothing. */
   async *#chunks(): AsyncGenerator<Uint8Array> {
     for (;;) {
       const isNeeded = this.#hasEnded || this.#bytes > streamBytesMax;

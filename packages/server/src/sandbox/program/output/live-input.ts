@@ -39,7 +39,7 @@ export class LiveInput {
     this.#send();
   }
 
-  /** Sends a chunk, which is valid only now. The source is paused until all of it was delivered. */
+  /** Sends a chunk, which is valid only during this call. The source is paused until all of it was delivered. */
   take(chunk: Uint8Array, source: Pausable): void {
     if (this.#isClosed) return;
     for (let at = 0; at < chunk.byteLength; at += PIECE_BYTES) {

@@ -6,7 +6,7 @@ import { fileBytesMax, filesMax } from '@vouchbox/protocol';
 import { expect, onTestFinished, test } from 'vitest';
 import { Workspace } from './workspace.ts';
 
-/** The outputs that come back for `outputs` of the files that `leave` writes below `output/`. */
+/** Collects `outputs` once `leave` has written files below `output/`. Returns what comes back. */
 function collect(outputs: readonly string[], leave: (output: string) => void) {
   const work = mkdtempSync(join(tmpdir(), 'svc-outputs-'));
   onTestFinished(() => rmSync(work, { recursive: true }));

@@ -5,7 +5,7 @@ import { type Pipes, spawnWithPipes } from './pipes.ts';
 
 const SUPERVISE = fileURLToPath(new URL('../../classes/subprocess/supervise.pl', import.meta.url));
 
-/** A shell with real pipes, which waits for a line before it runs this. */
+/** A shell with real pipes, which waits for a line before it runs the script. */
 async function started(script: string): Promise<Pipes> {
   const words = ['/bin/sh', '-c', `read line; ${script}`];
   return await spawnWithPipes([PERL, SUPERVISE, '3', ...words], {

@@ -143,7 +143,7 @@ function streamsOf(descriptors: Ends): Pipes {
   const stderr = readInPlace(descriptors.stderr);
   const tools = descriptors.tools && {
     answers: new PipeInput(descriptors.tools.answers),
-    // Flows from now on, because a cell that gets no program closes it too. Before the release nothing comes.
+    // This stream flows at once, so that it also ends if the cell gets no program. Nothing arrives before the release.
     calls: readInPlace(descriptors.tools.calls).resume(),
   };
   return {

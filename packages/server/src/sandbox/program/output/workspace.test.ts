@@ -30,7 +30,7 @@ test('two input files may be in the same directory', async () => {
   expect(readdirSync(join(scratch, 'input/b'))).toEqual(['c', 'd']);
 });
 
-test('a cell that ends while a file is written gets no more files, and no other directory gets them', async () => {
+test('the writing of files stops when their cell ends, and no file lands in another directory', async () => {
   const other = join(scratch, 'other');
   for (const path of [other, join(scratch, 'cell')]) mkdirSync(path);
   const workspace = new Workspace(join(scratch, 'cell'), 'shared');

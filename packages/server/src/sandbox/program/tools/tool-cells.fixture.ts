@@ -45,7 +45,7 @@ export interface ToolRunOptions {
   readonly tool?: (call: ToolCall, answer: Answer) => void;
 }
 
-/** Opens all of them for the tests of a file. */
+/** Opens a provider of each way for the tests of a file. */
 export function useToolCells() {
   const open = new Map<Way, Provider>();
   const dataDirectory = mkdtempSync(join(tmpdir(), 'svc-tools-test-'));

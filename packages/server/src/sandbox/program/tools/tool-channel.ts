@@ -1,9 +1,9 @@
 /**
- * The two pipes of a program that may call tools: one JSON text a line. The service, outside of the cell, decides what a call
- * means, who answers it and what is kept of it. A program that floods, writes something else, or never reads its answers ends
- * alone: the service holds no more of it than its bounds allow.
+ * The two pipes of a program that may call tools: one JSON text a line. The service, outside of the cell, decides what
+ * a call means, who answers it and what is kept of it. A program that floods, writes something else, or never reads its
+ * answers harms only itself: the service holds no more of it than its bounds allow.
  *
- *   it writes  `{"call": 1, "tool": "search", "arguments": {"query": "…"}}`
+ * it writes  `{"call": 1, "tool": "search", "arguments": {"query": "…"}}`
  *   it reads   `{"call":1,"result":…}` or `{"call":1,"error":"…"}`
  */
 import { JsonProblem, JsonScan } from '@vouchbox/evidence';
@@ -11,7 +11,7 @@ import type { Violation } from '@vouchbox/protocol';
 import type { ProgramTools, ToolCall, ToolOutcome } from '../../sandbox.ts';
 import type { ToolPipes } from '../output/pipes.ts';
 
-/** Names, numbers and brackets of one call. */
+/** The most names, numbers and brackets of one call. */
 const TOKENS_MAX = 20_000;
 const NEWLINE = 0x0a;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -66,7 +66,7 @@ export class ToolChannel {
     if (!this.#isOver) this.#keep(chunk.subarray(from));
   }
 
-  /** Keeps a part of a line. The chunk is valid only now. */
+  /** Keeps a part of a line. The chunk is valid only during this call. */
   #keep(part: Buffer): void {
     const { call_bytes } = this.#tools.limits;
     this.#partBytes += part.byteLength;

@@ -52,7 +52,7 @@ export class Verdict {
     this.#cpu = new BigInt64Array(shared, 16, 1);
   }
 
-  /** The most processor time that the thread has seen, in microseconds. A killed process may take its own count along. */
+  /** The most processor time that the thread has seen, in microseconds. The count of a killed process may be lost with it. */
   get cpuMicrosecondsSeen(): number {
     return Number(Atomics.load(this.#cpu, 0));
   }

@@ -20,7 +20,7 @@ type Choice = (typeof ALL)[number];
 
 describe('the thread that watches limits', () => {
   let directory: string;
-  /** Time enough for a program to print something before its limit, on a slow host, too. */
+  /** Enough seconds for a program to print something before its limit, even on a slow host. */
   let seconds: number;
 
   beforeAll(async () => {

@@ -22,7 +22,7 @@ function isDead({ pid }: ChildProcess): boolean {
   return /^\d+ \(.*\) [ZX] /s.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
 }
 
-test('the thread that watches limits ends once it watches no program, and not before', async () => {
+test('the watching thread runs while it watches a program, and ends after the last one', async () => {
   const thread = new WatchingThread(0);
   const { watch: first } = watched(thread, 600);
   const { watch: second } = watched(thread, 600);

@@ -1,6 +1,6 @@
 /**
- * The service's end of the thread that watches limits. The thread is started with the first program and ended in a pause; the
- * next program starts it again. A thread that watches nothing would hold some 6 MiB.
+ * The service's side of the thread that watches limits. The thread is started with the first program and ended in a
+ * pause; the next program starts it again. A thread that watches nothing would take some 6 MiB of memory.
  */
 import { Worker } from 'node:worker_threads';
 import type { WatchMessage, WatchRequest } from './watch-messages.ts';

@@ -17,7 +17,7 @@ const DELEGATE = 'run as root, and in a container give it a writable cgroup of i
 
 const SCOPE = 'start it with a delegated group: systemd-run --user --scope --property=Delegate=yes vouchbox …';
 
-/** Whether cells need groups. The cells of an ordinary user are made without the groups that this user was not given. */
+/** Whether cells need groups. An ordinary user to whom no group was given makes cells without groups. */
 export function needsGroups(): boolean {
   return isRootOfHost() || readCgroupLayout().usable !== null;
 }
@@ -74,7 +74,7 @@ export class CgroupTrials implements AsyncDisposable {
   async #make(): Promise<Finding> {
     const root = openGroupRoot(readCgroupLayout(), this.#instance);
     this.#root = root;
-    // A doctor that was killed left its group.
+    // An earlier doctor that was killed may have left its group.
     await Promise.all(root.names().map((name) => root.open(name).remove()));
     this.#group = root.create('trial');
     return pass(`made in cgroup ${root.version}`);

@@ -34,7 +34,7 @@ it('the posture of a host names the kernel, the runtimes and the result of each 
 
 it('the digest of a posture is the SHA-256 of its canonical JSON, which any other program can compute', async () => {
   const { findings, sha256 } = await postureOf([check('kernel.seccomp')]);
-  // Names are ASCII and numbers absent, so that sorting members at every depth is all of RFC 8785 here.
+  // All names are ASCII and there are no numbers, so RFC 8785 only asks that members are sorted at every depth.
   const canonical = JSON.stringify(findings, (_, value: unknown) =>
     value !== null && typeof value === 'object'
       ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))

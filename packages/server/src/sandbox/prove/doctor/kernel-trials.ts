@@ -19,7 +19,7 @@ const TMPFS_INODES = 16;
 /** The trials, in the order in which a cell needs the controls. */
 export function kernelTrials(probes: Probes): Trial[] {
   return [
-    // Where nobody else is mapped, the cells themselves show what holds.
+    // Where only one user is mapped, there are no two users to try. The trials of cells then show what holds.
     ...(hasOneUser() ? [] : [usersTrial(probes)]),
     ...['mount', 'pid', 'network', 'ipc', 'uts', 'cgroup'].map((kind) => namespaceTrial(kind, probes)),
     {
@@ -75,7 +75,7 @@ function usersTrial(probes: Probes): Trial {
     title: 'user namespace with two users mapped',
     fix: USER_FIX,
     async attempt() {
-      // A pair, as a cell gets them.
+      // Two users, as a cell gets them.
       const { first } = usersOfCells();
       const said = await probes.probed('user', String(first));
       return expect(said, `user 1000 inside is user ${first + 1} outside`, USER_FIX);

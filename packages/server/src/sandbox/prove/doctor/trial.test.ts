@@ -29,7 +29,7 @@ it('a trial that throws an error counts as failed, with the error and the remedy
   ]);
 });
 
-it('the hint of an error that has one counts more than the remedy of the trial', async () => {
+it('if an error has a hint, the hint is given instead of the remedy of the trial', async () => {
   const checks = new Checks();
   await checks.run([
     trial('door', () => {
