@@ -1,6 +1,6 @@
 /**
- * The only folder that knows HTTP. It turns requests into calls of the folders below, and their answers and refusals
- * into responses. Every operation of the contract has its route here.
+ * Only this folder knows HTTP. It turns requests into calls of the folders below, and their answers and refusals into
+ * responses. Every operation of the contract has its route here.
  */
 import type { Socket } from 'node:net';
 import { type ErrorCode, OPERATION_IDS, type OperationId, operationOf } from '@vouchbox/protocol';
@@ -98,7 +98,7 @@ function refuseSchema(): never {
   throw new Error('bodies and queries are checked by the contract, not by Fastify');
 }
 
-/** How often authorities are checked. Their requests and streams then end within five seconds of their expiry. */
+/** How often authorities are checked. What an authority holds then ends within five seconds of its expiry. */
 const authorityCheckMilliseconds = 2000;
 
 /** Builds the app. It does not listen yet: see `listen`. Closing it ends its idle connections and then the rest. */
@@ -206,7 +206,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions
     return { method: operation.method, url, config: { operation }, handler };
   };
   for (const id of servesApi ? OPERATION_IDS : PROBES) if (id !== 'streamEvents') app.route(routeOf(id));
-  // In a separate scope, so that other requests do not run its hooks.
+  // The stream's route is in a separate scope, so that other requests do not run its hooks.
   app.register(async (scope) => {
     context.webSockets.addTo(scope);
     if (servesApi) scope.route(routeOf('streamEvents'));

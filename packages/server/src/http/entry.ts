@@ -1,6 +1,6 @@
 /**
  * The checks of every request before its handler: who the caller is, whether the tenant's budget allows it, whether the
- * credential may do it. In this order, and before a byte of a body is read.
+ * credential may do it. The checks are made in this order, before a byte of a body is read.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

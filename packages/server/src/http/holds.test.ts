@@ -17,7 +17,7 @@ const RESULT_NOW = `GET /v1/jobs/${JOB}/result HTTP/1.1\r\n${HEAD}\r\n`;
 const OTHER = HEAD.replace('key-of-acme', KEY_OF_OTHER);
 const BODY = `POST /v1/jobs HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{`;
 
-/** Waits are endless, and results do not fit into the kernel's buffers. */
+/** Jobs whose waits are endless, and whose results do not fit into the kernel's buffers. */
 const HOLDING: Partial<Jobs> = {
   result: async (_caller, _id, { waitSeconds, signal }) => {
     if (waitSeconds > 0) await delay(60_000, null, { signal });
@@ -80,7 +80,7 @@ describe.each<[PermitKind, string]>([
     using other = await RawSocket.open(server.port);
     other.socket.pause();
     other.send(bytes.replace(HEAD, OTHER));
-    // An answer that is being sent cannot be answered any more.
+    // An answer that is being sent cannot be replaced by a refusal.
     const ended = kind === 'response' ? (await first.untilClosed())[0] : await first.answer();
     const refusal = { status: 429, retryAfter: '1', code: 'tenant_capacity_exhausted' };
     expect(ended && refusalIn(ended)).toEqual(kind === 'response' ? undefined : refusal);
@@ -155,7 +155,7 @@ describe('a request body that arrives slower than the minimum rate', () => {
     await using server = await openServer({ bounds, permits: { body: { total: 1, perTenant: 1 } } });
     using fast = await RawSocket.open(server.port);
     fast.send(BODY.replace('Content-Length: 2', 'Content-Length: 1000'), ' '.repeat(500));
-    // This body is fast on average for five seconds, and looked at within one.
+    // This body stays fast on average for five seconds, and its pace is checked within one.
     await delay(1500);
     expect([fast.isClosed, server.permits.held('body')]).toEqual([false, 1]);
     await using roomy = await openServer({ bounds, permits: { body: { total: 2, perTenant: 2 } } });
@@ -172,7 +172,7 @@ describe('a result that is sent after a wait', () => {
   const ask = (url: string) => fetch(`${url}/v1/jobs/${JOB}/result?wait_seconds=1`, { headers: bearer() });
   const none = { response: { total: 0, perTenant: 10 } };
 
-  test('holds a response permit instead of the wait permit while it is sent, if it is large', async () => {
+  test('exchanges its wait permit for a response permit if it is large', async () => {
     await using server = await openServer({ jobs: waited(16 * 1024 * 1024) });
     using raw = await RawSocket.open(server.port);
     raw.socket.pause();
@@ -219,7 +219,7 @@ test('HEAD of a large result declares its length, but sends no body and keeps no
 
 describe('a long answer that is read from the store while it is sent', () => {
   const pieceBytes = 256 * 1024;
-  /** A result of one MiB; `read` counts its pieces, of which there are as many as `pieces` says. */
+  /** A result of one MiB that the store has in `pieces` pieces. `read` counts the pieces that were read. */
   function longResult({ pieces }: { pieces: number }) {
     const told = { read: 0 };
     const body = {

@@ -11,7 +11,7 @@ import { ServiceError } from '../ground/service-error.ts';
 export const LINK = 'link-to-a-job-00';
 export const SECRET_OF_LINK = 'S'.repeat(43);
 
-/** One link to acme's job, made with its key. Any other can be made, and is not kept. */
+/** One link to acme's job, made with acme's key. Other links can be made, and are not kept. */
 export function memoryLinks(access: Access, { key, job }: { key: string; job: string }): LinksOptions['rows'] {
   const isOwned = ({ tenant, job_id }: { readonly tenant: string; readonly job_id: string }) =>
     tenant === 'acme' && job_id === job;

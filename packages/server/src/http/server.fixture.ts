@@ -1,6 +1,4 @@
-/**
- * The HTTP side alone, for its tests: a real listener on a free port over jobs in memory. Others check the whole service.
- */
+/** The HTTP side alone, for its tests: a real listener on a free port, over jobs in memory. Others test the whole service. */
 
 import {
   type CancellationAnswer,
@@ -76,7 +74,7 @@ export interface TestServerOptions {
   readonly gradings?: Partial<Gradings>;
   readonly sessions?: Partial<Sessions>;
   readonly address?: ListenOptions;
-  /** A kind that is asked before the legacy keys. */
+  /** Kinds of credentials that are asked before the legacy keys. */
   readonly credentials?: readonly CredentialKind[];
 }
 

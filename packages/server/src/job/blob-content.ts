@@ -1,7 +1,4 @@
-/**
- * The content of a blob, piece by piece. Its digest is compared before the last piece is given, so nobody takes other bytes
- * for it.
- */
+/** The content of a blob, piece by piece. Its digest is compared before the last piece is given: nobody gets other bytes. */
 import { createHash } from 'node:crypto';
 import type { BlobKey } from '../store/blobs/blobs.ts';
 import type { StoredBlobRow } from '../store/records/rows.ts';

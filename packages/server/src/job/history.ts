@@ -115,7 +115,7 @@ const followLimit = 64;
 async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: number }) {
   let { after } = from;
   while (!signal.aborted) {
-    // Registered before the page is read, so that an event that is added meanwhile is not missed.
+    // The nudge is registered before the page is read, so that an event that is added meanwhile is not missed.
     const topic: Topic = `events ${key.job_id}`;
     using nudge = nudges.next(topic, signal);
     const { events, complete } = await readPage(store, key, { after, limit: followLimit });
@@ -144,7 +144,7 @@ async function* answersOf({ store, nudges, key, signal, taken }: Follow & { read
       const answers = store.fleet ? await store.toolAnswers({ ...key, after }) : own.splice(0);
       after = answers.at(-1)?.answer_seq ?? after;
       if (answers.length > 0 && !signal.aborted) yield answers;
-      // An answer that came since has nudged.
+      // An answer that came since then has sent a nudge.
       await arrival(store, nudge, null);
     }
   } finally {
@@ -170,8 +170,8 @@ async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<void>
 }
 
 /**
- * Waits for the nudge, but not for long if it may come from another node. Messages of another node about the topic arrive too,
- * unless that is null: the job then runs here.
+ * Waits for the nudge, but not for long if it may come from another node. Messages of another node about the topic
+ * arrive too, unless the topic is null, which means that the job runs here.
  */
 export async function arrival({ fleet }: Pick<Store, 'fleet'>, { arrived }: Nudge, topic: Topic | null): Promise<void> {
   if (!fleet) return await arrived;

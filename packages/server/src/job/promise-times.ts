@@ -1,6 +1,6 @@
 /**
- * The time by which the log answers for a job, and when a statement that the job waits is made: early enough to be in a head by
- * then.
+ * The time by which the log answers for a job, and the time to state that the job still waits: early enough for a head
+ * to have the statement by then.
  */
 import type { PromiseTimes } from '../store/records/inputs.ts';
 

@@ -49,7 +49,7 @@ const WRITER = `
 
 type Fact = 'admitted' | 'started' | 'appended' | 'finished';
 
-/** Counts the acknowledgements of each fact of each job before the process was killed after so many lines. */
+/** Kills the process after `lines` lines, and counts how often each fact of each job was acknowledged before. */
 async function acknowledgedBeforeKill(directory: string, lines: number): Promise<Map<string, Map<Fact, number>>> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', WRITER, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -140,7 +140,7 @@ const LOST: readonly [string, (log: Buffer, marked: number) => Buffer][] = [
 ];
 /** A page of 4 KiB and its header. */
 const FRAME = 4096 + 24;
-/** In the middle of these frames. The log may have more behind them, of before it started again. */
+/** The middle of these frames. Frames of the log before it started again may follow them. */
 const middleOf = (frames: number) => 32 + Math.floor(frames / 2) * FRAME + 100;
 
 function withTurnedBit(log: Buffer, at: number): Buffer {

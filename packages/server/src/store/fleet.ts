@@ -1,5 +1,5 @@
 /**
- * The knowledge of several nodes on one store about each other. A node is one process of a service. Messages only make the nodes
+ * What the nodes of one store know about each other. A node is one process of a service. Messages only make the nodes
  * react sooner: each beat reads the store.
  */
 import type { CanaryStatus, IsolationClass, Language, LimitName, NodeRole, RuntimePack } from '@vouchbox/protocol';

@@ -87,7 +87,7 @@ test(`${PAYLOADS.length} SQL injections in every text of a client are stored and
     );
     expect(await store.credential(payload)).toBeNull();
   };
-  // Those of one way to break out go together, so that they share commits.
+  // The injections that break out in one way run at the same time, so that they share commits.
   for (const breaks of BREAKS) await Promise.all(DEEDS.map((deed) => isInert(breaks + deed)));
   expect(await store.job(bystander)).toMatchObject({ status: 'queued', tenant: 'bystander' });
   expect(await store.counts()).toMatchObject({ queued: 1, running: 0, outbox: PAYLOADS.length });

@@ -20,7 +20,7 @@ import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startO
  */
 const MAY_BE_READ_THROUGH = [
   /^SCAN tenants USING INDEX tenants_waiting$/,
-  // Two rows, whichever they are.
+  // This query reads two rows, whichever they are.
   /^SCAN tenants USING COVERING INDEX tenants_by_turn$/,
   /^SEARCH tenants USING PRIMARY KEY \(tenant=\?\)$/,
   /^SEARCH queue USING INDEX queue_by_time \(tenant=\?\)$/,

@@ -287,7 +287,7 @@ export interface LogEntryTable extends JobKeyColumns {
 /** The promise of a job, made when it was accepted. */
 export interface JobPromiseTable extends JobKeyColumns {
   answer_by: string;
-  /** When the next statement that the job waits is made, unless the log has the job's result. Null once the log has it. */
+  /** The time of the next statement that the job still waits, unless the log has the result. Null once the log has it. */
   due_at: string | null;
   /** The id of the key that signed; null until then, as the envelope is. */
   key_id: string | null;

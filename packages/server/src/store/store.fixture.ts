@@ -43,10 +43,10 @@ export class TestStore implements AsyncDisposable {
   readonly problems: StoreError[] = [];
   readonly #threads: Threads;
   #store: Store | null = null;
-  /** Null in a file of SQLite. */
+  /** Null for a store in a file of SQLite. */
   #url: string | null = null;
 
-  /** The store is on the thread of the test, unless threads are what it is about. */
+  /** The store is on the thread of the test, unless the test is about threads. */
   constructor(threads: Threads = server === null ? SAME_THREAD : POSTGRES_SAME_THREAD) {
     this.#threads = threads;
   }

@@ -1,4 +1,4 @@
-/** Ties the holdings of a request to the end of its answer: the last byte was sent, or the connection was closed. */
+/** Ends what a request holds when its answer ends: the last byte was sent, or the connection was closed. */
 import type { ServerResponse } from 'node:http';
 
 /** Calls back once, in the order of the calls, when the answer was sent or can no longer be sent. */

@@ -60,7 +60,7 @@ function challenge(error: ServiceError, { hasToken }: RefusalContext): Record<st
   const realm = 'Bearer realm="svc"';
   if (error.code === 'unauthorized')
     return { 'www-authenticate': hasToken ? `${realm}, error="invalid_token"` : realm };
-  // Another credential of the tenant may do it.
+  // Another credential of the tenant may be allowed to do this.
   if (error.code === 'principal_not_allowed') return { 'www-authenticate': realm };
   if (error.code !== 'insufficient_scope') return {};
   const wanted = error.scope === null ? '' : `, scope="${error.scope}"`;

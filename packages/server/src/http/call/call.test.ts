@@ -8,15 +8,15 @@ import { sendBytes, sendJson } from './respond.ts';
 const REFUSED = [
   // @ts-expect-error: an operation holds only the permits that it lists
   (call: Call<'mintStreamTicket'>) => call.hold('response'),
-  // @ts-expect-error: what several operations may be, each of them must list
+  // @ts-expect-error: one of several operations may hold only a permit that each of them lists
   (call: Call<'getJob' | 'listJobs'>) => call.hold('response'),
-  // @ts-expect-error: a body is read where one is taken
+  // @ts-expect-error: only an operation that takes a body reads one
   (call: Call<'cancelJob'>) => readEmptyBody(call),
   // @ts-expect-error: a body that may be left out is read as such
   (call: Call<'mintStreamTicket'>) => readJsonBody(call),
   // @ts-expect-error: an operation is refused only with codes that it lists
   (call: Call<'listJobs'>) => refuseWhenStopping(call),
-  // @ts-expect-error: a parameter is read where the query has it
+  // @ts-expect-error: an operation reads only the parameters of its query
   (call: Call<'replayEvents'>) => call.readQuery().cursor,
   // @ts-expect-error: a public operation has no caller
   (call: Call<'getHealth'>) => call.caller.tenant,

@@ -1,6 +1,6 @@
 /**
- * One request of an operation, in the contract's types: its query, the permits it may take, and its caller. A handler that uses a
- * part without its operation listing it does not compile; `respond.ts` does the same for answers.
+ * One request of an operation, in the contract's types: its query, the permits it may take, and its caller. A handler
+ * that uses a part which its operation does not list does not compile; `respond.ts` does the same for answers.
  */
 import {
   type CallerOperationId,
@@ -94,7 +94,7 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Takes a permit; `giveWay` ends what it admits when another tenant needs the place.
+   * Takes a permit; `giveWay` ends what the permit admits when another tenant needs the place.
    *
    * @throws ServiceError if no such permit is free
    */
@@ -103,8 +103,8 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Takes a permit that the answer holds to its end, unless it is returned before. Without `giveWay`, the connection is reset, as
-   * for an answer that is being sent.
+   * Takes a permit that the answer holds to its end, unless it is returned before. Without `giveWay`, the connection is
+   * reset when another tenant needs the place, as for an answer that is being sent.
    *
    * @throws ServiceError if none is free
    */

@@ -23,7 +23,7 @@ class SocketNumbers extends EventEmitter {
   }
 
   /**
-   * Writes this much, of which the kernel has not accepted this much: whole pieces not begun, and the rest of the one in
+   * Writes `bytes`, none of which the kernel has accepted: as pieces that were not begun, and as the rest of the one in
    * flight.
    */
   write(bytes: number): void {

@@ -96,7 +96,7 @@ export class Intake {
     this.#parse(slice);
   }
 
-  /** Whether more may be passed to the parser. A body always is, as it comes: its request cannot be answered without it. */
+  /** Whether more may be passed to the parser. A body may always be passed: its request cannot be answered without it. */
   #mayShow(): boolean {
     const { answers } = this.#options;
     return this.#isInBody() || answers.length === 0 || (this.#hasTurn && this.#mayBegin());

@@ -157,7 +157,7 @@ function parserRefusal({ code, rawPacket }: ParserError): ServiceError {
   return new ServiceError('head_too_large', 'The request head is too large.');
 }
 
-/** Whether it was the first line of a head that was too long. Only a first line begins with a method and a path. */
+/** Whether the first line made the head too long. Only a first line begins with a method and a path. */
 function isTargetTooLong(packet: Buffer): boolean {
   const lineEnd = packet.indexOf('\n');
   return /^[A-Z]{1,16} \//.test(packet.toString('latin1', 0, 18)) && (lineEnd < 0 || lineEnd > targetBytesMax);

@@ -10,7 +10,7 @@ const taken = { writableLength: 0 } as Connection['socket'];
 const waiting = { writableLength: 1000 } as Connection['socket'];
 const underWay = [{}] as Connection['answers'];
 
-/** A connection that has sent nothing since then. */
+/** A connection that has sent nothing for `restsFor`. */
 function connection(given: Partial<Connection> & { readonly restsFor?: number } = {}): Connection {
   const { restsFor = 0, ...members } = given;
   const quiet = { socket: taken, peer: '192.0.2.1', answers: [], requests: 0, tenant: null, closesAt: null };

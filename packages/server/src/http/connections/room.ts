@@ -76,9 +76,9 @@ interface Surroundings {
 }
 
 /**
- * The address with the most strangers loses one first. Within it the order is: strangers without a request for long, stalled
- * readers, strangers whose refused body is being discarded, those with the most requests, and last the newest, which may be about
- * to send one. Any other stranger with an answer under way, or that is being closed, has no place.
+ * The address with the most strangers loses one first. Within it the order is: strangers without a request for long,
+ * stalled readers, strangers whose refused body is being discarded, those with the most requests, and last the newest,
+ * which may be about to send a request. Any other stranger with an answer under way, or that is being closed, has no place.
  */
 function strangerPlace(connection: Connection, { crowds, now }: Surroundings): Placed[] {
   const { answers, quietSince, progressAt, requests, socket } = connection;

@@ -3,7 +3,7 @@
  * which they asked, a few in each turn of the loop, so that other work runs in between.
  *
  * New connections come first. Node accepts one of them in each turn of the loop, however many wait. The last of two
- * hundred waits for two hundred turns, so these must be short.
+ * hundred waits for two hundred turns, so the turns must be short.
  */
 
 /** Turns given out in one turn of the event loop: about a millisecond of requests. */

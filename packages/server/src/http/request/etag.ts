@@ -1,4 +1,4 @@
-/** Names of answers, by which a client says which one it has. RFC 9110 § 8.8.3, § 13.1.2. */
+/** Names of answers, by which a client says which answer it has. RFC 9110 § 8.8.3, § 13.1.2. */
 import { hash } from 'node:crypto';
 
 /** The name of these bytes. */

@@ -11,9 +11,9 @@ const KEY = /^[A-Za-z0-9+/]{22}==$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
- * Whether a request asks to become the stream of a job. Every other upgrade is ignored, as is one that the `Connection`
- * header does not name, or in HTTP/1.0: RFC 9110 § 7.8. A request with a body is not a handshake: it is refused for the
- * body.
+ * Whether a request asks to become the stream of a job. Every other upgrade is ignored, and so is an upgrade in
+ * HTTP/1.0, or one that the `Connection` header does not name: RFC 9110 § 7.8. A request with a body is not a
+ * handshake: it is refused for the body.
  */
 export function isStreamHandshake(request: IncomingMessage): boolean {
   const { method, httpVersion, url = '', headers } = request;

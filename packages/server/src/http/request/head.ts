@@ -10,7 +10,7 @@ import { readTarget } from './target.ts';
 /** Header lines of one request. Clients and proxies together send some thirty. */
 export const headerLinesMax = 128;
 
-/** Headers with one value, on which this service or a proxy acts: a second line with one could contradict the first. */
+/** Headers with one value, on which this service or a proxy acts: a second line of such a header could contradict the first. */
 const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'content-encoding',

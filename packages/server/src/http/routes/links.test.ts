@@ -1,4 +1,4 @@
-/** How links are read over HTTP: what reaches the log, and what holds readers back. */
+/** How links are read over HTTP: what reaches the log, and what limits readers. */
 import { sha256Hex } from '@vouchbox/evidence';
 import { expect, test } from 'vitest';
 import type { Caller } from '../../ground/caller.ts';

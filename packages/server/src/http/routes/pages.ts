@@ -13,7 +13,7 @@ export function addPages(app: FastifyInstance, pages: readonly Page[]): void {
     const sendHtml = (request: FastifyRequest, reply: FastifyReply, file: PageFile) =>
       sendFile(request, reply.headers({ ...HTML_HEADERS, 'content-security-policy': page.policy }), file);
     app.get(page.path, (request, reply) => sendHtml(request, reply, page.html));
-    // A page would look for what it loads below the slash.
+    // At an address with the slash, a page would look for its files in the wrong place.
     if (hasSlash(page)) app.get(`${page.path}/`, (_request, reply) => reply.redirect(`..${page.path}`, 308));
     if (!page.hasViews && page.files.size === 0) continue;
     app.get(`${page.path}/*`, (request, reply) => {
@@ -55,7 +55,7 @@ export const ALONE = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** Browsers ask for the HTML again each time, and seldom get it again. */
+/** Browsers ask each time whether the HTML has changed, and seldom get it again. */
 const HTML_HEADERS = { ...ALONE, 'cache-control': 'no-cache' };
 
 /** The name of a file changes with its content. RFC 8246. */

@@ -6,7 +6,7 @@ import { ServiceError } from '../../ground/service-error.ts';
 /** The operations of such a node. */
 export const PROBES = ['getHealth', 'getReadiness', 'getMetrics'] as const satisfies readonly OperationId[];
 
-/** A hook before all others: no credential is looked at. @throws ServiceError `route_not_found` for any other operation */
+/** A hook before all others, which reads no credential. @throws ServiceError `route_not_found` for any other operation */
 export async function refuseApi({ is404 }: FastifyRequest): Promise<void> {
   if (!is404) return;
   throw new ServiceError('route_not_found', 'This node does not serve the API. Ask a node with the role api.');

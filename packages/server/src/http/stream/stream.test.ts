@@ -264,7 +264,7 @@ describe('a handshake is refused with a plain HTTP answer', { tags: ['Errors-3']
     ['it is HTTP/1.0', '', ' HTTP/1.1'],
     ['it announces a body', 'Content-Length: 2\r\n', ''],
     ['it announces a body in chunks', 'Transfer-Encoding: chunked\r\n', ''],
-  ])('the ticket is not used up because %s', { tags: ['Stream-2a'] }, async (_name, more, without) => {
+  ])('without using up its ticket, because %s', { tags: ['Stream-2a'] }, async (_name, more, without) => {
     const { stream_url } = await mint(server);
     const faulty = handshake(stream_url, more).replace(without, without === ' HTTP/1.1' ? ' HTTP/1.0' : '');
     // A request that is not a handshake is answered as a plain request, and its connection kept.

@@ -1,7 +1,7 @@
 /**
- * One job's history over one WebSocket: the stored events after the cursor, then new ones, one frame an event. The stream is
- * closed after the terminal event, or after one more frame with the outcome of the job. The next page is read only when the
- * reader has taken the last, so a slow reader holds one page and no more. Spec § WebSocket stream.
+ * One job's history over one WebSocket: the stored events after the cursor, then new ones, one frame an event. The
+ * stream is closed after the terminal event, or after one more frame with the outcome of the job. The next page is read
+ * only when the reader has taken the page before, so a slow reader holds only one page. Spec § WebSocket stream.
  */
 import { type EndFrame, type FilledQueryOf, STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import type { WebSocket } from 'ws';
@@ -62,7 +62,7 @@ async function sendEvents(socket: WebSocket, options: StreamOptions, signal: Abo
   }
 }
 
-/** Sends the outcome of the job as one message. The next piece of a long one is read only when the reader has taken the last. */
+/** Sends the outcome of the job as one message. The next piece of a long one is read only when the reader took the one before. */
 async function sendEnd(socket: WebSocket, options: StreamOptions, signal: AbortSignal): Promise<void> {
   const { jobs, caller, job_id, include } = options;
   const parts = await endParts(include, {

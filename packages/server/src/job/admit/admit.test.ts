@@ -16,7 +16,7 @@ async function count(rig: JobRig, caller = acme): Promise<number> {
   return (JSON.parse(list) as JobList).items.length;
 }
 
-describe('an admitted job', () => {
+describe('a submitted job', () => {
   test('is stored as queued with limits cut to the ceilings, under a new id, and its answer has relative URLs', async () => {
     await using rig = await JobRig.open();
     const body = { ...hello, limits: { wall_seconds: 1e308, mem_mb: 64 } };

@@ -245,7 +245,7 @@ export function withFittingLimits(
   { own, ceilings, others }: Pick<AdmitOptions, 'own' | 'ceilings' | 'others'>,
 ): Specs {
   const [first, ...more] = [...executorOf(own, ceilings), ...others()];
-  // An executor that is started next may be able to run it, so this says nothing about the job.
+  // An executor that starts later may be able to run the job, so the job is not refused for good.
   if (first === undefined) throw workerUnavailable('No node that runs programs is alive.');
   const executors = [first, ...more] as const;
   const { isReady, memMbMax } =
@@ -265,7 +265,7 @@ function executorOf(own: AdmitOptions['own'], { mem_mb: memMbMax }: RequestedLim
   return [{ ...facts, memMbMax, slots, concurrentMemMbMax, isReady }];
 }
 
-/** What is stored of one job or of two. Each of two specifications begins with the name of the peer: the store finds it there. */
+/** What is stored of one job or of a pair. Each specification of a pair begins with the peer's id, where the store finds it. */
 function jobsOf({ program, interactor }: Specs, [one, other]: readonly [ListPlace, ListPlace]) {
   if (interactor === null) return { requested_spec: program };
   return {
@@ -292,7 +292,7 @@ function filesOf({ program, interactor }: Keyed): readonly StoredFile[] {
   return [...inputsOf(program.spec), ...(interactor === null ? [] : inputsOf(interactor.spec))];
 }
 
-/** The digest of the key from now on, and the job that had the key before. The store is asked for both at once. */
+/** The digest to store with the key, and the job that had the key before. Both are read from the store at once. */
 async function lookedUp(asked: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
   const { tenant, key } = asked;
   if (key === null) return { idempotency: null, earlier: null };

@@ -51,7 +51,7 @@ test('a job is refused if no single node meets all its demands, with the same er
   });
 });
 
-test('nodes offer together every language and pack that one of them has, and the strongest isolation class', () => {
+test('the common offer of nodes has each language and pack of any node, and their strongest isolation class', () => {
   expect(togetherOf([SMALL, STRONG])).toEqual({
     languages: ['python', 'bash'],
     runtime_packs: [],

@@ -1,6 +1,6 @@
 /**
  * Whether a specification can be run by this node or by another living one. A job waits for a node that has all that it
- * demands; one that no node can run is refused at once.
+ * demands; a job that no node can run is refused at once.
  */
 import type { RequestedSpec } from '@vouchbox/protocol';
 import { LIMIT_NAMES, satisfiesIsolation } from '@vouchbox/protocol';
@@ -37,9 +37,9 @@ export function fitOf(spec: RequestedSpec, executors: readonly [Executor, ...Exe
 }
 
 /**
- * Like `fitOf`, for two specifications that one executor must run at the same time. Each gets at most half of its memory.
+ * Like `fitOf`, for two specifications that one executor must run at the same time. Each gets at most half its memory.
  *
- * @throws ServiceError as `fitOf` does; `runtime_unavailable` if none has two slots, or none can run both
+ * @throws ServiceError as `fitOf` does; `runtime_unavailable` if no executor has two slots, or none can run both
  */
 export function fitOfBoth(
   [program, interactor]: readonly [RequestedSpec, RequestedSpec],
@@ -81,7 +81,7 @@ export function togetherOf(executors: readonly [ProviderFacts, ...ProviderFacts[
   };
 }
 
-/** Whether the executor can meet the job's demands. Its memory is another question: the job's limits are clamped to it. */
+/** Whether the executor can meet the job's demands. Memory is not compared: the job's limits are clamped to the executor's. */
 export function canRun(spec: RequestedSpec, executor: Executor): boolean {
   try {
     checkPolicy(spec, executor);

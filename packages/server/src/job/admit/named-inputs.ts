@@ -29,7 +29,7 @@ export interface Submitted {
   readonly files: readonly SubmittedFile[];
   /** The pointer of the program with these files. Default: the pointer of the body. */
   readonly at?: string;
-  /** The pointer of a file, if it is not the one that its place in the program gives it. */
+  /** The pointer of a file, if it does not follow from the file's place in the program. */
   readonly pointer?: string;
 }
 

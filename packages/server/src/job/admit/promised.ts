@@ -1,4 +1,4 @@
-/** The promise of a job at its acceptance: nothing if no log is kept. docs/decisions/0066. */
+/** The promise that a job gets when it is accepted; none if no log is kept. docs/decisions/0066. */
 import type { RequestedSpec } from '@vouchbox/protocol';
 import type { ServiceError } from '../../ground/service-error.ts';
 import type { AdmitInput } from '../../store/records/inputs.ts';

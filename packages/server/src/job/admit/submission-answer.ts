@@ -2,7 +2,7 @@
 import { jobPath, type SubmissionAnswer } from '@vouchbox/protocol';
 import type { JobSummary } from '../../store/records/rows.ts';
 
-/** Every submission with one key gets this answer: the job's later status is for those who may read it. */
+/** Every submission with one key gets this answer: only callers who may read the job learn its later status. */
 export function answerOf({ job_id, created_at }: JobSummary, peer: string | null): SubmissionAnswer {
   return {
     job_id,

@@ -56,7 +56,7 @@ export interface ParsedProgram extends Omit<RequestedSpec, 'files' | 'named_stdi
   readonly product?: Product;
 }
 
-/** A submission whose tools, if it has any, lack in `answered_by` the principal that submits. */
+/** A submission. If it has tools, their `answered_by` does not name the principal that submits yet. */
 export interface ParsedSubmission extends ParsedProgram {
   readonly interactor?: ParsedProgram;
 }

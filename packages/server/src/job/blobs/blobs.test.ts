@@ -18,7 +18,7 @@ afterAll(() => testStore[Symbol.asyncDispose]());
 const callerOf = (tenant: string) => ({ tenant }) as Caller;
 const acme = callerOf('acme');
 
-/** Uploads over a store, with a budget of so many bytes, of which one comes back each second of a clock that the test moves. */
+/** Uploads over a store, with a budget of `burst` bytes. Each second of a clock that the test moves brings one byte back. */
 function uploads({ burst = 2 ** 30, over = store }: { burst?: number; over?: Store } = {}) {
   const clock = { seconds: 0 };
   const blobs = createBlobs({
@@ -118,7 +118,7 @@ test('after each piece, uploads leave the store free for as long as the piece to
   await blobs.receive(acme, uploadOf(new Uint8Array(3 * pieceBytes).fill(9)));
   for (const at of [1, 2]) {
     const [took, left] = [Number(ended[at - 1]) - Number(began[at - 1]), Number(began[at]) - Number(ended[at - 1])];
-    // The uploads read their own clock, within this one, and a timer may come a little early.
+    // The uploads measure a time that lies within this one, and a timer may fire a little early.
     expect(left).toBeGreaterThanOrEqual(took / 2);
   }
 });

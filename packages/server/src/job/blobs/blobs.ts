@@ -1,7 +1,7 @@
 /**
- * Files that callers upload before the jobs that name them. An upload is stored piece by piece while it arrives, and becomes a
- * blob once all of it is there and has the stated digest. One that ends earlier leaves nothing. An output that a job names is
- * copied in the same way, so that the job keeps its bytes if the job that made them is removed.
+ * Files that callers upload before the jobs that name them. An upload is stored piece by piece while it arrives, and
+ * becomes a blob once all of it is there and has the stated digest. An upload that ends earlier leaves nothing. An output
+ * that a job names is copied in the same way, so that the job keeps its bytes if the job that made them is removed.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -123,7 +123,7 @@ async function keepOutput(
   { store, pieces }: Receiving,
 ): Promise<Pick<ArtifactRecord, 'size_bytes' | 'sha256'>> {
   const { bytes: size_bytes, sha256 } = await storePieces(bytes.chunks, async (position, content) => {
-    // The store takes the bytes away, and a piece that is tried again needs them.
+    // The store takes over the bytes that it gets, so each try gets a copy of the piece.
     const isThere = await bytes.retry(() =>
       pieces.take(() => store.addPiece({ ...key, position, content: content.slice() })),
     );

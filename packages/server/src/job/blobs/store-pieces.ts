@@ -39,7 +39,7 @@ export async function storePieces(
       filled = 0;
     }
   }
-  // Cut to its length: a view would be sent with all that it is a view of.
+  // A copy of the filled part, because a view would be sent with its whole buffer.
   if (filled > 0) await storePiece(Uint8Array.from(piece.subarray(0, filled)));
   await stored;
   return { bytes, sha256: hash.digest('hex') };

@@ -3,7 +3,7 @@
  * while it was used in the last ten. A canary is an ordinary job, signed as any other, that tries what its cell must refuse. The
  * signed statements of later jobs name the newest canary of cells like theirs.
  *
- * It shows that cells of this configuration refused, minutes ago. It shows nothing of the cell of another job.
+ * A canary shows that a cell of this configuration refused its tries some minutes ago. It shows nothing about another job's cell.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -44,7 +44,7 @@ export interface CanariesOptions {
 
 const everyDefault = 4 * 60 * 1000;
 const usedDefault = 10 * 60 * 1000;
-/** How long to wait after jobs waited, until it is asked again whether a canary may begin. */
+/** How long to wait, if jobs waited, before asking again whether a canary may begin. */
 const againMilliseconds = 1000;
 /** How often, and for how long, to look for the signature of a canary. Afterwards another canary is run. */
 const lookMilliseconds = 200;

@@ -36,7 +36,7 @@ describe.each(CLASSES)('the program of a canary in a cell of the class of %s', (
   });
   afterAll(() => provider[Symbol.asyncDispose]());
 
-  /** What its statement would say. `planted` are limits that the cell gets in place of those that it was asked for. */
+  /** What the canary's statement would say. `planted`: limits that the cell gets instead of the requested ones. */
   async function findingsIn(language: (typeof LANGUAGES)[number], planted: Partial<RequestedLimits> = {}) {
     const asked = { ceilings: LIMIT_CEILINGS, minimum_isolation: provider.isolation_class };
     const spec = canarySpec({ name: 'system', languages: [language] }, asked);

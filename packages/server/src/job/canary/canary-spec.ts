@@ -1,6 +1,6 @@
 /**
  * The specification of a canary's job. Its program is the same in every language and every pack: `canary.c`, built without a
- * library and given as a file, which each language only starts. So packs without Python are tried in what they have.
+ * library and given as a file, which each language only starts. So a pack without Python is tried in a language that it has.
  */
 import { readFileSync } from 'node:fs';
 import { type Language, LIMIT_DEFAULTS, type RequestedLimits, type RequestedSpec } from '@vouchbox/protocol';

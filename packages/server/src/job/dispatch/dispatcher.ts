@@ -204,7 +204,7 @@ export class Dispatcher implements AsyncDisposable {
     if (left.length > 0) await store.fleet?.releaseJobs(left);
   }
 
-  /** Launches jobs and returns those that could not be. Other jobs may have started since these were chosen. */
+  /** Launches jobs in turn, and returns those that it could not launch. Other jobs may have started since these were chosen. */
   #launchInTurn(jobs: readonly ChosenJob[]): readonly ChosenJob[] {
     for (const [at, job] of jobs.entries()) {
       const { peer, ...rest } = job;

@@ -1,6 +1,6 @@
 /**
- * A node's work because of the others on its store: it wakes those that wait for another node's changes, stops jobs that were
- * cancelled elsewhere, and ends the jobs of dead nodes. Messages only make it quicker: each beat reads the store.
+ * A node's work for the other nodes on its store: it wakes those that wait for a change here, stops jobs that were
+ * cancelled elsewhere, and ends the jobs of dead nodes. Messages only make this quicker: each beat reads the store.
  */
 import type { Fleet } from '../../store/fleet.ts';
 import type { Store } from '../../store/store.ts';
@@ -77,7 +77,7 @@ export function workInFleet(options: FleetWorkOptions): void {
   });
 }
 
-/** Looks at the queue once a slot is free. If none is, tells a node that may have one; else each looks with its next beat. */
+/** Looks at the queue once a slot is free. If no slot is, tells a node that may have one; else each looks with its next beat. */
 function lookOrPassOn({ dispatcher, fleet, anotherExecutor }: FleetWorkOptions, passedOn: number): void {
   const isFull = dispatcher.isFull;
   dispatcher.lookAgain();

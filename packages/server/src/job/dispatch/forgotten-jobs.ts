@@ -35,8 +35,8 @@ export class ForgottenJobs {
   }
 
   /**
-   * Gives unknown jobs back to the queue, and ends those that may have begun as `server_restarted`: nobody knows whether they
-   * did. Resolves to whether there were any. Rejects if the store does.
+   * Gives unknown jobs back to the queue. An unknown job that may have begun is ended as `server_restarted`, because
+   * nobody knows whether it did. Resolves to whether there were any. Rejects if the store does.
    */
   async resolve(): Promise<boolean> {
     if (performance.now() - this.#lookedAt < pauseMilliseconds) return false;

@@ -1,6 +1,6 @@
 /**
  * Runs the program of a cell that is ready for it, from the release until all its processes are dead and its outputs
- * are read. Output is recorded as it comes. The result is returned; this module stores nothing terminal.
+ * are read. Output is recorded as it comes. The result is returned: this module does not store the job's end.
  */
 import type { EventBody } from '@vouchbox/protocol';
 import type { Collection, LoadedCell, OutputSink } from '../../sandbox/sandbox.ts';

@@ -117,8 +117,8 @@ async function startStored({ context, loaded }: Ready, interactor: Ready): Promi
 }
 
 /**
- * Ends both jobs for one failure, the program's last: the queue has the pair under its id, so a pair of which one was ended is
- * found there.
+ * Ends both jobs because of one failure, the program's job last: the queue lists the pair under that job's id, so it
+ * still finds a pair of which only one job was ended.
  */
 async function endBoth(parts: readonly Part[], failure: FailureBeforeRun): Promise<void> {
   for (const { context, side } of parts.toReversed()) {

@@ -8,7 +8,7 @@ import { createRecorder, type Recorder } from './recorder.ts';
 const log = createLog('silent');
 const key = { tenant: 'acme', job_id: 'job_1' };
 
-/** A stream that was cut when so much of it was seen. */
+/** A stream that was cut after `bytes_seen` bytes. */
 const cutAt = (bytes_seen: number) => ({ bytes_seen, bytes_stored: 2000, records_stored: 1000 });
 
 /** A recorder over a store that answers when the test says so. */
@@ -30,12 +30,12 @@ function recorderOverSlowStore() {
 
 type Batches = { events: readonly EventBody[]; answer: PromiseWithResolvers<boolean> }[];
 
-/** Waits for so many appends. */
+/** Waits for `count` appends. */
 async function appended(batches: Batches, count = 1): Promise<void> {
   await expect.poll(() => batches.length).toBe(count);
 }
 
-/** Answers every append, present and future, until no more is waiting than the end takes. */
+/** Answers every append until no more events wait than are stored with the end. */
 async function storeAll(recorder: Recorder, batches: Batches) {
   const flushed = recorder.flush();
   let isDone = false;

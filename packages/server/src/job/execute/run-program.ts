@@ -135,10 +135,7 @@ function report({ log, key }: JobContext, { failure, recording, collection }: Ex
   }
 }
 
-/**
- * The program of a job. A file that is named is read from the store while it is handed over, and a standard input that is
- * named while the program reads it.
- */
+/** The program of a job. A named file is read from the store at the hand-over, a named stdin while the program reads it. */
 export function programOf(context: Omit<JobContext, 'clock'>): Program {
   const { spec, key, store, interaction, control } = context;
   const product = spec.product && productIn(spec.files);

@@ -34,7 +34,7 @@ class Calling {
     this.#cell.program?.tools?.called({ call, tool, arguments: { n: call } });
   }
 
-  /** Resolves once it was told so many answers. */
+  /** Resolves once it was told `count` answers. */
   async hears(count: number): Promise<void> {
     while (this.told.length < count) {
       await this.#wake.promise;
@@ -59,7 +59,7 @@ async function started(): Promise<{ key: JobKey; program: Calling }> {
   return { key: { tenant: input.tenant, job_id: input.job_id }, program: new Calling(cell) };
 }
 
-/** The open calls of a job, once there are so many. */
+/** The open calls of a job, once there are `count` of them. */
 async function openCalls(key: JobKey, count: number) {
   for (;;) {
     using nudge = rig.nudges.next(`events ${key.job_id}`);

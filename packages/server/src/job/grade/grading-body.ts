@@ -232,7 +232,7 @@ function pointing(pointer: string, error: unknown): unknown {
   return new ServiceError(error.code, `${pointer}${error.message.replace(/^the body/, '')}`);
 }
 
-/** The members with each program of the grader replaced: `other` gets it with its pointer in the body. */
+/** The members, with each program of the grader replaced by what `other` returns for it and for its pointer in the body. */
 export function withGraders<Grader>(
   { checker, interactor, validators, ...common }: GradingCommon,
   other: (grader: StoredGrader, pointer: string) => Grader,
@@ -273,7 +273,7 @@ export function digestIn(blob: string): string {
   return blob.slice('sha256:'.length);
 }
 
-/** @throws ServiceError `payload_too_large` if no judge can get all expected outputs: one of version 2 gets digests */
+/** @throws ServiceError `payload_too_large` if no judge can get all expected outputs. A judge of version 2 gets their digests. */
 export function checkExpected({ common, tests }: ParsedGrading, sizes: ReadonlyMap<string, number>): void {
   if (common.plan !== undefined) return;
   const bytes = tests.reduce((sum, { content: { expected } }) => {

@@ -22,7 +22,7 @@ export interface Planned {
   readonly withFiles: ReadonlySet<number>;
 }
 
-/** The plan of a grading; null if its verdicts have version 1. Programs of the grader stand in it by their pointers. */
+/** The plan of a grading; null if its verdicts have version 1. The plan names programs of the grader by their pointers. */
 export async function planOf(
   { tenant, grading_id, common, heads }: GradingWork,
   options: GradedJobsOptions,

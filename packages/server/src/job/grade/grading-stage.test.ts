@@ -18,7 +18,7 @@ const log = createLog('silent');
 const BODY = { programs: [{ language: 'bash', code: 'true' }], tests: [{ name: 'a' }, { name: 'b' }] };
 const VERDICT = JSON.stringify({ accepted: true, points: 2, points_max: 2 });
 
-/** A stage over the rig, whose cells end well at once. `verdicts` says whether judges leave one. */
+/** A stage over the rig, in whose cells all programs succeed at once. `verdicts` says whether judges leave a verdict. */
 function stageOf(
   rig: JobRig,
   { verdicts }: { readonly verdicts: boolean },

@@ -270,7 +270,7 @@ export class GradingStage implements AsyncDisposable {
     return this.#persistently(() => verdictOf(key, end.receipt_sha256, this.#options));
   }
 
-  /** Ends a program that cannot be graded, with the reason. The others continue. */
+  /** Ends a program that cannot be graded, with the reason. The other programs continue. */
   async #fail(work: GradingWork, program: number, error: unknown): Promise<void> {
     const { log } = this.#options;
     const isKnown = isFinal(error);
@@ -304,7 +304,7 @@ export class GradingStage implements AsyncDisposable {
     if (!isOver) return;
     nudges.send(`end ${grading_id}`);
     this.#works.delete(grading_id);
-    // There is room for another.
+    // There is room for another job.
     ownNudges.send('gradings');
   }
 

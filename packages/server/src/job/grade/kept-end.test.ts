@@ -1,4 +1,4 @@
-/** What stays of an end is small, and the steps find the same in it. */
+/** The kept part of a job's end is small, and the steps judge it like the whole end. */
 import {
   CHECKED_FILES,
   checkRecord,
@@ -31,7 +31,7 @@ const END: JobEnd = {
   stdout_sha256: 'c',
   usage: { cpu_ms: 1, wall_ms: 1, memory_peak_bytes: 1 },
 };
-/** As many as a job can have. */
+/** As many outputs as a job can have. */
 const many = Array.from({ length: 200 }, (_, at) => `output/${at}${'x'.repeat(200)}`);
 const MANY: Partial<JobEnd> = {
   outputs: many.map((path) => ({ path, sha256: 'd' })),

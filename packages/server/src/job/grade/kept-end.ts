@@ -1,6 +1,6 @@
 /**
- * The end of a job as it stays in memory while its grading goes on: what the steps need; its texts only up to the length
- * that a judge may get. A longer output is read again for the job that is given it.
+ * What stays of a job's end in memory while its grading goes on: the members that the steps need, with texts only up to
+ * the length that a judge may get. A longer output is read again for the job that gets it.
  */
 import { isLimitOfCompiler } from '@vouchbox/protocol/grading';
 import {

@@ -1,4 +1,4 @@
-/** Which jobs a program of a plan needs next, where not every end asks for a look at all tests. */
+/** Which jobs a program of a plan needs next, if not every end makes it look at all tests. */
 import type { GradingPlan, JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';
 import { expect, test } from 'vitest';
 import { PlanRun, type StepJob } from './plan-run.ts';

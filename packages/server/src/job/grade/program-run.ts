@@ -30,7 +30,7 @@ export interface JobEnd {
   readonly truncated: boolean;
   /** Whether the service failed to run the job, so that its end says nothing of the program. The job is then made again. */
   readonly isFailure: boolean;
-  /** The same in the words of the steps, where a grading has them. */
+  /** The same end in the form that steps take, if the grading has steps. */
   readonly step?: StepEnd;
 }
 

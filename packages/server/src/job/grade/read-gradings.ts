@@ -72,7 +72,7 @@ async function onceIt<Answer>(
   if (wait.waitSeconds === 0) return await read();
   using deadline = new Deadline(Math.ceil(wait.waitSeconds * 1000), [wait.signal, shutdown]);
   for (;;) {
-    // Registered before it is read, so that a change meanwhile is not missed.
+    // The nudge is registered before the read, so that a change meanwhile is not missed.
     using nudge = nudges.next(topic, deadline.signal);
     const answer = await read();
     if (isEnough(answer) || deadline.signal.aborted) return answer;

@@ -40,7 +40,7 @@ export interface StepOptions extends GradedJobsOptions {
   readonly blobBytesMax: number;
 }
 
-/** The specification of a job, and of the program that its own talks to, if there is one. */
+/** The specification of a job, and of the program that the job's program talks to, if there is one. */
 export interface StepSpecs {
   readonly spec: RequestedSpec;
   readonly interactor?: RequestedSpec;
@@ -114,7 +114,7 @@ function checked(
 ): JobSubmission {
   const { language, runtime, args, env, limits, requirements, outputs, build, product } = submission;
   const members = { language, code: ' ', runtime: stored?.runtime ?? runtime, limits, requirements };
-  // More than all blobs of the tenant would never have room.
+  // An output larger than all blobs of the tenant together would never have room.
   const whole = large && { large_outputs: { ...large, max_bytes: Math.min(large.max_bytes, blobBytesMax) } };
   const ofRun = { args, env: { ...stored?.env, ...env }, outputs, product, ...whole };
   return JSON.parse(JSON.stringify({ ...members, ...(build === undefined ? ofRun : { build }) })) as JobSubmission;
@@ -158,7 +158,7 @@ async function stdinOf(
   return 'text' in output ? { stdin: output.text } : { stdin: null, named_stdin: output };
 }
 
-/** The output of a job: by its digest if its events lack a byte of it. */
+/** The output of a job: named by its digest if the job's events lack a byte of it. */
 async function outputOf(
   { tenant }: GradingParts,
   from: OutputName,
@@ -170,7 +170,7 @@ async function outputOf(
   return { from, blob: kept.blob };
 }
 
-/** How a job ended, in the words of the steps. For a pair, this also waits for the end of the other job, which is near. */
+/** How a job ended, in the words of the steps. For a pair, this also waits for the end of the other job, which comes soon. */
 export async function stepEnd(key: JobKey, ended: GradedJobEnd, options: GradedJobsOptions): Promise<StepEnd> {
   const { terminal_reason, exit_code, truncated } = ended;
   const { stdout, stderr, violations, artifacts } = await resultOf(key, options);

@@ -158,7 +158,7 @@ function submitted(admitted: GradingAdmitted): SubmittedGrading {
   }
 }
 
-/** Every request with one key gets this answer: the grading's later status is for those who may read it. */
+/** Every request with one key gets this answer: only callers who may read the grading learn its later status. */
 function answerOf({ grading_id, created_at }: AcceptedGrading): GradingAnswer {
   return {
     grading_id,

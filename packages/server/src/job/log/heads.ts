@@ -50,7 +50,7 @@ interface OpenedBy {
   readonly signer: SigningKey;
   readonly log: LogKey;
   readonly opened_at: string;
-  /** The last known head of the tree before, with the lines of its witnesses. */
+  /** The last known head of the previous tree, with the lines of its witnesses. */
   readonly previous?: string | null;
 }
 

@@ -33,7 +33,7 @@ export class LogGuard {
   readonly #options: LogGuardOptions;
   /** Undefined until it was read. */
   #mark: Checkpoint | null | undefined;
-  /** The tree in which the store was compared with what witnesses know, since this node's turn began; null if not yet. */
+  /** The tree whose store was compared with the witnesses' heads since this node's turn began; null if none was. */
   #compared: string | null = null;
 
   constructor(options: LogGuardOptions) {

@@ -1,4 +1,4 @@
-/** The keeper of the log over a real store: what it signs holds under other people's rules, and grows through every restart. */
+/** The keeper of the log over a real store: other programs accept what it signs, and its log grows across restarts. */
 import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -105,7 +105,7 @@ test('no head is signed while no new statement arrived', async () => {
 });
 
 test.each(['sequenceLog', 'logRanges', 'storeLogHead'] as const)(
-  'after a crash behind %s there is one tree, and its next head has the missing leaves',
+  'after a crash right after %s there is one tree, and its next head has the missing leaves',
   async (last) => {
     await attested();
     const { store } = testStore;
@@ -209,7 +209,7 @@ describe('a log whose witness does not answer at the start', { tags: ['Log-8a'] 
     const later = keeper({ witnesses });
     for (let turn = 0; turn < 2; turn++) await expect(later.logWhatWaits()).rejects.toThrow('no witness has answered');
     expect(await sizes()).toEqual([3, 3]);
-    // It rests after a failure, and is asked all the same.
+    // After a failure a witness is usually left alone for a while, but before its first answer it is always asked.
     answer = knowsNothing;
     await logged(later);
     expect(await sizes()).toEqual([4, 4]);

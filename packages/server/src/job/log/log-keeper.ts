@@ -1,7 +1,7 @@
 /**
- * Gives signed statements their positions in the log and signs its heads, once a second for all that came, on the node whose
- * turn it is to sign. A head is signed once its tree is committed, then shown to witnesses, and then stored and served. So a
- * crash in between leaves one tree whose next head has more. Of two nodes that try at once, the store lets one give positions.
+ * Gives signed statements their positions in the log and signs its heads, once a second for all that came, on the node whose turn
+ * it is to sign. A head is signed once its tree is committed, then shown to witnesses, and then stored and served. So a crash in
+ * between leaves one tree whose next head has more leaves. Of two nodes that try at once, the store lets one give positions.
  */
 import { type LogName, noteText, originOfLog } from '@vouchbox/evidence';
 import { pause } from '../../ground/waiting/pause.ts';
@@ -101,11 +101,11 @@ export class LogKeeper implements AsyncDisposable {
       this.#note(null);
     } catch (error) {
       const message = publicReasonOf(error);
-      // It is tried again every few seconds.
+      // Logging is tried again every few seconds.
       if (this.#problem?.message !== message) log.error({ err: error }, `nothing is logged: ${message}`);
       this.#note({ message, at: new Date().toISOString() });
     }
-    // Both waits must end: the rest between heads, and the wait for a statement. So a single statement waits for nothing.
+    // Both must end: the rest between heads, and the wait for a statement. So a statement after the rest is logged at once.
     await Promise.all([rest(signal), within(nudge.arrived, recheckMilliseconds, undefined)]);
   }
 
@@ -134,7 +134,7 @@ export class LogKeeper implements AsyncDisposable {
   }
 
   /**
-   * Opens the next tree of the log, whose leaf 0 has the last known head of this one.
+   * Opens the next tree of the log, whose leaf 0 has the last known head of this tree.
    * @throws LogStopped if this node cannot
    */
   reopen(): Promise<ReopenedLog> {

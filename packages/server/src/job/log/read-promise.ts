@@ -54,7 +54,7 @@ async function signedPromise(
 ): Promise<PromiseRow> {
   using deadline = new Deadline(Math.ceil(waitSeconds * 1000), [signal, shutdown]);
   for (;;) {
-    // Registered before the promise is read, so that a signature that comes meanwhile is not missed.
+    // The nudge is registered before the promise is read, so that a signature that comes meanwhile is not missed.
     using nudge = nudges.next(`promise ${key.job_id}`, deadline.signal);
     const found = await store.jobPromise(key);
     if (found === null) throw await unpromised(key, store);
@@ -73,7 +73,7 @@ async function unpromised(key: JobKey, store: Pick<Store, 'jobSummary'>): Promis
   return new ServiceError('not_promised', 'The job was accepted without a promise.');
 }
 
-/** Why a stored promise must not be served; null if it may. One that was changed in the store never reaches a caller. */
+/** Why a stored promise must not be served; null if it may. A promise that was changed in the store never reaches a caller. */
 async function promiseProblem(
   envelope: Uint8Array,
   { tenant, job_id }: JobKey,
@@ -91,7 +91,7 @@ async function promiseProblem(
 }
 
 /**
- * The signed statements that a promised job waits, the newest last.
+ * The signed statements that a promised job still waits, the newest last.
  *
  * @throws ServiceError `job_not_found`, `not_promised`
  */

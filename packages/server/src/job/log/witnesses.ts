@@ -1,7 +1,7 @@
 /**
  * Asks the witnesses of the log to sign a head: all at once, for a bounded time, and each only with what its own key proves.
- * Their answers are hostile. A witness that knows a head which the key of the log signed, and which our tree does not begin with,
- * shows that our store was taken back. Any other answer is only its opinion. https://c2sp.org/tlog-witness.
+ * Their answers are hostile. A witness that knows a head which the key of the log signed, and which our tree does not begin
+ * with, shows that our store was rolled back. Any other answer is only its opinion. https://c2sp.org/tlog-witness.
  */
 import { readFileSync } from 'node:fs';
 import {
@@ -58,7 +58,7 @@ export interface OwnLog {
   readonly key: NoteKey;
   /** The hashes by which a tree of `size` is proven to begin with one of `old`. */
   readonly proof: (old: number, size: number) => Promise<readonly Hash[]>;
-  /** Whether our tree, as it is now, begins with the head's. */
+  /** Whether our tree, as it is now, begins with the tree of the head. */
   readonly has: (head: Checkpoint) => Promise<boolean>;
 }
 
@@ -200,7 +200,7 @@ async function addCheckpoint(
 }
 
 async function signedBy({ key }: WitnessAddress, head: Checkpoint, text: string): Promise<Answer> {
-  // Only lines of the pinned key: another one under its name would say nothing to a reader.
+  // Only lines of the pinned key: a line of another key under its name would prove nothing to a reader.
   const lines = linesOf(parseSignatureLines(text) ?? [], key);
   const time = await cosignedAt({ text: head.note.text, signatures: lines }, key);
   return typeof time === 'number'

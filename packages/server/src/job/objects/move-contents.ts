@@ -47,7 +47,7 @@ async function moveContent(key: ContentKey, { store, objects }: MoveOptions): Pr
   return await store.placeObject({ ...key, ...object, version: here.version, at: now() });
 }
 
-/** An object that has these bytes: one that the tenant has already, if it can still be read, or one that is put now. */
+/** An object with these bytes: one that the tenant already has, if it can still be read, or a new one. */
 async function objectFor(
   { tenant }: ContentKey,
   { content }: ContentHere,

@@ -20,7 +20,7 @@ export interface ObjectWorkOptions {
 }
 
 const fewSeconds = 5000;
-/** The longest pause after failures, which doubles with each. It ends once the object store answers anybody. */
+/** The longest pause. Each failure doubles the pause, which ends once the object store answers anybody. */
 const pauseMillisecondsMax = 300_000;
 
 /** Moves and removes from the loop's start until it is disposed. An object store that fails is asked less and less often. */
@@ -28,7 +28,7 @@ export function createObjectWork(options: ObjectWorkOptions): StandingLoop {
   const { recheckMilliseconds = fewSeconds } = options;
   let failures = 0;
   return new StandingLoop(async (signal) => {
-    // Registered before the store is read, so that later changes are not missed.
+    // The nudges are registered before the store is read, so that later changes are not missed.
     using stored = options.nudges.next('contents', signal);
     using answers = options.nudges.next('objects', signal);
     try {

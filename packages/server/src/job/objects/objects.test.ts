@@ -92,7 +92,7 @@ describe.skipIf(!hasObjectServer())('artifacts moved to a real object store', ()
   test('an object whose service died after the put is found and used by the next service', async () => {
     const content = newContent();
     const key = await endedWith(content);
-    // The move reads the object back first after the put.
+    // After the put, the move first reads the object back.
     await expect(move({ get: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
     expect(filesOf(content)).toHaveLength(1);
     expect((await store.contentHere({ ...key, position: 0 }))?.content).toHaveLength(content.length);
@@ -177,7 +177,7 @@ describe.skipIf(!hasObjectServer())('artifacts moved to a real object store', ()
         failures++;
         throw error;
       });
-    // It looks again by itself only after the end of this test.
+    // The loop looks again by itself only after the end of this test.
     const recheckMilliseconds = 3_600_000;
     const log = createLog('silent');
     await using loop = createObjectWork({

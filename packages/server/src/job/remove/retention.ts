@@ -13,7 +13,7 @@ export interface RetentionOptions {
   readonly log: Log;
   /** For how long a job is kept after its end. */
   readonly days: number;
-  /** Whether jobs that are not attested are kept, or even those that the log does not have yet. */
+  /** Whether jobs are kept until they are attested, or even until the log has them. */
   readonly unattested: 'kept' | 'removed' | 'logged';
   /** Whether this node is the one that removes. Absent if there are no other nodes. */
   readonly isOurTurn?: () => boolean;

@@ -31,7 +31,7 @@ export async function attestationProblem(
   return brokenLink(statement.statement, row, key);
 }
 
-/** Whether no key that the signatures of an envelope name is known. False for a text that is not an envelope. */
+/** Whether the signatures of an envelope name only unknown keys. False for a text that is not an envelope. */
 export function isSignedByStrangers(envelope: Uint8Array, keys: Pick<SigningKeys, 'publicKey'>): boolean {
   const decoded = decodeEnvelope(envelope);
   if (decoded.kind === 'refused') return false;

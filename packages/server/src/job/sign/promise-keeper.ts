@@ -1,7 +1,7 @@
 /**
- * Signs promises of jobs that were accepted, and states that a job waits where its promise is due, on the node whose turn it is
- * to sign. The store drew the signed values, so two nodes that sign make the same bytes, and a crash keeps the values to be
- * signed. No job is ended for a promise. docs/decisions/0066.
+ * Signs promises of jobs that were accepted, and states that a job still waits when its promise is due, on the node
+ * whose turn it is to sign. The store drew the values to sign, so two nodes that sign make the same bytes, and the
+ * values survive a crash. A promise ends no job. docs/decisions/0066.
  */
 import { originOfLog, pendingStatement, promiseStatement, sha256Hex, type Unsigned } from '@vouchbox/evidence';
 import { pause } from '../../ground/waiting/pause.ts';

@@ -1,5 +1,5 @@
 /**
- * The service's end of the thread that signs. The thread starts with the first record. If it dies, its records are
+ * The service's side of the thread that signs. The thread starts with the first record. If it dies, its records are
  * lost, and the next record starts another thread.
  */
 import { Worker } from 'node:worker_threads';
@@ -22,7 +22,7 @@ export class Signer implements AsyncDisposable {
   #worker: Worker | null = null;
   #lastId = 0;
 
-  /** The result for each record, in their order. Rejects if the thread died. No records show that it lives. */
+  /** The result for each record, in their order. Rejects if the thread died: a call without records shows whether it lives. */
   async attest(
     records: readonly TerminalRecord[],
     key: SigningKey,

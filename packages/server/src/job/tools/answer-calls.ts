@@ -20,7 +20,7 @@ export interface AnsweringOptions {
   readonly shutdown: AbortSignal;
 }
 
-/** Whose call it is about, and who asks. */
+/** The job of the calls, and the principal that asks. */
 export interface Asker extends JobKey {
   readonly principal: string;
 }
@@ -52,7 +52,7 @@ async function firstOpen(asker: Asker, asked: CallsAsked, options: AnsweringOpti
   const { store, nudges, shutdown } = options;
   using deadline = new Deadline(Math.ceil(asked.waitSeconds * 1000), [asked.signal, shutdown]);
   for (;;) {
-    // Registered before the calls are read, so that one that is made meanwhile is not missed.
+    // The nudge is registered before the calls are read, so that a call that is made meanwhile is not missed.
     const topic = `events ${asker.job_id}` as const;
     using nudge = nudges.next(topic, deadline.signal);
     const found = await store.openToolCalls({ ...asker, after: asked.after });

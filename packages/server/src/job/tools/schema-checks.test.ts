@@ -24,7 +24,7 @@ test.each<[string, unknown, string]>([
   ['items that differ', { uniqueItems: true }, '[{"a":1},{"a":2}]'],
   ['a schema of a member by the name of a prototype', { properties: { ['__proto__']: { type: 'string' } } }, '{}'],
   ['a member of a prototype that is there', { required: ['__proto__'] }, '{"__proto__":1}'],
-])('a value fits %s', async (_, schema, value) => {
+])('a value fits its schema: %s', async (_, schema, value) => {
   expect(await asked(schema, value)).toBeNull();
 });
 

@@ -1,7 +1,7 @@
 /**
- * The service's end of the thread that checks values against schemas. One check is under way at a time, and has a deadline:
- * what takes longer is not waited for, and the thread is ended. Tenants take turns, so that one whose checks are slow delays
- * every other by one check.
+ * The service's side of the thread that checks values against schemas. One check is under way at a time, and has a
+ * deadline: if it takes longer, the thread is ended. Tenants take turns, so that a tenant with slow checks delays every
+ * other tenant by one check.
  */
 import { Worker } from 'node:worker_threads';
 
@@ -21,7 +21,7 @@ export interface SchemaAnswer {
   readonly failed: boolean;
 }
 
-/** What is said of a value that could not be checked, which counts as one that does not fit. */
+/** The fault of a value that could not be checked. It counts as a value that does not fit. */
 export const UNCHECKED = 'could not be checked in time';
 
 interface Check extends SchemaQuestion {

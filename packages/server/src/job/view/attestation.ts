@@ -1,7 +1,7 @@
 /**
- * The exact bytes of the signed evidence of a job, for its owner, even if signing is off now. Bytes that differ from the signed
- * ones are never served: they are withdrawn and signed again, or left alone if signing is off, or if a fleet does not know their
- * key. Spec § GET attestation and result-artifact.
+ * The exact bytes of the signed evidence of a job, for its owner, even if signing is off now. Bytes that differ from
+ * the signed ones are never served: they are withdrawn and signed again, or left alone if signing is off, or if no node
+ * of a fleet knows their key. Spec § GET attestation and result-artifact.
  */
 import { isTerminal } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';

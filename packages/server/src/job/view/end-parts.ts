@@ -1,4 +1,4 @@
-/** The outcome of a job that has ended, for a reader of its events who asked to get it with the last one. */
+/** The outcome of a job that has ended, for a reader of its events who asked to get it with the last event. */
 import type { AnyReceipt, FilledQueryOf, FoldedResult } from '@vouchbox/protocol';
 import type { JsonText } from '../../ground/json-text.ts';
 import { type Body, jsonOf, LongJson } from '../body.ts';

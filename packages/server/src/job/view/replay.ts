@@ -57,7 +57,7 @@ async function firstNew(key: JobKey, page: PageAsked, options: ReplayOptions): P
   const { waitSeconds, signal } = page.wait;
   using deadline = new Deadline(Math.ceil(waitSeconds * 1000), [signal, options.shutdown]);
   for (;;) {
-    // Registered before the page is read, so that an event that is added meanwhile is not missed.
+    // The nudge is registered before the page is read, so that an event that is added meanwhile is not missed.
     using nudge = options.nudges.next(`events ${key.job_id}`, deadline.signal);
     const extent = await extentOf(key, page, options);
     if (!isEmpty(extent, page) || deadline.signal.aborted) return extent;

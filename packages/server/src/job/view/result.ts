@@ -99,7 +99,7 @@ async function bodyAsItStands(
     hasFiles ? readableArtifacts(key, options) : [],
     hasFiles ? store.largeOutputs(key) : null,
   ]);
-  // Read again, because output may have been cut since: the member must cover every text that is sent.
+  // The job is read again, because output may have been cut since: the member must cover every text that is sent.
   const { truncated } = isTerminal(job.status) ? job : ((await store.jobSummary(key)) ?? job);
   return bodyOf(
     longObject<FoldedResult>({

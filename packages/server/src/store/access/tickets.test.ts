@@ -94,7 +94,7 @@ test('minting a ticket removes a few expired tickets, the oldest first', async (
     const [row] = await connection.rows('select count(*) as count, min(expires_at) as oldest from stream_tickets');
     kept.push([Number(row?.['count']), String(row?.['oldest'])]);
   }
-  // Each mint adds one and takes sixteen, until none is left that expired.
+  // Each mint adds one ticket and removes up to sixteen that expired.
   expect(kept).toEqual([
     [35, at(116)],
     [20, at(132)],

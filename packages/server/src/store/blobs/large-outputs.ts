@@ -1,7 +1,7 @@
 /**
  * Large outputs of jobs. Room for them is reserved in the transaction that accepts the job, as uploads that are never whole
  * by themselves. Their pieces are stored before the end of the job, and its terminal transaction makes them blobs, under
- * the name of a copy of an output. So jobs that name one need no other copy, and equal outputs share one blob.
+ * the name of a copy of an output. So jobs that name such an output need no other copy, and equal outputs share one blob.
  */
 import type { ArtifactRecord, StoredLargeOutputs } from '@vouchbox/protocol';
 import { sql } from 'kysely';
@@ -62,7 +62,7 @@ export function reserveRoom(
   const places = large.paths.length + (large.stdout === null ? 0 : 1);
   for (let place = 0; place < places; place++) {
     const { tenant, blob_id } = roomOf(key, place);
-    // The first has the room of all of them.
+    // The first upload has the room of all of them.
     const size_bytes = place === 0 ? large.max_bytes : 0;
     insertUpload.send(db, { tenant, blob_id, sha256: `room:${blob_id}`, size_bytes, used_at: at });
     nameBlob(db, key, blob_id);

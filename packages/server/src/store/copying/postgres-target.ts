@@ -41,7 +41,7 @@ export class PostgresTarget implements AsyncDisposable {
   /**
    * The tables to copy, each before those that refer to it.
    *
-   * @throws StoreError if this side has a table or a column less than the other, or more in a table that both have
+   * @throws StoreError if this side lacks a table or a column of the other, or has another column in a table of both
    */
   async tables(source: ReadonlyMap<string, readonly string[]>): Promise<CopiedTable[]> {
     const [columns, keys, references] = [
@@ -121,7 +121,7 @@ export class PostgresTarget implements AsyncDisposable {
     await this.#writing[Symbol.asyncDispose]();
   }
 
-  /** Names, each with a name that belongs to it, in the order of the rows. */
+  /** For each first name in the rows, the second names that belong to it, in the order of the rows. */
   async #lists(sql: string): Promise<Map<string, string[]>> {
     const { rows } = await this.#session.execute<{ table_name: string; column_name: string }>({ sql, parameters: [] });
     const lists = new Map<string, string[]>();

@@ -1,6 +1,4 @@
-/**
- * How many of the slots one tenant may hold. The store's choice of the next job and a start without the queue both keep to it.
- */
+/** How many slots one tenant may hold. The store's choice of the next job and a start without the queue both obey this number. */
 import type { Shares } from '../records/inputs.ts';
 
 /** How many slots one tenant may have. `tenants` are the tenants that ever submitted a job; a list of two is enough. */

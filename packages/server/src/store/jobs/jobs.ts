@@ -97,7 +97,7 @@ export async function orphanedJobs(db: StoreDatabase): Promise<readonly RunningJ
   return (await selectOrphans.all(db, {})).map(runningJobOf);
 }
 
-/** Jobs that a process that is gone left in `running`. */
+/** Jobs that a process left `running` when it ended. */
 export async function runningJobs(db: StoreDatabase): Promise<readonly RunningJob[]> {
   return (await selectRunning.all(db, {})).map(runningJobOf);
 }

@@ -28,7 +28,7 @@ const selectHead = prepared((db, { tenant, job_id }: JobKey) =>
     .where('job_id', '=', job_id),
 );
 
-/** The job that the program of this one talks to; null if it talks to none. */
+/** The job whose program talks to the program of this job; null if there is none. */
 export async function peerOf(db: StoreDatabase, key: JobKey): Promise<string | null> {
   const found = await selectHead.first(db, key);
   return found?.head.match(HEAD)?.[1] ?? null;

@@ -166,7 +166,7 @@ test('a submission of up to 64 KiB is read with its job, and a longer one separa
   expect(specs).toEqual(expect.arrayContaining([bytes(longest), null]));
 });
 
-test('a job with tools is chosen with its requested language and pack', async () => {
+test('the choice of a job with tools returns the language and the pack that the job requested', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const tools = { tools: [{ name: 't' }], answered_by: ['p'], limits: { calls: 1, call_bytes: 99, total_bytes: 99 } };

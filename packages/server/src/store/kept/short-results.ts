@@ -9,7 +9,7 @@ import type { JobKey } from '../records/rows.ts';
 import { nameOfJob } from '../records/rows.ts';
 import { Kept } from './kept.ts';
 
-/** The most characters of output in a short result; if a caller waits for it, what may be recorded of a stream. */
+/** The most characters of output in a short result, and in one that a caller waits for: as many as a stream may record. */
 const charsMax = 32 * 1024;
 const awaitedCharsMax = 2 ** 20;
 /** Characters of all kept results together: a few long ones, or thousands of jobs that write a line. */

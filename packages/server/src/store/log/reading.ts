@@ -14,7 +14,7 @@ const selectPosition = prepared((db, { hash }: { hash: Uint8Array }) =>
   db
     .selectFrom('log_hashes')
     .select('position')
-    // Written out, so that the index of leaves serves it.
+    // The level is written into the query, so that the index of leaves serves it.
     .where(sql<boolean>`level = 0`)
     .where('hash', '=', hash)
     .orderBy('position')

@@ -6,7 +6,7 @@
  * A large column comes last in its table, so that the other columns are read without it.
  */
 
-/** The words of a kind of store from which the tables are made. */
+/** How a kind of store spells the parts of the tables that differ. */
 export interface Spelling {
   /** The type of a text, which is compared by its bytes. */
   readonly text: string;

@@ -43,7 +43,7 @@ export function clientCertificateOf(given: URLSearchParams): ClientCertificate |
 export function contentOf(parameter: string, path: string, check: (stats: Stats) => void = () => {}): string {
   let file: number | null = null;
   try {
-    // Without waiting: a named pipe would hold up the start.
+    // The file is opened without waiting, because a named pipe would hold up the start.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     check(fstatSync(file));
     return readFileSync(file, 'utf8');

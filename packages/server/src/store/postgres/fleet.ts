@@ -116,7 +116,7 @@ export class PostgresFleet implements OpenFleet {
 
   async announce(facts: () => NodeFacts): Promise<void> {
     this.#facts = facts;
-    // The beat under way may have been sent before.
+    // The beat under way may have been sent before these facts were known.
     await this.#beaten.promise;
     this.look();
     await this.#beaten.promise;

@@ -56,7 +56,7 @@ test('each heartbeat of a node reads the nodes that changed, the nodes that left
   expect(numbers(known)).not.toContain(136);
 });
 
-test('a change that is committed after a later one is still read', async () => {
+test('a change that began before another change and is committed after it is still read', async () => {
   const known = new KnownNodes(101);
   await beat(known);
   await using late = await Session.open(url, {});

@@ -8,7 +8,7 @@ import { leaseSeconds } from './lease.ts';
 
 /** How many nodes a beat reads in turn. If there are no more nodes, each beat reads all of them. */
 const inTurn = 8;
-/** How many of the next nodes this node watches. If all died at once with it, the node before it removes so many each beat. */
+/** How many of the next nodes this node watches. If they all die with it, the node before them removes this many each beat. */
 const watched = 4;
 const all = 2 ** 31;
 

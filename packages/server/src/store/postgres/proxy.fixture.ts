@@ -41,7 +41,7 @@ export async function proxyTo(target: string) {
   through.port = String(typeof address === 'object' ? address?.port : '');
   return {
     url: through.href,
-    /** How many there were. */
+    /** How many connections there were. */
     get connections() {
       return connections;
     },

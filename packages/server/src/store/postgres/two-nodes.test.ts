@@ -303,7 +303,7 @@ test('a message reaches the node to which it is sent, or each node that follows 
   }
   await expect.poll(() => fleets.map(({ fleet }) => fleet.nodes().length)).toEqual([3, 3, 3]);
   using _follows = third.fleet?.follow('end job_1');
-  // What may have been told before it was followed.
+  // A topic is reported once when it is followed, because a message may have been sent before.
   await expect.poll(() => heard).toEqual(['third: end job_1']);
   one.fleet?.tell('queue', other.fleet?.node ?? 0);
   one.fleet?.tell('outbox', other.fleet?.node ?? 0);

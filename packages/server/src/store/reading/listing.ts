@@ -77,7 +77,7 @@ const labelledEnded = prepared((db, asked: Range & LabelAsked & { ended: Termina
   ofLabel(db, asked).where('job_labels.ended', '=', asked.ended),
 );
 
-/** Labelled jobs whose label does not tell how they ended: few that wait or run, and those that older code ended. */
+/** Labelled jobs whose label does not tell how they ended: the few that wait or run, and those that older code ended. */
 const labelledOther = prepared((db, asked: Range & LabelAsked & { status: JobStatus }) =>
   ofLabel(db, asked).where('job_labels.ended', 'is', null).where('jobs.status', '=', asked.status),
 );

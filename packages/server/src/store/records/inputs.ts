@@ -48,7 +48,7 @@ export interface AdmitInput extends JobKey {
 export interface PromiseTimes {
   /** The time by which the log answers. */
   readonly answer_by: string;
-  /** The time at which a statement that the job waits is made, a little before the log must answer. */
+  /** The time of a statement that the job still waits, a little before the log must answer. */
   readonly due_at: string;
 }
 

@@ -52,7 +52,7 @@ function codeOf(thrown: unknown): StoreErrorCode {
   return 'code' in thrown ? systemCode(thrown.code) : 'internal';
 }
 
-/** The code for an error of the operating system, from work on files without SQLite. */
+/** The store's code for a system error from file operations that do not go through SQLite. */
 function systemCode(code: unknown): StoreErrorCode {
   switch (code) {
     case 'ENOSPC':

@@ -1,7 +1,7 @@
 /**
- * The service's end of a thread of the store. Calls of one turn of the event loop are sent in one message, even if they come from
- * many connections. Calls for which no caller waits are sent with the next call for which one does, and share its commit. When
- * the thread ends for any reason, every waiting and every later call is rejected, so that none hangs.
+ * The service's side of a thread of the store. Calls of one turn of the event loop are sent in one message, even if they
+ * come from many connections. Calls for which no caller waits are sent with the next call for which one does, and share its
+ * commit. When the thread ends for any reason, every waiting and every later call is rejected, so that none hangs.
  */
 import type { AnswerOf, Commands, InputOf, Methods } from '../commands.ts';
 import { StoreError } from '../store-error.ts';

@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Report, Request, ThreadData } from './messages.ts';
 
-/** The service's end of a thread. A `Worker` is one. */
+/** The side of a thread that the service uses. A `Worker` has this form. */
 export interface Thread {
   /** Sends a message. Buffers that are moved are empty here afterwards. */
   postMessage(request: Request, moved?: ArrayBuffer[]): void;

@@ -33,7 +33,7 @@ const answerOf = (key: JobKey, seq: number, changes: object = {}) => ({
   ...changes,
 });
 
-/** What somebody who may answer finds open. */
+/** The calls that a principal who may answer finds open. */
 async function openCalls(store: Store, key: JobKey, after = 0): Promise<OpenToolCall[]> {
   const found = await store.openToolCalls({ ...key, after, principal: 'alice' });
   return JSON.parse(found.kind === 'calls' ? found.calls : '[]') as OpenToolCall[];
@@ -105,7 +105,7 @@ describe('an answer to a tool call', () => {
     ['to a call that was not made', { seq: 99 }, 'no_call'],
     ['to a job of another tenant', { tenant: 'other' }, 'not_found'],
     ['to a job that does not exist', { job_id: 'job_none' }, 'not_found'],
-    ['of one byte more than one may have', { outcome: { result: 'x'.repeat(88) } }, 'too_large'],
+    ['of one byte more than an answer may have', { outcome: { result: 'x'.repeat(88) } }, 'too_large'],
   ])('%s is refused', async (_, changes, kind) => {
     const { store } = testStore;
     const key = await calling(store, [1]);

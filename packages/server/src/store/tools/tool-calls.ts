@@ -122,7 +122,7 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
     takeBytes.send(db, { ...call, bytes });
   });
   const answer_seq = linked.tail.chain_seq;
-  // The call as the history has it, which every way to give the answer reads.
+  // The outcome is read from the stored text, as by every other way to give the answer.
   const given = { answer_seq, call: asked.call ?? 0, outcome: JSON.parse(text) as GivenAnswer['outcome'] };
   const toFollow = eventsToFollow(linked, input.isFollowed ?? false);
   return { kind: 'taken', node, ...given, toFollow };

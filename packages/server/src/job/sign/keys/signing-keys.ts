@@ -53,7 +53,7 @@ export function openSigningKeys(dataDir: string): SigningKeys {
       try {
         return current();
       } catch {
-        // The attestor reports why it cannot be used.
+        // The attestor reports why the current key cannot be used.
         return loaded.key;
       }
     },

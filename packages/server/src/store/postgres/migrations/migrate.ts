@@ -23,9 +23,9 @@ export interface MigrateOptions {
 }
 
 /**
- * @throws StoreError `newer_schema`, `unrecognised` or `unopenable`, having changed nothing; `locked` if a node of an
- * earlier version needs what must go first, and names that node; `busy` if the tables were in use for a minute; or the
- * error of a step that failed
+ * @throws StoreError `newer_schema`, `unrecognised` or `unopenable`, having changed nothing; `locked`, with the node's
+ * name, if a node of an earlier version needs what a step removes; `busy` if the tables were in use for a minute; or
+ * the error of a step that failed
  */
 export async function migrate(
   session: Session,

@@ -28,7 +28,7 @@ const removeOlderDead = `delete from nodes
 const raiseOldest = 'update schema_state set oldest_code = greatest(oldest_code, $1)';
 
 /**
- * The steps of these that are left to take. A store of later code may have taken other steps.
+ * Those of these steps that are left to take. A store of later code may have taken other steps.
  *
  * @throws StoreError `unrecognised` or `unopenable` if the database is no store, `newer_schema` if this code may not use it
  */

@@ -43,7 +43,7 @@ function opened(on = url): Promise<Store> {
   });
 }
 
-/** Everything that the schema says, but for the order of columns and for defaults. */
+/** Everything that the schema says, except the order of columns and the defaults. */
 async function schemaOf(on: string): Promise<unknown> {
   const columns = await asked(
     `select relname::text as of, attname::text as name, format_type(atttypid, atttypmod) as type, attnotnull as required,

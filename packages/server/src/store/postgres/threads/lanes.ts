@@ -24,7 +24,7 @@ const OF_ONE_NAME: ReadonlySet<string> = new Set<keyof Writes>([
   'takeQueuedJobs',
 ]);
 
-/** The lanes of one transaction: changes in one are made in the order in which they arrived, those of two side by side. */
+/** The lanes of one transaction: changes of one lane are made in their order, changes of different lanes side by side. */
 export class Lanes {
   /** The last change in each lane. */
   readonly #last = new Map<string, Promise<unknown>>();
@@ -32,8 +32,8 @@ export class Lanes {
   #alone: Promise<unknown> | undefined;
 
   /**
-   * Makes a call's change after the earlier ones of its lane; without a lane, while no other is made. If an earlier one failed,
-   * the change is not made and fails with the same error: the transaction can no longer be committed.
+   * Makes a call's change after the earlier changes of its lane. A change without a lane is made alone. If an earlier
+   * one failed, the change is not made and fails with the same error: the transaction can no longer be committed.
    */
   run<Value>(call: Call, make: () => Promise<Value>): Promise<Value> {
     const lane = laneOf(call);

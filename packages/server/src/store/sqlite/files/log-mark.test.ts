@@ -16,7 +16,7 @@ test('log frames that were written without a sync are remembered only together w
   };
   expect(remembered(3, false)).toBe(3);
   expect(remembered(5, true)).toBe(3);
-  // This one changed nothing.
+  // This commit changed nothing.
   expect(remembered(5, false)).toBe(3);
   expect(remembered(6, false)).toBe(6);
 });

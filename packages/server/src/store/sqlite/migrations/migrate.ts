@@ -48,7 +48,7 @@ async function take({ database, db }: Pick<Connection, 'database' | 'db'>, step:
     database.prepare('insert into schema_history values (?, ?)').run(step.name, new Date().toISOString());
     database.exec('commit');
   } catch (thrown) {
-    // SQLite ends it by itself when space runs out.
+    // SQLite ends the transaction by itself when space runs out.
     if (database.isTransaction) database.exec('rollback');
     throw thrown;
   }

@@ -70,7 +70,7 @@ test('if one command of a group fails, the other commands are stored one by one'
   expect(answers.map(codeOf)).toEqual(['stored', 'internal', 'internal', 'stored']);
   expect(answers[1]).toMatchObject({ error: { message: expect.stringContaining('no: fails late') as string } });
   expect(notes()).toEqual(['a', 'b']);
-  // No savepoint saves the first of them from a second run.
+  // There are no savepoints, so the first command of the group runs again.
   expect(ran).toEqual(['a', 'fails late', 'a', 'fails late', 'a', 'b']);
 });
 

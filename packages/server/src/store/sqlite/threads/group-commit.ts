@@ -32,7 +32,7 @@ export class GroupCommit {
     this.#commit = database.prepare('commit');
   }
 
-  /** Whether the commands that were taken last need not be on disk. */
+  /** Whether the last `take` took only commands that may be answered before they are on disk. */
   get hasLagged(): boolean {
     return this.#hasLagged;
   }

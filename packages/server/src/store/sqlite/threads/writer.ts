@@ -43,7 +43,7 @@ export async function openWriter({ place: path, check }: ThreadData, report: Sen
     names: Object.keys(WRITES),
     async work(waiting) {
       const answers = await group.take(waiting);
-      // Before any caller is answered, so that the loss of an acknowledged change is noticed.
+      // The length is marked before any caller is answered, so that the loss of an acknowledged change is noticed.
       const length = await reportProblem(report, async () => markLength(checkpoints, mark, group));
       report({ kind: 'answers', answers });
       await reportProblem(report, async () => {
