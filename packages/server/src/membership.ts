@@ -44,7 +44,7 @@ export interface Membership {
   readonly fleetFigures: TelemetryOptions['fleetFigures'];
   /** Whether this node is the oldest with a role, which does what only one node should do. */
   isFirst(role: NodeRole): boolean;
-  /** The budget of each tenant, which is the same whichever nodes the tenant asks. `word` is its name among the budgets. */
+  /** The budget of each tenant, the same whichever nodes the tenant asks. `word` names the budget in messages between nodes. */
   budget(rate: RateBound, word: string): RateBudget;
   /** Says which jobs the store may give to this node. */
   abilities(provider: Provider, memMbMax: number): Pick<DispatcherOptions, 'abilities'>;
@@ -53,8 +53,8 @@ export interface Membership {
   /** The results of canaries: those of this node, or those of all nodes. */
   canaries(own: readonly CanaryStatus[]): NonNullable<ServiceStatus['canaries']>;
   /**
-   * Begins to work with the other nodes. `lost` resolves once another node has taken over this node's jobs, which are then ended.
-   * The object keeps `await join(…)` from waiting for `lost`.
+   * Begins to work with the other nodes. `lost` resolves once another node has taken over this node's jobs, which are
+   * then ended. `lost` is inside an object, so that `await join(…)` does not wait for it.
    */
   join(parts: NodeParts, work: Joining): Promise<{ lost: Promise<Error> }>;
 }
@@ -123,8 +123,8 @@ function othersWithBudgets(fleet: Fleet): Others {
 }
 
 /**
- * Whose turn it is to sign. One node signs, and tells the others when it cannot. The node whose turn comes looks at once for jobs
- * that have ended meanwhile.
+ * Whose turn it is to sign. One node signs, and tells the others when it cannot. A node looks for ended jobs as soon as
+ * its turn comes.
  */
 function signingTurns(fleet: Fleet, nudges: Nudges): Membership['signingTurns'] {
   const isOurTurn = () => signingNode(fleet) === fleet.node;
@@ -140,7 +140,7 @@ function signingTurns(fleet: Fleet, nudges: Nudges): Membership['signingTurns'] 
   return { isOurTurn, onProblemChange: () => fleet.look() };
 }
 
-/** Ends this node's jobs once another node has taken them over. Resolves then. */
+/** Ends this node's jobs once another node has taken them over, and then resolves. */
 async function lostBy(fleet: Fleet, { dispatcher, log }: Joining): Promise<Error> {
   const error = await fleet.lost;
   log.fatal({ err: error }, 'this node can change nothing more, and ends');

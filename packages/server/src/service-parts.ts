@@ -50,7 +50,7 @@ interface CellParts {
   readonly log: Log;
 }
 
-/** The pace of parking for each class. A gVisor cell takes one core, and a part of another, for longer than a short job. */
+/** The pace of parking for each class. Making a gVisor cell takes more than one core for longer than a short job runs. */
 const PACES = {
   gvisor: { madeAtOnce: 1, madeWhileAwaited: availableParallelism(), quietMilliseconds: 100 },
   others: { madeAtOnce: 2, madeWhileAwaited: 0, quietMilliseconds: 0 },
@@ -62,7 +62,7 @@ export interface OpenCells extends Pick<OpenSandbox, 'provider' | 'passedOver'>,
   readonly parked: ParkedCells;
 }
 
-/** Opens the cells of a node. Nothing is parked before the start. */
+/** Opens the cells of a node. No cell is parked before the start. */
 export function openCells({ config, sandbox, nudges, log }: CellParts): OpenCells {
   const { provider, passedOver } = sandbox;
   const health = new ProviderHealth({
@@ -188,13 +188,13 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   };
 }
 
-/** Opens the history of jobs. Spans and measures are taken only where somebody reads them. */
+/** Opens the history of jobs. Spans and measures are taken only if somebody reads them. */
 function openHistory({ store, membership, telemetry: { observer, lastHour }, log }: JobParts): History {
   const history = countedHistory(createHistory(store, membership.nudges), lastHour);
   return observer === NO_OBSERVER ? history : observedHistory(history, { store, observer, log });
 }
 
-/** Opens canaries, if they can show something: an unsigned one shows nothing, and a class without isolation refuses nothing. */
+/** Opens canaries, if they can show something: unsigned ones show nothing, and a class without isolation refuses nothing. */
 function openCanaries({ config, store, cells, log }: JobParts): Canaries | null {
   if (cells === null || config.canaries === 'off' || config.attestationMode === 'off') return null;
   const { provider, health } = cells;
@@ -238,7 +238,7 @@ function openDispatcher(
 const uploadBytesMin = 2 ** 30;
 const uploadRefillSeconds = 256;
 
-/** A tenant's budget of upload bytes: as many as its blobs may have. The whole budget returns within some four minutes. */
+/** A tenant's budget of upload bytes: as many as all its blobs may have. The whole budget returns within some four minutes. */
 function uploadBudgetOf({ blobs }: Config, membership: Membership): RateBudget {
   const burst = Math.max(uploadBytesMin, blobs.bytesPerTenant);
   return membership.budget({ perSecond: burst / uploadRefillSeconds, burst }, 'uploaded');

@@ -72,7 +72,7 @@ export interface StartOptions {
 }
 
 /**
- * Starts the service: every language has run its canary, earlier jobs are recovered, and connections are accepted.
+ * Starts the service. Then every language has run its canary, earlier jobs are recovered, and connections are accepted.
  *
  * @throws StartError in one clear line; nothing is then left running
  */
@@ -91,7 +91,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const log = createLog(config.logLevel);
   const stopping = new AbortController();
   const { instance, store, sandbox } = await openGround(config, log, stopAsked);
-  // A name is released when nothing of its service is left.
+  // The name of a service is released when nothing of the service is left.
   for (const part of [instance, store]) parts.use(part);
   parts.use(sandbox)?.logFindings(log);
   const membership = membershipIn(store);
@@ -114,7 +114,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const { known, keys } = await openKnownSigning({ config, store, signing, log });
   const removals = openRemovals({ ...ground, nudges, isOurTurn: () => membership.isFirst('api') });
   for (const loop of removals) parts.use(loop);
-  // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
+  // Parts are stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
   const build = readingBuild(log);
   const shared = { ...ground, signing: known, keys, telemetry, build: build.known };
@@ -134,12 +134,12 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
     { config, cells, signing, dispatcher, canaries },
     { store, history, dispatcher, log },
   );
-  // Only once the port is open: a start that fails must not have run a queued job.
+  // The dispatcher starts once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
   grading.start();
   startCanaries();
   parts.use(new IdleMemory());
-  // A command that starts the service for one program would only wait for cells that no job takes.
+  // A command that starts the service for one program would only wait for parked cells that no job takes.
   const signers = [signing?.attestor, signing?.logKeeper, signing?.promiseKeeper];
   for (const loop of [isEmbedded ? null : cells?.parked, ...signers, ...removals]) loop?.start();
   const { backend = null, isolation_class = null } = cells?.provider ?? {};
@@ -148,7 +148,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   return { url, host, port, hasCallers, lost, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Reads the digests once the port is open: nothing waits for them. Jobs that end before are signed without the digests. */
+/** Reads the digests of the service's files once the port is open. Jobs that end before that are signed without the digests. */
 function readingBuild(log: Log): { readonly known: () => BuildDigests | null; readonly start: () => void } {
   let read: BuildDigests | null = null;
   const start = () =>
@@ -245,12 +245,12 @@ function openStoreOf(config: Config, { id: instance }: Instance, log: Log): Prom
   return openStore({ dataDir, databaseUrl, check, instance, onProblem });
 }
 
-/** Opens the sandbox if this node runs programs. Another node asks nothing of the host: it may be a process without rights. */
+/** Opens the sandbox if this node runs programs. A node that runs none asks nothing of the host: it may have no rights there. */
 function openSandboxIfAny(config: Config, instance: Instance): Promise<OpenSandbox | null> {
   return config.roles.includes('executor') ? openSandboxOf(config, instance) : Promise.resolve(null);
 }
 
-/** Opens the sandbox. Its slow modules load once the store's threads have work: another processor would be idle until then. */
+/** Opens the sandbox. Its slow modules load once the store's threads have work: until then another processor would be idle. */
 async function openSandboxOf(config: Config, { id }: Instance): Promise<OpenSandbox> {
   const [{ openSandbox }] = await Promise.all([import('./start/open-sandbox.ts'), import('./http/app.ts')]);
   return await openSandbox(config, id);

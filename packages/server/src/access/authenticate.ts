@@ -23,9 +23,9 @@ export interface CredentialKind {
   readonly method: AuthMethod;
   /** Null if the token is not of this kind. Rejects only if the service itself failed. */
   resolve(token: string): Promise<Caller | ServiceError | null>;
-  /** Whether a caller of this kind may still act. The caller has not expired: that was checked. */
+  /** Whether a caller of this kind may still act. The caller's expiry was checked before. */
   stands(caller: Caller): Promise<boolean>;
-  /** See `Access`. A kind whose identifiers never come to name another credential leaves out both members. */
+  /** See `Access`. A kind whose identifiers never name another credential later leaves out both members. */
   pledge?(caller: Caller, ticket: string): Caller;
   redeem?(pledge: Caller, ticket: string): Caller | null;
   /** See `Access`. A kind whose credentials never end before their expiry leaves it out. */

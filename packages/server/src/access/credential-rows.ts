@@ -1,6 +1,6 @@
 /**
- * The rows of issued credentials. Once a revocation was answered, the key is refused. In a store that only one process
- * changes, rows are read once and remembered: a row changes only through this module. In a store that several nodes
+ * The rows of issued credentials. Once a revocation is answered, the key is refused. In a store that only one process
+ * changes, each row is read once and remembered: it changes only through this module. In a store that several nodes
  * share, nothing is remembered. Spec § Authentication 8.
  */
 import type { CredentialRow } from '../store/records/rows.ts';
@@ -36,7 +36,7 @@ export function sharedRows(store: CredentialStore): CredentialRows {
 
 const rowsKeptMax = 1000;
 
-/** The rows of a store. Only existing rows are remembered, so guessing fills no memory. */
+/** The rows of a store. Only existing rows are remembered, so guessed identifiers fill no memory. */
 export function rememberedRows(store: CredentialStore): CredentialRows {
   const kept = new Map<string, CredentialRow>();
   const listeners: (() => void)[] = [];

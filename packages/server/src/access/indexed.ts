@@ -32,7 +32,7 @@ export function createIndexedKeys(
       const [, credential_id, secret] = KEY.exec(token) ?? [];
       if (credential_id === undefined || secret === undefined) return null;
       const row = await rows.credential(credential_id);
-      // An unknown index is compared as well, with nothing, so that it takes as long as a wrong secret.
+      // An unknown index is compared too, with an empty digest, so that it takes as long as a wrong secret.
       const isRight = isSame(sha256Hex(secret), row?.secret_sha256 ?? NO_DIGEST);
       return row !== null && isRight && isStanding(row, now()) ? callerOf(row) : unknownCredential();
     },
@@ -46,12 +46,12 @@ export function createIndexedKeys(
 
 export const NO_DIGEST = '0'.repeat(64);
 
-/** Whether two digests in hex are equal, in a time that does not show how much of them is. */
+/** Whether two digests in hex are equal, in a time that does not show how many of their digits are. */
 export function isSame(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one, 'latin1'), Buffer.from(other, 'latin1'));
 }
 
-/** Whether a key is valid now. A key that another one replaces may end later. */
+/** Whether a key is valid now. A rotated key may stay valid for a while beside its successor. */
 function isStanding(row: CredentialRow, now: number): boolean {
   return !hasExpired(row.revoked_at, now) && !hasExpired(row.expires_at, now);
 }

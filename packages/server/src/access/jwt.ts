@@ -26,16 +26,13 @@ export interface JwtOptions {
 
 const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 const REQUIRED_CLAIMS = ['iss', 'aud', 'exp', 'iat', 'sub', 'client_id', 'jti'];
-/** By how much the issuer's clock may be ahead: so much earlier a token may begin. No token is valid after its `exp`. */
+/** How far the issuer's clock may be ahead: a token is valid this long before it begins. No token is valid after its `exp`. */
 const skewSeconds = 30;
 /** No token is valid for longer than this after its issue. */
 const lifetimeSecondsMax = 24 * 3600;
 const claimCharsMax = 256;
 
-/**
- * The longest time for which a checked token is remembered, by its digest. Afterwards a key that the issuer withdrew no longer
- * counts.
- */
+/** How long a checked token is remembered at most. A key that the issuer withdrew counts no longer than this. */
 const rememberedMilliseconds = 5 * 60_000;
 const rememberedMax = 1000;
 

@@ -9,7 +9,7 @@ import { parseStrictJson } from '../ground/strict-json.ts';
 
 /** How long a set of keys is used before it is read again. */
 const freshMilliseconds = 5 * 60_000;
-/** How often the set is read again at most because a token has an unknown key id, or because the set could not be read. */
+/** The least time between two reads that an unknown key id or a failed read causes. */
 const forcedMilliseconds = 30_000;
 const readMillisecondsMax = 5000;
 const setBytesMax = 256 * 1024;
@@ -17,7 +17,7 @@ const setBytesMax = 256 * 1024;
 export interface KeySet {
   /** The key for the header of a token, as jose asks for it. Rejects with jose's errors if no key fits. */
   readonly keyFor: JWTVerifyGetKey;
-  /** Reads the set again unless that was done a moment ago. True if it was read. */
+  /** Reads the set again unless it was read a moment ago. True if it was read again. */
   refresh(): Promise<boolean>;
   /** Reads the set again now. If it cannot be read, rejects and keeps the old keys. */
   reload(): Promise<void>;
@@ -26,7 +26,7 @@ export interface KeySet {
 export interface KeySetOptions {
   /** A path, or an https address. */
   readonly source: string;
-  /** Called with the reason why the set could not be read, for each try. */
+  /** Called after each read that failed, with the reason. */
   readonly onProblem?: (cause: unknown) => void;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
@@ -78,7 +78,7 @@ export function createKeySet({
       return true;
     },
     async reload() {
-      // The read under way may be from before the change.
+      // A read that is under way may have begun before the change.
       await reading?.catch(() => undefined);
       await read();
     },

@@ -30,7 +30,7 @@ export function createLegacyKeys(keys: readonly LegacyKey[]): CredentialKind {
     resolve: async (token) => known.get(sha256Hex(token)) ?? null,
     // The keys of a process are the same for its whole life.
     stands: async () => true,
-    // A ticket may outlive the process, and in the next one another key may have this one's ordinal.
+    // A ticket may outlive the process, and in the next process another key may have the ordinal of this key.
     pledge(caller, ticket) {
       const own = [...known].find(([, { credential_id }]) => credential_id === caller.credential_id);
       return own === undefined ? caller : { ...caller, credential_id: pledgeOf(own[0], ticket).toString('hex') };

@@ -20,7 +20,7 @@ afterAll(() => testStore[Symbol.asyncDispose]());
 const START = Date.parse('2026-06-01T00:00:00.000Z');
 const HOUR: LinkWish = { shows: [], seconds: 3600 };
 
-/** A process on the store with a clock of its own, an issued key of acme's alice, and a key of the operator's. */
+/** A process on the store with a clock of its own, an issued key of acme's alice, and a legacy key. */
 async function process(legacyKey = 'sesame') {
   let time = START;
   const now = () => time;

@@ -1,6 +1,6 @@
 /**
- * Links to results. A link has only the authority of its maker: it ends with the credential, as a stream ticket does. Its secret
- * is returned once; the store keeps a digest of it.
+ * Links to results. A link has only the authority of its maker: it ends with the credential, as a stream ticket does.
+ * The link's secret is returned once; the store keeps a digest of it.
  */
 import { randomBytes } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
@@ -30,7 +30,7 @@ export interface OpenLink {
 export interface Links {
   /** A new link, on disk when it resolves, or the reason why there is none. */
   make(caller: Caller, job_id: string, wish: LinkWish): Promise<NewLink | Exclude<LinkAdmission, 'created'>>;
-  /** `may_make` is whether the job is the caller's own. Null if the tenant has no such job. */
+  /** `may_make` says whether the job is the caller's own. Null if the tenant has no such job. */
   list(caller: Caller, job_id: string): Promise<Required<LinkList> | null>;
   revoke(caller: Caller, job_id: string, link_id: string): Promise<boolean>;
   /** The link, or null alike for an unknown link, a wrong secret, and a link that has ended for any reason. */
@@ -53,7 +53,7 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
 export function createLinks({ rows, access, now = Date.now }: LinksOptions): Links {
   return {
     async make(caller, job_id, { shows, seconds }) {
-      // An argument of a command that begins with - is an option.
+      // A link id that begins with - would be read as an option of a command.
       const [link_id, secret] = [newText(ID_BYTES).replace(/^-/, '_'), newText(SECRET_BYTES)];
       const made = now();
       const latest = timestamp(made + seconds * 1000);
@@ -77,7 +77,7 @@ export function createLinks({ rows, access, now = Date.now }: LinksOptions): Lin
     async open(link_id, secret) {
       if (!ID.test(link_id) || !SECRET.test(secret)) return null;
       const row = await rows.link(link_id);
-      // An unknown link is compared as well, with nothing, so that it takes as long as a wrong secret.
+      // An unknown link is compared too, with an empty digest, so that it takes as long as a wrong secret.
       const isRight = isSame(sha256Hex(secret), row?.secret_sha256 ?? NO_DIGEST);
       if (row === null || !isRight || hasExpired(row.expires_at, now())) return null;
       const caller = await access.redeem(row.caller, secret);

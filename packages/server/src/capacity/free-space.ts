@@ -1,6 +1,6 @@
 /**
- * The part of the file system that no new job may take, kept so that every started job can be recorded to its end. Spec
- * § POST /v1/jobs 6b.
+ * The part of the file system that no new job may take. It is kept free so that every started job can be recorded to
+ * its end. Spec § POST /v1/jobs 6b.
  */
 import { statfsSync } from 'node:fs';
 import {
@@ -14,7 +14,7 @@ import { ServiceError } from '../ground/service-error.ts';
 
 const MIB = 1024 * 1024;
 
-/** The two sizes of the default reserve, of which the larger one holds. */
+/** The two sizes of the default reserve, of which the larger one applies. */
 const reserveBytesDefault = 1024 * MIB;
 const reserveShareDefault = 0.05;
 
@@ -22,7 +22,7 @@ const retryAfterSeconds = 10;
 
 /** How many bytes JSON may need to escape one byte of a character. */
 const escapeFactor = 6;
-/** The size of a record's row beside its text: digests, keys, time. */
+/** The size of a record's row without its text: digests, keys, time. */
 const recordBytes = 512;
 /**
  * The bytes that a job may still write from its start until its result is signed: the events of both streams, artifacts, large
@@ -33,14 +33,14 @@ const jobBytesMax =
   filesTotalBytesMax +
   largeOutputsBytesMax +
   resultArtifactBytesMax;
-/** How many of these bytes the store's write-ahead log may hold a second time, until a checkpoint moves them. */
+/** How many of these bytes the store's write-ahead log may also hold until a checkpoint moves them. */
 const logBytesMax = 32 * MIB;
 
 export interface FreeSpaceReserve {
   /**
    * Returns while the reserve is free.
    *
-   * @throws ServiceError `insufficient_storage` if it is not, `internal` if the file system cannot be asked
+   * @throws ServiceError `insufficient_storage` if the reserve is not free, `internal` if the file system cannot be asked
    */
   check(): void;
   /**

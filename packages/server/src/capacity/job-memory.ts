@@ -21,8 +21,8 @@ export class JobMemory {
   }
 
   /**
-   * Whether a job may be launched beside others. A job that exceeds the bound of all jobs always may: it ends without running,
-   * and so delays nothing.
+   * Whether a job may be launched beside others. A job that exceeds the bound of all jobs always may: it ends without
+   * running, and so delays no other job.
    */
   fits(mem_mb: number, beside: readonly { readonly mem_mb: number }[]): boolean {
     const held = beside.reduce((sum, other) => sum + this.#heldBy(other.mem_mb), 0);
@@ -30,7 +30,7 @@ export class JobMemory {
     return held === 0 || own === 0 || held + own <= this.mbMax;
   }
 
-  /** The refusal of a job that needs more memory than all jobs may have together; null for any other. */
+  /** The refusal of a job that needs more memory than all jobs may have together; null for any other job. */
   excess(mem_mb: number): Violation | null {
     if (mem_mb <= this.mbMax) return null;
     const message = `mem_mb ${mem_mb} is more than all jobs of this service may have together (${this.mbMax})`;

@@ -18,8 +18,8 @@ export interface PermitBound {
 export type Permit = Disposable;
 
 /**
- * Ends the holder of a permit, because another tenant has the place from now on. Called at most once, when another tenant takes
- * the permit, with the words for the caller. It must not throw.
+ * Ends the holder of a permit. Called at most once, when a request of another tenant takes the permit, with the words
+ * for the caller. It must not throw.
  */
 export type GiveWay = (refusal: ServiceError) => void;
 
@@ -28,7 +28,7 @@ export interface Permits {
    * Takes one permit at once or not at all. If the service holds its bound, the tenant that holds most loses its oldest permit,
    * if that tenant still holds as many as this one afterwards.
    *
-   * @throws ServiceError `capacity_exhausted` if none gives way, `tenant_capacity_exhausted` if the tenant holds its bound
+   * @throws ServiceError `capacity_exhausted` if no tenant gives way, `tenant_capacity_exhausted` if the tenant holds its bound
    */
   take(kind: PermitKind, tenant: string, giveWay: GiveWay): Permit;
   /** How many are held now. */
@@ -44,10 +44,10 @@ const NAMES: Readonly<Record<PermitKind, string>> = {
   response: 'large responses',
 };
 
-/** After how many seconds a refused request may try again: permits are returned within seconds, or only after minutes. */
+/** After how many seconds a refused request may try again. Some permits are returned within seconds, others after minutes. */
 const retryAfterSeconds = 1;
 
-/** The permits of one kind. A tenant that holds none has no entry; the others have theirs, the oldest first. */
+/** The permits of one kind. A tenant that holds none has no entry; each entry has its permits, the oldest first. */
 interface Pool {
   total: number;
   readonly tenants: Map<string, Set<HeldPermit>>;

@@ -1,7 +1,7 @@
 /**
- * The request budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one token. In
- * a budget of bytes, each byte takes one token when it arrives. There are no time windows, so nobody gets twice the rate at the
- * edge of a window.
+ * The request budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one
+ * token. In a budget of bytes, each byte takes one token when it arrives. There are no time windows, so no tenant gets
+ * twice the rate at the edge of one.
  */
 
 export interface RateBound {
@@ -46,7 +46,7 @@ interface Bucket {
   at: number;
 }
 
-/** The number of buckets at which full ones are dropped, because a full bucket carries no information. */
+/** The number of buckets at which the full ones are dropped: a full bucket equals no bucket. */
 const bucketsSwept = 1024;
 
 /** Buckets of one process, all full. `now` is a monotonic clock in milliseconds. */
@@ -95,7 +95,7 @@ function decision(bucket: Bucket, bound: RateBound, allowed: boolean): RateDecis
   };
 }
 
-/** Drops every bucket that is full by now; returns the size at which to look again. */
+/** Drops every bucket that is full by now; returns the number of buckets at which to sweep again. */
 function sweep(buckets: Map<string, Bucket>, bound: RateBound, at: number): number {
   for (const [tenant, bucket] of buckets) {
     if (refilled(bucket, bound, at).tokens >= bound.burst) buckets.delete(tenant);

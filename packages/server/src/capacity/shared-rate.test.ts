@@ -33,7 +33,7 @@ function nodes(count: number) {
   return { budgets, clock, told };
 }
 
-/** Until nodes have nothing more to tell each other. */
+/** Waits until the nodes have nothing more to tell each other. */
 const allTold = () => vi.runAllTimersAsync();
 
 test('a request at one node also uses up the tenant’s budget at the other nodes', async () => {

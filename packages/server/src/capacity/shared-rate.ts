@@ -1,8 +1,8 @@
 /**
- * Request budgets of a service that has several nodes. Each node has a bucket for each tenant, and one of the nodes, chosen by
- * the tenant's name, owns the tenant's budget. The others report to the owner several times a second what was spent at them. Once
- * little is left, the owner tells the nodes at which the tenant spent. So a tenant keeps to its rate on average, whichever nodes
- * it asks, and can exceed its burst only in the moment before the others know. No message goes to all nodes.
+ * Request budgets of a service that has several nodes. Each node has a bucket for each tenant, and one of the nodes, chosen
+ * by the tenant's name, owns the tenant's budget. The others report to the owner several times a second what was spent at
+ * them. Once little is left, the owner tells the nodes at which the tenant spent. So a tenant keeps to its rate on average,
+ * whichever nodes it asks, and can exceed its burst only until the other nodes know. No message goes to all nodes.
  */
 import { createHash } from 'node:crypto';
 import type { RateBuckets, RateBudget } from './rate.ts';
@@ -18,13 +18,13 @@ export interface Others {
 
 const tellMilliseconds = 200;
 /**
- * A message: the word of the budget, the tenant, whose name has no blanks, the spent tokens, and the node. Nodes of earlier code
- * send it without the node, and to all nodes.
+ * A message: the word of the budget, the tenant, whose name has no blanks, the spent tokens, and the node. Nodes with
+ * earlier code send the message without the node, and to all nodes.
  */
 const SPENT = /^(\S+) (\S+) (\d{1,12})(?: (\d{1,15}))?$/;
 const LEFT = /^(\S+)-left (\S+) (-?\d{1,12})$/;
 
-/** A budget that also counts the tenant's requests at other nodes. `word` is its name among the budgets of a service. */
+/** A budget that also counts the tenant's requests at other nodes. `word` names the budget in messages. */
 export function sharedRate(budget: RateBuckets, others: Others, word = 'spent'): RateBudget {
   const shared = new SharedBudget(budget, others, word);
   return {
@@ -46,11 +46,11 @@ class SharedBudget {
   readonly #budget: RateBuckets;
   readonly #others: Others;
   readonly #word: string;
-  /** The tokens spent at this node from budgets that other nodes own, by tenant. The owners do not know of them yet. */
+  /** The tokens spent at this node from budgets of other nodes, by tenant. The owners of the budgets do not know of them yet. */
   readonly #untold = new Map<string, number>();
   /** For each tenant whose budget this node owns: the other nodes at which the tenant spent, until the budget is full again. */
   readonly #spentAt = new Map<string, Set<number>>();
-  /** Those of these tenants whose budgets changed since the last report. */
+  /** Those of these tenants whose budgets changed since the last report to other nodes. */
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -70,7 +70,7 @@ class SharedBudget {
     return this.#budget.left(tenant) >= this.#budget.burst;
   }
 
-  /** Notes what a tenant spent. The first request after a pause is reported at once, because the owner may know of others. */
+  /** Notes what a tenant spent. The first request after a pause is reported at once: the owner may know of other requests. */
   note(tenant: string, tokens: number, isFirst: boolean): void {
     this.#untold.set(tenant, (this.#untold.get(tenant) ?? 0) + tokens);
     this.#tellSoon(isFirst ? 0 : tellMilliseconds);
@@ -124,7 +124,7 @@ class SharedBudget {
     for (const node of nodes) this.#others.tell(`${this.#word}-left ${tenant} ${left}`, node);
   }
 
-  /** The owner of a tenant's budget, the same on all nodes that know the same nodes. If one comes or goes, few owners change. */
+  /** The owner of a tenant's budget, the same on all nodes that know the same nodes. If nodes come or go, few owners change. */
   #ownerOf(tenant: string): number {
     let owner = this.#others.node;
     let highest = '';

@@ -192,7 +192,7 @@ function executorFor(spec: RequestedSpec | undefined, fleet: Pick<Fleet, 'node' 
   return anyOf(able.filter(hasFreeSlot)) ?? anyOf(able);
 }
 
-/** One of the other nodes that had a free slot when they were last read; null if none had. */
+/** One of the other nodes that had a free slot when the nodes were last read; null if none had. */
 export function freeExecutor(fleet: Pick<Fleet, 'node' | 'nodes'>): number | null {
   return anyOf(othersOf(fleet).filter((executor) => executor.isReady && hasFreeSlot(executor)));
 }

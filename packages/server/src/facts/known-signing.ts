@@ -55,7 +55,7 @@ async function keysOfOthers(fleet: Fleet): Promise<PublicKeys> {
     heard() {},
     beat({ nodes }) {
       const used = nodes.map(({ facts }) => facts?.signs_with).find(Boolean);
-      // A failure is tried again with the next beat.
+      // If this fails, the next beat tries it again.
       if (used && used !== registered.last?.key_id) void registered.refresh().catch(() => {});
     },
   });

@@ -1,8 +1,8 @@
 /**
  * Whether cells can be made now, and not only when the service started: a runtime may vanish, or a host may run out of
- * a resource. Every preparation is evidence. After one that failed, a trial cell of its language is made in the usual
- * pack and, if that fails, one of another language. So one broken pack does not count as a broken host, a language that
- * alone cannot be started is known, and a service without jobs notices when the host is repaired.
+ * a resource. Every preparation of a cell is evidence. After a failed one, a trial cell of its language is made in the
+ * usual pack and, if that fails, one of another language. So one broken pack does not count as a broken host, a
+ * language whose cells alone fail is known, and a service without jobs notices when the host is repaired.
  */
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import type { Cells } from '../job/execute/cells.ts';
@@ -38,7 +38,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   /** Languages whose cells cannot be made although cells of other languages can. */
   readonly #failing = new Set<Language>();
   #isReady: boolean;
-  /** How often cells were found to fail. A cell that was begun before the last time says nothing about now. */
+  /** How often cells were found to fail. A cell begun before the last failure does not prove that cells can be made now. */
   #doubts = 0;
   #triedAt = Number.NEGATIVE_INFINITY;
   #trial: Promise<void> | null = null;
@@ -63,7 +63,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     return this.#isReady && this.#failing.size === 0;
   }
 
-  /** See `Cells`. A trial under way is shared by everybody who asks meanwhile. */
+  /** See `Cells`. If a trial is under way, its result is returned. */
   async proven(): Promise<boolean> {
     this.#try();
     await this.#trial;

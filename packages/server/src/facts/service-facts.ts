@@ -1,6 +1,6 @@
 /**
- * The service's answers about itself: its abilities, its state, whether it accepts jobs now. Made from observations at the start
- * and from the store, never from secrets. Spec § Other bodies.
+ * The service's answers about itself: its abilities, its state, whether it accepts jobs now. They are made from
+ * observations at the start and from the store, never from secrets. Spec § Other bodies.
  */
 import {
   blobBytesMax,
@@ -78,7 +78,7 @@ interface CellFacts {
     Provider,
     'backend' | 'enforced' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'
   >;
-  /** Why stronger providers were passed over at the start; null if none was. */
+  /** Why stronger providers were passed over at the start; null if there were none. */
   readonly passedOver: string | null;
   /** Whether cells of every language can be made now. */
   readonly health: Pick<ProviderHealth, 'isWhole'>;
@@ -118,7 +118,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
   return {
     capabilities: () => ({
       ...capabilities,
-      // A pack that is built while the service runs brings languages with it, and other nodes come and go.
+      // A pack that is built while the service runs may bring a language, and other nodes come and go.
       ...offered([...(cells === null ? [] : [cells.provider]), ...others()]),
       concurrent_mem_mb_max: Math.max(
         cells === null ? 0 : config.concurrentMemMbMax,
@@ -163,7 +163,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
   };
 }
 
-/** The demands that jobs can make. Each gets the class of its node, and so at least the weakest class. */
+/** The demands that jobs can make. Each job gets the class of its node, and so at least the weakest class. */
 function offered([first, ...more]: readonly ProviderFacts[]): Pick<
   Capabilities,
   'languages' | 'runtime_packs' | 'isolation_class' | 'enforced'
@@ -178,8 +178,8 @@ function offered([first, ...more]: readonly ProviderFacts[]): Pick<
 }
 
 /**
- * Whether programs can be run for the tasks of this node. A node that runs none itself, but takes submissions, needs an executor.
- * One that does neither needs no cells.
+ * Whether programs can be run for the tasks of this node. A node that runs none itself, but takes submissions, needs an
+ * executor. A node that does neither needs no cells.
  */
 function hasCells({ config, cells, others }: FactsOptions): boolean {
   if (cells !== null) return cells.health.isWhole();
@@ -271,7 +271,7 @@ function capabilitiesOf({
   };
 }
 
-/** Whether there is room for a job. False also if that cannot be known: then no job is accepted. */
+/** Whether there is room for a job. False also if the file system cannot be asked: then no job is accepted. */
 function hasRoom(reserve: FactsOptions['reserve']): boolean {
   try {
     return reserve.roomForJobs() > 0;
@@ -285,7 +285,7 @@ function ageMilliseconds(since: string | null): number | null {
   return since === null ? null : Math.max(0, Date.now() - Date.parse(since));
 }
 
-/** A check whose answer is shared by everybody who asks within its time. */
+/** A check whose answer is shared by all requests of the next second. */
 function remembered(look: () => Promise<boolean>): () => Promise<boolean> {
   let last: { readonly at: number; readonly answer: Promise<boolean> } | null = null;
   return () => {
@@ -295,7 +295,7 @@ function remembered(look: () => Promise<boolean>): () => Promise<boolean> {
   };
 }
 
-/** Whether a probe succeeds in time. The store itself reports the reason if it does not. */
+/** Whether a probe succeeds in time. If it does not, the store itself reports the reason. */
 async function answersInTime(probe: Promise<void>): Promise<boolean> {
   const succeeds = probe.then(
     () => true,

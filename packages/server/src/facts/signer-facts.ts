@@ -1,4 +1,4 @@
-/** The service's answers about its signing: the key, and what prevents signatures. Never a path of the host. */
+/** The service's answers about its signing: the key, and what prevents signatures. They never name a path of the host. */
 import { originOfLog } from '@vouchbox/evidence';
 import type { Capabilities, PublicKey, ServiceStatus } from '@vouchbox/protocol';
 import type { Attestor, SigningProblem } from '../job/sign/attestor.ts';
@@ -26,7 +26,7 @@ const TRUST_NOTICE =
   'This key came from the signer itself, so it is not an independent trust anchor: pin it, or get it out of band, before ' +
   'relying on what it signed.';
 
-/** The key that signs now, for capabilities; null until a node has one. A rotation shows at once. */
+/** The key that signs now, for capabilities; null until a node has a key. A rotation shows at once. */
 export function signerCapability({ keys }: Signing): Capabilities['signer'] {
   const key = keys.published();
   return key === null ? null : { key_id: key.key_id, algorithm: ALGORITHM };
@@ -51,7 +51,7 @@ export function signerStatus(
   };
 }
 
-/** The part of /v1/status about the log; null if none is kept. `counts` is null until it was opened. */
+/** The part of /v1/status about the log; null if no log is kept. `counts` is null until the log was opened. */
 export function logStatus(
   signing: Signing | null,
   host: string | null,

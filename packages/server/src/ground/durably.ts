@@ -2,7 +2,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Writes a new file and syncs it. Its name is durable once its directory is synced. Throws if there is such a file. */
+/** Writes a new file and syncs it. Its name is durable once its directory is synced. Throws if the file exists. */
 export function writeDurably(path: string, text: string, mode: number): void {
   const descriptor = openSync(path, 'wx', mode);
   try {
@@ -13,7 +13,7 @@ export function writeDurably(path: string, text: string, mode: number): void {
   }
 }
 
-/** Replaces a file. A crash leaves the old or the new one; the new one is durable on return. */
+/** Replaces a file. A crash leaves the old or the new file; the new one is durable when this returns. */
 export function replaceDurably(path: string, text: string, mode: number): void {
   const fresh = `${path}.new`;
   rmSync(fresh, { force: true });

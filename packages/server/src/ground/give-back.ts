@@ -1,10 +1,10 @@
 /**
- * Gives the memory of large bytes back at once. V8 knows how much memory lies outside its heap, but lets megabytes of it
- * gather before it collects them.
+ * Gives the memory of a large array back at once. V8 knows how much memory lies outside its heap, but lets megabytes of
+ * it gather before it collects them.
  */
 
-/** Nobody may use the bytes, or others of the same buffer, afterwards. */
+/** Nobody may use the bytes, or other bytes of the same buffer, afterwards. */
 export function giveBack({ buffer, length }: Uint8Array): void {
-  // Fewer bytes may lie in a buffer that Node shares among several.
+  // A smaller array may lie in a buffer that Node shares among several arrays.
   if (buffer instanceof ArrayBuffer && length > Buffer.poolSize / 2) buffer.transfer(0);
 }

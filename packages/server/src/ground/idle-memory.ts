@@ -1,11 +1,11 @@
 /**
- * Returns memory to the host that a thread took while it loaded or was busy. V8 keeps free memory, and returns it only when
- * something is allocated. An idle thread allocates nothing, and would keep the memory for ever.
+ * Returns to the host the memory that a thread took while it loaded or was busy. V8 keeps free memory, and returns it
+ * only when something is allocated. An idle thread allocates nothing, and would keep the memory for ever.
  */
 import { performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
-/** The time until the first collection. A thread takes more memory at its start than for most later work. */
+/** The time until the first collection. A thread takes more memory at its start than for most of its later work. */
 const firstLookMilliseconds = 3000;
 const lookMilliseconds = 60_000;
 /** The longest time that an idle thread works between two checks. A collection itself takes longer. */
@@ -48,14 +48,14 @@ export class IdleMemory implements Disposable {
   async #look(): Promise<void> {
     const { active } = performance.eventLoopUtilization();
     const isIdle = active - this.#activeMilliseconds <= idleMillisecondsMax;
-    // Nothing depends on it: if it fails, the next check tries it again.
+    // Nothing depends on a collection: if it fails, the next check tries it again.
     if (isIdle && heapBytes() - this.#keptBytes >= grownBytesMin) await this.#collect().catch(() => undefined);
     this.#activeMilliseconds = performance.eventLoopUtilization().active;
     if (!this.#isDisposed) this.#timer = this.#lookLater();
   }
 
   async #collect(): Promise<void> {
-    // Loaded here: most threads end before they are idle.
+    // The inspector is loaded here: most threads end before they are idle.
     const { Session } = await import('node:inspector/promises');
     const session = new Session();
     session.connect();

@@ -22,7 +22,7 @@ export function storedValue(text: string): unknown {
   }
 }
 
-/** A value given as its JSON text, as a member of a larger one. */
+/** A value given as its JSON text, to be a member of a larger value. */
 export class Spelled<T> {
   readonly text: JsonText<T>;
 
@@ -31,7 +31,7 @@ export class Spelled<T> {
   }
 }
 
-/** The members of a `T`, in the order in which they are written: each its value, its text, or an `Other`. */
+/** The members of a `T`, in the order in which they are written: each is its value, its text, or an `Other`. */
 export type Members<T, Other = never> = {
   readonly [Name in keyof T]: T[Name] | Spelled<T[Name]> | Other;
 };
@@ -46,7 +46,7 @@ export function jsonText<T extends object>(members: Members<T>): JsonText<T> {
   return `${text === '' ? '{' : text}}` as JsonText<T>;
 }
 
-/** The text of an object, followed by the members that a larger type has. */
+/** The text of an object of a base type, followed by the members that the larger type adds. */
 export function withMembers<T extends object, Base extends object>(
   base: JsonText<Base>,
   members: Members<Omit<T, keyof Base>>,

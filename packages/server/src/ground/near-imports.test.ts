@@ -23,7 +23,7 @@ const LOADER = `
 interface Loaded {
   /** The address that each import found. */
   readonly found: Readonly<Record<string, string>>;
-  /** What of Node itself was loaded. */
+  /** The modules of Node itself that were loaded. */
   readonly builtins: readonly string[];
 }
 

@@ -9,7 +9,7 @@ export interface ServiceErrorOptions {
   readonly cause?: unknown;
 }
 
-/** Thrown by every floor, answered only by `http/`: status and `retryable` come from the one error table. */
+/** Thrown on every floor, answered only by `http/`: status and `retryable` come from the one error table. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;

@@ -13,8 +13,8 @@ const pauseBytes = 1024 * 1024;
 
 export interface StrictJsonOptions {
   /**
-   * A top-level member whose own members may be numbers that a double cannot represent: each becomes the nearest double, or the
-   * largest one of its sign. It is for numbers that are clamped to a ceiling in any case.
+   * A top-level member whose own members may be numbers that a double cannot represent: each becomes the nearest
+   * double, or the largest double of its sign. It is for numbers that are clamped to a ceiling in any case.
    */
   readonly approximateIn?: string;
   /** The most tokens. Default: the bound of every body. */
@@ -22,8 +22,8 @@ export interface StrictJsonOptions {
 }
 
 /**
- * Parses one strict JSON value; `bytes` may hold white space beside it, and nothing else. `__proto__` is a name like
- * any other and becomes an own member.
+ * Parses one strict JSON value; beside it, `bytes` may hold only white space. `__proto__` is a name like any other and
+ * becomes an own member.
  *
  * @throws ServiceError `invalid_json`, naming the byte or the JSON pointer
  */
@@ -55,7 +55,7 @@ function invalid(problem: string, place: string): ServiceError {
   return new ServiceError('invalid_json', `The body ${problem} at ${place}.`);
 }
 
-/** The offset of the first sequence that is not UTF-8; the bytes must contain one. */
+/** The offset of the first sequence that is not UTF-8. The bytes must contain one. */
 function firstBadByte(bytes: Buffer): number {
   let good = 0;
   let end = bytes.length;

@@ -1,4 +1,4 @@
-/** The package's own manifest. */
+/** What the manifest of this package says. */
 import { readFileSync } from 'node:fs';
 
 const { version, peerDependencies } = JSON.parse(

@@ -27,7 +27,7 @@ export function noticeReturn(objects: ObjectStore, onReturn: () => void): Object
   };
 }
 
-/** Whether an error says that an object is missing or changed. The store itself then works. */
+/** Whether an error says that the store itself does not work. If an object is missing or damaged, the store does work. */
 function saysGone(error: unknown): boolean {
   return error instanceof ObjectError && (error.code === 'unreachable' || error.code === 'refused');
 }

@@ -16,7 +16,7 @@ export interface ObjectStore {
 }
 
 /**
- * - `unreachable`: it gave no answer, or one that says that it cannot work now; the same may succeed later
+ * - `unreachable`: it gave no answer, or says that it cannot work now; the same request may succeed later
  * - `refused`: it does not accept the request: the address, the credentials or the rights are wrong
  * - `missing`: it has no object of this key
  * - `damaged`: the bytes of an object differ from the bytes that were put

@@ -6,7 +6,7 @@ import { askS3, type S3Answer, type S3Place, type S3Request } from './s3-request
 /** How long a request may take. An object has at most 16 MiB. */
 const transferMilliseconds = 30_000;
 const briefMilliseconds = 10_000;
-/** Pauses before the second and the third try of an operation that may then succeed. */
+/** Pauses before the second and the third try of an operation. A later try may succeed. */
 const pausesMilliseconds = [200, 1000];
 /** The largest answer without an object: an error in XML. */
 const errorBytesMax = 64 * 1024;

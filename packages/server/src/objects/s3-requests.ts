@@ -80,7 +80,7 @@ async function readUpTo(response: Response, bytesMax: number): Promise<Uint8Arra
   return Buffer.concat(chunks);
 }
 
-/** What is wrong, in the words of the system, without the address, which the caller already has. */
+/** What is wrong, in the words of the system. The address is left out: the caller knows it. */
 function reasonOf(thrown: unknown): string {
   if (thrown instanceof Error && thrown.name === 'TimeoutError') return 'it took too long';
   const cause = thrown instanceof Error ? thrown.cause : undefined;

@@ -19,7 +19,7 @@ export interface IssuedCredential extends CredentialView {
 
 export interface CreateRequest {
   readonly tenant: string;
-  /** Null names it after the credential. */
+  /** Null names the principal after the credential. */
   readonly principal: string | null;
   /** Null gives every scope. */
   readonly scopes: readonly string[] | null;
@@ -29,7 +29,7 @@ export interface CreateRequest {
 
 export interface RotateRequest {
   readonly credential_id: string;
-  /** When the successor expires; null lets it expire when its predecessor would have. */
+  /** When the successor expires; null lets it expire when its predecessor would have expired. */
   readonly expires_at: string | null;
   /** How long the predecessor stays valid beside its successor: 0 ends it, and its open requests and streams, at once. */
   readonly overlap_seconds: number;

@@ -22,7 +22,7 @@ export interface Instance extends Disposable {
 /**
  * Opens the instance of an existing data directory, and names it if it has no name yet.
  *
- * @param options whether the service makes cells; if not, its name is not taken on this host
+ * @param options whether the service makes cells; only then its name is taken on this host
  * @throws StartError if its file or `/run/svc` cannot be used, or another service holds the name on this host
  */
 export function openInstance(dataDir: string, { makesCells = true } = {}): Instance {
@@ -54,8 +54,8 @@ function takeName(path: string): ProcessLock | null {
 }
 
 /**
- * The instance of a data directory; null if it was never served. The inode number of the file is part of it, so that a
- * copy of the directory is another instance.
+ * The instance of a data directory; null if it was never served. The inode number of the file is part of the instance,
+ * so that a copy of the directory is another instance.
  *
  * @throws StartError if the file is not one that `openInstance` made
  */

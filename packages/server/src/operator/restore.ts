@@ -32,8 +32,8 @@ export interface RestoreOptions {
 }
 
 /**
- * Restores a store and its signing keys. It opens the backup as a service opens its store, upgrades it if an older
- * version wrote it, and recomputes every chain and every receipt. Durable when it resolves. Tells whether it closed a log.
+ * Restores a store and its signing keys. It opens the backup as a service opens its store, upgrades it if an older version
+ * wrote it, and recomputes every chain and every receipt. Durable when it resolves. `hasLog` says whether it closed a log.
  *
  * @throws OperatorError in one clear line; nothing of the attempt is then left
  */
@@ -97,7 +97,7 @@ async function checkStore(dataDir: string, backup: string): Promise<boolean> {
   }
 }
 
-/** Copies the private key, if there is one, and every public one, and reads them as a service does. */
+/** Copies the private key, if there is one, and every public key, and reads the keys as a service does. */
 function copyKeys(source: string, dataDir: string): void {
   const from = keyPathsOf(source);
   const to = keyPaths(dataDir);

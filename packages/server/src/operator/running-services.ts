@@ -30,8 +30,8 @@ export function announceService({ dataDir, databaseUrl, runtimePacksDir }: Runni
 }
 
 /**
- * The services that run here and that this user may administer. A record of a killed service, or of one elsewhere, does
- * not count.
+ * The services that run here and that this user may administer. A record of a killed service, or of a service
+ * elsewhere, does not count.
  *
  * @throws StartError if the directory of the records cannot be made, or somebody else made it
  */

@@ -19,7 +19,7 @@ export async function servedCredentials(dataDir: string): Promise<Credentials | 
 
 /**
  * Has the service of this data directory look at its packs again, prove those that are new, and offer them.
- * @throws OperatorError if none answers, or it cannot be done
+ * @throws OperatorError if no service answers, or if the service cannot offer the packs
  */
 export async function offerNewPacks(dataDir: string): Promise<TakenPacks> {
   return (await askService(dataDir, { ask: 'takePacks', with: {} })) as TakenPacks;

@@ -109,7 +109,7 @@ async function storedCanary({ job_id, envelope }: StoredJob, store: Store): Prom
   const named = predicate === null ? null : canaryNamedIn(predicate);
   const key = { tenant: CANARY_TENANT, job_id: named?.jobId ?? '' };
   const stored = named === null ? null : await store.attestation({ key, part: 'envelope' });
-  // Its signature is checked with that of the job, by the verifier of both.
+  // The verifier of the evidence checks its signature together with the signature of the job.
   if (stored?.row.envelope_sha256 === named?.sha256 && stored?.isIntact) return stored.envelope;
   throw new OperatorError(`the job ${job_id} names no canary that is still kept`);
 }

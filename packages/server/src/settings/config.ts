@@ -64,7 +64,7 @@ export interface Config extends LoadBounds {
   readonly logHost: string | null;
   /** The path of the file that names the log's witnesses; null if the log has none. */
   readonly logWitnesses: string | null;
-  /** The promise of jobs, and the time by which the log answers; null if nothing is promised. */
+  /** Whether every job gets a promise, or only jobs that ask; and in how many seconds the log answers. Null if no log is kept. */
   readonly promises: { readonly forAll: boolean; readonly seconds: number } | null;
   readonly links: SettingValues['SERVICE_LINKS'];
   /** How many days ended jobs are kept; null if they are kept forever. */
@@ -135,7 +135,7 @@ function fromFlags(flags: Readonly<Record<string, string | undefined>>): Record<
 
 type GivenSettings = Readonly<Record<string, string>>;
 
-/** @param byFlag the settings that flags gave: a problem of one names its flag */
+/** @param byFlag the settings that were given as flags: a message about one of them names the flag */
 function checked(given: GivenSettings, byFlag: GivenSettings): SettingValues {
   const values = SETTING_NAMES.map((name) => [name, valueGiven(name, given[name], name in byFlag)]);
   return Object.fromEntries(values) as SettingValues;

@@ -7,7 +7,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StartError } from '../ground/start-error.ts';
 
-/** The refused permission of others to write. They may read names in the directory, because they cannot read its files. */
+/** The permissions of others that are refused: to write. Others may read names in the directory, but not its files. */
 const OTHERS_WRITE = 0o022;
 
 /**
@@ -25,7 +25,7 @@ export async function openDataDirectory(path: string): Promise<void> {
   await checkDataDirectory(path);
 }
 
-/** @throws StartError if there is no directory, or if others than this user may change it */
+/** @throws StartError if there is no directory, or if users other than this one may change it */
 export async function checkDataDirectory(path: string): Promise<void> {
   await checkOwnDirectory('data directory', path, 'SERVICE_DATA_DIR');
 }

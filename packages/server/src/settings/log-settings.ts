@@ -28,6 +28,6 @@ export const LOG_SHAPES = {
   SERVICE_LOG_WITNESSES: {
     type: 'string',
     description:
-      'File with the witnesses of the log, one a line: the key as `NAME+HINT+BASE64`, and the address. One must answer before anything is logged.',
+      'File with the witnesses of the log, one a line: the key as `NAME+HINT+BASE64`, and the address. One witness must answer before anything is logged.',
   },
 } as const;

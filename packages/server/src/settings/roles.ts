@@ -9,7 +9,7 @@ const HINT = { hint: `give one or more of ${NODE_ROLES.join(', ')}, separated by
 /**
  * The roles of a list with commas, in the order of `NODE_ROLES`.
  *
- * @throws StartError if the list names none, or something that is not a role
+ * @throws StartError if the list names no role, or something that is not a role
  */
 export function parseRoles(text: string): readonly NodeRole[] {
   const words = text

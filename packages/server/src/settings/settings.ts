@@ -49,13 +49,13 @@ const SHAPES = {
   SERVICE_DATABASE_URL: {
     type: 'string',
     pattern: '^(sqlite:|postgres(ql)?://).+',
-    description: 'The store: `sqlite:PATH` or `postgres://…`. Without it, a file in the data directory.',
+    description: 'The store: `sqlite:PATH` or `postgres://…`. By default it is a file in the data directory.',
   },
   SERVICE_STORE_CHECK: {
     type: 'string',
     enum: ['off', 'quick', 'full'],
     default: 'off',
-    description: 'The check at the start: `quick` of the file of the store, `full` also of every chain and receipt.',
+    description: 'The check at the start: `quick` checks the file of the store, `full` also every chain and receipt.',
   },
   SERVICE_ROLES: {
     type: 'string',
@@ -75,14 +75,14 @@ const SHAPES = {
     enum: ['auto', 'fork', 'crun'],
     default: 'auto',
     description:
-      'The builder of cells of the namespace class: `fork` is the launcher of Vouchbox, `crun` is a runtime that starts for each. `auto` forks if the set-up has built the launcher.',
+      'The builder of cells of the namespace class: `fork` is the launcher of Vouchbox, `crun` is a runtime that starts for each cell. `auto` is `fork` if the set-up has built the launcher.',
   },
   SERVICE_GVISOR_STARTER: {
     type: 'string',
     enum: ['auto', 'direct', 'runsc'],
     default: 'auto',
     description:
-      'The starter of cells of the gVisor class: `direct` is a program of Vouchbox, `runsc` is its own `run`. `auto` is `direct` if the set-up has built that program for this release of runsc.',
+      'The starter of cells of the gVisor class: `direct` is a program of Vouchbox, `runsc` is the command `runsc run`. `auto` is `direct` if the set-up has built that program for this release of runsc.',
   },
   SERVICE_LOOPBACK: {
     type: 'string',
@@ -93,7 +93,7 @@ const SHAPES = {
   },
   SERVICE_RUNTIME_PACKS_DIR: { type: 'string', description: 'Directory of runtime packs.' },
   SERVICE_LEGACY_KEYS: { type: 'string', description: 'Keys with every scope, as `tenant=key`, separated by commas.' },
-  SERVICE_JWT_ISSUER: text('The `iss` of RFC 9068 access tokens to accept. Without it, none are accepted.'),
+  SERVICE_JWT_ISSUER: text('The `iss` of RFC 9068 access tokens to accept. Without it, no access token is accepted.'),
   SERVICE_JWT_AUDIENCE: text('The `aud` that access tokens must name. Needed with the issuer.'),
   SERVICE_JWT_JWKS: text("The issuer's JWK set: a path or an https address. Needed with the issuer."),
   SERVICE_JWT_TENANT_CLAIM: {
@@ -112,7 +112,7 @@ const SHAPES = {
   SERVICE_OTLP_ENDPOINT: {
     type: 'string',
     pattern: '^https?://.+',
-    description: 'Base address of an OpenTelemetry collector: traces go to its /v1/traces. Without it there are none.',
+    description: 'Base address of an OpenTelemetry collector: traces go to its /v1/traces. Without it none are made.',
   },
   SERVICE_ATTESTATION_MODE: onUnless('Whether results are signed. `off` produces no signatures.'),
   ...LOG_SHAPES,
@@ -127,7 +127,7 @@ const SHAPES = {
     type: 'number',
     minimum: 0.001,
     maximum: 100_000,
-    description: 'Days that a job is kept after its end, with its idempotency key. Without it, forever.',
+    description: 'Days that a job is kept after its end, with its idempotency key. By default, jobs are kept forever.',
   },
   SERVICE_CONCURRENCY: { type: 'integer', minimum: 1, maximum: 1024, description: 'Jobs that run at once.' },
   SERVICE_TENANT_CONCURRENCY: {
@@ -147,7 +147,8 @@ const SHAPES = {
     minimum: 0,
     maximum: 100_000_000,
     default: 256,
-    description: 'Memory, in MiB, of parked cells, beside that of running jobs. 0 makes each cell when its job comes.',
+    description:
+      'Memory, in MiB, of parked cells, beside that of running jobs. With 0, a cell is made when its job comes.',
   },
   SERVICE_QUEUE_MAX: bound('Jobs that may wait for a slot.'),
   SERVICE_TENANT_QUEUE_MAX: bound('Jobs of one tenant that may wait for a slot.'),
@@ -171,7 +172,8 @@ const SHAPES = {
     minimum: 1,
     maximum: 256,
     default: 64,
-    description: 'Connections without a live credential from one address, or one IPv6 /64 network. 256 behind a proxy.',
+    description:
+      'Connections without a live credential from one address, or one IPv6 /64 network. Set 256 behind a proxy.',
   },
   SERVICE_FREE_SPACE_RESERVE_MB: {
     type: 'integer',
@@ -195,7 +197,7 @@ const SHAPES = {
     type: 'string',
     pattern: '^https?://[A-Za-z0-9.:\\[\\]-]+/[A-Za-z0-9._/-]+$',
     description:
-      'An S3-compatible bucket for large artifacts and results: `https://HOST/BUCKET`, or with a prefix behind it. Without it, all are in the store.',
+      'An S3-compatible bucket for large artifacts and results: `https://HOST/BUCKET`, or with a prefix behind it. Without it, all of them are in the store.',
   },
   SERVICE_OBJECT_STORE_REGION: {
     type: 'string',
@@ -277,7 +279,7 @@ export const SECRET_SETTINGS: ReadonlySet<SettingName> = new Set<SettingName>([
   'SERVICE_METRICS_TOKEN',
   'SERVICE_DATABASE_URL',
   'SERVICE_OTLP_ENDPOINT',
-  // Somebody may have put the keys into it.
+  // The address may contain keys.
   'SERVICE_OBJECT_STORE_URL',
   'SERVICE_OBJECT_STORE_ACCESS_KEY',
   'SERVICE_OBJECT_STORE_SECRET_KEY',
@@ -307,7 +309,7 @@ export const SETTINGS: readonly Setting[] = SETTING_NAMES.map((name) => {
   };
 });
 
-/** Whether a name is that of a setting. */
+/** Whether there is a setting of this name. */
 export function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(SHAPES, name);
 }

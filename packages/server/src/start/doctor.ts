@@ -19,7 +19,7 @@ export async function doctor(config: Config, onCheck: (check: Check) => void = (
     isReserveFree: (directory) => isReserveFree(directory, config.freeSpaceReserveMb),
     onCheck,
   });
-  // It is not a control of the host, so the posture of the host does not have it.
+  // The object store is not a control of the host, so the posture of the host does not have it.
   const ofService = new Checks(onCheck);
   await ofService.run(objectStoreTrials(config));
   return { ...report, checks: [...report.checks, ...ofService.all] };

@@ -32,14 +32,14 @@ export function objectStoreTrials({ objectStore }: Pick<Config, 'objectStore'>):
   ];
 }
 
-/** Whether bytes that are put can be read back. If that cannot be known, the bytes are removed where possible. */
+/** Whether bytes that are put can be read back. If the store fails, the bytes are removed if possible. */
 async function keeps(objects: ObjectStore, key: string): Promise<boolean> {
   const bytes = randomBytes(1024);
   try {
     await objects.put(key, bytes);
     return bytes.equals(await objects.get(key, bytes.length));
   } catch (error) {
-    // The operator gets the first problem.
+    // The operator gets the first error, not an error of this removal.
     await objects.remove(key).catch(() => {});
     throw error;
   }

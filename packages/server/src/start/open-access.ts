@@ -21,7 +21,7 @@ export interface OpenAccessOptions {
   readonly log: Log;
 }
 
-/** Opens the access. The operator's own keys are checked first, so that none of them is taken for another kind of credential. */
+/** Opens the access. The operator's legacy keys are tried first, so that none is taken for another kind of credential. */
 export async function openAccess({ config, rows, log }: OpenAccessOptions): Promise<OpenAccess> {
   const { legacyKeys, jwt } = config;
   const kinds: CredentialKind[] = [createLegacyKeys(legacyKeys), createIndexedKeys(rows)];

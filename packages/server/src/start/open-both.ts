@@ -1,7 +1,7 @@
 /** Opens two slow and independent parts of the service at the same time. */
 
 /**
- * Waits for both. If one cannot be opened, the other is disposed as soon as it is open, and nothing is left.
+ * Waits for both parts. If one cannot be opened, the other is disposed as soon as it is open, and nothing is left.
  *
  * @throws the error of the first part, or else of the second
  */

@@ -12,14 +12,14 @@ import { checkDataDirectory } from '../settings/data-directory.ts';
 import { type OpenStoreOptions, openStore } from '../store/open-store.ts';
 import { StoreError } from '../store/store-error.ts';
 
-/** How often the opening is tried: a service that starts or stops holds the store without its socket for a moment. */
+/** How often the opening is tried. For a moment, a service that starts or stops holds the store but has no socket. */
 const triesMax = 50;
 const pauseMilliseconds = 100;
 
 export type OpenCredentials = Credentials & AsyncDisposable;
 
 /**
- * Opens the credentials. No store is made, because keys in a new store would open nothing.
+ * Opens the credentials. No store is made: no service would accept keys of a new store.
  *
  * @throws OperatorError in one clear line if neither a service nor the store can be reached
  * @throws StartError if the data directory cannot be used

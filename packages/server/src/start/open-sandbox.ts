@@ -14,7 +14,7 @@ import type { Log } from '../telemetry/log/log.ts';
 /** An opened sandbox. Disposing ends every cell. */
 export interface OpenSandbox extends AsyncDisposable {
   readonly provider: Provider;
-  /** Why stronger providers were passed over, in one line; null if none was. */
+  /** Why stronger providers were passed over, in one line; null if there were none. */
   readonly passedOver: string | null;
   /** Logs what an operator should know of the preflights. A start that fails prints only its reason. */
   logFindings(log: Log): void;
@@ -41,7 +41,7 @@ export async function openSandbox(config: Config, instance: string): Promise<Ope
 
 /** How many files of the largest size a job may write together, beside its input. */
 const workFilesOfFullSize = 2;
-/** The bytes of the inputs of a checker, which needs the most: the input of a test, its output, and the expected output. */
+/** The bytes of the inputs of a checker, whose inputs are the largest: a test's input, its output, and the expected output. */
 const checkedFilesBytesMax = 3 * blobBytesMax;
 
 async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {
@@ -54,7 +54,7 @@ async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {
   return taken;
 }
 
-/** Proves a provider, and examines the host while the canaries run. Cells of jobs, which come later, record the result. */
+/** Proves a provider, and examines the host while the canaries run. Cells of jobs, made later, record the result. */
 async function provenProvider(config: Config, instance: string): Promise<Opened> {
   let sha256: string | null = null;
   const posture = hostPostureDigest(config, instance);
@@ -96,8 +96,8 @@ function logFindings({ provider, rejections, packsLeftOut, runtimeDefects }: Ope
 }
 
 /**
- * The digest that `vouchbox doctor --json` prints about this host, for receipts. A development subprocess has no such digest,
- * because no control of the host isolates it.
+ * The digest for receipts that `vouchbox doctor --json` prints about this host. A development subprocess has no such
+ * digest, because no control of the host isolates it.
  */
 async function hostPostureDigest({ provider }: Config, instance: string): Promise<string | null> {
   return provider === 'subprocess' ? null : (await hostPosture(instance)).sha256;

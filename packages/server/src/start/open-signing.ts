@@ -35,8 +35,8 @@ export interface OpenSigning {
 }
 
 /**
- * Opens the keys, and makes the first key if there never was one. With signing off no key is made. Jobs that end still get an
- * outbox row, and are signed once signing is turned on.
+ * Opens the keys, and makes the first key if there never was a key. If signing is off, no key is made. Jobs that end
+ * still get an outbox row, and are signed once signing is turned on.
  *
  * @throws StartError if a key must not be used as it is stored
  */

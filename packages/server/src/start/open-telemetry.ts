@@ -1,4 +1,4 @@
-/** Builds what operators see: metrics if a token is set that reads them, traces if a collector takes them. */
+/** Builds what operators see: metrics if a token that reads them is set, traces if a collector is set. */
 import { PERMIT_KINDS, type PermitBound, type PermitKind, type Permits } from '../capacity/permits.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { StartError } from '../ground/start-error.ts';
@@ -121,7 +121,7 @@ function sourcesOf({
   const bounds = permitBoundsOf(config);
   return {
     version: VERSION,
-    // Prometheus takes an empty label for one that is not there.
+    // Prometheus treats an empty label like a missing one.
     backend: cells?.provider.backend ?? '',
     isolation_class: cells?.provider.isolation_class ?? '',
     queueCapacity: config.queue.total,

@@ -1,7 +1,7 @@
 /**
- * The meters of the service, in one registry. Only names of counters end in `_total`, and all of them do. Every label takes its
- * values from the contract or from the source, never from a caller. So the number of series is fixed, and all series exist from
- * the first scrape on.
+ * The meters of the service, in one registry. Names of counters end in `_total`, and no other names do. Every label
+ * takes its values from the contract or from the source, never from a caller. So the number of series is fixed, and all
+ * series exist from the first scrape on.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import { LANGUAGES, OPERATIONS, type Operation, TERMINAL_STATUSES } from '@vouchbox/protocol';
@@ -42,7 +42,7 @@ export function createInstruments(registry: Registry) {
     queueSeconds: histogram('svc_job_queue_seconds', 'From the submission of a job to its start.', requestSeconds),
     queued: gauge('svc_jobs_queued', 'Jobs that wait for a slot.'),
     queueCapacity: gauge('svc_queue_capacity', 'Jobs that may wait for a slot.'),
-    oldestQueued: gauge('svc_queue_oldest_age_seconds', 'Age of the oldest job that waits; 0 where none does.'),
+    oldestQueued: gauge('svc_queue_oldest_age_seconds', 'Age of the oldest job that waits; 0 if no job waits.'),
     running: gauge('svc_jobs_running', 'Jobs that run.'),
     slots: gauge('svc_job_slots', 'Jobs that may run at once.'),
     fleetNodes: gauge('svc_fleet_nodes', 'Living nodes of a service that has several, by role.', 'role'),

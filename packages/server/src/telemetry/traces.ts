@@ -39,7 +39,7 @@ const exportMillisecondsMax = 5000;
 const closeMillisecondsMax = 2000;
 /** For how many jobs the trace of their request is remembered. Older jobs begin a trace of their own. */
 const jobsRememberedMax = 10_000;
-/** How often at most an absent collector is reported. */
+/** The least time between two reports that the collector fails. */
 const complaintMilliseconds = 60_000;
 
 /** Makes spans until disposed. Disposing sends the spans that still wait. */
@@ -130,7 +130,7 @@ function contextOf(traceparent: string | undefined): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
 
-/** Wraps the exporter so that its failures are logged now and then. */
+/** Wraps the exporter so that its failures are logged, at most one a minute. */
 function complaining(exporter: SpanExporter, log: Log): SpanExporter {
   let complainedAt = Number.NEGATIVE_INFINITY;
   return {

@@ -1,6 +1,6 @@
 /** Work that a service repeats until it stops. */
 
-/** Does one round after another from `start` until it is stopped. A round that must wait does so on the signal. */
+/** Does one round after another from `start` until it is stopped. A round that must wait ends its wait when the signal aborts. */
 export class StandingLoop implements AsyncDisposable {
   readonly #round: (signal: AbortSignal) => Promise<void>;
   readonly #stopping = new AbortController();
@@ -11,17 +11,17 @@ export class StandingLoop implements AsyncDisposable {
     this.#round = round;
   }
 
-  /** Begins the rounds; without effect a second time. `first` is done once, before the first round. */
+  /** Begins the rounds; a second call has no effect. `first` is done once, before the first round. */
   start(first: () => Promise<unknown> = () => Promise.resolve()): void {
     this.#ended ??= this.#run(first);
   }
 
-  /** Whether it was started and not yet stopped. */
+  /** Whether the loop was started and is not stopped. */
   get isGoing(): boolean {
     return this.#ended !== null && !this.#stopping.signal.aborted;
   }
 
-  /** Begins no further round, and wakes the current one if it waits. */
+  /** Begins no further round, and aborts the signal of the current one, which wakes it if it waits. */
   stop(): void {
     this.#stopping.abort();
   }

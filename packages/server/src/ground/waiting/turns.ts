@@ -1,6 +1,6 @@
 /**
- * Lets a bounded number of callers work at a time; the others get their turn in order. Without it, a burst of work with
- * a deadline could fail as a whole, although each piece alone is fast.
+ * Lets a bounded number of callers work at a time; the others get their turn in order. Without this bound, a burst of
+ * work with a deadline could fail as a whole, although each piece alone is fast.
  */
 
 export class Turns {
@@ -39,7 +39,7 @@ export class Turns {
     signal?.removeEventListener('abort', leave);
   }
 
-  /** Passes the turn on. It is never free while a caller waits. */
+  /** Passes the turn to the next caller. A turn is never free while a caller waits. */
   #pass(): void {
     const [next] = this.#waiting;
     if (next === undefined) {

@@ -103,7 +103,7 @@ test('the socket of a data directory works even if the path of the directory is 
 });
 
 test('a socket left by a killed service is replaced, and the socket of a running service is not', async () => {
-  // A socket that is bound elsewhere and moved here is unbound once its process closes it.
+  // Closing a server removes only the file at the path that it listened on. So a socket that was moved stays, and is dead.
   const dead = createServer().listen(join(dataDir, 'dead.sock'));
   await new Promise((resolve) => dead.once('listening', resolve));
   await rename(join(dataDir, 'dead.sock'), join(dataDir, 'operator.sock'));

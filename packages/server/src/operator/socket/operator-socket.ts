@@ -102,7 +102,7 @@ function isAnswering(path: string): Promise<boolean> {
   return promise.finally(() => socket.destroy());
 }
 
-/** Listens, with these permissions for the socket's file: `listen` makes it before other code of this thread can run. */
+/** Listens, with these permissions for the socket's file. No other code of this thread can run before `listen` makes the file. */
 function listenAlone(server: Server, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const mask = process.umask(OWNER_ONLY);
@@ -152,7 +152,7 @@ async function answerTo(asked: OperatorRequest, operated: Operated): Promise<Ope
 
 /**
  * The bytes before the first newline. Null if the other side sends nothing: it only asked whether a service is here.
- * Rejects if there are too many, or if the line does not end.
+ * Rejects if there are too many bytes, or if the line does not end.
  */
 async function lineOf(socket: Socket): Promise<Buffer | null> {
   const pieces: Buffer[] = [];

@@ -1,7 +1,7 @@
 /**
- * Writes one line for each answer, beside all other lines of the log. The members of this line are known and hold no secret, so
- * the line is written here directly: through the logger it cost as much as the rest of a small answer. Text that looks like a
- * credential is still cut out.
+ * Writes one line for each answer, beside all other lines of the log. The members of this line are known and hold no
+ * secret, so the line is written here directly: through the logger, this line cost as much as the rest of a small
+ * answer. Text that looks like a credential is still cut out.
  */
 import { type DestinationStream, symbols } from 'pino';
 import { isoTime } from './iso-time.ts';

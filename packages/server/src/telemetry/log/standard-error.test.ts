@@ -18,7 +18,7 @@ function slowReader() {
   return { reader, log };
 }
 
-test('a line is written when it is logged', () => {
+test('a log line is written at once if its reader has room', () => {
   const { reader, log } = slowReader();
   reader.room = 100;
   log.write('one\n');

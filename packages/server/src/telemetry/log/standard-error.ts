@@ -12,7 +12,7 @@ export const waitingBytesMax = 1024 * 1024;
 /** Writes some of the bytes and returns how many; throws the system's error. */
 export type WriteSome = (bytes: Uint8Array) => number;
 
-/** Takes lines. Each is written before the call returns, if the reader takes it. Never throws. */
+/** Takes lines. Each is written before the call returns, if the reader has room for it. Never throws. */
 export function standardError(
   writeSome: WriteSome = (bytes) => writeSync(STANDARD_ERROR, bytes),
 ): Required<Pick<DestinationStream, 'write'>> {
@@ -30,7 +30,7 @@ export function standardError(
   };
 }
 
-/** Writes from the front until the reader takes no more, and returns how many bytes need not be kept any longer. */
+/** Writes the oldest bytes first, until the reader takes no more. Returns how many bytes need not be kept any longer. */
 function writeWaiting(waiting: Uint8Array[], writeSome: WriteSome): number {
   let done = 0;
   try {
@@ -43,7 +43,7 @@ function writeWaiting(waiting: Uint8Array[], writeSome: WriteSome): number {
     return done;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return done;
-    // Nobody reads it any more, so the loss cannot be reported.
+    // Nobody reads the log any more, so the loss cannot be reported.
     const lost = waiting.splice(0).reduce((sum, bytes) => sum + bytes.length, 0);
     return done + lost;
   }
