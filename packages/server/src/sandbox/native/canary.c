@@ -1,11 +1,11 @@
 /*
- * svc-canary PROCESSES MEGABYTES: tries what a cell must refuse, and says what came of each, in one line: `mount: Operation not
- * permitted`, or `mount: allowed`. It is a job's program, so it stands on nothing that a pack may lack: no library, and system
- * calls alone. It says no more than it saw. If it is killed for its memory, it does not write the last line: the kill is the
- * answer.
+ * svc-canary PROCESSES MEGABYTES: tries each thing that a cell must refuse, and writes the result of each in one line:
+ * `mount: Operation not permitted`, or `mount: allowed`. It runs as a job's program and must not need anything that a pack
+ * may lack, so it uses no library, and system calls alone. If it is killed for its memory, it does not write the last line:
+ * the kill is the answer.
  *
- * A try must do no harm if it is allowed, because the program may then be on the host. So each try asks for something senseless,
- * which the kernel only says to a process with the right: an unknown file system, a module of no bytes, the present root.
+ * A try must do no harm if it is allowed, because the program may then be on the host. So each try asks for something that
+ * changes nothing even if the process has the right: an unknown file system, a module of no bytes, the present root.
  */
 
 typedef unsigned long word;
@@ -52,7 +52,7 @@ enum { PROCESSES_MAX = 256, LINE_BYTES = 128, PAGE = 4096, MEBIBYTE = 1 << 20 };
 enum { SIGKILL_ = 9, SIGCHLD_ = 17, NEW_USER = 0x10000000, SEIZE = 0x4206, HERE = -100, ONLY_WRITE = 01, MAY_WRITE = 2 };
 enum { IPV4 = 2, IPV6 = 10, DATAGRAM = 2, READ_AND_WRITE = 3, PRIVATE_AND_ANONYMOUS = 0x22 };
 
-/* The kernel's words for an error. Any other error is told by its number. */
+/* The kernel's words for an error. Any other error is reported by its number. */
 static const struct {
   int number;
   const char *words;
@@ -101,13 +101,13 @@ static void tell(const char *tried, long result) {
   call(WRITE, 1, (word)line, end - line, 0, 0);
 }
 
-/* Whether a packet would find a way. Nothing is sent. */
+/* Whether the kernel has a way for a packet to the address. Nothing is sent. */
 static long way_to(const void *address, word bytes, word family) {
   long socket = call(SOCKET, family, DATAGRAM, 0, 0, 0);
   return socket < 0 ? socket : call(CONNECT, socket, (word)address, bytes, 0, 0);
 }
 
-/* A child makes the call, because it changes the process that makes it. The child's status is the number of the error. */
+/* A child makes the call, because the call changes the process that makes it. The child's status is the number of the error. */
 static long of_another(long number, word argument) {
   long child = call(CLONE, SIGCHLD_, 0, 0, 0, 0);
   if (child < 0) return child;
@@ -117,7 +117,7 @@ static long of_another(long number, word argument) {
   return (status & 0x7f) != 0 ? -4 : -(status >> 8 & 0xff);
 }
 
-/* Makes as many processes as the cell may have, although this process counts as one of them. */
+/* Makes as many children as the cell may have processes: one too many, because this process counts, too. */
 static long more_processes(long count) {
   static long children[PROCESSES_MAX];
   long made = 0;
@@ -137,7 +137,7 @@ static long more_processes(long count) {
 /* Takes more memory than the cell may have, for longer than a watcher needs to see that. */
 static long more_memory(long mebibytes) {
   word bytes = (word)mebibytes * MEBIBYTE;
-  /* A sixth argument is not needed: it is the offset, and 0. */
+  /* The sixth argument, the offset, is always 0. */
   long start = call(MMAP, 0, bytes, READ_AND_WRITE, PRIVATE_AND_ANONYMOUS, -1);
   if (start < 0 && start > -PAGE) return start;
   for (word at = 0; at < bytes; at += PAGE) ((volatile char *)start)[at] = 1;
@@ -152,7 +152,7 @@ static long number_in(const char *text) {
   return number;
 }
 
-/* Addresses that are nobody's: of documentation, and the one at which clouds tell their secrets. */
+/* Addresses of documentation, which nobody has, and the address at which clouds offer their metadata. */
 static const unsigned char NOBODY_4[16] = {IPV4, 0, 0, 9, 192, 0, 2, 1};
 static const unsigned char METADATA[16] = {IPV4, 0, 0, 80, 169, 254, 169, 254};
 static const unsigned char NOBODY_6[28] = {IPV6, 0, 0, 9, 0, 0, 0, 0, 0x20, 0x01, 0x0d, 0xb8, [23] = 1};
@@ -161,7 +161,7 @@ __attribute__((used, noreturn)) static void start(word *stack) {
   char **arguments = (char **)(stack + 1);
   if (stack[0] != 3) call(EXIT, 2, 0, 0, 0, 0);
   tell("mount", call(MOUNT, (word) "none", (word) "/", (word) "canary", 0, 0));
-  /* Unlike `PTRACE_ATTACH`, it stops nobody, and ends with this process. */
+  /* Unlike `PTRACE_ATTACH`, this request stops no process, and it ends with this process. */
   tell("ptrace", call(PTRACE, SEIZE, 1, 0, 0, 0));
   tell("chroot", call(CHROOT, (word) "/", 0, 0, 0, 0));
   if (call(GETUID, 0, 0, 0, 0, 0) != 0) tell("setuid_0", of_another(SETUID, 0));

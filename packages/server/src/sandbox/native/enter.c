@@ -3,10 +3,10 @@
  *
  *   svc-enter USERS GROUPS COUNT COMMAND WORD...
  *
- * Root inside is the caller; the users and groups from 1 on are the COUNT subordinate ones of the caller that begin at
- * USERS and GROUPS (subuid(5)). newuidmap(1) and newgidmap(1) map them, because only root of the host may map others than
- * the caller. If COUNT is 0 only the caller is mapped, without these programs. The command takes the place of this process
- * and keeps its id. user_namespaces(7).
+ * Root of the namespace is the caller. Its users and groups from 1 on are the caller's COUNT subordinate users and groups
+ * that begin at USERS and GROUPS (subuid(5)). newuidmap(1) and newgidmap(1) map them, because only root of the host may map
+ * users other than the caller. If COUNT is 0 only the caller is mapped, without these programs. The command takes the place
+ * of this process and keeps its id. user_namespaces(7).
  */
 #define _GNU_SOURCE
 #include <grp.h>
@@ -27,13 +27,13 @@ static int run(const char *mapper, const char *pid, unsigned own, const char *fi
     char number[16];
     int status;
     pid_t child = fork();
-    must(child, "start what maps users");
+    must(child, "start the program that maps users");
     if (child == 0) {
         snprintf(number, sizeof number, "%u", own);
         execl(mapper, mapper, pid, "0", number, "1", "1", first, count, NULL);
         must(-1, "start %s", mapper);
     }
-    must(waitpid(child, &status, 0), "wait for what maps users");
+    must(waitpid(child, &status, 0), "wait for the program that maps users");
     return status;
 }
 
@@ -48,7 +48,7 @@ static void map(pid_t parent, int begin, char **words)
     exit(failed ? NOT_STARTED : 0);
 }
 
-/* The kernel lets nobody map a group who could then leave one, by which a file may be closed to its members. */
+/* The kernel lets a process map groups only if it cannot leave a group then: a file may be closed to the members of one. */
 static void enter_alone(void)
 {
     char users[32], groups[32];
@@ -65,7 +65,7 @@ static int enter_with_others(char **words)
     int begin[2], status;
     must(pipe2(begin, 0), "make a pipe");
     pid_t parent = getpid(), mapper = fork();
-    must(mapper, "start what maps users");
+    must(mapper, "start the program that maps users");
     if (mapper == 0) {
         close(begin[1]);
         map(parent, begin[0], words);

@@ -1,4 +1,4 @@
-/* How all of the programs fail, and what each does at its start. */
+/* How the native programs fail, and how they reset signals at their start. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdarg.h>

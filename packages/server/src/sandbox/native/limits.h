@@ -1,7 +1,7 @@
 /*
- * The limits of a job on each process that waits for it. They cross the wire as rows, `NAME=VALUE`, by the names of this
- * table: `cell/process-limits.ts` has the same, which a test compares. A row: the name, which is also getrlimit(2)'s, and
- * how much more the hard limit is. One second after SIGXCPU a process is killed.
+ * The limits of a job on each process that waits for it. They are sent as rows, `NAME=VALUE`, with the names of this
+ * table, which a test compares with that of `cell/process-limits.ts`. A row of the table: the name, as in getrlimit(2),
+ * and how much higher the hard limit is. So a process is killed one second after SIGXCPU.
  */
 #ifndef LIMITS_H
 #define LIMITS_H
@@ -17,11 +17,11 @@
 #define COUNT_ROW(name, more) + 1
 enum { LIMITS = 0 LIMIT_ROWS(COUNT_ROW) };
 
-/* Reads the rows, each of which must be there once. Returns what follows them, or null. */
+/* Reads the rows, each of which must be there once. Returns the text after them, or null. */
 const char *read_limits(const char *text, unsigned long *limits);
 /* Writes the rows. */
 void say_limits(char *into, size_t room, const unsigned long *limits);
-/* Sets the limits of a process and reads them back. 0, or -1 with `errno`. */
+/* Sets the limits of a process and reads them back. Returns 0, or -1 with `errno`. */
 int limit_process(pid_t pid, const unsigned long *limits, unsigned long *held);
 
 #endif

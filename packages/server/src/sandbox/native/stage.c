@@ -2,20 +2,20 @@
  * svc-stage NAME=VALUE... -- COMMAND...
  *
  * Starts one runtime (crun or runsc) for one cell, on the host, before anything untrusted exists. It joins the cell's
- * groups, which then hold everything that it executes, gives the cell its own mount namespace with its file systems, so
- * that no mount can be left behind on the host, and executes COMMAND. The words, of which `group` and `tree` come as often
- * as there are some:
+ * groups, which then hold everything that it executes. It gives the cell its own mount namespace with its file systems, so
+ * that no mount can be left behind on the host. Then it executes COMMAND. The words, of which `group` and `tree` may come
+ * several times:
  *
  *   cell      a directory of the host, which the cell's own file system covers
  *   rootfs    the empty root
  *   root      the host user that is root of the cell; the next one is the job's
- *   work      the options of that file system: tmpfs(5)
+ *   work      the options of the cell's own file system: tmpfs(5)
  *   kernel    `host` if programs use the host's kernel: each tree then comes through the cell's own overlay. Through it a
  *             file has an inode that only this cell has. A bind mount shows the host's inodes: a watch (inotify(7)) or a
  *             lock on one of them reveals who else opens it. `own` if they use another kernel
- *   pipe      the bytes of the pipes of standard output and error, each; without it the kernel's default
- *   tools     `yes`: COMMAND also gets, as 3 and 4, the ends of pipes by which its program reads answers of tools and calls them
- *   loopback  `up`: it gets a network namespace in which `lo` is up. Without it, the runtime makes one
+ *   pipe      the bytes of each pipe of standard output and error; without this word, the kernel's default
+ *   tools     `yes`: COMMAND also gets, as 3 and 4, the ends of pipes by which its program gets answers of tools and calls tools
+ *   loopback  `up`: the cell gets a network namespace in which `lo` is up. Otherwise the runtime makes the namespace
  *   hide      a mount point to take away
  *   group     a file by which a process joins a group
  *   tree      a directory or a file, shown at `trees/N` in the cell's directory, counted from 0: the runtime gives up
@@ -46,8 +46,8 @@
 #include "steps.h"
 
 /*
- * Descriptors of the service's ends and of the cell's, from standard input on, and then those of tools: answers and calls.
- * `program/output/pipes.ts` knows the first.
+ * Descriptors of the service's ends and of the cell's, from standard input on, and then those of tools: answers and
+ * calls. `program/output/pipes.ts` knows the service's.
  */
 static const int OURS[] = { 20, 21, 22, 28, 29 }, CELLS[] = { 30, 31, 32, 33, 34 };
 enum { PATH_BYTES_MAX = 4096, PIPE_BYTES_MIN = 65536, LIST_MAX = 256 };
@@ -94,8 +94,8 @@ static char **take_words(char **words)
 }
 
 /*
- * A root without CAP_SYS_RESOURCE gets no more than /proc/sys/fs/pipe-max-size allows, so this tries half of it, and so
- * on.
+ * Root without CAP_SYS_RESOURCE gets no more bytes than /proc/sys/fs/pipe-max-size allows, so this tries half as many
+ * until the kernel accepts the number.
  */
 static void widen(int pipe, int bytes)
 {
@@ -103,8 +103,8 @@ static void widen(int pipe, int bytes)
 }
 
 /*
- * Makes the pipes and reports it on the present standard output. A program of another user opens its own ends again by
- * path.
+ * Makes the pipes and reports that on the present standard output. All users may open them, because the program's user
+ * may open its own ends again by path.
  */
 static void offer_pipes(void)
 {
@@ -120,7 +120,7 @@ static void offer_pipes(void)
     must(write(STDOUT_FILENO, "pipes\n", 6), "offer the pipes");
 }
 
-/* Waits until the service has opened its ends, then puts the cell's in their places. */
+/* Waits until the service has opened its ends, then puts the cell's ends in their places. */
 static void take_pipes(void)
 {
     char byte;
@@ -205,8 +205,8 @@ static void show_tree(const char *tree, int number)
 }
 
 /*
- * Sets a filter under which fgetxattr(2) answers EOPNOTSUPP and every other call is unchanged. gVisor calls it on a
- * descriptor that cannot read a symbolic link and passes on the EBADF, which `ls -l` reports as an error.
+ * Sets a filter under which fgetxattr(2) answers EOPNOTSUPP and every other call is unchanged. gVisor calls it with a
+ * descriptor that cannot read a symbolic link, and passes on the EBADF, which `ls -l` reports as an error.
  */
 static void hide_attributes(void)
 {
@@ -233,11 +233,11 @@ int main(int count, char **words)
     (void)count;
     speaker = "svc-stage: ";
     char **command = take_words(words + 1);
-    /* So do the runtime that this becomes, runsc's sandbox, and process 1 of a crun cell. */
+    /* The runtime that this process becomes, runsc's sandbox, and process 1 of a crun cell do the same. */
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "end with the service");
     mode_t before = umask(0); /* Files made here get exactly the given modes. */
     offer_pipes();
-    for (int at = 0; at < group_count; at++) write_file(groups[at], "0"); /* This process, which has one thread. */
+    for (int at = 0; at < group_count; at++) write_file(groups[at], "0"); /* 0 is this process of one thread. */
     prefer_for_killing();
     must(unshare(CLONE_NEWNS | (has_loopback ? CLONE_NEWNET : 0)), "unshare namespaces");
     must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), "make mounts private");

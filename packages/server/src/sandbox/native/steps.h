@@ -11,7 +11,7 @@ enum { JOB_UID = 1000 };
 /* A word that is a number, and nothing else. */
 unsigned long number(const char *word);
 void write_file(const char *path, const char *text);
-/* 0, or -1 if the other end is gone. */
+/* Writes all bytes. Returns 0, or -1 if the other end is gone. */
 int write_all(int file, const char *bytes, size_t length);
 void make_directory(const char *path, mode_t mode, uid_t owner);
 
@@ -30,10 +30,10 @@ void keep_capabilities(uint64_t kept);
 
 /*
  * Maps the two users of a cell, and `more`, to users of the namespace above. `processes` is a /proc; -1 is the present
- * one. 0, or -1 with `errno`.
+ * one. Returns 0, or -1 with `errno`.
  */
 int map_cell(int processes, pid_t pid, unsigned root, unsigned user, const char *more);
-/* The same with a map of one's own, of users and of groups alike. */
+/* Does the same with a given map, for users and groups alike. */
 int write_maps(int processes, pid_t pid, const char *map);
 
 #endif

@@ -36,13 +36,13 @@ my %IS_READ = (0 => 1, 3 => 1);
 my ($SET_DEATH_SIGNAL, $KILL) = (1, 9);
 
 # A service that was killed cannot end its children, so the kernel does. This stays in force over exec(2), and applies
-# to the thread that started this process, the service's main thread. If that ended before this call, taking the pipes
-# notices it.
+# to the thread that started this process, the service's main thread. If that thread ended before this call, taking the
+# pipes notices it.
 sub die_with_parent {
     call('prctl', $SET_DEATH_SIGNAL, $KILL, 0, 0, 0) == 0 or fail("prctl: $!");
 }
 
-# Makes so many pipes and reports it on the present standard output.
+# Makes this many pipes, and reports that on the present standard output.
 sub offer_pipes {
     my ($count) = @_;
     for my $stream (0 .. $count - 1) {
@@ -55,7 +55,7 @@ sub offer_pipes {
     syswrite(STDOUT, "pipes\n");
 }
 
-# Waits until the service has opened its ends, then puts the child's in their places.
+# Waits until the service has opened its ends, then puts the child's ends in their places.
 sub take_pipes {
     my ($count) = @_;
     my $answer = '';

@@ -1,6 +1,6 @@
 # Runs the command in its arguments after the first, which is the number of its pipes: 5 if it has tools, else 3, for
-# stdin, stdout and stderr. Reports its end on descriptor 5: `exited CODE\n` or `signaled NUMBER\n`, from waitpid(2).
-# Node only knows some signals, and reports an end by any other as exit code 0.
+# stdin, stdout and stderr. Reports the command's end, from waitpid(2), on descriptor 5: `exited CODE\n` or
+# `signaled NUMBER\n`. Node only knows some signals, and reports an end by any other signal as exit code 0.
 use strict;
 use warnings;
 my ($here) = __FILE__ =~ m{^(.*)/}s;

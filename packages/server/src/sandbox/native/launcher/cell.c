@@ -20,7 +20,7 @@
 
 #include "launcher.h"
 
-/* In cgroup v1, a thread that moves itself by `tasks` does not wait until no thread of the host forks or ends. */
+/* In cgroup v1, a thread that moves itself by `tasks` need not wait until no thread of the host forks or ends. */
 void join_groups(const struct configuration *configuration, const char *id)
 {
     for (int at = 0; at < configuration->groups.count && !configuration->is_group_v2; at++) {
@@ -81,9 +81,9 @@ static void bound_own_user(int limits)
 }
 
 /*
- * Becomes root of a user namespace whose mapping the launcher writes. On the host this user owns nothing. In a cell of one
- * user it stays that user, with the same capabilities: what the program could do to it, its filter refuses, and
- * /proc/PID of this process is closed.
+ * Becomes root of a user namespace whose mapping the launcher writes. On the host this user owns nothing. In a cell of
+ * one user this process stays that user, with the same capabilities: the filter refuses what the program could do to
+ * this process, whose /proc/PID is closed.
  */
 static void change_user(const struct configuration *configuration, int limits)
 {
@@ -97,7 +97,7 @@ static void change_user(const struct configuration *configuration, int limits)
     must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "close /proc");
 }
 
-/* The cell's ends become 0, 1 and 2, and 30 and 31; the service opens its own, from 20 and from 28 on, through /proc. */
+/* The cell's ends become 0, 1 and 2, and 30 and 31; the service opens its own ends, from 20 and from 28 on, through /proc. */
 static void place_pipes(enum kind kind, const struct pipes *pipes)
 {
     static const int services[] = { SERVICES_ENDS, SERVICES_ENDS + 1, SERVICES_ENDS + 2, SERVICES_TOOLS, SERVICES_TOOLS + 1 };
@@ -130,7 +130,7 @@ void close_others(enum kind kind, int has_tools)
 {
     close_range(3, SERVICES_ENDS - 1, 0);
     if (kind == TEMPLATE) close_range(SERVICES_ENDS, UP - 1, 0), close_range(DOWN + 1, ASKED - 1, 0);
-    if (kind == EXECUTED) close_range(SERVICES_ENDS + 3, UP - 1, 0); /* FILES comes later. */
+    if (kind == EXECUTED) close_range(SERVICES_ENDS + 3, UP - 1, 0); /* FILES is opened later. */
     close_range((kind == TEMPLATE ? LIBRARY : has_tools ? TOOL_CALLS : DOWN) + 1, ~0u, 0);
 }
 
@@ -149,7 +149,7 @@ void become_cell(const struct configuration *configuration, enum kind kind, cons
     place_descriptors(kind, pipes, up, down);
     setsid();
     join_groups(configuration, request->id);
-    /* Made now, so that the cell sees its own group as the root of all groups. */
+    /* The namespace is made now, so that the cell sees its own group as the root of all groups. */
     must(unshare(CLONE_NEWCGROUP), "unshare control groups");
     close_others(kind, request->has_tools);
     prefer_for_killing();

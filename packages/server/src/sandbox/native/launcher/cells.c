@@ -64,7 +64,7 @@ static void open_pipes(struct pipes *pipes, enum kind kind, int has_tools)
     if (kind == COPIED) open_pipe(pipes->tell), open_pipe(pipes->hear);
 }
 
-/* Of a copy's cell, the ends that the copy is given are kept until it has them. */
+/* In a copy's cell, the ends that the copy will get are kept until it has them. */
 static void close_pipes(const struct pipes *pipes, enum kind kind)
 {
     for (int stream = 0; stream < pipes->count; stream++) {
@@ -114,7 +114,7 @@ static void close_copy(struct cell *cell)
     while (cell->copy_files > 0) close(cell->copy[--cell->copy_files]);
 }
 
-/* Says that a cell could not be made, once its processes have ended. The kernel may take its time for that. */
+/* Says that a cell could not be made, once its processes have ended. The kernel may need some time for that. */
 static void finish_refusal(const struct configuration *configuration, struct cell *cell)
 {
     if (cell->maker > 0 && waitpid(cell->maker, NULL, WNOHANG) != 0) cell->maker = 0;
@@ -141,7 +141,7 @@ void refuse(const struct configuration *configuration, struct cell *cell, const 
     finish_refusal(configuration, cell);
 }
 
-/* What the copy will be given of its pipes. The rest is opened when process 1 has made the walls. */
+/* Keeps the ends of pipes that the copy will get. Its other files are opened once process 1 has made the walls of the cell. */
 static void keep_for_copy(struct cell *cell, const struct pipes *pipes)
 {
     const int ends[] = { pipes->cells[0], pipes->cells[1], pipes->cells[2], pipes->tell[0], pipes->hear[1] };
@@ -177,7 +177,7 @@ void make_cell(const struct configuration *configuration, enum kind kind, const 
         snprintf(reason, sizeof reason, "cannot clone: %s", strerror(error));
         return refuse(configuration, &cell, reason);
     }
-    /* If the maker ends before it has told process 1 to go on, nobody else can tell it. */
+    /* Only the maker can tell process 1 to go on. If the maker ends before, process 1 finds the end of this pipe. */
     if (kind == COPIED) close(cell.down), cell.down = -1;
     cells[cell_count++] = cell;
 }
@@ -189,7 +189,7 @@ void tell_if_made(const struct configuration *configuration, struct cell *cell)
     if (cell->down >= 0) close(cell->down);
     cell->down = -1;
     if (find_waiting(cell, configuration->compiler.count > 0 ? 2 : 1) != 0)
-        return refuse(configuration, cell, "what waits in it is not what should");
+        return refuse(configuration, cell, "its waiting processes are not as expected");
     report->length = 0;
     describe_cell(report, cell->pid, cell->waiting, cell->waiting_count);
     for (int at = 0; at < configuration->look.count; at++)
@@ -209,7 +209,7 @@ static void tell_end(const struct configuration *configuration, struct cell *cel
 }
 
 /*
- * Process 1 reported how the program ended: all other processes of the cell are dead then, or the cell is over when
+ * Process 1 reported how the program ended. Either all other processes of the cell are dead, or the cell is over when
  * process 1 ends.
  */
 static void hear_end(const struct configuration *configuration, struct cell *cell)

@@ -1,7 +1,7 @@
 /*
- * Executes the command of a language whose interpreter cannot wait for its program, once that is released.
- * `release-words.ts` describes the message at the release. The command's words may name the directory of the program
- * and its heap, as in `cell/guest/launch.sh`, which does the same in the cells of an OCI runtime.
+ * Executes the command of a language whose interpreter cannot wait for a program, once the program is released.
+ * `release-words.ts` describes the message at the release. The command's words may contain places for the program's
+ * directory and its heap size, as in `cell/guest/launch.sh`, which does the same in the cells of an OCI runtime.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -42,7 +42,7 @@ static char *with_place(const char *word, const char *place, const char *value)
     return whole;
 }
 
-/* Variables come after the fixed ones. One of the same name replaces the fixed one. */
+/* Adds a variable of the program after the fixed ones. It replaces a fixed one of the same name. */
 static void set_variable(char **environment, int *count, char *variable)
 {
     size_t name = strcspn(variable, "=") + 1;

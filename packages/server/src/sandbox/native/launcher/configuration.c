@@ -1,4 +1,4 @@
-/* The configuration: one line for each word, a keyword first, and a tab between two parts. */
+/* The configuration: each line has a keyword and a word, and a tab between two parts of the word. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * The launcher's side of its template: it makes the template's cell, and asks the template for the interpreters of other
  * cells. The template gets descriptors alone: no id, no path, nothing that tells one cell from another.
  *
- * A copy moves into namespaces that belong to its cell's user namespace. It may do so because that was made below the
- * template's by the template's own user (user_namespaces(7)): there alone it has capabilities, until it drops them.
+ * A copy moves into namespaces that belong to its cell's user namespace. It may do so because the template's own user made
+ * that namespace below the template's (user_namespaces(7)). The copy has capabilities only there, until it drops them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 int template_socket = -1, template_users = -1;
 static struct cell template;
-/* Requests that the template was sent, and those that it has answered, in this order. */
+/* How many requests were sent to the template, and how many of them it has answered. It answers in the order of the requests. */
 static unsigned long asked, answered;
 
 /* The first, the user namespace, gives a copy the right to enter the others. */
@@ -47,7 +47,7 @@ static int open_group(const struct configuration *configuration, int number, con
     return openat(GROUPS_FIRST + number, path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* All that a copy needs, in the order in which move.c takes it: its ends of pipes, its namespaces, its groups. */
+/* Opens what a copy needs besides its pipes, in the order in which move.c takes it: its namespaces, its groups. */
 static int open_for_copy(const struct configuration *configuration, struct cell *cell)
 {
     int wanted = sizeof NAMESPACES / sizeof *NAMESPACES + configuration->groups.count;
@@ -126,7 +126,7 @@ static void await_template(const struct configuration *configuration)
     }
 }
 
-/* From now on, what this process forks is in the template's process namespace: below it cells make theirs. */
+/* From now on, children of this process are in the template's process namespace: cells make their own below it. */
 static void enter_template(void)
 {
     int processes = open_namespace(template.pid, "pid");

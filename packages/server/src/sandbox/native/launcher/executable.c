@@ -41,7 +41,7 @@ static int protection_of(const char *letters)
     return (letters[0] == 'r' ? PROT_READ : 0) | (letters[1] == 'w' ? PROT_WRITE : 0) | (letters[2] == 'x' ? PROT_EXEC : 0);
 }
 
-/* Whether memory equals the file. Beyond the file's end it does not. */
+/* Whether the memory of a segment equals the file. Memory beyond the file's end does not. */
 static int is_as_in_file(int file, const struct segment *segment)
 {
     unsigned char page[4096];
@@ -63,7 +63,7 @@ static void copy_in_place(const struct segment *segment)
         fail("cannot replace the executable's data: %m");
 }
 
-/* proc_pid_stat(5): the fields from 26 on, after the command's name, which may contain anything. */
+/* Reads the fields of proc_pid_stat(5) after the command's name, which may contain anything. The layout begins at field 26. */
 static void read_layout(void)
 {
     char text[2048], *rest;

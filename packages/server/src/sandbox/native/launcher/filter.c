@@ -19,7 +19,7 @@ static int comparison_of(const char *operator)
         : !strcmp(operator, "MASKED_EQ") ? SCMP_CMP_MASKED_EQ : 0;
 }
 
-/* `[INDEX OPERATOR VALUE SECOND]...`: returns their number, -1 if they are malformed. */
+/* Reads `[INDEX OPERATOR VALUE SECOND]...`. Returns the number of comparisons, -1 if they are malformed. */
 static int read_comparisons(struct scmp_arg_cmp *into, const char *words)
 {
     for (int count = 0;; count++) {
@@ -36,9 +36,9 @@ static int read_comparisons(struct scmp_arg_cmp *into, const char *words)
 }
 
 /*
- * `NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE SECOND]...`. Errno 0 is a success that does nothing. Operators are EQ,
- * NE, GT and MASKED_EQ, whose first value is the mask. All comparisons of a rule must hold. A name that this library or
- * this machine does not know is left out, because it cannot be called then. So is a rule that equals the default.
+ * `NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE SECOND]...`. Errno 0 is a success that does nothing. Operators are EQ, NE,
+ * GT and MASKED_EQ, whose first value is the mask. All comparisons of a rule must hold. A name that this library or this
+ * machine does not know is left out, because then it cannot be called. A rule that equals the default is left out, too.
  */
 static void add_rule(scmp_filter_ctx filter, const char *name, const char *rule, unsigned otherwise)
 {

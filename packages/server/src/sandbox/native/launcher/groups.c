@@ -13,7 +13,7 @@
 
 #include "launcher.h"
 
-/* Opened before the host's paths are out of sight, and kept open. */
+/* Opens the directories before the host's paths are out of sight, and keeps them open. */
 void open_groups(const struct configuration *configuration)
 {
     if (configuration->groups.count > GROUPS_MAX) fail("the configuration names too many groups");
@@ -110,7 +110,7 @@ int is_alone(const struct configuration *configuration, const char *id)
 {
     unsigned group;
     char counted[32] = "", name[ACCESS_BYTES_MAX];
-    /* Nobody counts the processes: all end with process 1, whose end the kernel delays until the last of them has ended. */
+    /* Without groups nobody counts: all processes end with process 1, whose end the kernel delays until the others have ended. */
     if (configuration->count == NULL) return 0;
     if (sscanf(configuration->count, "%u/%95s", &group, name) != 2) fail("the configuration has a malformed access");
     int file = open_file(id, group, name, O_RDONLY);

@@ -4,8 +4,8 @@
  * Process 1 of a cell that a runtime makes. The first COUNT words are the compiler's command, the others the program's.
  * FILTER is the file of the system call filter that it sets for itself and everything that it starts, or `-` if the
  * runtime has set one. TOOLS is `tools` if descriptors 3 and 4 are the program's, to read answers of tools and to write
- * calls of them; else `-`. Of a gVisor cell only the kernel in which it runs knows anything, so it reports to the service
- * what that kernel says.
+ * calls of them; else `-`. Only the kernel of a gVisor cell knows anything about the cell, so this process reports to
+ * the service what that kernel says.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 #include "launcher.h"
 
-/* The descriptor on which `svc-sentry` waits for a word, where that started the cell: `native/sentry/ending.c`. */
+/* If `svc-sentry` started the cell, it waits for a byte on this descriptor: `native/sentry/ending.c`. */
 enum { ENDED = 9 };
 
 static struct report report;
@@ -64,7 +64,7 @@ static void set_filter(const char *path)
     close(file);
 }
 
-/* A runtime passes descriptors from 3 on, which the protocol with a waiting interpreter has. */
+/* A runtime passes descriptors from 3 on, but the protocol with a waiting interpreter needs these numbers. */
 static void take_tools(void)
 {
     must(dup2(3, TOOL_ANSWERS), "take the answers of tools"), must(dup2(4, TOOL_CALLS), "take the calls of tools");
@@ -77,7 +77,7 @@ int main(int count, char **words, char **environment)
     int of_compiler = count < 4 ? -1 : atoi(words[3]), variables = 0;
     if (of_compiler < 0 || 4 + of_compiler >= count) fail("malformed words");
     if (!strcmp(words[2], "tools")) take_tools();
-    /* No program inherits it. */
+    /* No program inherits this descriptor. */
     if (fcntl(ENDED, F_SETFD, FD_CLOEXEC) == 0) configuration.say_ended = tell_of_end;
     if (strcmp(words[1], "-")) set_filter(words[1]);
     while (environment[variables] != NULL) variables++;

@@ -8,19 +8,19 @@
  * service talks to it alone:
  *
  *   out  `ready LENGTH` and LENGTH bytes   at the workload-ready boundary: what /proc says of the interpreter
- *   in   `limits NAME=VALUE...`            the limits of a job, on what waits: `limits.h`; then `shown BYTES` of memory, if it
- *                                          has a place for it
- *   out  `limits NAME=VALUE...`            read back from the kernel
+ *   in   `limits NAME=VALUE...`            the limits of a job on what waits: `limits.h`; then `shown BYTES` of memory, if the
+ *                                          cell has a place to show it
+ *   out  `limits NAME=VALUE...`            the limits, read back from the kernel
  *
- * Both then read `run BYTES ARGUMENTS HEAP_MB OPTION_BYTES OPTIONS`; OPTION_BYTES of words for the compiler; BYTES of
+ * Both kinds then read `run BYTES ARGUMENTS HEAP_MB OPTION_BYTES OPTIONS`; OPTION_BYTES of words for the compiler; BYTES of
  * words for the program; every later byte is the program's own standard input. A line to process 1 is padded to
- * ORDER_BYTES. The report, which only process 1 can write, is one line padded to LINE_BYTES, when all is dead:
- * `exited CODE` or `signaled NUMBER`; of a language that is compiled also `compiling`, `running`, and `compiler exited CODE`
- * or the like. Exit code 125 says that process 1 itself failed.
+ * ORDER_BYTES. The report, which only process 1 can write, is one line padded to LINE_BYTES: `exited CODE` or
+ * `signaled NUMBER` when all other processes are dead; if the program is compiled, also `compiling`, `running`, and
+ * `compiler exited CODE` or the like. Exit code 125 says that process 1 itself failed.
  *
- * Since the program runs, the report also has `after CPU WALL`: the microseconds that compiling took, 0 and 0 without a
- * compiler. At the end it has `took CPU WALL KIB`: those of the program with all its descendants, and the most memory that
- * one of them had, 0 if that is not known. This is what the kernel says in which this process runs.
+ * Once the program runs, the report also has `after CPU WALL`: the microseconds that compiling took, 0 and 0 without a
+ * compiler. At the end it has `took CPU WALL KIB`: the microseconds of the program with all its descendants, and the most
+ * memory that one of them had, 0 if that is not known. The numbers are those of the kernel in which this process runs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -40,7 +40,7 @@
 
 #include "launcher.h"
 
-/* `cell/description.ts` mounts it. */
+/* `cell/description.ts` mounts this directory. */
 #define SHOWN_GROUPS "/sys/fs/cgroup"
 
 /* Descriptors of a waiting interpreter: one on which it gets its release, and one on which it reports that it waits. */
@@ -60,7 +60,7 @@ static void leave_process_one(const struct configuration *configuration)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
-    /* Of a cell with one user, this is the job's user already. */
+    /* In a cell with one user, this is the job's user already. */
     if (configuration->has_one_user) keep_capabilities(0);
     else drop_everything();
     umask(022);
@@ -78,7 +78,7 @@ static int is_open(int descriptor)
     return fcntl(descriptor, F_GETFD) >= 0;
 }
 
-/* Closes every descriptor from `first` on, now or when the command is executed, but those of tools: a compiler has none. */
+/* Closes every descriptor from `first` on, now or when the command is executed. A program's command keeps those of tools. */
 static void close_all_but_tools(const struct configuration *configuration, const struct words *command, int first, int how)
 {
     if (command == &configuration->compiler || !is_open(TOOL_ANSWERS)) {
@@ -96,7 +96,7 @@ static void become_interpreter(const struct configuration *configuration, const 
     /* Until the interpreter is executed, a failure can still be reported. */
     close_all_but_tools(configuration, command, READY + 1, CLOSE_RANGE_CLOEXEC);
     if (configuration->executes_late) {
-        /* A compiled program does not exist yet, but its compiler does; one that was compiled before is given later. */
+        /* A program that is compiled here does not exist yet, but its compiler does; one compiled before is given later. */
         if (command == &configuration->compiler || configuration->compiler.count == 0) {
             int is_given = !strncmp(command->first[0], "{work}/", 7);
             if (!is_given && access(command->first[0], X_OK) < 0) fail("cannot start %s: %m", command->first[0]);
@@ -146,7 +146,7 @@ static void read_bytes(char *into, size_t length)
     }
 }
 
-/* Reads a line of the service, which has its own length. */
+/* Reads a line of the service. It always has the same length. */
 static void read_order(char *line)
 {
     read_bytes(line, ORDER_BYTES);
@@ -188,7 +188,7 @@ static void set_limits(void)
     must(write_all(STDOUT_FILENO, answer, snprintf(answer, sizeof answer, "limits %s\n", rows)), "tell the limits");
 }
 
-/* What the children took that have been waited for, and the children of these; or the difference between two such sums. */
+/* What the children that were waited for took, and their own such children; or the difference between two such sums. */
 struct taken {
     long cpu, wall, kib;
 };
@@ -223,7 +223,7 @@ static void release(const struct waiting *waiting, unsigned heap, unsigned argum
     char line[64];
     clockid_t own;
     released = take_stock();
-    /* Its time while it waited will later count as a child's. A process that is gone took next to nothing since. */
+    /* The time of an interpreter while it waited later counts as a child's. If it is gone, it took next to nothing since. */
     if (clock_getcpuclockid(waiting->pid, &own) == 0) released.cpu += microseconds(own);
     /* If the interpreter has ended, its end says how. */
     if (write_all(waiting->go, line, snprintf(line, sizeof line, "%u %u\n", heap, arguments)) == 0)
@@ -231,7 +231,7 @@ static void release(const struct waiting *waiting, unsigned heap, unsigned argum
     close(waiting->go);
 }
 
-/* Returns its wait status, and reaps every other child of process 1 meanwhile. */
+/* Waits for an interpreter and returns its wait status. Reaps every other child of process 1 meanwhile. */
 static int wait_for(const struct waiting *waiting)
 {
     for (;;) {
@@ -273,7 +273,7 @@ static void end_what_is_left(void)
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {}
 }
 
-/* What compiling took, once it is over. */
+/* What compiling took, once that is over. */
 static struct taken compiled;
 
 /* Reports the end of the program, or of its compiler, when all processes that are left have been ended. */
@@ -337,11 +337,11 @@ static void run_job(const struct configuration *configuration)
     if (words == NULL) fail("no memory for the program's words");
     read_bytes(words, compilers + length);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    /* The input of one program may be the output of another, which finds its end once this one closed it. */
+    /* The program's input may be the output of another program, which must notice when this program closes it. */
     must(dup2(nothing, STDIN_FILENO), "leave the program's input");
     must(dup2(nothing, STDOUT_FILENO), "leave the program's output");
     close(nothing);
-    /* The program alone has them now, so that each ends with it. */
+    /* Only the program has the descriptors of tools now, so that they end with it. */
     close(TOOL_ANSWERS), close(TOOL_CALLS);
     if (compiler.pid > 0) compile(configuration, heap, options, words, compilers);
     release(&program, heap, arguments, words + compilers, length);
@@ -404,7 +404,7 @@ void run_init(const struct configuration *configuration, enum kind kind)
 {
     is_forked = configuration->say_ready == NULL;
     speaker = "init: ";
-    /* Changing the user cleared this. If the launcher ended meanwhile, reporting `ready` to it notices that. */
+    /* Changing the user cleared this setting. If the launcher ended meanwhile, reporting `ready` to it notices that. */
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl");
     reset_signals();
     if (kind == TEMPLATE) run_template(configuration);

@@ -11,8 +11,8 @@
  *   cells.c          every cell, from the request for it until nothing is left of it
  *   living.c         work on a cell from outside: its user mapping, its limits, its end
  *   limits.c         the limits of a job, by name
- *   groups.c         its control groups
- *   report.c         the kernel's report on it
+ *   groups.c         the control groups of a cell
+ *   report.c         the kernel's report on a cell
  *   copies.c         asks the template for the interpreters of cells
  *   cell.c           namespaces, control group and privileges of one cell
  *   maker.c          the same for a cell whose interpreter is a copy of the template
@@ -21,7 +21,7 @@
  *   command.c        what a cell executes once its program is released
  *   guest.c          the same process 1 as a separate program, for gVisor cells
  *   steps.c          steps that the stage and gVisor's starter take, too
- *   failure.c        how any of them fails
+ *   failure.c        how the programs fail
  *
  * A template is an interpreter that is up. It runs in a cell of its own, as the job's user and without privileges, like
  * any program. It has loaded these files as an extension module, and each interpreter that is asked of it is a copy:
@@ -49,7 +49,7 @@
 /* In the launcher's own root: where a cell builds its file system, and the layers of its trees, by number. */
 #define CELL "/tmp/cell"
 #define TREES "/tmp/trees"
-/* The devices of the host that cells are shown, where they can make none. */
+/* The devices of the host that are shown to cells, if cells can make none. */
 #define DEVICES "/tmp/devices"
 /* In a cell: where the program is. */
 #define WORK "/work"
@@ -63,7 +63,7 @@ enum {
     REPORT_BYTES_MAX = 256 * 1024,
     ID_BYTES_MAX = 64,
     LINE_BYTES = 128,        /* of a line from process 1 of a cell about its program */
-    ORDER_BYTES = 256,       /* of a line to it */
+    ORDER_BYTES = 256,       /* of a line to process 1 */
     CELLS_MAX = 4096,
     COPY_FILES_MAX = 7 + 5 + GROUPS_MAX,    /* namespaces; its ends of five pipes; groups */
 };
@@ -78,7 +78,7 @@ enum {
     TOOL_ANSWERS = 30,       /* the program's ends: it reads answers here, and writes calls to the next. Below 17, Node would */
     TOOL_CALLS = 31,         /* close them when it starts itself anew for another size of its heap */
     GROUPS_FIRST = 40,       /* directories of groups, in the order of the configuration */
-    ASKED = 51, LIBRARY = 52,    /* what a template is given: where it is asked for copies, and this code */
+    ASKED = 51, LIBRARY = 52,    /* of a template: the socket of requests for copies, and its library */
 };
 
 /* How a cell gets its interpreter. */
@@ -99,7 +99,7 @@ struct words {
 struct tree {
     unsigned long flags;       /* of mount(2) */
     char *source, *destination;
-    char *name;                /* of a tree that is a file: in the directory that its layer is; else null */
+    char *name;                /* the name in the layer of a tree that is a file; else null */
 };
 
 struct configuration {
@@ -122,16 +122,16 @@ struct configuration {
     struct words mounts;       /* path in the cell; type, flags and options, as mount(2) has them */
     char *work_size;           /* of /work and all below it, as tmpfs(5) reads it */
     unsigned long work_flags;  /* of /work beside nosuid and nodev */
-    int has_one_user;          /* whether a cell has no user but that of its maker, who is neither root in it nor another's */
-    int shows_devices;         /* whether a cell has the host's devices: in a user namespace nobody can make others */
+    int has_one_user;          /* whether a cell has only one user, the one that makes it: it has no root */
+    int shows_devices;         /* whether a cell has the host's devices: in a user namespace nobody can make devices */
     int has_loopback;          /* whether `lo` is up in a cell */
-    int executes_late;         /* whether a command is executed only when it is released: it cannot wait itself */
+    int executes_late;         /* whether a command is executed only at the release, because it cannot wait itself */
     char *library;             /* that the template loads; null if interpreters are executed in their cells */
     char *template_cell;       /* the request for the template's cell: `ID UID ACCESS...` */
     uid_t users_first;         /* the users that cells get on the host, all of which the template's namespace can name */
     unsigned users_count;
     struct sock_fprog filter;
-    struct sock_fprog template_filter;       /* the same, but for the one call by which a copy moves into its cell */
+    struct sock_fprog template_filter;       /* the same filter and the call by which a copy moves into its cell */
     void (*say_ready)(pid_t interpreter);    /* at the workload-ready boundary; null if the launcher reports it instead */
     void (*say_ended)(void);                 /* when the end of the job is reported; null if nothing waits for it */
 };
@@ -176,7 +176,7 @@ extern struct cell *cells;
 extern int cell_count;
 /* Memory for what is about cells. A child finds it empty, so nothing about one cell is in the memory of another. */
 void *forgotten_memory(size_t length);
-/* Before any cell is made. */
+/* To be called before any cell is made. */
 void prepare_cells(void);
 
 void answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -198,8 +198,8 @@ void end_with_template(const struct configuration *configuration) __attribute__(
 /* Takes a cell's messages to the launcher. */
 void hear(const struct configuration *configuration, struct cell *cell);
 /*
- * Sets a job's limits on a cell, and reports the values that are read back. A cell in groups is then let go. One without is
- * killed by the id of its process 1, which is therefore kept until the service forgets it.
+ * Sets a job's limits on a cell, and reports the values that are read back. A cell in groups is then let go. A cell
+ * without groups is killed by the id of its process 1, which is kept until the service forgets the cell.
  */
 void hold(const struct configuration *configuration, struct cell *cell, const unsigned long *limits, const char *accesses);
 /* Lets the cell go: the service has opened everything that it needs of the process. */
@@ -220,7 +220,7 @@ extern int template_socket, template_users;
 /* The host user that is root in the template's cell. */
 uid_t root_of_template(void);
 
-/* The ends of a cell's pipes, by stream: 0, 1 and 2, then answers and calls of tools. Only a copy's cell has the others. */
+/* The ends of a cell's pipes, by stream: 0, 1 and 2, then answers and calls of tools. `tell` and `hear` are for a copy alone. */
 struct pipes {
     int count;
     int cells[5];
@@ -234,8 +234,8 @@ void require_complete(const struct configuration *configuration);
 char *read_configuration(int descriptor);
 
 /*
- * Allows `allowed`, if it is not null, whatever its rule says. Calls of another architecture, 32-bit and x32 among them,
- * fail with the error `foreign`; if that is 0 they end the process with SIGSYS, which is libseccomp's default.
+ * Makes a filter that always allows the call `allowed`, if that is not null. Calls of another architecture, 32-bit and
+ * x32 among them, fail with the error `foreign`; if that is 0 they end the process with SIGSYS, libseccomp's default.
  */
 struct sock_fprog make_filter(const struct words *rules, int otherwise, const char *allowed, int foreign);
 
@@ -245,7 +245,7 @@ void enter_root(const struct configuration *configuration);
 extern const struct device { const char *name; unsigned major, minor; } devices[];
 extern const int device_count;
 
-/* For the cell with that id: 0, or -1 with `errno`. All groups are made, or none. */
+/* For the cell with that id. Return 0, or -1 with `errno`. All groups are made, or none. */
 void open_groups(const struct configuration *configuration);
 int make_groups(const struct configuration *configuration, const char *id);
 int remove_groups(const struct configuration *configuration, const char *id);
@@ -255,7 +255,7 @@ int open_group_v2(const char *id);
  * failure.
  */
 int access_groups(const char *id, const char *words, struct report *report);
-/* Whether only process 1, which nobody has waited for, is in them. */
+/* Whether the cell's groups have only process 1, which nobody has waited for. */
 int is_alone(const struct configuration *configuration, const char *id);
 
 void begin_section(struct report *report, const char *name);
@@ -279,11 +279,11 @@ void serve_cells(const struct configuration *configuration) __attribute__((noret
 void map_users(const struct configuration *configuration, const struct cell *cell);
 /* The id, in the template's user namespace, of a user of cells. */
 unsigned template_id_of(const struct configuration *configuration, uid_t user);
-/* Finds the waiting processes of a cell. 0, or -1 if they are not as expected. */
+/* Finds the waiting processes of a cell. Returns 0, or -1 if they are not as expected. */
 int find_waiting(struct cell *cell, int expected);
 /* Whether every process that waits is alive. */
 int is_whole(const struct cell *cell);
-/* Sets a job's limits on the waiting processes and reads them back. 0, or -1 with `errno`. */
+/* Sets a job's limits on the waiting processes and reads them back. Returns 0, or -1 with `errno`. */
 int limit_waiting(struct cell *cell, const unsigned long *limits);
 /* Closes the handles of the waiting processes. */
 void let_go(struct cell *cell);
@@ -300,15 +300,15 @@ void become_cell(const struct configuration *, enum kind, const struct request *
 void become_maker(const struct configuration *, const struct request *, const struct pipes *, int up, const int *down)
     __attribute__((noreturn));
 
-/* Steps of both. */
+/* Steps that both take. */
 void place_descriptors(enum kind kind, const struct pipes *pipes, int up, int down);
 void join_groups(const struct configuration *configuration, const char *id);
 void become_root_of_cell(void);
 /* Closes all that process 1 does not need. */
 void close_others(enum kind kind, int has_tools);
-/* The loopback, the host's name and resource limits. */
+/* Sets the loopback, the host's name and resource limits. */
 void set_up_kernel(const struct configuration *configuration);
-/* What is left once process 1 is root of its user namespace. Continues as process 1. */
+/* The last steps, once process 1 is root of its user namespace. Continues as process 1. */
 void confine(const struct configuration *configuration, enum kind kind) __attribute__((noreturn));
 
 /* Makes the file systems of a cell in its mount namespace, and changes to its root. */
@@ -318,9 +318,9 @@ void make_own_proc(const struct configuration *configuration);
 /* Covers files that tell about the host or steer it. */
 void cover_kernel_files(const struct configuration *configuration);
 
-/* In a template, before it is asked: the data of its executable becomes memory without a file. */
+/* In a template, before its first request: the data of its executable becomes memory without a file. */
 void leave_executable(void);
-/* In a copy, while it has the capabilities of its cell: makes the cell's own file of that name the executable. */
+/* In a copy, while it has the capabilities of its cell: the cell's own file of the same name becomes the executable. */
 void change_executable(void);
 /* Makes a copy of this process that moves into the cell of these files. Returns 1 in the copy; else 0, or -1 if it failed. */
 int copy_into(const int *files, int count);

@@ -20,14 +20,14 @@ unsigned template_id_of(const struct configuration *configuration, uid_t user)
     return CELLS_USERS + (user - configuration->users_first);
 }
 
-/* `INSIDE OUTSIDE COUNT` for the users of cells from one to another. */
+/* Writes `INSIDE OUTSIDE COUNT` for the users of cells from `from` on and before `to`. */
 static int map_range(char *into, size_t room, const struct configuration *configuration, uid_t from, uid_t to)
 {
     if (from >= to) return 0;
     return snprintf(into, room, "%u %u %u\n", template_id_of(configuration, from), from, to - from);
 }
 
-/* The template's namespace has the users of all cells, because theirs are made below it; two of them are its own. */
+/* The template's namespace has the users of all cells, whose namespaces are made below it. Two of the users are its own. */
 void map_users(const struct configuration *configuration, const struct cell *cell)
 {
     uid_t root = cell->request.root, first = configuration->users_first, end = first + configuration->users_count;
@@ -74,7 +74,7 @@ int limit_waiting(struct cell *cell, const unsigned long *limits)
     if (cell->is_limited) return 0;
     for (int at = 0; at < cell->waiting_count && is_whole(cell); at++)
         if (limit_process(cell->waiting[at], limits, cell->held) != 0) return -1;
-    /* If they are alive now, the ids were theirs all the time, and so are the limits that were read. */
+    /* If the processes are alive now, the ids were theirs all the time, and the limits that were read are theirs. */
     cell->is_limited = is_whole(cell);
     errno = ESRCH;
     return cell->is_limited ? 0 : -1;

@@ -1,5 +1,5 @@
 /*
- * The service starts this as root of the host, with the configuration on descriptor 3 and the protocol, which serve.c
+ * The service starts this program as root of the host, with the configuration on descriptor 3 and the protocol, which serve.c
  * describes, on 0 and 1. It is linked statically and loads no library of the host.
  */
 #define _GNU_SOURCE
@@ -33,7 +33,7 @@ static int library_of(const char *path)
     return copy;
 }
 
-/* Changes whenever its cells change, because receipts name it. */
+/* The version changes whenever the launcher's cells change, because receipts name it. */
 #define VERSION "3"
 
 int main(int count, char **words)

@@ -1,7 +1,7 @@
 /*
  * Makes a cell for a copy of the template. Like any cell it has its mounts from the host's root and its own control group.
- * But its user namespace is made by the template's user below the template's, and the other namespaces belong to it: that,
- * and nothing else, lets the copy enter them. Process 1 gives up its capabilities there before it lets the copy in.
+ * But the template's user makes its user namespace, below the template's own, and its other namespaces belong to this user
+ * namespace: nothing else lets the copy enter them. Process 1 gives up its capabilities there before it lets the copy in.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 enum { NAMESPACES = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP };
 
-/* A change of the effective user takes those away that the real one still permits: capabilities(7). */
+/* A change of the effective user takes away the effective capabilities, but not the permitted ones: capabilities(7). */
 static void raise_capabilities(void)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -71,7 +71,7 @@ static void become_process_one(const struct configuration *configuration)
     char answer;
     close_others(COPIED, 0);
     setsid();
-    /* Only the maker could tell it, and may have ended. */
+    /* Only the maker could tell this process to go on, and the maker may have ended. */
     if (read(DOWN, &answer, 1) != 1) syscall(SYS_exit_group, 125);
     become_root_of_cell();
     make_own_proc(configuration);

@@ -20,7 +20,7 @@
 #define ROOT CELL "/root"
 /* The empty first layer of every overlay. */
 #define NOTHING CELL "/nothing"
-/* What kernel files and directories are covered with, in a directory that no program can enter. */
+/* What covers kernel files and directories. It is in a directory that no program can enter. */
 #define REPORT "/svc/report"
 #define EMPTY REPORT "/empty"
 #define COVER REPORT "/cover"
@@ -56,7 +56,7 @@ static void make_cell_directory(const struct configuration *configuration, uid_t
     make_directory(CELL "/work", 0755, user);
     make_directory(CELL "/work/input", 0755, 0);
     make_directory(CELL "/work/output", 0755, user);
-    /* Through this the service writes inputs, which are not read-only here. */
+    /* Through this descriptor the service writes inputs, which are not read-only here. */
     int files = open(CELL, O_PATH | O_DIRECTORY | O_CLOEXEC);
     must(files, "open " CELL);
     must(dup2(files, FILES), "keep " CELL);
@@ -66,7 +66,7 @@ static void make_cell_directory(const struct configuration *configuration, uid_t
 static void bind_work(const struct configuration *configuration)
 {
     const unsigned long flags = MS_NOSUID | MS_NODEV | configuration->work_flags;
-    /* If the program's user owns it, it is read-only: process 1 does not need it then, because it reports to the launcher. */
+    /* If the program's user owns the report, it is read-only: process 1 then reports to the launcher, and does not need it. */
     bind_mount(CELL "/report", ROOT REPORT, MS_NOSUID | MS_NODEV | MS_NOEXEC | (configuration->has_one_user ? MS_RDONLY : 0));
     bind_mount(CELL "/groups", ROOT "/sys/fs/cgroup", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY);
     bind_mount(CELL "/work", ROOT "/work", flags);
@@ -95,7 +95,7 @@ static const char *const LINKS[][2] = {
     { "pts/ptmx", "/dev/ptmx" },
 };
 
-/* The host's devices, if they are shown: taken while the launcher's root is in sight, and put into the cell's /dev. */
+/* The host's devices, if they are shown. They are taken while the launcher's root is in sight, and put into the cell's /dev. */
 static int shown[sizeof devices / sizeof *devices];
 
 static void take_devices(void)
@@ -127,7 +127,7 @@ static void fill_devices(int are_shown)
         must(symlink(LINKS[at][0], LINKS[at][1]), "make %s", LINKS[at][1]);
 }
 
-/* `TYPE FLAGS OPTIONS`, at a mount point that may have to be made in one of the cell's own file systems. */
+/* Mounts `TYPE FLAGS OPTIONS` at a path, which may have to be made in one of the cell's own file systems. */
 static void mount_file_system(const char *path, const char *words)
 {
     char type[16], options[128] = "";
@@ -138,8 +138,8 @@ static void mount_file_system(const char *path, const char *words)
 }
 
 /*
- * /proc comes first, while the launcher's is in sight: without it the kernel lets no user namespace make another. Changes
- * to the cell's root.
+ * The cell's /proc comes first, while the launcher's /proc is in sight: without that, the kernel lets no user namespace
+ * make another. Changes to the cell's root.
  */
 static void mount_file_systems(const struct configuration *configuration)
 {
@@ -152,7 +152,7 @@ static void mount_file_systems(const struct configuration *configuration)
         mount_file_system(mounts->first[at], mounts->second[at]);
         if (!strcmp(mounts->first[at], "/dev")) fill_devices(configuration->shows_devices);
     }
-    /* The program's user owns it, too. Its own mounts below stay as they are. */
+    /* In a cell of one user, the program's user owns /dev, so /dev becomes read-only. The mounts below it stay as they are. */
     if (configuration->has_one_user)
         must(mount(NULL, "/dev", NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NOEXEC, NULL), "make read-only /dev");
 }
@@ -192,7 +192,7 @@ static char kind_of(const char *path, const char *listed)
     return 0;
 }
 
-/* A file is covered by `cover`, a directory by `empty`, which the first one makes read-only for all. */
+/* Covers a file by `cover`, a directory by `empty`. The first covered directory becomes read-only, and covers all others. */
 static void mask(const char *path, char kind, const char *cover, const char **empty)
 {
     if (kind == 'f') must(mount(cover, path, NULL, MS_BIND, NULL), "mask %s", path);
@@ -220,7 +220,7 @@ void make_own_proc(const struct configuration *configuration)
 
 void cover_kernel_files(const struct configuration *configuration)
 {
-    /* /dev/null itself, if it is the host's, would be an inode that cells share. */
+    /* If /dev/null is the host's, it is an inode that cells would share. */
     const char *empty = EMPTY, *cover = configuration->shows_devices ? COVER : "/dev/null";
     const char *listed = list_processes_directory();
     for (int at = 0; at < configuration->read_only.count; at++) {

@@ -25,7 +25,7 @@
 
 #include "launcher.h"
 
-/* The order of the files: copies.c. */
+/* copies.c defines the order of the files. */
 enum { PIPES = 5, NAMESPACES = 7 };
 
 /* A thread that moves itself needs no right of its own: the launcher opened the files. */
@@ -36,7 +36,7 @@ static void join(const int *files, int count)
     for (int at = 0; at < NAMESPACES; at++) must(setns(namespaces[at], 0), "enter a namespace");
 }
 
-/* The one call that the template's filter allows beyond a cell's. */
+/* Forbids setns(2), the one call that the template's filter allows and the filter of a cell does not. */
 static void forbid_moving(void)
 {
     struct sock_filter instructions[] = {
@@ -49,7 +49,7 @@ static void forbid_moving(void)
     must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0), "set its filter");
 }
 
-/* The kernel forgets this registration when memory is shared. glibc made it, and believes that it holds. rseq(2) */
+/* Registers again what the kernel forgets when memory is shared, and what glibc believes to be registered. rseq(2) */
 static void register_sequences(void)
 {
     extern const ptrdiff_t __rseq_offset __attribute__((weak));
@@ -65,7 +65,7 @@ static void place_pipes(const int *files)
     close_range(PIPES, ~0u, 0);
 }
 
-/* The pipe ends with the process outside, which ends once it has waited for the one inside: then process 1 is the parent. */
+/* The pipe ends with the process outside, which first waits for the process inside. Then process 1 is the parent of the copy. */
 static void await_parent(const int *ends)
 {
     char byte;
@@ -74,7 +74,7 @@ static void await_parent(const int *ends)
         if (errno != EINTR) fail("cannot wait: %m");
 }
 
-/* The steps that are left once it is in the cell. */
+/* The steps of the copy once it is in the cell. */
 static void settle(const int *files, const int *ends)
 {
     register_sequences();
@@ -90,7 +90,7 @@ static void settle(const int *files, const int *ends)
     forbid_moving();
 }
 
-/* Runs in memory that it shares with the template, so it must not return: only the copy does. */
+/* Runs in memory that it shares with the template, so it must not return: only the copy returns. */
 static void fork_inside(void)
 {
     pid_t pid = fork();

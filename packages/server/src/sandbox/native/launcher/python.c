@@ -4,9 +4,9 @@
  * are. Taking them apart, too, is most of the cost of an end, because every page that is written to must first be
  * copied from the template.
  *
- * `end_program` is registered with `atexit` before any program is: Python calls it as the last function of its end,
+ * `end_program` is registered with `atexit` before any program runs: Python calls it as the last function of its end,
  * when threads have been waited for and the exit code is known. It is not a Python function, so it has no visible
- * frame. If anything is unusual it returns, and Python does everything itself.
+ * frame. If anything is unusual, `end_program` returns, and Python does everything itself.
  *
  * Python's headers are not needed, because only its stable interface is used.
  */
@@ -60,7 +60,7 @@ static int is_remembered;
 static struct module *builtins, *sys; /* The last two of the modules. */
 static PyObject *const none = &_Py_NoneStruct;
 static PyObject *kept, *threads, *collector, *sys_names, *builtin_names;
-/* Made before the fork, because making a new text would write to Python's caches. */
+/* These texts are made before the fork, because making a text would write to Python's caches. */
 static struct {
     PyObject *count, *closed, *flush, *callbacks;
 } words;
@@ -268,7 +268,7 @@ static PyObject *remove_modules(void)
         if (reference == NULL) PyErr_Clear();
         else PyList_Append(imported, reference), Py_DecRef(reference);
     }
-    /* Values of existing names may be replaced meanwhile. */
+    /* Values of existing names may be replaced during the loop. */
     for (ssize_t at = 0; PyDict_Next(loaded, &at, &name, &module);) take_value(loaded, name, none);
     PyDict_Clear(loaded);
     return imported;
@@ -286,8 +286,8 @@ static void restore_builtins(void)
 }
 
 /*
- * Ends the process. Functions that C code of the program registered, by atexit(3) or as the end of a library, are
- * called. The interpreter's own libraries would only write to their pages then.
+ * Ends the process. Only if the program loaded a library, functions that C code registered, by atexit(3) or as the end
+ * of a library, are called: those of the interpreter's own libraries would only write to their pages.
  */
 static void leave(int status)
 {
@@ -301,7 +301,7 @@ static void take_apart(void)
     take_special();
     PyObject *imported = remove_modules();
     restore_builtins();
-    /* Since 3.13 Python frees nearly every module whole, so that finalizers of what a program put there find it intact. */
+    /* Since 3.13 Python frees nearly every module whole. So finalizers of the program's objects in a module find it intact. */
     for (int at = 0; at < module_count - 2 && is_since(PYTHON_3_13); at++)
         if (!is_as_before(&modules[at])) take_changed(&modules[at]);
     PyGC_Enable();
@@ -319,7 +319,7 @@ static void take_apart(void)
     PyGC_Collect();
 }
 
-/* In the template: takes each step of an end once that comes before objects are taken apart. */
+/* In the template: takes once each step of an end that comes before objects are taken apart. */
 void rehearse_end(void)
 {
     code = 0;

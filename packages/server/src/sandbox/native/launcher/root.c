@@ -48,7 +48,7 @@ static void keep_layer(struct tree *tree, int number)
     show(directory[0] == '\0' ? "/" : directory, at, MS_RDONLY | MS_NOSUID | MS_NODEV);
 }
 
-/* The devices are mounted on files that only stand for them. */
+/* The devices are mounted on empty files. */
 static void keep_devices(void)
 {
     make_directory(DEVICES + 1, 0755, 0);
@@ -61,7 +61,7 @@ static void keep_devices(void)
     }
 }
 
-/* The kernel lets no user namespace allow again what is forbidden on the file system below. */
+/* The flags of the file system of a path that a mount must keep: no user namespace may take them away. */
 static unsigned long forbidden_below(const char *path)
 {
     struct statvfs found;
@@ -85,7 +85,7 @@ void enter_root(const struct configuration *configuration)
         keep_layer(tree, at);
         show(tree->source, tree->destination + 1, tree->flags);
     }
-    /* With what is mounted in it, from which a user namespace may not take it apart. */
+    /* Binds /proc with all that is mounted in it: a user namespace may not separate these mounts. */
     must(mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL), "bind /proc");
     must(mount(NULL, ".", NULL, MS_BIND | MS_REMOUNT | flags, NULL), "make read-only /");
     must(syscall(SYS_pivot_root, ".", "."), "change to %s", configuration->rootfs);

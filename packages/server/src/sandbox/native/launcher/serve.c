@@ -5,17 +5,17 @@
  *   in   `cell ID UID ACCESS...`         make a cell: its groups first, with what is written to them; UID and UID + 1 are its
  *                                        users on the host. `tools` in place of `cell`: its program may call tools
  *   in   `hold ID NAME=VALUE... ACCESS...`
- *                                        set a job's limits on what waits in it and on its groups, and read them back
- *   in   `forget ID`                     no job will be handed over to it: the service looks no more at its process or its groups
- *   out  `made ID PID LENGTH`            it waits for a job; descriptors 20 to 23 of its process 1 are for the service, and
- *                                        28 and 29 where it has tools, until the job is handed over. The report
- *                                        is what the host's kernel says of it
- *   out  `refused ID REASON`             it could not be made, and nothing is left of it
+ *                                        set a job's limits on what waits in the cell and on its groups; read them back
+ *   in   `forget ID`                     the cell will get no job: the service looks no more at its process or its groups
+ *   out  `made ID PID LENGTH`            the cell waits for a job. Until the job is handed over, descriptors 20 to 23 of its
+ *                                        process 1, and 28 and 29 if it has tools, are for the service. The report is
+ *                                        what the host's kernel says of the cell
+ *   out  `refused ID REASON`             the cell could not be made, and nothing is left of it
  *   out  `held ID LENGTH`                the limits as they are now, and whatever else was to be read
- *   out  `failed ID ERRNO`               they could not all be set
+ *   out  `failed ID ERRNO`               the limits could not all be set
  *   out  `ended ID LENGTH`               nothing of the program is alive: how it ended, and what its groups counted
- *   out  `gone ID` or `gone ID left`     nothing is left of it, or only its groups, which the kernel would not remove; only once
- *                                        a job was handed over or it is forgotten
+ *   out  `gone ID` or `gone ID left`     nothing is left of the cell, or only its groups, which the kernel would not remove;
+ *                                        only once a job was handed over or the cell is forgotten
  *
  * Cells are made side by side: no function here waits for one of them.
  */
@@ -59,7 +59,7 @@ static void take_request(const struct configuration *configuration, const char *
     if (holds ? accesses == NULL : sscanf(line, "forget %63[0-9a-f-]", request.id) != 1)
         fail("the service sent a malformed request");
     struct cell *cell = find_cell(request.id);
-    /* The service names no cell when it only asks for a sign of life. A template that owes an answer has to give it first. */
+    /* The service names no cell when it only asks for a sign of life. A template that owes a copy must first give that. */
     if (cell == NULL && !holds && owes_copy()) return;
     if (cell == NULL || !cell->is_made) answer("failed %s %d\n", request.id, ESRCH);
     else if (holds) hold(configuration, cell, limits, accesses);
@@ -86,7 +86,7 @@ static void take_requests(const struct configuration *configuration)
     memmove(text, line, length);
 }
 
-/* Beside three for each cell: the service, signals and the template. */
+/* The service, signals and the template, and up to three for each cell. */
 static struct pollfd waits[CELLS_MAX * (1 + WAITING_MAX) + 3];
 
 static int add_wait(int count, int file)

@@ -12,7 +12,7 @@
 
 #include "launcher.h"
 
-/* Of the heap that is kept, so that a short program need not request more. */
+/* The free memory of the heap that is kept, so that a short program need not request more. */
 enum { ROOM_BYTES = 128 * 1024 };
 
 typedef struct object PyObject;
@@ -21,7 +21,7 @@ extern PyObject _Py_NoneStruct, *PyModule_Create2(void *definition, int version)
 extern void Py_IncRef(PyObject *), PyOS_BeforeFork(void), PyOS_AfterFork_Child(void);
 extern long PyLong_AsLong(PyObject *);
 
-/* Of python.c. */
+/* Functions of python.c. */
 void remember_interpreter(void), rehearse_end(void), note_ending(int), end_program(void);
 
 static PyObject *nothing(void)
@@ -30,7 +30,7 @@ static PyObject *nothing(void)
     return &_Py_NoneStruct;
 }
 
-/* Waits for a request, and returns the number of its files. Ends with the launcher. */
+/* Waits for a request, and returns the number of its files. Ends this process if the launcher has ended. */
 static int take_files(int *files)
 {
     char byte, control[CMSG_SPACE(COPY_FILES_MAX * sizeof *files)];
@@ -68,7 +68,7 @@ static PyObject *serve(PyObject *module, PyObject *none)
     close(LIBRARY);
     speaker = "template: ";
     leave_executable();
-    /* Compacts free memory here and not in each copy, because that writes to its pages. */
+    /* Compacts free memory here and not in each copy, because compacting writes to its pages. */
     malloc_trim(ROOM_BYTES);
     /* Once for all copies: the template itself never goes on. Python takes its locks here, and each copy frees them. */
     PyOS_BeforeFork();
@@ -77,7 +77,7 @@ static PyObject *serve(PyObject *module, PyObject *none)
     return nothing();
 }
 
-/* Does once what each copy does, so that Python's caches are filled on pages that no copy must copy later. */
+/* Does once what each copy does. So Python's caches are filled on pages that no copy must copy later. */
 static PyObject *rehearse(PyObject *module, PyObject *none)
 {
     (void)module, (void)none;

@@ -18,7 +18,7 @@ static const char LOOPBACK[] =
     "\"Routes\":[{\"Destination\":{\"IP\":\"127.0.0.0\",\"Mask\":\"/wAAAA==\"}},"
     "{\"Destination\":{\"IP\":\"::1\",\"Mask\":\"/////////////////////w==\"}}]}]}";
 
-/* Its name is removed before anybody else can know it, so this is its only connection. */
+/* The socket's name is removed before any other process can know it, so the socket gets only this connection. */
 int listen_unnamed(int *client)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "control" };

@@ -74,7 +74,7 @@ static void connect_both(const struct cell *cell, struct ends *kernel, struct en
     }
 }
 
-/* Passes a descriptor to runsc, which inherits it, and names it. */
+/* Lets runsc inherit a descriptor, and names the descriptor in a flag. */
 static void give(struct command *command, const char *flag, int descriptor)
 {
     must(fcntl(descriptor, F_SETFD, 0), "pass %s", flag);
@@ -119,7 +119,7 @@ static pid_t start_gofer(const struct cell *cell, const struct ends *ends, int e
     return pid;
 }
 
-/* `always within_size [never]`: the word in brackets. Without one runsc takes no huge pages. */
+/* Passes on the word in brackets, as in `always within_size [never]`. Without this flag runsc takes no huge pages. */
 static void add_huge_pages(struct command *command)
 {
     char text[128] = "";
@@ -133,7 +133,7 @@ static void add_huge_pages(struct command *command)
     close(file);
 }
 
-/* Its process ids are the host's, because systrap needs that. */
+/* The cell's kernel has the process ids of the host, because systrap needs them. */
 static pid_t start_kernel(const struct cell *cell, const struct ends *ends, int executable, int server, int ready,
     int ended)
 {
@@ -174,11 +174,11 @@ int main(int count, char **words)
     speaker = "svc-sentry: ", say_more = say_log;
     struct cell cell = read_arguments(count, words);
     close_range(cell.has_tools ? TOOLS + 2 : TOOLS, ~0u, 0);
-    /* Only the kernel gets them. */
+    /* Only the cell's kernel gets the descriptors of tools. */
     if (cell.has_tools) close_range(TOOLS, TOOLS + 1, CLOSE_RANGE_CLOEXEC);
     must(chdir(cell.bundle), "enter %s", cell.bundle);
     must(setgroups(0, NULL), "leave all groups");
-    /* runsc locks memory for a moment when it takes much at once. It also works without. */
+    /* runsc locks memory for a moment when it takes much at once. If the limit cannot be raised, runsc works without that. */
     (void)!setrlimit(RLIMIT_MEMLOCK, &unlimited);
     int executable = open(cell.runsc[0], O_RDONLY | O_CLOEXEC);
     must(executable, "open %s", cell.runsc[0]);
@@ -189,7 +189,7 @@ int main(int count, char **words)
     pid_t kernel = start_kernel(&cell, &kernel_ends, executable, server, ready[1], ended[1]);
     close(ended[1]);
     if (cell.has_tools) close_range(TOOLS, TOOLS + 1, 0);
-    /* The kernel alone has it now, so that its end also ends the connection. */
+    /* Only the cell's kernel has the socket now, so that its end also ends the connection. */
     close(server);
     start_program(client, cell.id);
     return wait_for_both(kernel, gofer, ended[0]);

@@ -25,7 +25,7 @@ void add_word(struct command *command, const char *format, ...)
     va_end(values);
 }
 
-/* Root and the job's user are the only users that exist in it. */
+/* Root and the job's user are the only users that exist in the namespace. */
 static void map_users(pid_t pid, uid_t root)
 {
     char path[64];
@@ -35,8 +35,8 @@ static void map_users(pid_t pid, uid_t root)
 }
 
 /*
- * runsc itself may not unmount anything, so a child that may waits for its request. The child is in the same process
- * group.
+ * runsc itself may not unmount anything, so a child that may do so waits for runsc's request. The child is in the same
+ * process group.
  */
 static int unmount_when_told(void)
 {
@@ -69,7 +69,7 @@ static void become(const struct cell *cell, struct making *making, int mapped)
     if (read(mapped, &byte, 1) != 1) syscall(SYS_exit_group, 125);
     must(setresgid(0, 0, 0), "become group 0");
     must(setresuid(0, 0, 0), "become user 0");
-    must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "end with the parent"); /* Changing the user took it away. */
+    must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "end with the parent"); /* Changing the user cleared this. */
     must(setsid(), "setsid");
     making->enter_root(cell);
     making->unmounted = unmount_when_told();

@@ -67,7 +67,7 @@ struct making {
     void (*enter_root)(const struct cell *cell);
     struct command command;
     int executable;            /* descriptor of runsc */
-    int unmounted;             /* descriptor on which runsc is to say that /proc can go */
+    int unmounted;             /* descriptor on which runsc says that /proc can be unmounted */
 };
 
 void add_word(struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

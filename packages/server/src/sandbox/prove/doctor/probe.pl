@@ -108,7 +108,7 @@ sub namespace {
     my $before = readlink($link) // fail("readlink $link: $!");
     unshare($FLAG{$kind});
     return in_child(sub { (readlink($link) eq $before ? 'the same namespace' : 'its own namespace') . ", process $$" })
-        if $kind eq 'pid';    # The caller's children are the ones in it.
+        if $kind eq 'pid';    # Only the caller's children are in the new namespace.
     return readlink($link) eq $before ? 'the same namespace' : 'its own namespace';
 }
 
