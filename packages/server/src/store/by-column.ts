@@ -44,7 +44,7 @@ export function selectBy<Of extends Table, Key extends Column<Of>, Found extends
   );
 }
 
-/** Gives new values to columns of the rows with this key, and constants to others. */
+/** Gives new values to columns of the rows with this key, and constants to other columns. */
 export function updateBy<Of extends Table, Key extends Column<Of>, Set extends Column<Of>>(
   table: Of,
   key: readonly Key[],
@@ -81,7 +81,7 @@ export function deleteExpired<Of extends Table>(
   return query(({ now }) => sql`delete from ${rows} where ${name} in (${expired(now)})`);
 }
 
-/** Inserts rows with these columns, and with constants in others. */
+/** Inserts rows with these columns, and with constants in other columns. */
 export function insertOf<Of extends Table, Names extends Column<Of>, Fixed extends Constants<Of> = object>(
   table: Of,
   columns: readonly Names[] & ([Exclude<Needed<Of>, Names | keyof Fixed>] extends [never] ? unknown : never),

@@ -5,8 +5,8 @@ const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 
 /**
- * How many transactions are in the log of the store at this path, counted by the frames that end one. A log that started
- * again counts from its new start. https://www.sqlite.org/fileformat2.html#walformat
+ * How many transactions are in the log of the store at this path, counted by the frames that end a transaction. If the
+ * log started again, only its transactions since then are counted. https://www.sqlite.org/fileformat2.html#walformat
  */
 export function commitsIn(path: string): number {
   const log = existsSync(`${path}-wal`) ? readFileSync(`${path}-wal`) : Buffer.alloc(0);

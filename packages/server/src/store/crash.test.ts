@@ -1,4 +1,4 @@
-/** Acknowledged changes are there, however the process ended, and refused ones are not. Real processes, real kills. */
+/** Acknowledged changes are stored, however the process ended, and refused changes are not. These tests kill real processes. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -35,7 +35,7 @@ const MAY_BE_READ_THROUGH = [
   /^SCAN log_(entries|pending)$/,
   // Statements that wait for a place, few at a time.
   /^SCAN log_entries USING INDEX log_entries_waiting$/,
-  // The same of promises, and those that are due next.
+  // Promises that wait for their signature, and those that are due next.
   /^SCAN job_promises USING (COVERING )?INDEX job_promises_(unsigned|due)$/,
   /^SCAN log_pending USING INDEX log_pending_(unsigned|waiting)$/,
   // Contents that are to be moved out of the store, until they are.

@@ -53,7 +53,7 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
     const opened = (await options.openFleet?.((await writes.node()) ?? 0)) ?? null;
     const fleet = opened === null ? null : Object.assign(opened, commandsOf(writes, reads));
     opening.move();
-    // Without effect if the fleet was closed before: then the store was closed.
+    // This has no effect if the fleet was closed before: then the store was closed.
     const ended = () => fleet?.end(new StoreError('unavailable', 'the store has ended'));
     void writer.ended.then(() => reader[Symbol.asyncDispose]()).then(ended);
     void reader.ended.then(() => writer[Symbol.asyncDispose]()).then(ended);
@@ -100,7 +100,7 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides
   };
 }
 
-/** The methods that differ in a store of several nodes. What another node can change is not kept in memory, so no list is. */
+/** The methods that differ in a store of several nodes. Nothing that other nodes can change is kept in memory, so no list is. */
 function sharedOver({ writes, reads }: Sides): Partial<Store> {
   return {
     runningJobs: () => writes.orphanedJobs(),

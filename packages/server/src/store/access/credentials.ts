@@ -54,7 +54,7 @@ export async function credentials(db: StoreDatabase, tenant: string | null): Pro
   return rows.map(credentialOf);
 }
 
-/** Ends a credential and its links at `at`, or earlier if so planned. False if the credential is unknown. */
+/** Ends a credential and its links at `at`, or earlier if an earlier end was planned. False if the credential is unknown. */
 export async function revokeCredential(db: StoreDatabase, revocation: Revocation): Promise<boolean> {
   endEarlier.send(db, revocation);
   endLinks.send(db, revocation);

@@ -13,7 +13,7 @@ export function isOutput(file: StoredFile): file is ResolvedOutput {
   return 'from' in file;
 }
 
-/** Whether it is an input that only the service can name. */
+/** Whether a file is an input that only the service can name. */
 export function isHeld(file: StoredFile): file is HeldFile {
   return 'held' in file;
 }
@@ -52,7 +52,7 @@ export function digestOf({ blob }: Pick<UploadedFile, 'blob'>): string {
   return blob.slice('sha256:'.length);
 }
 
-/** The upload that holds the pieces of an output of a job, by its place in the request. */
+/** The upload that holds the pieces of an output of a job. `place` is the place of the output in the request. */
 export function roomOf(
   { tenant, job_id }: JobKey,
   place: number,

@@ -25,7 +25,7 @@ export interface UploadKey {
 }
 
 export interface BeginUpload extends BlobKey, UploadKey {
-  /** The largest size that it may reach. */
+  /** The largest size that the upload may reach. */
   readonly size_bytes: number;
   readonly at: string;
   /** How many blobs a tenant may have, and how many bytes together, with the uploads under way. */
@@ -158,7 +158,7 @@ const deleteUnused = prepared((db, { tenant, blob_id, used_at }: UploadKey & { u
     .deleteFrom('blobs')
     .where('tenant', '=', tenant)
     .where('blob_id', '=', blob_id)
-    // Another node may have given it to a job just now.
+    // Another node may have given the blob to a job just now.
     .where('used_at', '=', used_at),
 );
 

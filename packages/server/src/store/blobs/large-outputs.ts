@@ -62,7 +62,7 @@ export function reserveRoom(
   const places = large.paths.length + (large.stdout === null ? 0 : 1);
   for (let place = 0; place < places; place++) {
     const { tenant, blob_id } = roomOf(key, place);
-    // The first upload has the room of all of them.
+    // The first upload holds the room for all of them.
     const size_bytes = place === 0 ? large.max_bytes : 0;
     insertUpload.send(db, { tenant, blob_id, sha256: `room:${blob_id}`, size_bytes, used_at: at });
     nameBlob(db, key, blob_id);

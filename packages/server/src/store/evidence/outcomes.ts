@@ -112,7 +112,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   const { json, receipt_sha256 } = sealReceipt(receiptOf(input, facts));
   const { tenant, job_id, finished_at } = input;
   together(db, () => {
-    // Drawn here and not when it is signed, so that every signer of the job signs the same.
+    // The salt is drawn here and not when the job is signed, so that every signer of the job signs the same bytes.
     const salt = randomBytes(saltBytes).toString('hex');
     insertReceipt.send(db, {
       tenant,
@@ -136,8 +136,8 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
 }
 
 /**
- * The text beside the result that a statement is made of: for a canary its output, because readers get the statement without
- * the result; for a job with tools, the evidence of its calls. Null if the statement needs no such text.
+ * The text of which a statement is made, beside the result: for a canary its output, because readers get the statement
+ * without the result; for a job with tools, the evidence of its calls. Null if the statement needs no such text.
  */
 function alsoText(
   { tenant, also }: PackedFinish,

@@ -15,7 +15,7 @@ export interface RegisteredKey {
 
 const insertKey = insertNew('signing_keys', ['key_id', 'public_key_pem']);
 
-/** Stores a key before all present keys, so that the last key stays the one that signs. */
+/** Stores a key as older than all present keys, so that the last key stays the one that signs. */
 const insertRetired = prepared((db, { key_id, public_key_pem }: RegisteredKey) =>
   db
     .insertInto('signing_keys')
@@ -71,8 +71,8 @@ export async function registerKey(
 }
 
 /**
- * A key of a living node that this node does not replace; null if there is none. A node keeps the key that it named last until it
- * signs with the next: after a rotation another node may start first. A replaced key itself replaces nothing.
+ * A key of a living node that this node does not replace; null if there is none. A node's last key counts until the
+ * node signs with its next key: after a rotation another node may start first. A replaced key replaces no other key.
  */
 async function foreignKey(
   db: StoreDatabase,

@@ -26,7 +26,7 @@ export function compressed(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuff
 /** The original of stored bytes. @throws Error if they are not a whole frame, or if it has more than `bytesMax` bytes. */
 export function expanded(bytes: Uint8Array, bytesMax: number): Uint8Array {
   if (!isCompressed(bytes)) return bytes;
-  // Expands in one piece, which is not full at the end: otherwise Node would allocate another one.
+  // Expands into one piece with room to spare: Node would allocate another piece if the first were full.
   const chunkSize = Math.min(Math.max(bytesMax, pieceBytesMin) + 1, pieceBytesMax);
   return zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, bytesMax), chunkSize });
 }

@@ -1,4 +1,4 @@
-/** Where a session stands is read from its jobs: what became of its steps, and which of them are still there. */
+/** The state of a session is read from its jobs: how its steps ended, and which of them are still stored. */
 import { SESSION_FILES } from '@vouchbox/protocol/vocabulary';
 import { expect, test } from 'vitest';
 import { finish } from '../evidence/outcomes.ts';

@@ -1,6 +1,6 @@
 /**
  * Sessions. A row is written when a step is accepted and never when a job ends: the job's outputs show whether the step moved its
- * session. So a session moves with the end of its step, whichever call stored it, and a crash leaves nothing to repair.
+ * session. So a session moves with the end of its step, whichever call stored that end, and a crash leaves nothing to repair.
  */
 import type { Session } from '@vouchbox/protocol';
 import { isTerminal, type JobStatus, SESSION_FILES, sessionsMax } from '@vouchbox/protocol/vocabulary';
@@ -94,7 +94,7 @@ function standingOf({ last_job, next_job, status, path, name, language, created_
   };
 }
 
-/** Where a session stands; null if the principal has none of this name. */
+/** The step at which a session stands; null if the principal has no session of this name. */
 export async function session(db: StoreDatabase, key: SessionKey): Promise<Session | null> {
   const found = await selectSession.first(db, key);
   return found === null ? null : standingOf(found);

@@ -116,7 +116,7 @@ export function waitingTenants(db: StoreDatabase): Promise<WaitingTenant[]> {
   return waiting.all(db, {});
 }
 
-/** Two of the tenants that ever submitted a job, or the one or none that did. */
+/** Two of the tenants that ever submitted a job; fewer if there are not two. */
 export async function firstTenants(db: StoreDatabase): Promise<readonly string[]> {
   return (await selectTwo.all(db, {})).map(({ tenant }) => tenant);
 }

@@ -124,7 +124,7 @@ export async function sequenceLog(
   return next;
 }
 
-/** Statements that wait for a place: results, and the pending statements of jobs, which must be logged by a time. */
+/** Statements that wait for a place: results, and the pending statements of jobs, which must be logged by a given time. */
 async function waitingFor(db: StoreDatabase, most: number): Promise<readonly Waiting[]> {
   const pending = await selectPending.all(db, { most });
   const results = await selectWaiting.all(db, { most: most - pending.length });
@@ -224,7 +224,7 @@ export async function closeLog(db: StoreDatabase): Promise<boolean> {
   return (await emptyState.run(db, {})) > 0;
 }
 
-/** Keeps a signed head that is larger than the kept one and whose tree is open and as large. False if the head is not kept. */
+/** Keeps a signed head that is larger than the kept one, if its tree is open and has as many leaves. False if it is not kept. */
 export async function storeLogHead(db: StoreDatabase, head: HeadOfTree): Promise<boolean> {
   return (await updateHead.run(db, head)) > 0;
 }

@@ -1,4 +1,4 @@
-/** Promises as the store keeps them: which jobs have one, what is drawn while a job waits, and what retention leaves. */
+/** Promises as the store keeps them: which jobs have one, which statements a waiting job gets, and what retention leaves. */
 import { leafHash } from '@vouchbox/evidence';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { storeAttestation } from '../evidence/attestations.ts';

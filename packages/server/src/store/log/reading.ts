@@ -74,7 +74,7 @@ export async function logCounts(db: StoreDatabase): Promise<LogCounts | null> {
   return { ...state, waiting: waiting.reduce((sum, row) => sum + Number(row?.entries ?? 0), 0) };
 }
 
-/** The place of a job's statement; null if it is not of the log. */
+/** The place of a job's statement; null if the log has no entry for it. */
 export function logPlace(db: StoreDatabase, key: JobKey): Promise<LogPlace | null> {
   return selectPlace.first(db, key);
 }

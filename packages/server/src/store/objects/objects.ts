@@ -233,7 +233,7 @@ export async function contentsHere(db: StoreDatabase, large: Large): Promise<rea
   return [...artifacts, ...results.map((key) => ({ ...key, position: resultPosition }))];
 }
 
-/** The bytes of a content that is in its row; null if it is not there. */
+/** The bytes of a content that is in its row; null if the row does not have it. */
 export async function contentHere(db: StoreDatabase, key: ContentKey): Promise<ContentHere | null> {
   const isResult = key.position === resultPosition;
   const found: ContentHere | null = isResult ? await selectResult.first(db, key) : await selectArtifact.first(db, key);

@@ -69,8 +69,8 @@ export function isLoss(thrown: unknown): boolean {
 }
 
 /**
- * The errors of changes that collided: a deadlock, a serialization failure, a key that another node has stored since
- * this node looked for it, and a null where the row of a tenant was stored since, as `jobs/tenants.ts` explains.
+ * The errors of changes that collided: a deadlock, a serialization failure, a key that another node has stored since this
+ * node looked for it, and a null because another node has stored the row of a tenant, as `jobs/tenants.ts` explains.
  */
 const COLLISIONS: ReadonlySet<string> = new Set(['40P01', '40001', '23505', '23502']);
 

@@ -1,6 +1,6 @@
 /**
- * How long a node that does not renew its lease is taken for alive, in seconds of the database's clock. Another node ends its
- * running jobs within a few seconds more.
+ * How long a node that does not renew its lease counts as alive, in seconds of the database's clock. Another node ends
+ * its running jobs within a few seconds more.
  */
 export const leaseSeconds = 6;
 

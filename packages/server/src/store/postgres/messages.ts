@@ -16,7 +16,7 @@ export class Messages {
   readonly #hear: (topics: readonly string[] | null) => void;
   /** The topics to tell, by channel. Topics that are told at the same time are sent together. */
   readonly #untold = new Map<string, Set<string>>();
-  /** The number of followers of each topic that the session listens to, which it does for a while after the last one left. */
+  /** The number of followers of each topic that the session listens to. It listens for a while after the last follower left. */
   readonly #followers = new Map<string, number>();
   #session: Session | null = null;
   #common = '';

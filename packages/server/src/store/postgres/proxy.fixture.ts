@@ -49,11 +49,11 @@ export async function proxyTo(target: string) {
     cut: () => {
       lastWords = Buffer.of();
     },
-    /** The next commit is on disk, and answered with the end of the server. */
+    /** The next commit is on disk, but its answer is that the server ends. */
     panic: () => {
       lastWords = PANIC;
     },
-    /** Nothing more comes on the connections that there are, and they stay open. */
+    /** No more bytes come on the present connections, which stay open. */
     silence: () => {
       for (const socket of sockets) silent.add(socket);
     },

@@ -139,7 +139,7 @@ async function filteredPlaces(
   return found.sort(newestFirst).slice(0, range.limit);
 }
 
-/** The places of labelled jobs, in the order of a job's life: a job that ends between two queries is found by one or both. */
+/** The places of labelled jobs, read in the order of a job's life: a job that ends between two queries is found at least once. */
 async function labelledPlaces(
   db: StoreDatabase,
   range: Range,

@@ -7,9 +7,9 @@ export const pieceBytes = 128 * 1024;
 export interface TextBuilderOptions {
   /** Whether the events of the text are the items of a list, separated by commas. */
   readonly isList: boolean;
-  /** The event before the first of the whole text. */
+  /** The event before the first event of the whole text. */
   readonly from: number;
-  /** The event before the first that will be added. Default: `from`. */
+  /** The event before the first event that will be added. Default: `from`. */
   readonly after?: number;
   /** A text with more bytes is only counted, not built. */
   readonly bytesMax: number;

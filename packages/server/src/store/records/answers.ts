@@ -48,7 +48,7 @@ export interface QueueAnswer {
   readonly jobs: readonly ChosenJob[];
   /** Whether no other job is queued beside these and the jobs that the caller has already taken. */
   readonly isEmpty: boolean;
-  /** Two of the tenants that ever submitted a job, or the one or none that did. */
+  /** Two of the tenants that ever submitted a job; fewer if there are not two. */
   readonly tenants: readonly string[];
 }
 

@@ -13,7 +13,7 @@ import { openDatabase } from './database.ts';
 import { sqliteDialect } from './dialect.ts';
 import { ownFile } from './files/own-file.ts';
 
-/** The length from which a log is cut when it starts again. */
+/** A longer log is cut to this length when it starts again. */
 const walBytesKept = 16 * 1024 * 1024;
 
 /** File systems on which a write-ahead log is not safe, by the number that statfs reports for them. */

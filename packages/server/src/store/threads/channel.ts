@@ -10,7 +10,7 @@ import type { Thread } from './threads.ts';
 
 /** The most calls that may wait. The code above the store keeps their number far below this bound. */
 const callsWaitingMax = 20_000;
-/** How long calls without a waiting caller wait for one that has a caller. */
+/** How long a call for which no caller waits may wait for a call with a waiting caller. */
 const patienceMilliseconds = 25;
 
 interface WaitingCall {

@@ -19,9 +19,9 @@ export interface Threads {
 }
 
 /**
- * The room for new objects in MiB. A thread of the store keeps little data for longer than a call. With V8's default room, each
- * thread that handles some megabytes would hold tens of megabytes of garbage. The command sets a room for every thread of its
- * process, which then counts instead of this one.
+ * The room for new objects in MiB. A thread of the store keeps little data for longer than a call. With V8's default
+ * room, each thread that handles some megabytes would hold tens of megabytes of garbage. The command `vouchbox` sets a
+ * room for every thread of its process, and that room counts instead of this one.
  */
 const newObjectsMb = 8;
 

@@ -12,7 +12,7 @@ import { type OlderNode, stepsLeft } from './schema-state.ts';
 import { type NextStep, type PostgresStep, rangeOf, STEPS } from './steps.ts';
 import { oneAtATime, type Try, tryStep } from './take-step.ts';
 
-/** For how long a start tries a step again that did not get its locks, and the pause between two tries. */
+/** How long a start retries a step that did not get its locks, and the pause between two tries. */
 const busyMillisecondsMax = 60_000;
 const pauseMilliseconds = 200;
 

@@ -11,7 +11,7 @@ import { StoreError } from '../../store-error.ts';
 import type { Session } from '../connection.ts';
 import { HISTORY, type NextStep, numbered, type PostgresStep, rangeOf, type SchemaRange, TAKEOVER } from './steps.ts';
 
-/** How long a step may wait for a lock, as others wait behind it: less than PostgreSQL waits before it looks for deadlocks. */
+/** How long a step may wait for a lock while others wait behind it: less than PostgreSQL waits before it looks for deadlocks. */
 export const lockTimeout = `set local lock_timeout = '100ms'`;
 
 const DOOR = `hashtextextended('vouchbox nodes in ' || current_schema(), 0)`;
@@ -28,7 +28,7 @@ const removeOlderDead = `delete from nodes
 const raiseOldest = 'update schema_state set oldest_code = greatest(oldest_code, $1)';
 
 /**
- * Those of these steps that are left to take. A store of later code may have taken other steps.
+ * The steps that are left to take. A store of later code may have taken other steps.
  *
  * @throws StoreError `unrecognised` or `unopenable` if the database is no store, `newer_schema` if this code may not use it
  */
@@ -37,7 +37,7 @@ export async function stepsLeft(session: Session, steps: readonly PostgresStep[]
   const history = await historyOf(session.db, HISTORY);
   const { left, unknown } = remainingOf(history, steps, TAKEOVER);
   const { knows } = rangeOf(steps);
-  // A store in which none of these was taken does not say its version yet.
+  // A store in which none of these steps was taken does not say its version yet.
   const state = left.length < steps.length ? await stateOf(session) : null;
   if (state !== null) refuseOlderCode(state.oldest_code, knows);
   if (unknown.length > 0 && (state === null || state.version <= knows))

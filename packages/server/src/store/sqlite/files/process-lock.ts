@@ -38,7 +38,7 @@ export class ProcessLock implements Disposable {
   static holderOf(path: string): number | null {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found === undefined) return null;
-    // The device as `major:minor`, of glibc's form of a number: another file system may have the same inode.
+    // The device as `major:minor`, from glibc's form of the number: another file system may have the same inode.
     const { dev, ino } = found;
     const device = [(dev >> 8) & 0xfff, dev & 0xff].map((part) => part.toString(16).padStart(2, '0')).join(':');
     const locks = readFileSync('/proc/locks', 'utf8').split('\n');
