@@ -162,7 +162,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   return app;
 }
 
-/** The handlers that take a body read it, after all other checks. */
+/** Leaves bodies unread: the handlers that take a body read it, after all other checks. */
 function leaveBodiesUnread(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));

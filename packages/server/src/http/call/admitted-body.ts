@@ -42,8 +42,8 @@ export function declaredBytes({ headers }: IncomingMessage): number | null {
 }
 
 /**
- * Calls `end` at the deadline. While places are scarce, it calls `end` sooner for a body that brought less than the least
- * rate on average since its head. The returned function stops the watch.
+ * Calls `end` at the deadline. While places are scarce, it calls `end` sooner for a body whose average rate since its
+ * head is less than the least rate. The returned function stops the watch.
  */
 function watchPace(
   { request, context }: Call<BodyOperationId<false> | BodyOperationId<true>>,

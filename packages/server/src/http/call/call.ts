@@ -115,8 +115,8 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Holds a permit for a long answer: when the caller's authority ends, so does its connection, or what `onEnded` ends
-   * instead. Spec § Response transfer rules.
+   * Holds a permit for a long answer: when the caller's authority ends, its connection ends too, or only what `onEnded`
+   * ends. Spec § Response transfer rules.
    *
    * @throws ServiceError if none is free
    */

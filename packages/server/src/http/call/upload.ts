@@ -37,7 +37,7 @@ export function uploadOf(call: Call<'putBlob'>, turns: Turns): Upload {
   };
 }
 
-/** Rejects with the signal's reason. Nobody has to wait for it. */
+/** Rejects with the signal's reason. Nobody has to wait for this promise. */
 function rejectionOf(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {});

@@ -140,7 +140,7 @@ export class Connections implements Disposable {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
-  /** Ends everything that is due at `now`, a time of the monotonic clock in milliseconds. It also runs by itself. */
+  /** Ends everything that is due at `now`, a time of the monotonic clock in milliseconds. The sweep also runs by itself. */
   sweep(now: number): void {
     for (const connection of this.#open.values()) {
       noteProgress(connection, now);

@@ -33,7 +33,7 @@ export function placesOfStrangers({ connections }: Pick<TransportBounds, 'connec
 
 type RoomBounds = Pick<TransportBounds, 'connections' | 'connectionsOfPeer'>;
 
-/** The connection that must end now; null if none must, or none can. */
+/** The connection that must end now; null if none must end, or if none can give way. */
 export function whoGivesWay(open: Iterable<Connection>, bounds: RoomBounds, now: number): Connection | null {
   const all = [...open];
   const strangers = all.filter(({ tenant }) => tenant === null);

@@ -29,7 +29,7 @@ interface Form {
 export interface Page {
   /** The path of the HTML. */
   readonly path: string;
-  /** Whether it shows a view of its own for each path below. */
+  /** Whether the page shows a separate view for each path below it. */
   readonly hasViews: boolean;
   readonly html: PageFile;
   /** All files below its path, by their own paths. The names of those below `assets/` have a digest of the content. */

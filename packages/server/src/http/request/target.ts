@@ -21,7 +21,7 @@ export function readTarget(method: string | undefined, target: string): Target |
   return host === undefined ? null : { path: path + query, host };
 }
 
-/** The refusal of a target that nothing answers: no path, or no such method of it. */
+/** The refusal of a target that nothing answers: there is no such path, or the path does not take this method. */
 export function noSuchRoute(): ServiceError {
   return new ServiceError('route_not_found', 'No such route.');
 }

@@ -66,7 +66,7 @@ export async function sentIn(call: Call<'submitJob' | 'submitGrading'>, access: 
   return { body, idempotencyKey, checkAuthority };
 }
 
-/** The result of what was asked; null if it is refused, which must not refuse the submission. */
+/** The result of what was asked; null if that is refused, because the submission itself must not be refused for it. */
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;

@@ -71,8 +71,8 @@ export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): Str
 }
 
 /**
- * Pings, and ends a client that has answered none since the last ping. The client's own pings are answered within
- * bounds.
+ * Pings the client, and ends its stream if it has answered nothing since the last ping. The client's own pings are
+ * answered within bounds.
  */
 function beat(socket: WebSocket): () => void {
   let isAlive = true;

@@ -1,6 +1,6 @@
 /**
- * Whether this service can run a specification, with its settings and with what its provider proved at the start.
- * Checked before a job is stored. Isolation is checked again at execution, against the observed cell. Spec § POST
+ * Whether this service can run a specification, with its settings and with what its provider proved at the start. This
+ * is checked before a job is stored. Isolation is checked again at execution, against the observed cell. Spec § POST
  * /v1/jobs 3–5.
  */
 import {

@@ -29,7 +29,7 @@ export async function cancel(
   const peers = 'peer' in result && result.peer !== undefined ? [result.peer] : [];
   for (const job_id of [key.job_id, ...peers]) {
     dispatcher.stop(job_id, 'cancelled');
-    // It may run on another node.
+    // The job may run on another node.
     if ('node' in result) nudges.send(`stop ${job_id}`, { node: result.node });
   }
   return { already_terminal: kind === 'already_terminal' };

@@ -80,7 +80,7 @@ export class Dispatcher implements AsyncDisposable {
     this.#forgotten = fleet === null ? null : new ForgottenJobs({ ...options, fleet, isKnown });
   }
 
-  /** Begins to take jobs; without effect a second time. */
+  /** Begins to take jobs; a second call has no effect. */
   start(): void {
     this.#loop.start();
   }
@@ -142,7 +142,7 @@ export class Dispatcher implements AsyncDisposable {
     this.#stopLaunched(() => true);
   }
 
-  /** Ends a job that holds a slot; without effect on any other. */
+  /** Ends a job that holds a slot; a call for any other job has no effect. */
   stop(job_id: string, cause: StopCause): void {
     this.#launched.get(job_id)?.stop(cause);
   }

@@ -6,7 +6,7 @@ import type { Dispatcher } from './dispatcher.ts';
 export interface Dispatching
   extends Pick<Dispatcher, 'admit' | 'stop' | 'lookAgain' | 'abandon' | 'inFlight' | 'isFull'>,
     AsyncDisposable {
-  /** Begins to take jobs; without effect a second time. */
+  /** Begins to take jobs; a second call has no effect. */
   start(): void;
 }
 

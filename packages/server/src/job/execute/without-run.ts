@@ -46,7 +46,7 @@ export function unfitFor(observed: Posture, { spec, memory }: JobContext): Failu
   return { error, outcome: errorOutcome('bootstrap_failed'), posture, violations: [excess] };
 }
 
-/** Checks a job against the limits that its cell holds now. Null if it holds each that must be held. */
+/** Checks a job against the limits that its cell holds now. Null if the cell holds each limit that must be held. */
 export function unheldFor({ posture: observed, held }: LoadedCell, { spec }: JobContext): FailureBeforeRun | null {
   const missing = (spec.requirements.enforced ?? []).filter((name) => !held.limit_enforcement[name]);
   if (missing.length === 0) return null;

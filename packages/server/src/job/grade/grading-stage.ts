@@ -65,7 +65,7 @@ export class GradingStage implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Begins to make jobs; without effect a second time. */
+  /** Begins to make jobs; a second call has no effect. */
   start(): void {
     this.#loop.start();
   }

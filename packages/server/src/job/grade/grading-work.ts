@@ -30,7 +30,7 @@ export class GradingWork implements GradingParts {
   readonly withFiles: ReadonlySet<number>;
   readonly programs = new Map<number, StoredProgram>();
   readonly products = new Map<string, BuiltProduct>();
-  /** Whether its end was asked for. */
+  /** Whether the end of the grading was requested. */
   isCancelled: boolean;
   /** Jobs that are being made or followed, with their ids once they have one. */
   readonly underWay = new Map<PlannedJob, string | null>();
@@ -38,7 +38,7 @@ export class GradingWork implements GradingParts {
   readonly storing = new Set<PlannedJob>();
   /** The names of the contents held for the judge of a program. */
   readonly held = new Map<number, readonly string[]>();
-  /** The number of its last turn, which grows with each job that it gets. */
+  /** The number of the grading's last turn, which grows with each job that the grading gets. */
   lastTurn = 0;
   readonly #waiting: number[];
   readonly #begun = new Map<number, ProgramRun | PlanRun>();
@@ -80,7 +80,7 @@ export class GradingWork implements GradingParts {
     return this.next();
   }
 
-  /** How many of its jobs have not ended. */
+  /** How many jobs of the grading have not ended. */
   get load(): number {
     return this.underWay.size - this.storing.size;
   }

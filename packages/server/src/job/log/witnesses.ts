@@ -200,7 +200,7 @@ async function addCheckpoint(
 }
 
 async function signedBy({ key }: WitnessAddress, head: Checkpoint, text: string): Promise<Answer> {
-  // Only lines of the pinned key: a line of another key under its name would prove nothing to a reader.
+  // Only lines of the pinned key are kept: a line of another key under its name would prove nothing to a reader.
   const lines = linesOf(parseSignatureLines(text) ?? [], key);
   const time = await cosignedAt({ text: head.note.text, signatures: lines }, key);
   return typeof time === 'number'

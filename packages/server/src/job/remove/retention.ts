@@ -19,7 +19,7 @@ export interface RetentionOptions {
   readonly isOurTurn?: () => boolean;
 }
 
-/** How often it looks for old jobs. */
+/** How often the loop looks for old jobs. */
 const recheckMilliseconds = 600_000;
 /** Jobs of one transaction. It is small because no other write can happen meanwhile; large jobs count for more. */
 const stepJobsMax = 16;

@@ -16,7 +16,7 @@ export interface UnusedBlobOptions {
   readonly isOurTurn?: () => boolean;
 }
 
-/** How often it looks. */
+/** How often the loop looks for unused blobs. */
 const recheckMilliseconds = 600_000;
 /** Longer than any upload takes: a connection lives ten minutes. */
 const uploadMillisecondsMax = 900_000;

@@ -61,7 +61,7 @@ export async function attestBatch(entries: readonly OutboxEntry[], options: Batc
   return results.length === entries.length;
 }
 
-/** Null if there were several and signing them failed: the thread's input is lost. */
+/** Null if there were several records and signing them failed: the thread's input is lost. */
 async function signedOf(
   records: readonly TerminalRecord[],
   key: SigningKey,

@@ -1,5 +1,5 @@
 /**
- * Whether a stored attestation is still the one that was signed for its job. Checked before it is served: an
+ * Whether a stored attestation is still the one that was signed for its job. This is checked before it is served: an
  * attestation that was changed in the store, or moved from another job or tenant, must never reach a client.
  */
 import {

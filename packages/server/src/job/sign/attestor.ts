@@ -54,7 +54,7 @@ export class Attestor implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Begins to sign; without effect a second time. */
+  /** Begins to sign; a second call has no effect. */
   start(): void {
     // Jobs that an earlier process postponed are due again: the cause may be gone.
     this.#loop.start(() => this.#attempt(() => this.#options.store.resumeAttestations(new Date().toISOString())));
