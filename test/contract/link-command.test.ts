@@ -21,7 +21,7 @@ test('vouchbox link prints only an address, which opens the result for anyone un
   const address = new URL(made.stdout.trim());
   const [id = '', secret] = [address.pathname.split('/').at(-1), address.hash.slice(1)];
   expect(made.stderr).toBe(
-    `vouchbox: anyone with the link sees the output and the receipt, code, files until ${(await rig().alpha.client.links(job)).items[0]?.expires_at}; \`vouchbox links revoke ${job} ${id}\` ends it\nvouchbox: nobody on another host can open this address: call the service by its public one, with --url\n`,
+    `vouchbox: anyone with the link sees the output and the receipt, code, files until ${(await rig().alpha.client.links(job)).items[0]?.expires_at}; \`vouchbox links revoke ${job} ${id}\` ends it\nvouchbox: nobody on another host can open this address: give the public address of the service with --url\n`,
   );
   const read = () => rig().request(`${address.pathname}/job`, { key: secret });
   expect((await read()).json).toMatchObject({ job_id: job, requested_spec: { code: 'echo handed on' } });

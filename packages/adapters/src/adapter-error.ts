@@ -30,7 +30,7 @@ export function unsupported(member: string, why: string): AdapterError {
 
 /**
  * The answer to a request that failed with this error. A refusal of the service stays a refusal, with its status. The answer
- * shows neither the cause of an internal failure nor anything of the adapter alone, such as its key.
+ * shows neither the cause of an internal failure nor a secret of the adapter, such as its key.
  */
 export function adapterErrorOf(error: unknown): AdapterError {
   if (error instanceof AdapterError) return error;

@@ -5,7 +5,7 @@ import type { AdapterError } from './adapter-error.ts';
 import type { EqualBuilds } from './equal-builds.ts';
 import type { Languages } from './languages.ts';
 
-/** The means that an adapter's routes work with. */
+/** What the routes of an adapter use. */
 export interface AdapterParts {
   readonly client: ServiceClient;
   readonly languages: Languages;

@@ -1,4 +1,4 @@
-/** Equal builds that are requested at the same time: the service reuses a build that has ended, but not one that still runs. */
+/** Shares one build among equal requests that come at the same time. The service itself reuses only a build that has ended. */
 import { createHash } from 'node:crypto';
 import type { RunResult } from '@vouchbox/client';
 

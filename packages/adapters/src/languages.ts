@@ -29,7 +29,7 @@ const PROBES: Readonly<Record<Language, string>> = {
   cpp: `#include <cstdio>\nint main() { std::printf("${C_VERSION}); return 0; }`,
 };
 
-/** The packs that programs run in, by language. The service chooses among the others. */
+/** The pack that programs in each language run in. For any other language, the service chooses the pack. */
 export type Runtimes = Readonly<Partial<Record<Language, string>>>;
 
 /** How long an answer of the service about itself is reused. A new pack is seen after this time. */
@@ -76,7 +76,7 @@ export class Languages {
     });
   }
 
-  /** Probes one language after another: together they could use up what one caller may have at once. */
+  /** Probes one language after another, because concurrent probes could use up the jobs that one caller may have at once. */
   async #probed(languages: readonly Language[]): Promise<readonly OfferedLanguage[]> {
     const offered: OfferedLanguage[] = [];
     for (const language of languages) offered.push(await this.#probe(language));

@@ -25,7 +25,7 @@ export interface AdapterOptions {
   readonly port: number;
   /** The credential that callers must send; null lets every caller of this host in, and is only for loopback. */
   readonly key: string | null;
-  /** The packs that programs run in, by language; the service chooses for the others. */
+  /** The pack that programs in each language run in. For any other language, the service chooses the pack. */
   readonly runtimes?: Runtimes;
   /** The most requests that may wait here at once. */
   readonly openMax?: OpenRequestsMax;
@@ -92,8 +92,8 @@ function readAsJson(app: FastifyInstance): void {
 }
 
 /**
- * Admits a request. Without a key, every program of this host may call, but no page in a browser: its requests name its origin,
- * or reach this host under another name.
+ * Admits a request. Without a key, every program of this host may call, but no page in a browser: a page's requests name the
+ * page's origin, or address this host by another name.
  */
 function admit(request: FastifyRequest, { key, keyHeader }: { key: string | null; keyHeader: string | null }): void {
   const { authorization, origin, host = '' } = request.headers;
@@ -118,7 +118,7 @@ function isSame(given: string, key: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-/** The request, the answer, and the messages of the service or of the adapter itself about it. */
+/** A line with the request, the status of its answer, and the messages of the adapter and of the failure's cause. */
 function failureLine({ method, url }: FastifyRequest, { status, message, cause }: AdapterError): string {
   const why = cause instanceof Error && cause.message !== message ? `${message}: ${cause.message}` : message;
   return `${method} ${url.split('?')[0]} was answered with ${status}: ${why}`;

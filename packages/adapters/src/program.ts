@@ -1,7 +1,7 @@
 /**
- * One program of another system's interface as a submission. There, files lie beside the program in its working directory, and
- * the program writes files there, too. Here input comes in `input/` and results leave in `output/`. A short program of ours
- * copies `input/` into `output/` and runs the caller's program there.
+ * Makes a submission of a program from another system. In that system, files lie beside the program in its working directory,
+ * and the program writes files there, too. In a cell, input comes in `input/` and results leave in `output/`. A short program of
+ * ours copies `input/` into `output/` and runs the caller's program there.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import type { Language } from '@vouchbox/protocol/vocabulary';
@@ -22,7 +22,7 @@ export interface Program {
   readonly stdin?: string | undefined;
   readonly args: readonly string[];
   readonly besides: readonly NamedFile[];
-  /** Paths in the working directory of files to bring back. */
+  /** The paths, in the working directory, of the files to return. */
   readonly wanted: readonly string[];
   readonly limits: Limits;
   /** The options and limits of the compiler, if the language has one. */

@@ -17,7 +17,7 @@ import type { AdapterParts } from './adapter.ts';
 import { AdapterError, refusals } from './adapter-error.ts';
 import { type Program, submissionOf } from './program.ts';
 
-/** An end as most interfaces of other systems see it: nothing is guessed from an exit code. */
+/** How a program ended, in the terms of most other systems. No kind is guessed from an exit code. */
 export type EndKind = 'exited' | 'signaled' | 'time_limit' | 'memory_limit' | 'compile_failed';
 
 export interface Ended {
@@ -43,8 +43,8 @@ export interface Ended {
 type Asked = JobSubmission & { readonly language: Language };
 
 /**
- * The outcome of a program: a run, without a build if nothing is compiled; or a failed build. `job` is the submission of the job
- * with the program's outcome.
+ * The outcome of a program: a run, whose `build` is null if nothing was compiled, or a failed build. `job` is the submission
+ * whose job has the program's outcome.
  */
 export type Ran =
   | { readonly job: Asked; readonly build: RunResult | null; readonly run: RunResult }
@@ -61,7 +61,7 @@ type Prepared =
   | { readonly build: RunResult; readonly start: null; readonly job: Asked };
 
 /**
- * Runs the program in its turn: while the service has no room for the program, it waits in the client. With `history`, the
+ * Runs the program in its turn: while the service has no room, the program waits in the client. With `history`, the
  * request for each job also asks for its events.
  */
 export async function runProgram(parts: AdapterParts, program: Program, { history = false } = {}): Promise<Ran> {
@@ -103,8 +103,8 @@ async function prepared(
 }
 
 /**
- * How the compiler ended, if there was one, and the program, if it ran. If the service has no builds, a compiler is distinguished
- * from the program only if it failed. @throws AdapterError if one of them was cancelled, or if nothing ran
+ * How the compiler and the program ended; null for a stage that did not run. If the service has no builds, only a failed
+ * compiler is told apart from the program. @throws AdapterError if a stage was cancelled, or if nothing ran
  */
 export function stagesOf({ build, run }: Ran): { readonly compile: Ended | null; readonly run: Ended | null } {
   const compile = build === null ? null : endOf(build);
@@ -121,7 +121,7 @@ export function endOf(end: End): Ended {
   const { job_id, signal, stdout, stderr, truncated, violations, receipt, history = [] } = end;
   const { resource_usage: whole, program_usage, build } = receipt ?? {};
   const isCompiler = build !== undefined || violations.some(({ phase }) => phase === 'compile');
-  // The usage of the starter of a build's product does not count as the program's.
+  // A product's job also runs the process that starts the product: its usage does not count as the program's.
   const usage = isCompiler ? whole : (program_usage ?? whole);
   return {
     job_id,

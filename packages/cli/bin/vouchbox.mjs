@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs Vouchbox on the Node that runs this file. `vouchbox`, beside it, finds the pinned Node. Plain JavaScript, so that any Node
-// from 18 on can read it and say that it is too old.
+// Runs Vouchbox on the Node that runs this file. `vouchbox`, beside this file, finds the pinned Node. This file is plain
+// JavaScript, so that any Node from 18 on can read it and report that the Node is too old.
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';

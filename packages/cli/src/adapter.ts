@@ -48,7 +48,7 @@ function runtimeOf(text: string): [string, string] {
   throw new UsageError(`--runtime ${text}: give LANGUAGE=PACK, such as python=python-data, of ${LANGUAGES.join(', ')}`);
 }
 
-/** Tells the person who typed it that the pack does not exist. An error about a value that was not typed is thrown again. */
+/** Reports a typed pack that does not exist as wrong usage. An error about a value that was not typed is thrown again. */
 function rethrowInWords(error: unknown): never {
   if (!(error instanceof AdapterError)) throw error;
   if (error.member === 'runtimes') throw new UsageError(`--runtime: ${error.message}`, { cause: error });

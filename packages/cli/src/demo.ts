@@ -1,5 +1,5 @@
 /**
- * `vouchbox demo`, and `npm run quickstart` in a checkout: the service for the first time. It starts one on a store in a
+ * `vouchbox demo`, and `npm run quickstart` in a checkout: shows a newcomer the service. It starts a service on a store in a
  * temporary directory and submits a real program with an input and an output file, in the strongest class of this host. It
  * shows the output as it comes, then the result with the observed posture, and checks the signed export as somebody else would.
  * With `--once`, or if CI is set, it ends there; otherwise it keeps serving until Ctrl-C.
@@ -99,7 +99,7 @@ function runtimeOf({ backend, receipt }: JobDetail): string {
   return identity === undefined ? String(backend) : `${backend}: ${identity.name} ${identity.version ?? ''}`.trim();
 }
 
-/** Exports the job and checks the export as a receiver would, with only the key besides. Returns whether all checks passed. */
+/** Exports the job and checks the export as a receiver would, who has only the key besides. Returns whether all checks passed. */
 async function showVerification(
   { client, url, key }: EmbeddedService,
   { job_id, tenant }: JobDetail,

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 const SVC = fileURLToPath(new URL('../bin/vouchbox', import.meta.url));
 const NOBODY = 65534;
 
-/** Hides a file of the host with one of these words, for what is started then. */
+/** Puts a file with the word `$1` over the file `$2` of the host, by way of `$3`, and then starts the remaining words. */
 const HIDE = 'echo "$1" > "$3"; mount --bind "$3" "$2"; rm "$3"; shift 3; exec "$@"';
 
 interface Host {
@@ -19,7 +19,7 @@ interface Host {
 
 const doctor = (host: Host, ...args: string[]) => asUser(host, 'doctor', ...args);
 
-/** A command of an ordinary user, on a host that allows user namespaces to nobody, or to all. */
+/** Runs a command as an ordinary user, on a host that allows user namespaces to nobody or to everybody. */
 function asUser({ namespaces, env = {} }: Host, ...args: string[]) {
   const hide = join(tmpdir(), `svc-doctor-test-${process.pid}`);
   const setting = '/proc/sys/user/max_user_namespaces';

@@ -15,9 +15,9 @@ export interface DoctorCommandOptions {
   readonly runtimePacksDir?: string;
 }
 
-/** Exits with 0 if this host can meet the needs of its service: for most, to isolate programs. */
+/** Exits with 0 if this host meets the needs of its service: most services need to isolate programs. */
 export async function doctorCommand({ json, ...options }: DoctorCommandOptions): Promise<number> {
-  // Several checks would fail without a place for files, and advise something else.
+  // Without a place for files, several checks would fail and give other advice.
   rmdirSync(temporaryDirectory('svc-doctor-'));
   const config = await administeredServiceIfAny(options);
   if (config.roles.includes('executor')) await enterOwnUsers();
@@ -26,7 +26,7 @@ export async function doctorCommand({ json, ...options }: DoctorCommandOptions):
   return isFit(report) ? EXIT.ok : EXIT.failed;
 }
 
-/** For a node that runs no programs, only the remaining checks must pass. */
+/** A node that runs programs must be able to isolate them. On any other node, no check may fail. */
 function isFit({ makes_cells, usable, checks }: DoctorReport): boolean {
   return makes_cells ? usable !== null : checks.every(({ result }) => result !== 'fail');
 }

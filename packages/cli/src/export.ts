@@ -1,6 +1,6 @@
 /**
  * `vouchbox export`: writes everything an auditor needs of one job into one directory that can be checked without the
- * service. It is read from a service with a key, or from the data directory of a stopped one.
+ * service. The job is read from a service with a key, or from a stopped service's data directory.
  */
 import { readFileSync } from 'node:fs';
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
@@ -153,7 +153,7 @@ function checkSource({ url, dataDir, tenant }: ExportOptions): void {
   if (tenant === undefined) {
     const listed = `vouchbox keys list --data-dir ${shellWord(dataDir ?? '')}`;
     throw new UsageError(
-      `say whose job it is with --tenant; \`${listed}\` shows the tenants, but for those of SERVICE_LEGACY_KEYS`,
+      `say whose job it is with --tenant; \`${listed}\` shows the tenants, except those of SERVICE_LEGACY_KEYS`,
     );
   }
 }

@@ -5,12 +5,12 @@ import type { GradeTest } from '@vouchbox/client';
 import type { Comparison } from '@vouchbox/protocol/grading';
 import { UsageError } from './failures/usage-error.ts';
 
-/** The member of a test that a file with each ending gives. */
+/** The member of a test that a file sets, by the file's extension. */
 const MEMBERS = { '.in': 'stdin', '.out': 'expected', '.args': 'args' } as const;
 
 /**
- * One test for each name, in the order of the names. `NAME.args` has an argument a line.
- * @throws UsageError if there is none, or a file cannot be read as text
+ * One test for each name, in the order of the names. `NAME.args` has one argument a line.
+ * @throws UsageError if there is no test, or a file cannot be read as text
  */
 export async function readTests(directory: string, compare: Comparison): Promise<readonly GradeTest[]> {
   const tests = new Map<string, { stdin?: string; expected?: string; args?: readonly string[] }>();

@@ -107,7 +107,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
 
 type Judging = Pick<GradeOptions, 'tests' | 'checker' | 'interactor'>;
 
-/** The tests with their judge: a program that was named replaces the package's own. */
+/** The tests with their judge: a checker or interactor that an option names replaces the package's own. */
 async function judgedBy(
   problem: Problem,
   named: Pick<GradeCommandOptions, 'checker' | 'interactor'>,
@@ -154,7 +154,7 @@ function clampNotes(asked: JobSubmission['limits'] = {}): (name: string, run: Ru
   };
 }
 
-/** Words the library's error for the person who typed the faulty part, or has it in a file. */
+/** Reports the library's refusal as wrong usage: the faulty part was typed, or is in a file of the user. */
 function rethrowInWords(error: unknown): never {
   if (error instanceof TypeError && error.name === 'GradingRefusal')
     throw new UsageError(error.message, { cause: error });

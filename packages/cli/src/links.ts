@@ -22,7 +22,7 @@ export async function makeLink(job_id: string, options: LinkOptions): Promise<nu
   const seen = ['the output and the receipt', ...shows].join(', ');
   note(`anyone with the link sees ${seen} until ${expires_at}; \`vouchbox links revoke ${job_id} ${link_id}\` ends it`);
   if (isOfThisHost(link.address))
-    note('nobody on another host can open this address: call the service by its public one, with --url');
+    note('nobody on another host can open this address: give the public address of the service with --url');
   return EXIT.ok;
 }
 

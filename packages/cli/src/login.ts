@@ -23,7 +23,7 @@ export interface LogoutOptions extends JsonOption {
   readonly all?: true;
 }
 
-/** Asks the service whose key it is, keeps address and key, and says so. */
+/** Asks the service who owns the key, keeps the address and the key, and reports that. */
 export async function login(options: LoginOptions): Promise<number> {
   const environment = clientEnvironment();
   const name = profileName(options);

@@ -3,10 +3,10 @@ import type { JobSubmission, ProgramSession, StepOutcome } from '@vouchbox/clien
 import type { EventData, FoldedResult, JobEvent } from '@vouchbox/protocol';
 import { SESSION_FILES } from '@vouchbox/protocol/vocabulary';
 
-/** The most that are named; more are only counted. */
+/** The most lost values and files that are named; further ones are only counted. */
 const namedMax = 10;
 
-/** The program as the next step. */
+/** The submission as the next step of the session. */
 export function asStep<Submission extends JobSubmission>(submission: Submission, session: ProgramSession | null) {
   return session === null ? submission : { ...submission, session: { name: session.name, after: session.lastJob } };
 }
@@ -31,7 +31,7 @@ export async function settled(result: FoldedResult, session: ProgramSession) {
   return { result: { ...result, artifacts, violations, large_outputs }, outcome };
 }
 
-/** The messages beside the output: what was not kept, or that nothing was. */
+/** The messages beside the output: what the session did not keep, or that it kept nothing. */
 export function sessionRemarks({ name, lastJob }: ProgramSession, { moved, kept, problem }: StepOutcome): string[] {
   if (!moved) {
     const place = lastJob === null ? 'at its beginning' : `at ${lastJob}`;

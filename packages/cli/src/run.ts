@@ -31,7 +31,7 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
   readonly allowMissing?: true;
   /** Runs the program only under a promise that the log will have the job. */
   readonly promise?: true;
-  /** A new file for the promise, which is then asked for, too. */
+  /** A new file for the promise. It also requests the promise. */
   readonly promiseFile?: string;
   /** The name of the session whose next step the program is. */
   readonly session?: string;

@@ -17,7 +17,7 @@ export async function listSessions(options: JobOptions): Promise<number> {
   return EXIT.ok;
 }
 
-/** Removes a session, and no job of it. */
+/** Removes a session. Its jobs stay. */
 export async function removeSession(name: string, options: JobOptions): Promise<number> {
   await using service = requireService(options);
   const answer = await service.client.removeSession(name);

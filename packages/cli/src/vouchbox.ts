@@ -82,7 +82,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   return program;
 }
 
-/** Names the help of each command: after wrong usage of it, and after the list that has it. */
+/** Names the help of each command after wrong usage of that command, and after the list of commands that has it. */
 function hintAtHelp(command: Command, path: string): void {
   const what = command.commands.length > 0 ? 'commands' : 'options';
   command.showHelpAfterError(`(${path} --help lists its ${what})`);

@@ -2,7 +2,7 @@
 import type { Language } from '@vouchbox/protocol/vocabulary';
 import type { OfferedLanguage } from '../languages.ts';
 
-/** The numbers of each language, of which lists name the first. */
+/** The numbers of each language. Judge0's lists name the first. */
 const NUMBERS: Readonly<Record<Language, readonly number[]>> = {
   python: [71, 92, 100, 109, 113],
   node: [63, 93, 97, 102],

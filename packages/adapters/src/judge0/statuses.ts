@@ -31,12 +31,12 @@ export function statusNumbered(id: StatusNumber): Judge0Status {
 
 const BY_SIGNAL: Readonly<Record<string, StatusNumber>> = { SIGSEGV: 7, SIGXFSZ: 8, SIGFPE: 9, SIGABRT: 10 };
 
-/** The status for an end. Judge0 has none for memory: it reports another runtime error, whose message names the reason. */
+/** The status for an end. Judge0 has none for memory, so the status is a runtime error whose message names the reason. */
 export function statusOf(
   { kind, stage, exitCode, signal, stdout, truncated }: Ended,
   expectedDigest: string | null,
 ): StatusNumber {
-  // As in Judge0, a compiler that took too long says nothing of the program's time.
+  // As in Judge0, a compiler that takes too long is a compilation error, not an exceeded time limit.
   if (stage === 'compile') return 6;
   if (kind === 'time_limit') return 5;
   if (kind === 'memory_limit') return 12;

@@ -1,8 +1,8 @@
 /**
- * A Judge0 token. If nothing else must be remembered, the token is the UUID in the id of the job, as long as a token of Judge0.
- * Else the token has the id with the values that Judge0 would have stored: the language's number from the caller, if it is not
- * the usual one, and a digest of the output that the caller expects. So an adapter keeps nothing, and any adapter answers for
- * every job. The program never sees the expected output.
+ * A Judge0 token. If nothing else must be remembered, the token is the UUID in the job's id, which has the length of Judge0's
+ * tokens. Otherwise the token has the id with the values that Judge0 would have stored: the caller's number for the language,
+ * if it is not the usual one, and a digest of the output that the caller expects. So an adapter keeps nothing, and any adapter
+ * answers for every job. The program never sees the expected output.
  */
 import { createHash } from 'node:crypto';
 import { AdapterError } from '../adapter-error.ts';

@@ -1,4 +1,4 @@
-/** Piston's names for our languages: its own name, others that callers use, and the program that runs it. */
+/** Piston's names for our languages: its main name, the aliases that callers use, and the program that runs the language. */
 import type { Language } from '@vouchbox/protocol/vocabulary';
 import type { OfferedLanguage } from '../languages.ts';
 

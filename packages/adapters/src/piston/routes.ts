@@ -73,7 +73,7 @@ function fileOf(value: unknown, index: number): NamedFile {
   return { path: optionalText(file, 'name') ?? `file${index}.code`, content_base64: bytes.toString('base64') };
 }
 
-/** Piston's limits of a stage, each with the size of our unit in Piston's, which is a millisecond or a byte. */
+/** Piston's limits of a stage: its name, our name, and how many of Piston's units (milliseconds or bytes) one of ours has. */
 const LIMITS = [
   ['timeout', 'wall_seconds', 1000],
   ['cpu_time', 'cpu_seconds', 1000],

@@ -6,7 +6,7 @@ import type { ConfiguredProgram } from '../mcp/client-configuration.ts';
 import type { McpOptions } from '../mcp/mcp.ts';
 import { collect, ending, port, withAccess, withJson } from './options.ts';
 
-/** The names are here, because the code behind them is loaded with its command. */
+/** These names are repeated here, because the code that defines them is loaded only when its command runs. */
 const ADAPTER_NAMES: AdapterName[] = ['piston', 'judge0', 'sandbox-fusion'];
 const CONFIGURED_PROGRAMS: ConfiguredProgram[] = ['claude', 'cursor', 'vscode'];
 
@@ -39,7 +39,7 @@ export function addMcp(program: Command, version: string): void {
     .addArgument(new Argument('<program>', 'whose settings').choices(CONFIGURED_PROGRAMS))
     .action(async (asked: ConfiguredProgram, _options: object, own: Command) => {
       const { mcpConfiguration } = await import('../mcp/mcp.ts');
-      // The command above has the same options, and takes them.
+      // `vouchbox mcp` has the same options, and commander gives their values to that command.
       await ending(mcpConfiguration(asked, own.optsWithGlobals<McpOptions>()));
     });
   withJson(withAccess(command));

@@ -1,8 +1,8 @@
-/** The options and the endings that several commands share. */
+/** The options that several commands share, and how commands set the process's exit code. */
 import { ISOLATION_CLASSES, LIMIT_NAMES, SESSION_NAME } from '@vouchbox/protocol/vocabulary';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** A command returns its exit code, which becomes the process's. */
+/** Makes the exit code that a command returns that of the process. */
 export function ending(work: Promise<number>): Promise<void> {
   return work.then((code) => {
     process.exitCode = code;

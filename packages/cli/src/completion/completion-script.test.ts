@@ -1,4 +1,4 @@
-/** Each shell reads its script and completes words, as a person at that shell has it. */
+/** Each shell reads its script and completes words as it does for a person at that shell. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

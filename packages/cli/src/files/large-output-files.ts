@@ -1,4 +1,4 @@
-/** Fetches the large outputs of a job, piece by piece, to the requested files, and nothing else. */
+/** Fetches the requested large outputs of a job, piece by piece, and writes each to its file. */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -30,7 +30,7 @@ export async function fetchOutputs(
   return { written, missing };
 }
 
-/** All of standard output: by its digest, or from the result if that has every byte. */
+/** Writes all of standard output: fetched by its digest, or taken from the result if the result has every byte. */
 export async function fetchStdout(
   wanted: WantedOutput,
   { status, stdout, truncated, violations, large_outputs = [] }: FoldedResult,

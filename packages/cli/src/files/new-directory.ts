@@ -6,11 +6,11 @@ import { CommandFailure } from '../failures/command-failure.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { taken } from './new-file.ts';
 
-/** A directory that does not have its own name yet. */
+/** A new directory, which has a temporary name until it is complete. */
 export interface NewDirectory {
   /**
    * Writes a file that arrives at once or in pieces, and returns its size and digest. A file that breaks off leaves nothing.
-   * @throws what the pieces throw, and CommandFailure if it cannot be written here, or for a path that could lead out of it
+   * @throws what the pieces throw, and CommandFailure if the file cannot be written, or its path could lead out of the directory
    */
   write(path: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<FileDigest>;
 }
@@ -34,7 +34,7 @@ export async function writeDirectory<Result>(
     return filled;
   } catch (error) {
     if (partial !== null) await rm(partial, { recursive: true, force: true });
-    // It is empty, unless somebody has written into it since.
+    // The directory is empty, unless somebody has written into it since.
     await rmdir(target).catch(() => {});
     throw error;
   }

@@ -1,8 +1,8 @@
-/** Uploads the input files that are too large to be sent inline, so that `vouchbox run --file` takes them as it takes others. */
+/** Uploads the input files that are too large to be sent inline, so that `vouchbox run --file` takes files of any size. */
 import type { CallOptions, InputFile, JobSubmission, ServiceClient } from '@vouchbox/client';
 import { fileBytesMax, filesTotalBytesMax } from '@vouchbox/protocol/vocabulary';
 
-/** Uploads the large files of a submission, and names them in it. An older service gets it unchanged, and refuses it. */
+/** Uploads the large files of a submission, and names them in it. An older service gets the submission unchanged. */
 export async function withUploads(
   submission: JobSubmission,
   client: Pick<ServiceClient, 'capabilities' | 'upload'>,
@@ -22,7 +22,7 @@ export async function withUploads(
   return { ...submission, files };
 }
 
-/** The files above the bound of one file, and then the largest ones until the others fit together. */
+/** The files that are too large for one inline file, and then the largest others, until the rest fit together. */
 function largeFiles(files: readonly InputFile[]): readonly InputFile[] {
   const bySize = files.map((file) => ({ file, bytes: Buffer.byteLength(file.content_base64, 'base64') }));
   bySize.sort((one, other) => other.bytes - one.bytes);

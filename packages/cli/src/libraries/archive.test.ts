@@ -1,4 +1,4 @@
-/** The archive of packages: every name and right that a cell gives back, the same for the same files, and nothing else. */
+/** The archive of packages has every name and mode that a cell restores, and the same bytes for the same files. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-/** The archive of a directory of packages, in the form that a cell unpacks: tar(5) in gzip, the same for the same files. */
+/** The archive of a directory of packages, in the form that a cell unpacks: tar(5) in gzip. Equal files give equal bytes. */
 import { createReadStream, createWriteStream, type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -34,7 +34,7 @@ export async function writeArchive(root: string, file: string): Promise<void> {
   await pipeline(entries(root, found), createGzip({ level: 9 }), createWriteStream(file, { flags: 'wx' }));
 }
 
-/** Everything below, in one order, parents first. */
+/** Every file and directory below the root, in a fixed order, parents first. */
 function* below(root: string, path = ''): Generator<Found> {
   const named = readdirSync(join(root, path), { withFileTypes: true });
   for (const entry of named.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {

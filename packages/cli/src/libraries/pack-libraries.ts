@@ -1,6 +1,6 @@
 /**
- * `vouchbox libraries`: puts packages of pip or npm, as a lock names them, into the archive that a cell unpacks before a program,
- * and uploads it. Neither step runs code of a package.
+ * `vouchbox libraries`: puts the packages that a lock file of pip or npm names into an archive, and uploads it. A cell unpacks
+ * the archive before it starts a program. Neither step runs code of a package.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ export interface PackLibrariesOptions extends JsonOption {
   readonly pythonVersion?: string;
   /** A `package-lock.json`. */
   readonly node?: string;
-  /** Packages that something else put together. */
+  /** A directory of packages that are already installed. */
   readonly directory?: string;
   readonly output: string;
 }

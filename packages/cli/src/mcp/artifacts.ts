@@ -12,7 +12,7 @@ import { told } from './told-text.ts';
 
 /** The most bytes of all files in one answer; a file that does not fit is a link. */
 const contentBytesMax = 1024 * 1024;
-/** A text of more bytes is a link. */
+/** The most bytes of a text; a longer text is a link. */
 const textBytesMax = 64 * 1024;
 
 /** A file in a tool's answer. */
@@ -35,7 +35,7 @@ export function listedFiles({ artifacts, large_outputs = [] }: Left): ListedFile
   return [...small, ...large_outputs.map((one) => ({ ...one, media_type: mediaTypeOf(one.path, NOTHING) }))];
 }
 
-/** The bytes of a large output are not looked at. */
+/** Stands for the bytes of a large output, which are not fetched. */
 const NOTHING = Buffer.alloc(0);
 
 /** Pictures as images, short texts as resources, and all else, such as large outputs, as links to resources. */

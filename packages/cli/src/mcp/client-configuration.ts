@@ -12,7 +12,7 @@ export interface ServedBy {
   readonly options: readonly string[];
 }
 
-/** The place where each program keeps its servers, and under which name. */
+/** The file in which each program keeps its servers, and the member that lists them. */
 const PROGRAMS = {
   claude: { member: 'mcpServers', where: 'claude_desktop_config.json, or .mcp.json of a project' },
   cursor: { member: 'mcpServers', where: '.cursor/mcp.json' },
@@ -22,8 +22,8 @@ const PROGRAMS = {
 export type ConfiguredProgram = keyof typeof PROGRAMS;
 
 /**
- * The snippet as JSON, and the file that it belongs in. The key is never in it: it is read from the environment of that
- * program.
+ * The snippet as JSON, and the file that it belongs in. The snippet never has the key, which comes from the environment of
+ * that program.
  */
 export function clientConfiguration(
   program: ConfiguredProgram,

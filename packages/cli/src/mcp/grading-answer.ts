@@ -64,7 +64,7 @@ const linesMax = 10;
 /** The most characters of each compiler's messages that are shown. An answer may have the messages of many compilers. */
 const compilerCharsMax = 4096;
 
-/** Describes a grading that has ended. One that judged no program is an error; a wrong answer is a result. */
+/** Describes a grading that has ended. A grading that judged no program is an error; a wrong answer is a result. */
 export async function gradingAnswer(
   client: ServiceClient,
   { grading_id, status, graded }: GradingDetail,

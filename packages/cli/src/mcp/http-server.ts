@@ -22,7 +22,7 @@ export interface HttpServer extends AsyncDisposable {
 
 const PATH = '/mcp';
 
-/** Input files of 4 MiB in all, in base64 and JSON, with a program of 1 MiB. */
+/** The most bytes of a body: room for input files of 4 MiB in all, in base64 and JSON, and a program of 1 MiB. */
 const bodyBytesMax = 12 * 1024 * 1024;
 
 /** Listens on 127.0.0.1. Disposing ends every connection. */

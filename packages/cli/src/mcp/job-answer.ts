@@ -117,7 +117,7 @@ export interface AnswerOptions {
   readonly step?: { readonly session: ProgramSession; readonly outcome: StepOutcome };
 }
 
-/** Describes a job. One whose program never ran is an error; a program that failed is a result. */
+/** Describes a job. A job whose program never ran is an error; a program that failed is a result. */
 export async function jobAnswer(
   client: ServiceClient,
   job: ToldJob,

@@ -25,10 +25,10 @@ export interface McpOptions extends AccessOptions, JsonOption, ToolsFromOptions 
   readonly publicKey: readonly string[];
 }
 
-/** How long a service may take to tell its packs; an agent whose service is silent gets the tools without them. */
+/** How long a service may take to list its packs. If it takes longer, the agent gets the tools without the packs. */
 const packsMillisecondsMax = 2000;
 
-/** How long another server may be silent. */
+/** How long a server of `--tools-from` may be silent. */
 const toolMillisecondsMax = 60_000;
 
 /** Serves until its client goes away or an interrupt ends it. */
@@ -77,7 +77,7 @@ export async function mcpConfiguration(program: ConfiguredProgram, options: McpO
   return EXIT.ok;
 }
 
-/** What this user lacks to run programs with the snippet. The program that gets the snippet would not say it. */
+/** Names what this user lacks to start cells, because the program that gets the snippet would not name it. */
 async function ofOwnCells(): Promise<string> {
   const { whyNeverCells } = await import('@vouchbox/server/administration');
   const why = whyNeverCells();
@@ -120,7 +120,7 @@ function configured({ url, profile }: AccessOptions): { readonly url: string | n
   return { url: null, profile: named };
 }
 
-/** Serves until stdin ends, which is how clients end a server, or an interrupt comes. */
+/** Serves until stdin ends or an interrupt comes. Clients end a server by ending its stdin. */
 async function overStdio(factory: () => Promise<McpServer>, asked: AbortSignal): Promise<void> {
   const connection = serveStdio(factory, { onerror: (error) => note(error.message) });
   const ended = new Promise<void>((resolve) => process.stdin.once('end', resolve).once('close', resolve));

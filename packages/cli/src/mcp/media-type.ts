@@ -30,7 +30,7 @@ export function mediaTypeOf(path: string, bytes: Uint8Array): string {
   return BY_ENDING[ending] ?? 'application/octet-stream';
 }
 
-/** Whether a model can be shown it as a picture. */
+/** Whether a model can see a file of this type as a picture. */
 export function isPicture(mediaType: string): boolean {
   return mediaType === 'image/webp' || PICTURES.some(([picture]) => picture === mediaType);
 }

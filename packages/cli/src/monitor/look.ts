@@ -1,4 +1,4 @@
-/** One look at a log: whether the head that an address shows is one that only grew from the head that was seen before. */
+/** One look at a log: whether the head that an address shows grew from the head that was seen before. */
 import {
   type Checkpoint,
   cosignedAt,
@@ -22,7 +22,7 @@ export interface FineLook {
   readonly kind: 'fine';
   readonly head: Checkpoint;
   readonly witnesses: readonly string[];
-  /** When the last of them signed it, in seconds since the epoch; null if none did. */
+  /** When the last witness signed the head, in seconds since the epoch; null if no witness did. */
   readonly witnessedAt: number | null;
   readonly text: string;
 }
@@ -36,7 +36,7 @@ export interface LookOptions {
   readonly signal: AbortSignal;
 }
 
-/** How often a log that grows between the answers with its head and its proof is asked again. */
+/** The most looks at a log that grows between its answer with a head and its answer with the proof. */
 const triesMax = 5;
 
 /** @throws CommandFailure if the log does not answer or shows no proof: this is noticed, but proves nothing against the log */
@@ -50,7 +50,7 @@ export async function lookAt(url: string, options: LookOptions): Promise<Look> {
   return look;
 }
 
-/** Says that the log grew meanwhile: its proof leads to a later head than the shown one, and says nothing about the shown one. */
+/** The log grew during the look: its proof leads to a later head than the shown one, and shows nothing about the shown one. */
 interface Grew {
   readonly kind: 'grew';
   readonly problem: string;
@@ -92,7 +92,7 @@ async function fine(head: Checkpoint, { witnesses }: LogKeys, text: string): Pro
   return { kind: 'fine', head, witnesses: signed.map(({ name }) => name), witnessedAt, text };
 }
 
-/** The head, or why it is not the log's: the log's key, under the name of one of its trees, did not sign it. */
+/** The head, or why it is not the log's: it is malformed, or the log's key, as that of one of its trees, did not sign it. */
 export async function headOfLog(text: string, { log }: LogKeys): Promise<Checkpoint | string> {
   const parsed = parseCheckpoint(text);
   if (parsed.kind === 'refused') return parsed.reason;

@@ -1,6 +1,6 @@
 /**
- * `vouchbox monitor`: follows a log from outside, with the log's key and without a credential. It remembers the head that it
- * saw, and ends with the first one that did not grow from it. docs/LOG.md.
+ * `vouchbox monitor`: follows a log from outside, with the log's key and without a credential. It remembers the last head, and
+ * ends at the first head that did not grow from that one. docs/LOG.md.
  */
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -27,7 +27,7 @@ export interface MonitorOptions extends JsonOption {
   readonly acceptReopened?: boolean;
 }
 
-/** Looks at each address in turn, until a look finds a cheat, or once. Addresses of one log are compared with each other. */
+/** Looks at each address in turn, once or until a look finds a cheat. Addresses of one log are compared with each other. */
 export async function monitor(urls: readonly string[], options: MonitorOptions): Promise<number> {
   for (const url of urls) checkAddress(url);
   const { logKey, witness, state } = options;
@@ -93,7 +93,7 @@ function wordOf(witnesses: readonly string[]): string {
   return witnesses.length === 0 ? 'UNWITNESSED' : `WITNESSED by ${witnesses.join(' and by ')}`;
 }
 
-/** Keeps both heads, to show them. Two different heads of one size are proof against the log; others raise a question. */
+/** Keeps both heads as evidence. Two different heads of the same size prove a fork; other pairs only raise a question. */
 function keptEvidence(
   { word, shown }: Extract<Look, { kind: 'cheat' }>,
   seen: Checkpoint | null,

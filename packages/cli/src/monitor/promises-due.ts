@@ -1,6 +1,6 @@
 /**
- * Keeps what shows later whether a promise was kept: the first head that a witness signed once its time was over. Nobody can make
- * that head afterwards. `service-verify promise` takes it, and checks what is only read here.
+ * Keeps the evidence of whether a promise was kept: the first head that a witness signed after the promised time. Nobody can
+ * make that head later. `service-verify promise` takes the head, and checks what this file only reads.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import {
@@ -44,7 +44,7 @@ function promiseIn(file: string): AwaitedPromise {
   return { file, jobId, logOrigin, logKey, due: Date.parse(answerBy) / 1000 };
 }
 
-/** Keeps the head for each promise whose time was over when a witness saw it, and returns the others. A later tree counts. */
+/** Keeps the head for each promise that was due when a witness signed the head; returns the others. A later tree counts too. */
 export function keepDue(
   promises: AwaitedPromise[],
   { head, witnessedAt }: Pick<FineLook, 'head' | 'witnessedAt'>,

@@ -22,10 +22,10 @@ export interface DataOptions {
 }
 
 /**
- * The settings of the service that the options or the environment name, of the one that runs on this host, or of the
- * one whose data is in the default place. Prints on stderr which one, unless an option named it.
+ * The settings of a service: the one that the options or the environment name, else the one that runs on this host, else
+ * the one whose data is in the default place. Prints its data directory on stderr, unless an option named it.
  *
- * @throws OperatorError if none is named, and none or more than one is found
+ * @throws OperatorError if no service is named, and none or several are found
  */
 export async function administeredService(options: DataOptions): Promise<Config> {
   const config = await locate(options);
@@ -77,7 +77,7 @@ function isClosed(directory: string): boolean {
   }
 }
 
-/** The services that may be meant: that with data in the default place, if it runs; otherwise all that run, and that one. */
+/** The services that may be meant: the one in the default place if it runs; otherwise all that run, and that one. */
 function candidates(given: Config, running: readonly FoundService[]): readonly FoundService[] {
   if (given.databaseUrl !== null) {
     const shown = withoutPassword(given.databaseUrl);

@@ -1,6 +1,6 @@
 /**
- * `vouchbox keys`: manages the credentials of a service, on the service's own host. A running service is asked, and applies
- * every change at once. If none runs, the store itself is opened.
+ * `vouchbox keys`: manages the credentials of a service, on the service's own host. A running service applies every change at
+ * once. If no service runs, the command opens the store itself.
  */
 
 import {

@@ -1,4 +1,4 @@
-/** Has the services that run here offer a pack that was just built, and reports the result. */
+/** Asks the services that run on this host to offer a pack that was just built, and reports the result. */
 import { OperatorError, offerNewPacks, packsDirectoryOf, runningServices } from '@vouchbox/server/administration';
 import { note } from '../terminal/print.ts';
 import { isSame } from './administered-service.ts';
@@ -13,7 +13,7 @@ interface BuiltPack {
 interface Offer {
   readonly data_dir: string;
   readonly offered: boolean;
-  /** Why not, or why not with every language; null if all is well. */
+  /** Why the service does not offer the pack, or not with every language; null if neither. */
   readonly problem: string | null;
 }
 

@@ -20,7 +20,7 @@ import { type JsonOption, printResult, tableOf } from '../terminal/print.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { offerPack } from './offer-pack.ts';
 
-/** Recipes that come with the service: within an installed package, at the root of a checkout. */
+/** Where the recipes that come with the service are: in an installed package, or at the root of a checkout. */
 const RECIPES = ['../../packs/', '../../../../packs/']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find(existsSync) as string;
@@ -72,7 +72,7 @@ export async function removePackOf(name: string, version: string | undefined, op
   return EXIT.ok;
 }
 
-/** The directory of packs has a setting of its own; otherwise it is in the data directory. */
+/** The directory of packs: the one that its own setting names, else the one in the data directory. */
 async function packsIn(options: PacksOptions): Promise<string> {
   const named = options.runtimePacksDir ?? serverEnvironment()['SERVICE_RUNTIME_PACKS_DIR'];
   return named ? resolve(named) : packsDirectoryOf(await administeredService(options));

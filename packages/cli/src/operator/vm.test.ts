@@ -17,7 +17,7 @@ interface Template {
   readonly portForwards: readonly object[];
 }
 
-/** Runs the command where `limactl`, if there is one, does this. */
+/** Runs the command on a host whose `limactl` is this shell script, or which has no `limactl`. */
 function vm(words: readonly string[], limactl?: string) {
   const directory = mkdtempSync(join(tmpdir(), 'svc-vm-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -44,7 +44,7 @@ function isMade(): boolean {
   return (stdout ?? '').split('\n').includes(NAME);
 }
 
-/** @throws StartError if it is not installed */
+/** @throws StartError if Lima is not installed */
 function lima(words: readonly string[], input?: string): number {
   const stdin = input === undefined ? 'inherit' : 'pipe';
   const { status, error } = spawnSync('limactl', words, { input, stdio: [stdin, 'inherit', 'inherit'] });

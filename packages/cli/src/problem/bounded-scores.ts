@@ -36,9 +36,9 @@ function groupOf(directory: string, directories: Directories): string {
   return below !== undefined && directories.has(group) ? group : SECRET;
 }
 
-/** The points of a sample: none, but those that a validator gives must be allowed, or the validator would seem to fail. */
+/** The most points of a sample. Its points do not count, but a validator that gave more than the most would seem to fail. */
 function sampleEach(counts: Counts, { directories, isCustom }: Pick<ScoredData, 'directories' | 'isCustom'>): number {
-  // Partial points would not pass, so groups that wait for samples depend only on their acceptance.
+  // A sample with a part of its points does not pass. So if groups wait for samples, samples have no points.
   const others = [...counts.keys()].filter((name) => name !== SAMPLE);
   const isAwaited = others.some((name) => requiredBy(name, counts, directories).includes(SAMPLE));
   return isCustom && !isAwaited ? mostOf(SECRET, directories) : 0;
@@ -80,7 +80,7 @@ function requireOneLevel(counts: Counts, directories: Directories): void {
   if (total > mostOf(SECRET, directories)) throw uncounted(SECRET, 'groups that count more than all');
 }
 
-/** The groups that must pass before a group, by itself and as a part of `secret`. Missing samples count as passed. */
+/** The groups that must pass before a group runs, by its own settings or those of `secret`. Missing samples count as passed. */
 function requiredBy(group: string, counts: Counts, directories: Directories): string[] {
   const names = [...counts.keys()];
   const said = [SECRET, group].flatMap((name) => directories.get(name)?.words('require_pass') ?? []);

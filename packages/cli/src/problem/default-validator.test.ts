@@ -11,7 +11,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'svc-validator-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 mkdirSync(join(scratch, 'input'));
 
-/** Runs a program for all cases in one process, which forks for each: its files are those of a checker. */
+/** Runs a program for all cases in one process, which forks for each case and gives the fork the files of a checker. */
 const EACH = `import io, json, os, sys
 code, cases = json.load(sys.stdin)
 for words, expected, output in cases:

@@ -51,14 +51,14 @@ describe('a scoring package', () => {
     ['a grader of its own', { 'data/testdata.yaml': 'grading: custom\n' }, /a grader of its own cannot be counted/],
     ['an average', { 'data/secret/a/testdata.yaml': 'grader_flags: avg\n' }, /data\/secret\/a: avg cannot be counted/],
     [
-      'the smallest of groups',
+      'the smallest score of groups',
       { 'data/secret/testdata.yaml': 'grader_flags: min\n' },
-      /data\/secret: the smallest of groups/,
+      /data\/secret: the smallest score of groups/,
     ],
     ['points for failure', { 'data/secret/a/testdata.yaml': 'reject_score: 2\n' }, /points for rejected tests/],
     ['groups in groups', { 'data/secret/a/b/1.in': '', 'data/secret/a/b/1.ans': '' }, /groups in groups/],
     [
-      'a group that one accepted test passes, and another that waits for it',
+      'a group that passes if one test is accepted, and a group that waits for it',
       {
         'data/secret/a/testdata.yaml': 'grader_flags: accept_if_any_accepted\n',
         'data/secret/b/1.in': '',
@@ -142,9 +142,9 @@ describe('a package whose validator gives points', () => {
       { 'data/testdata.yaml': 'grader_flags: ignore_sample\nrange: 0 100\n' },
       /data\/: on_reject: break after samples/,
     ],
-    ['other points too', { 'data/secret/a/testdata.yaml': 'accept_score: 2\nrange: 0 60\n' }, /an accept_score beside/],
+    ['accept_score too', { 'data/secret/a/testdata.yaml': 'accept_score: 2\nrange: 0 60\n' }, /an accept_score beside/],
     [
-      'points of which fewer are better',
+      'an objective of the fewest points',
       { 'problem.yaml': 'type: scoring\nvalidation: custom score\ngrading: {objective: min}\n' },
       /objective: min/,
     ],
@@ -219,7 +219,7 @@ describe('a package of format 2025-09 that counts points', () => {
     ['tests beside groups', { 'data/secret/1.in': '', 'data/secret/1.ans': '' }, /data\/secret: tests beside groups/],
     ['groups in groups', { 'data/secret/b/deep/test_group.yaml': '' }, /data\/secret\/b\/deep: groups in groups/],
     [
-      'the smallest of groups',
+      'the smallest score of groups',
       { 'data/secret/test_group.yaml': 'score_aggregation: min\n' },
       /data\/secret: groups that are not added up/,
     ],
@@ -229,7 +229,7 @@ describe('a package of format 2025-09 that counts points', () => {
       /what a static validator says/,
     ],
     [
-      'a group that waits for one that is added up',
+      'a group that waits for a group whose tests are added up',
       { 'data/secret/c/test_group.yaml': 'max_score: 20\nrequire_pass: secret/b\n' },
       /data\/secret\/c: require_pass: secret\/b/,
     ],

@@ -7,7 +7,7 @@ import type { ScoredData, ScoreRules } from './score-rules.ts';
 
 export interface GroupScores extends Pick<ScoreRules, 'groupOf'> {
   readonly groups: readonly GradeGroup[];
-  /** The points of each test of a group by itself. */
+  /** The points that each test of a group counts by itself. */
   pointsOf(group: string): number;
 }
 

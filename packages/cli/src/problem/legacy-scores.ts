@@ -15,14 +15,14 @@ export function legacyRules({ directories, isScoredByValidator }: ScoredData): S
   return {
     groupOf: (directory) => directory,
     scoreOf(group, counts) {
-      requireLeaves(counts, (directory) => isAdded(directory, directories), 'the smallest of groups');
+      requireLeaves(counts, (directory) => isAdded(directory, directories), 'the smallest score of groups');
       return isScoredByValidator ? saidScore(group, counts, directories) : testScore(group, directories);
     },
     stops: (group) => breaks(group, directories),
     after(group, counts) {
       const before = groupsBefore(group, counts, directories);
       const [first] = before;
-      // A program with partial points continues by these rules, and not by those of a grading.
+      // By these rules, a program with partial points continues; by the rules of a grading, it stops.
       if (isScoredByValidator && first !== undefined)
         throw uncounted(isSample(first) ? '' : SECRET, 'on_reject: break between groups that a validator scores');
       return before;
@@ -39,7 +39,7 @@ function testScore(directory: string, directories: Directories): Score {
   return mode === 'min' ? { whole: points, each: 0 } : { whole: null, each: points };
 }
 
-/** The most points that the validator can give, which is the end of the range of the group. */
+/** The most points that the validator can give, which is the upper end of the group's range. */
 function saidScore(directory: string, counts: Counts, directories: Directories): Score {
   const mode = modeOf(directory, directories);
   const most = rangeOf(directory, directories);
@@ -64,8 +64,8 @@ function rangeOf(directory: string, directories: Directories): number {
 }
 
 /**
- * Whether the samples have to be left out: they have no points, and a sample with a part of its points, which these rules accept,
- * would count as failed in a grading.
+ * Whether the samples must be left out. They have no points, but these rules accept a sample with a part of its points, and
+ * a grading would count that sample as failed.
  */
 export function leavesSamplesOut({ directories, isScoredByValidator }: ScoredData): boolean {
   if (!isScoredByValidator || !ignoresSample(directories)) return false;

@@ -29,7 +29,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   '2023-07': 'draft',
   '2025-09': '2025-09',
 };
-/** Types of problem that no grading here can be, with the missing feature. */
+/** Types of problems that cannot be graded here, each with the missing feature. */
 const OTHER_TYPES: Readonly<Record<string, string>> = {
   'multi-pass': 'a program that runs in several passes',
   'submit-answer': 'answers without a program',
@@ -113,7 +113,7 @@ async function readLimits(tree: ProblemTree, given: Settings) {
   const seconds = given.number('time_limit') ?? (await olderTimeLimit(tree));
   const memory = given.number('memory');
   const limits: Partial<Record<LimitName, number>> = {
-    // The wall clock guards against programs that sleep. On a busy host it must not end one that has processor time left.
+    // The wall clock guards against programs that sleep. On a busy host it must not end a program with processor time left.
     ...(seconds !== undefined && { cpu_seconds: seconds, wall_seconds: Math.max(10, Math.ceil(3 * seconds + 2)) }),
     ...(memory !== undefined && { mem_mb: Math.ceil(memory) }),
   };

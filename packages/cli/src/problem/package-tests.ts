@@ -35,7 +35,7 @@ export async function readPackageTests(tree: ProblemTree, settings: PackageSetti
   const notes =
     found.length === all.length
       ? []
-      : ['the samples are not run: they count nothing, and the points of a part would count as failed'];
+      : ['the samples are not run: they count nothing, and partial points would count as failed'];
   const scores = settings.isScoring ? groupScores(found, { ...settings, directories }) : null;
   const tests: PackageTest[] = [];
   const inputFlags = new Map<string, readonly string[]>();

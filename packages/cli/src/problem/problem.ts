@@ -6,7 +6,7 @@ export interface Problem {
   /** The name that people know it by; null for a plain folder. */
   readonly name: string | null;
   readonly tests: readonly ProblemTest[];
-  /** The groups in their order, each with at least one test. Empty: nothing is counted by groups, and no test names one. */
+  /** The groups in their order, each with at least one test. Empty: nothing is counted by groups, and no test names a group. */
   readonly groups: readonly GradeGroup[];
   readonly checker: Checker | null;
   /** The program that each submitted program talks with, and that judges it instead of a checker. */
@@ -21,7 +21,7 @@ export interface Problem {
 }
 
 export interface ProblemTest extends GradeTest {
-  /** Whether everybody may see its texts. */
+  /** Whether everybody may see the test's texts. */
   readonly isSample: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Problem packages as directories and archives: what is read of them, and that whatever else they are is refused in one line. */
+/** Problem packages as directories and archives: what is read of them, and that anything unsupported is refused in one line. */
 import { execFileSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -189,7 +189,7 @@ test.each<[string, Record<string, string>, RegExp]>([
     { 'problem.yaml': 'validation: custom\n', 'output_validators/v.hs': '' },
     /output_validators\/v\.hs is in a language/,
   ],
-  ['no validator of its own', { 'problem.yaml': 'validation: custom\n' }, /output_validators has 0 programs/],
+  ['a missing custom validator', { 'problem.yaml': 'validation: custom\n' }, /output_validators has 0 programs/],
 ])('%s is refused in one line', async (_what, files, says) => {
   const refusal = await read({ ...plain, ...files }).catch((error: Error) => error);
   expect(refusal).toMatchObject({ name: 'UsageError', message: expect.stringMatching(says) });
@@ -218,7 +218,7 @@ test.each<[string, (directory: string) => void, RegExp]>([
   await expect(readProblem(directory, 'lines')).rejects.toThrow(says);
 });
 
-/** Python writes the archives: also those that no tool for people would. */
+/** Python writes the archives, also archives that no ordinary tool would write. */
 const ARCHIVES = `
 import os, stat, sys, zipfile
 source, target, kind = sys.argv[1:]

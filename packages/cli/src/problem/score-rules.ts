@@ -10,7 +10,7 @@ export interface ScoredData extends Pick<PackageSettings, 'format' | 'isCustom' 
 /** How many tests each group has, in the order of the groups. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** Whether a group counts by the smallest of its tests, or null if they are added up; and the most points of each test. */
+/** `whole`: the points of a group that counts by its smallest test; null if tests are added up. `each`: the most of each test. */
 export interface Score {
   readonly whole: number | null;
   readonly each: number;
@@ -22,7 +22,7 @@ export interface ScoreRules {
   scoreOf(group: string, counts: Counts): Score;
   /** Whether the first test that wins nothing ends the group. */
   stops(group: string): boolean;
-  /** The groups whose tests must all be accepted before it. */
+  /** The groups whose tests must all be accepted before this group runs. */
   after(group: string, counts: Counts): string[];
 }
 
@@ -36,7 +36,7 @@ export function uncounted(directory: string, what: string): UsageError {
   return new UsageError(`data/${directory}: ${what} cannot be counted by this command`);
 }
 
-/** Requires that groups are added up. A directory that counts its groups otherwise, or lies too deep, has another rule. */
+/** Requires that groups are added up, and that none lies in a group of `secret`. @param otherwise names another way to count */
 export function requireLeaves(counts: Counts, isAdded: (directory: string) => boolean, otherwise: string): void {
   const names = [...counts.keys()];
   const deep = names.find((name) => name.split('/').length > 2);

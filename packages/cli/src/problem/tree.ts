@@ -8,7 +8,7 @@ import { readArchive } from './archive.ts';
 export interface ProblemTree {
   /** Paths of all files, with slashes between names, in the order of their names. */
   readonly paths: readonly string[];
-  /** The text of a file. @throws UsageError if there is none, or it is too large or no UTF-8 */
+  /** The text of a file. @throws UsageError if the file is missing, too large, or not UTF-8 */
   text(path: string): Promise<string>;
 }
 

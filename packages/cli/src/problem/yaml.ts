@@ -54,7 +54,7 @@ export class Settings {
     return this.#values.get(key) instanceof Map;
   }
 
-  /** A mapping in it; empty if there is none. */
+  /** The mapping at a key; empty if there is none. */
   map(key: string): Settings {
     const value = this.#values.get(key) ?? new Map();
     return value instanceof Map ? new Settings(`${this.#file}: ${key}`, value) : this.#refuse(key, 'a mapping');

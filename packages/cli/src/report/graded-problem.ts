@@ -23,7 +23,7 @@ export interface GradedTest {
   readonly cpuMs: number | null;
   readonly wallMs: number | null;
   readonly memoryBytes: number | null;
-  /** Null if the program was not run in it. */
+  /** Null if the program was not run in this test. */
   readonly job: string | null;
   /** Why it was not run; null if it was. */
   readonly remark: string | null;

@@ -1,4 +1,4 @@
-/** The report as a page: whatever a program, a test or a package says, it stays a text. */
+/** The report as a page: whatever a program, a test or a package says stays text. */
 import { expect, test } from 'vitest';
 import type { GradedProblem } from './graded-problem.ts';
 import { htmlReport } from './html-report.ts';

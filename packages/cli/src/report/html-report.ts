@@ -1,6 +1,6 @@
 /**
- * A grading as one page that needs nothing else: no script, no font, no picture. Every text in it, above all what programs
- * wrote, is escaped where it is put in, and the page forbids itself everything but its own style.
+ * A grading as one page that loads nothing: no script, no font, no picture. Every text in the page, above all what programs
+ * wrote, is escaped where it is put in, and the page's policy allows only its own style.
  */
 import {
   durationText,
@@ -14,7 +14,7 @@ import {
 /** The most characters of each text of a sample: a report is for reading, not for evidence. */
 const TEXT_MAX = 4000;
 
-/** Text that is markup: only this is put into a page as it is. */
+/** Text that is markup: only such text is put into a page unescaped. */
 class Markup {
   readonly text: string;
 

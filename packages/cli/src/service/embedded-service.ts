@@ -53,11 +53,11 @@ function flagsFor({ dataDir, key, signing }: EmbeddedServiceOptions & { dataDir:
     port: '0',
     'data-dir': dataDir,
     'legacy-keys': `local=${key}`,
-    // Its one caller is the command, so nobody else has to be protected from it.
+    // The command is the only caller, so no other caller needs these limits.
     'rate-per-second': '1000000',
     'rate-burst': '1000000',
     'tenant-queue-max': '256',
-    // The key goes with the service, so it signs only if asked to: nobody could check the signatures afterwards.
+    // The signing key is removed with the service: signatures could not be checked later, so they are made only on request.
     'attestation-mode': signing,
     // The service would mostly end before its first canary does.
     canaries: serverEnvironment()['SERVICE_CANARIES'] || 'off',

@@ -31,7 +31,7 @@ export function configDirectory(environment: NodeJS.ProcessEnv = process.env): s
   return join(isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homeOf(environment), '.config'), 'vouchbox');
 }
 
-/** Keeps this user's home in a variable before the process becomes root of a user namespace, which would look up root's. */
+/** Keeps this user's home in a variable before the process becomes root of a user namespace, where root's home would be found. */
 export function keepHome(): void {
   process.env['HOME'] = homeOf(process.env);
 }

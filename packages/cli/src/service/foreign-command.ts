@@ -9,26 +9,26 @@ const MARKS = 'VOUCHBOX_COMMAND';
 
 const marks = new WeakMap<ChildProcessWithoutNullStreams, string>();
 
-/** Starts a command of a shell. It leads a group of processes, and nothing of it is left once it has ended. */
+/** Starts a shell command. The command leads a group of processes, and all its processes end with it. */
 export function startCommand(command: string): ChildProcessWithoutNullStreams {
   const mark = randomUUID();
   const { [MARKS]: outer, ...environment } = foreignEnvironment();
   const env = { ...environment, [MARKS]: outer === undefined ? mark : `${outer} ${mark}` };
   const child = spawn('/bin/sh', ['-c', command], { env, detached: true });
   marks.set(child, mark);
-  // A process that continues would hold its output open.
+  // A process that continued would hold the command's output open.
   child.once('exit', () => endCommand(child));
   return child;
 }
 
-/** Ends a command with its group, and, unless it is only asked to end, processes that have left the group as daemons do. */
+/** Ends a command with its group. SIGKILL also ends the processes that have left the group, as daemons do. */
 export function endCommand(child: ChildProcessWithoutNullStreams, signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): void {
   if (child.pid === undefined) return;
   end(-child.pid, signal);
   if (signal === 'SIGKILL') endMarked(marks.get(child) ?? '');
 }
 
-/** If processes start faster than they are found, the command does not wait for them. */
+/** The most rounds of ending processes: processes that start faster than they are found are not waited for. */
 const roundsMax = 20;
 
 function endMarked(mark: string): void {
@@ -39,7 +39,7 @@ function endMarked(mark: string): void {
   }
 }
 
-/** The ids of all processes; none without `/proc`: there, processes that left the group continue. */
+/** The ids of all processes; none on a host without `/proc`, where processes that left the group continue. */
 function processIds(): readonly number[] {
   try {
     return readdirSync('/proc').map(Number).filter(Number.isInteger);
@@ -61,6 +61,6 @@ function end(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

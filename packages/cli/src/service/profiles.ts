@@ -1,6 +1,6 @@
 /**
  * The profiles of `vouchbox login`: addresses of services and the keys to call them with, by name. They are in one file
- * that only its owner may read. A file that others can read is refused, and so is one that is not in the written form.
+ * that only its owner may read. A file that others can read is refused, and so is a malformed file.
  */
 import {
   closeSync,
@@ -97,7 +97,7 @@ function parseProfiles(text: string, file: string): Map<string, Profile> {
   return profiles;
 }
 
-/** No message of a failure has a part of the text in it: the text has keys. */
+/** The message of a failure contains no part of the text, because the text has keys. */
 function membersOf(text: string): object {
   try {
     const { profiles } = JSON.parse(text) as { profiles?: unknown };

@@ -1,4 +1,4 @@
-/** The service that a command uses: the one it is pointed to, or its own, which lives as long as the command. */
+/** The service that a command uses: the named one, or the command's own, which lives as long as the command. */
 import { isIP } from 'node:net';
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import { UsageError } from '../failures/usage-error.ts';
@@ -18,7 +18,7 @@ export interface ServiceAccess extends AsyncDisposable {
 }
 
 /**
- * A client of the service that is named; null if none is. The first that names one counts: `--url`, `--profile`,
+ * A client of the named service; null if none is named. The first of these that is given counts: `--url`, `--profile`,
  * `SERVICE_URL`, `SERVICE_PROFILE`, the profile `default`. The key of a profile goes to that profile's address only.
  *
  * @throws UsageError for a wrong address, an unknown profile, or a service without a key

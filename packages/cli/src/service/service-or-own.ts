@@ -4,7 +4,7 @@ import { note } from '../terminal/print.ts';
 import { keepHome, serverEnvironment } from './environment.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service-access.ts';
 
-/** A service to call, and its address, at which other keys can be used. */
+/** A service to call, and its address, which callers with other keys can use. */
 export interface UsedService extends ServiceAccess {
   /** The key of a service that was started here; null for one that was named. */
   readonly ownKey: string | null;
@@ -26,7 +26,7 @@ export async function serviceOrOwn(options: AccessOptions, signing: 'on' | 'off'
 
 /**
  * Starts this command line again as root of a user namespace of its own, if an ordinary user can only make cells in that
- * way and the command makes cells itself. It must come before anything is read from stdin or printed.
+ * way and the command makes cells itself. This must happen before anything is read from stdin or printed.
  * @param named the service that the command uses; null if it makes cells itself
  */
 export async function enterOwnUsers(named: ServiceAccess | null = null): Promise<void> {

@@ -1,4 +1,4 @@
-/** What of an export of bad will is submitted again. Its files are good: whoever made it signed them. */
+/** What is submitted again of a hostile export. Its files pass verification, because its author signed them. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -34,7 +34,7 @@ test('the submission in a valid export can be submitted again', () => {
 
 test.each([
   [
-    'names a file twice, for as much memory as it likes',
+    'names a file twice, so that it would be in memory twice',
     { ...RECEIPT, input_artifacts: [{ path: 'input/a' }, { path: 'input/a' }] },
     POLICY,
     'names a file twice',
@@ -46,7 +46,7 @@ test.each([
     'is not in the export',
   ],
   [
-    'demands what no job can',
+    'demands what no job can demand',
     RECEIPT,
     { ...POLICY, interactor: { language: 'bash', code: 'true' } },
     'it demanded interactor',

@@ -40,7 +40,7 @@ export interface Resubmission {
 }
 
 /**
- * The members that are submitted again. The service that gets it judges the values.
+ * The members that are submitted again. The service that gets them judges the values.
  * @throws CommandFailure naming what cannot be submitted again
  */
 export function submissionIn(

@@ -73,7 +73,7 @@ const MEANT: Readonly<Record<Language, readonly string[]>> = {
   cpp: ['c++'],
 };
 
-/** Names the pack of a language. A host itself has four languages; each other is in the pack of its name, and C++ in `c`. */
+/** Names the pack of a language. A host itself has four languages. Others are each in the pack of its name; C++ is in `c`. */
 function packAdvice(language: string): string {
   if (['python', 'node', 'typescript', 'bash'].includes(language)) return '';
   const build = `\`vouchbox packs build ${language === 'cpp' ? 'c' : language}\``;

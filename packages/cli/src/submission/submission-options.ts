@@ -154,7 +154,7 @@ function checkTargets(wanted: readonly WantedOutput[]): void {
     const isPattern = directoryOfPattern(path) !== null;
     if (!isPattern && (target.endsWith('/') || kindOf(target) === 'directory'))
       throw new UsageError(`${target} is a directory: name a file for ${path}`);
-    // The nearest that is there must be a directory, in which the others are made.
+    // The nearest parent that exists must be a directory, in which the missing ones are made.
     let parent = isPattern ? target : dirname(target);
     while (kindOf(parent) === null && parent !== dirname(parent)) parent = dirname(parent);
     if (kindOf(parent) === 'file') throw new UsageError(`${parent} is not a directory, so ${target} cannot be written`);
@@ -183,7 +183,7 @@ function halves(text: string): [left: string, right: string | null] {
   return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** @param bytesMax the most that the service takes of this */
+/** @param bytesMax the most bytes that the service takes of this input */
 async function readInput(file: string, bytesMax: number): Promise<Buffer> {
   if (file === '-') return readStandardInput(bytesMax);
   const bytes = await readFile(file).catch((error: Error) => {

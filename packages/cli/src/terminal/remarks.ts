@@ -24,7 +24,7 @@ const LIMIT_OF_VIOLATION: Readonly<Record<string, { readonly name: LimitName; re
 const NO_NETWORK =
   /No route to host|Network is unreachable|Name or service not known|Temporary failure in name resolution|getaddrinfo|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|Could not resolve host|Address family not supported/;
 
-/** If a cell allows no sockets at all, the call that makes one is refused. The lines before name it. */
+/** If a cell allows no sockets at all, the call that makes a socket is refused. Lines before the refusal name it. */
 const NAMES_SOCKET = /socket|\/dev\/(tcp|udp)\//;
 const REFUSED = /Operation not permitted|EPERM/;
 
@@ -149,7 +149,7 @@ export class Remarks {
     return [`${type}: ${told}${await this.#adviceOn(violation)}`];
   }
 
-  /** What lets a larger file be written or come back; empty if nothing does. */
+  /** How a larger file can be written or returned; empty if it cannot. */
   async #adviceOn({ type, limit }: EventData<'violation'>): Promise<string> {
     if (type === 'file_size') return await this.#howFar('max_file_mb', limit);
     return type === 'output_size' && limit === fileBytesMax ? '; --large-output takes larger files' : '';

@@ -1,6 +1,6 @@
 /**
- * Passes a job's recorded output on as it comes: stdout to stdout, stderr to stderr, to the byte. On a terminal,
- * everything that would act on it is escaped: the program is not trusted.
+ * Passes a job's recorded output on as it comes: stdout to stdout, stderr to stderr, to the byte. What a terminal would
+ * interpret is escaped for a terminal, because the program is not trusted.
  */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
@@ -28,7 +28,7 @@ export async function showOutput({ kind, data }: JobEvent, targets: OutputTarget
   if (target.writable && !target.write(shown)) await drained(target);
 }
 
-/** A line that starts like one of this command does not pass for it: its first letter is escaped. */
+/** Escapes the first letter of a line that starts like a message of this command, so that it cannot pass for one. */
 function apart(text: string): string {
   return text.replaceAll(/^vouchbox:/gm, '\\u{76}ouchbox:');
 }

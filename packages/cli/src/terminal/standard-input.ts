@@ -15,7 +15,7 @@ export function isPiped(): boolean {
     const stats = fstatSync(STDIN);
     return stats.isFIFO() || stats.isSocket() || stats.isFile();
   } catch {
-    return false; // It is closed.
+    return false; // stdin is closed.
   }
 }
 
@@ -23,8 +23,8 @@ export function isPiped(): boolean {
 const patienceMilliseconds = 2000;
 
 /**
- * All of stdin. Says on stderr that it waits if the writer takes long: some callers never close a pipe. @throws UsageError if
- * there are more bytes than the bound
+ * All of stdin. If the writer takes long, a line on stderr says that the command waits: some callers never close a pipe.
+ * @throws UsageError if there are more bytes than the bound
  */
 export async function readStandardInput(bytesMax: number): Promise<Buffer> {
   const waiting = setTimeout(
@@ -45,7 +45,7 @@ export async function readStandardInput(bytesMax: number): Promise<Buffer> {
   }
 }
 
-/** The line without its end; empty if there is none. At a terminal the question is asked on stderr. */
+/** One line of stdin without its end; empty if there is none. At a terminal, the question is asked on stderr. */
 export async function askSecretly(question: string): Promise<string> {
   if (stdin.isTTY) process.stderr.write(question);
   const waiting = stdin.isTTY ? undefined : setTimeout(() => note('reading a line from stdin'), patienceMilliseconds);

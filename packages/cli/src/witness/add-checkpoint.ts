@@ -20,7 +20,7 @@ import type { WitnessState } from './witness-state.ts';
 
 export interface Witness {
   readonly state: WitnessState;
-  /** The keys of the logs that it watches. One covers every tree of its log. */
+  /** The keys of the watched logs. Each key covers every tree of its log. */
   readonly logs: readonly NoteKey[];
   /** Its own key, of type `cosignature`. */
   readonly key: NoteKey;
@@ -35,7 +35,7 @@ export interface WitnessAnswer {
   readonly mediaType?: string;
 }
 
-/** The most trees of a log, far more than one opens. Else an operator could fill the witness's disk, which others share. */
+/** The most trees of a log, far more than a log opens. Without it, an operator could fill the disk, which other logs share. */
 const treesMax = 100;
 
 const SIZE_TYPE = 'text/x.tlog.size';

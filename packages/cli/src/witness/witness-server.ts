@@ -12,13 +12,13 @@ export interface WitnessServer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Listens until it is disposed. Rejects if it cannot. */
+/** Listens until it is disposed. Rejects if it cannot listen. */
 export async function openWitness(
   witness: Witness,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<WitnessServer> {
   let turn: Promise<unknown> = Promise.resolve();
-  // One after the other: two heads at once would both be compared with the one before.
+  // Requests take turns: two heads at once would both be compared with the same earlier head.
   const inTurn = (body: Uint8Array) => {
     const answer = turn.then(() => addCheckpoint(body, witness));
     turn = answer.catch(() => {});

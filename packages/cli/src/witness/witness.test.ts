@@ -93,7 +93,7 @@ const add = async (body: string | Uint8Array<ArrayBuffer>) => {
   return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() };
 };
 
-test('a witness signs the head of a log that grew with its own time, also after it restarted', async () => {
+test('a witness signs the head of a grown log and adds its own time, also after it restarted', async () => {
   const first = await add(requestOf(0, 3));
   expect(first).toMatchObject({ status: 200 });
   const note = parseNote(headOf(3) + first.text);
@@ -136,7 +136,7 @@ describe('the witness of a log', () => {
     ['a log that it does not watch', requestOf(0, 9, { origin: 'else.example/log/1' }), 404],
     ['an old size above the new one', requestOf(8, 8).replace('old 8', 'old 9'), 400],
     ['no proof', 'old 8\n', 400],
-    ['bytes', Uint8Array.of(255, 0, 255), 400],
+    ['bytes that are not text', Uint8Array.of(255, 0, 255), 400],
     ['more than a proof has', 'A'.repeat(300_000), 413],
   ])('refuses %s, and signs the next good head', async (_what, body, status) => {
     expect((await add(body as string)).status).toBe(status);

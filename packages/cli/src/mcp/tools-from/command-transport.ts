@@ -1,6 +1,6 @@
 /**
- * A command of a shell that serves MCP over stdio. Every process that it started ends with it; otherwise such a process would
- * continue and hold our pipes open. The library's own transport ends one process.
+ * A shell command that serves MCP over stdio. Every process that the command started ends with it, because a process that
+ * continued would hold our pipes open. The library's own transport ends only one process.
  */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { type JSONRPCMessage, ReadBuffer, type Transport } from '@modelcontextpr
 import { printableText } from '@vouchbox/protocol/vocabulary';
 import { endCommand, startCommand } from '../../service/foreign-command.ts';
 
-/** How long the command may take to end by itself, and then after the signal that asks it to. */
+/** How long the command may take to end after its stdin has ended, and then after SIGTERM. */
 const endMilliseconds = 2000;
 
 export class CommandTransport implements Transport {
@@ -52,7 +52,7 @@ export class CommandTransport implements Transport {
       const waited = await Promise.race([this.#exited.promise, sleep(endMilliseconds, 'late', { ref: false })]);
       if (waited === 'late') endCommand(child, signal);
     }
-    // A process that could not be found may hold the pipes.
+    // A process that `endCommand` did not find may still hold the pipes.
     child.stdout.destroy();
     child.stderr.destroy();
   }
@@ -68,7 +68,7 @@ export class CommandTransport implements Transport {
     while (this.#readOne());
   }
 
-  /** Reads one message; false once no whole one is left. A line that is not a message is left out. */
+  /** Reads one message; false once no whole message is left. A line that is not a message is reported and skipped. */
   #readOne(): boolean {
     try {
       const message = this.#buffer.readMessage();

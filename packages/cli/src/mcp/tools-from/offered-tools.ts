@@ -20,7 +20,7 @@ export interface ToolsFromOptions {
 export interface OfferedTools extends AsyncDisposable {
   /** Empty if no server was named. */
   readonly tools: RunTools;
-  /** The text about them for a model; empty if there are none. */
+  /** The text about the tools for a model; empty if there are no tools. */
   readonly description: string;
 }
 
@@ -34,7 +34,7 @@ interface Found {
 const ALL = '*';
 
 /**
- * Lists the tools of the servers once: a server that changes a tool later changes nothing here.
+ * Lists the tools of the servers once. If a server changes a tool later, the list stays the same.
  * @throws UsageError if no tool is allowed, or an allowed tool does not exist
  */
 export async function openOfferedTools(
@@ -68,7 +68,7 @@ async function toolsOf(server: ToolServer, signal: AbortSignal): Promise<readonl
   }
 }
 
-/** Programs know letters, digits, `_` and `-`, and nothing else may be first. */
+/** The name of a tool for programs: letters, digits, `_` and `-`, with a letter or a digit first. */
 function nameOf({ name }: Tool): string {
   return name
     .replace(/^[^A-Za-z0-9]+/, '')
@@ -101,7 +101,7 @@ function check(found: readonly Found[], offered: readonly Found[], names: readon
     throw new UsageError(`${offered.length} tools are allowed, and a job has at most ${toolsMax}: ${list}`);
 }
 
-/** Arguments come first: if there is no room for all schemas, results are not checked. */
+/** The schemas of arguments come first. A schema of results for which no room is left is left out. */
 function definitionsOf(offered: readonly Found[]): RunTools {
   let bytesLeft = toolSchemaBytesMax;
   const fitting = (schema: unknown) => {
@@ -129,7 +129,7 @@ function definitionsOf(offered: readonly Found[]): RunTools {
   return Object.fromEntries(tools) as RunTools;
 }
 
-/** The largest text about all tools for a model: it is in its context at each of its turns. */
+/** The most characters of the text about all tools, which is in a model's context at each turn. */
 const toldCharsMax = 16 * 1024;
 
 const HOW = `Programs may call tools. Nothing has to be imported: tools.NAME(argument=value) in Python (in a coroutine with

@@ -6,14 +6,14 @@ import { takenSchema } from './taken-schema.ts';
 const string = { type: 'string' };
 
 test.each<[string, unknown, unknown]>([
-  ['nothing is left out of what is taken', { type: 'object', required: ['a'] }, { type: 'object', required: ['a'] }],
+  ['accepted keywords stay as they are', { type: 'object', required: ['a'] }, { type: 'object', required: ['a'] }],
   [
-    'what a library writes for itself',
+    'the identifier and the formats of a library are left out',
     { $schema: 'http://json-schema.org/draft-07/schema#', properties: { 'a/b~': { ...string, format: 'uri' } } },
     { properties: { 'a/b~': string } },
   ],
-  ['a form of another draft', { ...string, exclusiveMinimum: true, items: [string] }, string],
-  ['a reference to what is left out', { definitions: { a: string }, $ref: '#/definitions/a' }, {}],
+  ['keywords of another draft are left out', { ...string, exclusiveMinimum: true, items: [string] }, string],
+  ['a reference to a missing definition is left out too', { definitions: { a: string }, $ref: '#/definitions/a' }, {}],
 ])('%s', (_name, schema, taken) => {
   expect(takenSchema(schema)).toEqual(taken);
 });

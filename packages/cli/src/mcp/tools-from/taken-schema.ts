@@ -7,12 +7,12 @@ type Schema = Record<string, unknown>;
 const charsMax = 4 * toolSchemaBytesMax;
 const removalsMax = 256;
 
-/** Keywords beside which no other may be removed from a schema: it could then refuse values that it accepted before. */
+/** In a schema with one of these keywords, none may be removed: the schema could then refuse what it accepted before. */
 const TIGHTENED = /"(?:not|if|oneOf|contains|patternProperties)":/;
 
 /**
- * The schema without what a service refuses, changed so that it accepts no less than before: the server that wrote it checks the
- * rest. Undefined if there is no such schema.
+ * The schema without the keywords that a service refuses. It accepts every value that the whole schema accepts; the server that
+ * wrote the schema checks the rest. Undefined if there is no such schema.
  */
 export function takenSchema(schema: unknown): Schema | undefined {
   try {
@@ -25,7 +25,7 @@ export function takenSchema(schema: unknown): Schema | undefined {
       if (TIGHTENED.test(text) || !isRemoved(taken, wrong.pointer)) return undefined;
     }
   } catch {
-    // It is too deep for any code, or has text without a UTF-8 form.
+    // The schema is too deep for any code, or has text without a UTF-8 form.
   }
   return undefined;
 }
@@ -41,7 +41,7 @@ function isRemoved(schema: Schema, pointer: string): boolean {
   let within: unknown = schema;
   for (const name of names.slice(1)) within = (within as Schema)[name];
   if (names.length === 0 || Array.isArray(within) || WHOLE.test(pointer)) return false;
-  // A property without a schema may be one that nothing allows.
+  // A property that is no longer listed may be refused, so its schema becomes `true`.
   if (BY_NAME.test(pointer)) (within as Schema)[last] = true;
   else delete (within as Schema)[last];
   return true;

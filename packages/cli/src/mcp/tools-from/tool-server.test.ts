@@ -78,7 +78,7 @@ test.each(['sleep 1000', 'setsid sleep 1000'])(
   },
 );
 
-/** As `/proc` has it; empty if there is no such process. */
+/** The state of a process, as `/proc` has it; empty if there is no such process. */
 function stateOf(pid = ''): string {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0] ?? '';

@@ -32,7 +32,7 @@ export class ToolServer implements AsyncDisposable {
   /** @throws Error that says why there are none */
   async tools(signal: AbortSignal): Promise<readonly Tool[]> {
     const client = await this.#connected(signal);
-    // The library would write about such a server to stdout, where our own protocol is.
+    // If a server has no tools, the library would write that to stdout, which carries our own protocol.
     if (client.getServerCapabilities()?.tools === undefined) throw new Error('it offers no tools');
     return (await client.listTools(undefined, { signal, timeout: this.#options.millisecondsMax })).tools;
   }
@@ -114,7 +114,7 @@ async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Resp
   return new Response(response.body.pipeThrough(bounded), { status, statusText, headers });
 }
 
-/** The text of an answer that has no structured content. */
+/** An answer that has no structured content: as text if all of it is text, else the content itself. */
 function saidIn(content: CallToolResult['content']): unknown {
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
   return texts.length === content.length ? texts.join('\n') : content;

@@ -21,7 +21,7 @@ import { addTool, cancelWith } from '../tool.ts';
 
 const strict = { additionalProperties: false } as const;
 
-/** An answer has room for so many programs. */
+/** The most programs that an answer has room for. */
 const programsMax = 20;
 
 const files = Type.Optional(Type.Array(InputFile, { description: 'Files that it opens below input/.' }));

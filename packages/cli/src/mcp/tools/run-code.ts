@@ -69,7 +69,7 @@ Write results to output/: everything there comes back, and pictures are shown. N
 its exit code and stderr; an error means that nothing ran. TypeScript is run without its types, which nothing checks: no
 enum, namespace or parameter property. Libraries come in packs: list_runtimes names them.`;
 
-/** The most that a description says of libraries: it is in a model's context at each of its turns. */
+/** The most characters about libraries in the description, which is in a model's context at each turn. */
 const librariesCharsMax = 4096;
 
 /** Tools that programs may call, and their text for a model. */
