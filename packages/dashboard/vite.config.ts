@@ -5,16 +5,16 @@ import { defineConfig, type Plugin } from 'vite';
 /** Where `vite` passes requests on to while the pages are worked on. */
 const service = 'http://127.0.0.1:8080';
 
-/** Parts of the client that are loaded once somebody asks. No view does, and a dashboard never has an older service. */
+/** Parts of the client that are loaded when first used. No view uses them, and a dashboard never has an older service. */
 const neverLoaded =
   /\/client\/src\/(grade|older-server|program-session|promise|run-tools|verify-record|workspace)\.ts$/;
 
-/** Every view has a client: all of it is one file, also what a client loads later. It compresses better than its parts do. */
+/** Every view has a client, so the whole client is one file, with the parts that it loads later. One file compresses better. */
 const client = /\/client\/src\//;
 
 /**
- * Leaves out of the files the modules that no view ever loads. What the client takes for an older service may be a proxy that has
- * no such route: the answer is then the failure that it would be without the fallback.
+ * Leaves the modules that no view loads out of the files. What the client takes for an older service may be a proxy without the
+ * route: the call then fails as it would without the fallback.
  */
 function leaveOut(): Plugin {
   const nothing =

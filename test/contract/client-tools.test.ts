@@ -55,7 +55,7 @@ describe('a tool', () => {
     ['no number', () => Number.NaN, 'None'],
     ['a value with its own form', () => new Date(0), "'1970-01-01T00:00:00.000Z'"],
     ['a bigint', () => 1n, "error: 'Do not know how to serialize a BigInt'"],
-    ['a function', () => () => {}, "error: 'a function is no result of a tool'"],
+    ['a function', () => () => {}, "error: 'a tool cannot return a function'"],
     ['hostile text', () => '\u0000\u001b]0;x\u0007\u2028"\\\n', String.raw`'\x00\x1b]0;x\x07\u2028"\\\n'`],
     ['a prototype', () => JSON.parse('{"__proto__": {"polluted": 1}}'), "{'__proto__': {'polluted': 1}}"],
   ])('that returns %s gives the program the value which JSON makes of it', async (_, execute, said) => {

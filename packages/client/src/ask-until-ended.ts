@@ -10,8 +10,8 @@ import type { Session } from './session.ts';
 export const waitSecondsAtOnce = 50;
 
 /**
- * Asks, with a wait of so many seconds each time, until the status is final.
- * @param id what the error names
+ * Asks again and again, each time with a wait of `waitSeconds`, until the status is final.
+ * @param id the id that the error names
  * @throws TransportFailure `timeout` once `timeoutSeconds` are over
  */
 export async function askUntilEnded<Found extends Pick<FoldedResult | GradingDetail, 'status'>>(

@@ -89,7 +89,7 @@ describe('retrying an operation', () => {
     expect(spent.outcome).toBeInstanceOf(ServiceFailure);
   });
 
-  test('continues for as long as the service sends Retry-After, and waits at least that long each time', {
+  test('continues while the service sends Retry-After, and waits at least that time before each try', {
     tags: ['Errors-24'],
   }, async () => {
     const { outcome, delays } = await run(30, { code: 'rate_limited', status: 429, retryAfterSeconds: 2 });

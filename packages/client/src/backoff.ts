@@ -13,8 +13,8 @@ export interface RetryPolicy {
   /** A `Retry-After` beyond this ends the tries: the caller gets the refusal at once. */
   readonly retryAfterSecondsMax: number;
   /**
-   * How long one request waits in all while the service has no room for it, or its caller's budget is spent. Such a wait is for a
-   * turn, not after a failure, so it does not count as a try.
+   * The longest total wait of one request while the service has no room, or the caller's budget is spent. Such a wait follows no
+   * failure, so it does not count as a try.
    */
   readonly patienceSeconds: number;
 }
@@ -31,8 +31,8 @@ export const DEFAULT_RETRY: RetryPolicy = {
 export type Sleep = (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 
 /**
- * Milliseconds to wait before the next try. Callers that were refused together must not return together: they spread over a
- * further time, even after the time that the service named.
+ * Milliseconds to wait before the next try. Callers that were refused together must not return together, so each
+ * waits a random time longer than the service asked.
  * @param tries how many tries have failed, from 1
  * @param random a number from 0 to below 1
  */
@@ -67,7 +67,7 @@ export interface Retrying {
   readonly onRetry?: (() => void) | undefined;
 }
 
-/** Whether the service, or a proxy in front of it, said when there will be room: then nothing failed; it was not our turn. */
+/** Whether the service, or a proxy in front of it, said when it will have room. Such a refusal is not a failure. */
 function isPutOff(error: unknown): boolean {
   const { status = null, retryAfterSeconds = null } = error as Partial<ServiceFailure>;
   return retryAfterSeconds !== null && (status === 429 || status === 503);

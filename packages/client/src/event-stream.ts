@@ -70,7 +70,7 @@ export async function* openEventStream(
         onEnd(frame);
         closed = finished;
       } else arrived.push(checkEvent(frame));
-      // No job has so many events: the service floods the reader; the reader is not slow.
+      // No job has so many events: the reader is not slow, but the service floods it.
       if (arrived.length > unreadEventsMax) throw new TransportFailure('undecodable', 'the stream has no end');
     } catch (error) {
       failure = error;

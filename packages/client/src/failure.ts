@@ -1,6 +1,6 @@
 /**
- * The ways in which a call can fail: the service refused it with its error envelope, no usable answer came, or what is
- * recorded does not hold together. Callers tell them apart by class and act on `code`, `reason` and `check`, never on
+ * The ways in which a call can fail: the service refused it with its error envelope, no usable answer came, or the
+ * records contradict each other. Callers tell them apart by class and act on `code`, `reason` and `check`, never on
  * message text.
  */
 import type { ErrorCode } from './contract-types.ts';
@@ -42,7 +42,7 @@ export class ServiceFailure extends Error implements ServiceFailureFields {
  * - `truncated`: fewer or more bytes than the declared `Content-Length`
  * - `undecodable`: a body that is not the JSON it should be
  * - `unstructured`: an HTTP error without the service's envelope, as a proxy or an older server gives
- * - `digest`: exact bytes whose `X-Content-Sha256` is missing, malformed or another
+ * - `digest`: exact bytes whose `X-Content-Sha256` is missing, malformed or that of other bytes
  */
 export type TransportFailureReason = 'network' | 'timeout' | 'truncated' | 'undecodable' | 'unstructured' | 'digest';
 
@@ -71,8 +71,8 @@ export class TransportFailure extends Error {
 }
 
 /**
- * What is wrong with a record: the receipt, the end, the output, the files, the workspace they belong to, or the event
- * `seq` of the chain; the promise of a job; or the calls of a run that replays a transcript.
+ * What is wrong: in the record of a job, the receipt, the end, the output, the files, their workspace, or the event `seq` of the
+ * chain; else the promise of a job, or the calls of a run that replays a transcript.
  */
 export type EvidenceCheck =
   | 'receipt'

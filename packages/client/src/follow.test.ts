@@ -70,7 +70,7 @@ describe('following a job by the stream', () => {
     ([why]) => why !== 'finished' && why !== 'credentialEnded',
   );
   test.each(whyClosed)(
-    'opens another stream at the same event when %s closed it with %i',
+    'opens another stream at the same event if a stream closed for the reason %s with code %i',
     {
       tags: ['Stream-3e'],
     },
@@ -300,7 +300,7 @@ describe('following a job without a stream', () => {
 
   test.each([
     ['an older service', (response: Parameters<typeof noRoute>[0]) => noRoute(response)],
-    ['a service that will have one', refusal(501, 'not_implemented', {}, false)],
+    ['a service that has no stream yet', refusal(501, 'not_implemented', {}, false)],
     ['a service that names the missing route', refusal(404, 'route_not_found', {}, false)],
     ['a service without a free stream', refusal(503, 'capacity_exhausted')],
   ])('reads the stored events in pages: %s', { tags: ['Versioning-5'] }, async (_name, missing) => {
@@ -309,7 +309,7 @@ describe('following a job without a stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1', { by: 'replay', after: 2 }))).toEqual([3, 4]);
   });
 
-  /** Answers a request for a page with these in turn, and everything else as a service that can hold requests. */
+  /** Answers requests for pages with these in turn, and other requests as a service that can hold requests. */
   const held = (...pages: readonly ReturnType<typeof json>[]) => {
     const left = [...pages];
     return scriptedService([

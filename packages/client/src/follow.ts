@@ -33,7 +33,7 @@ export interface FollowOptions extends CallOptions {
   readonly onState?: ((state: FollowState) => void) | undefined;
 }
 
-/** What a run asks of following beside events: to begin with a ticket that it has, and to bring the job's outcome. */
+/** What a run needs of following beside events: a start with the run's own ticket, and the outcome of the job. */
 export interface RunFollowing {
   readonly stream_url?: string | undefined;
   readonly onEnd?: ((frame: EndFrame) => void) | undefined;
@@ -61,7 +61,7 @@ const lifetimeReached: (typeof STREAM_CLOSE_CODES)['lifetimeReached'] = 1001;
 const idleMilliseconds = 50;
 const idleMillisecondsMax = 1000;
 
-/** The pause after a refused WebSocket, which hides the reason, if a plain request gives no reason either. */
+/** The pause after a refused WebSocket, which hides the reason, if a plain request did not give the reason either. */
 const refusedMilliseconds = 1000;
 
 /** After this many connections that did not open, without a reason from the service, a proxy must be refusing them. */
@@ -178,8 +178,8 @@ function isNotOffered(error: unknown): boolean {
 }
 
 /**
- * Why a WebSocket was refused, which platforms hide: a plain request for the stream gets the same refusal. If nothing else is
- * wrong, it is refused only for not being a WebSocket. Null: the service gives no reason.
+ * Why a WebSocket was refused. Platforms hide the reason, but a plain request for the stream gets the same refusal; if nothing
+ * is wrong, it is refused because it is not a WebSocket. Null: the service gives no reason.
  */
 async function whyRefused({ session, job_id, signal }: Following): Promise<ServiceFailure | null> {
   const asked = once(session, 'GET /v1/jobs/{id}/stream', { job_id, signal });

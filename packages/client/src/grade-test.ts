@@ -1,6 +1,6 @@
 /**
- * The parts of a grading, and which of them are malformed or larger than a job can take. All of it is checked before the first
- * job is sent, so that no grading ends half-way for a reason that its caller could have known.
+ * The parts of a grading, and the check that none is malformed or larger than a job can take. All parts are checked before the
+ * first job is sent, so that no grading ends half-way for a reason that its caller could have known.
  */
 import { planProblem } from '@vouchbox/protocol/grading-steps';
 import type { GradingSubmission, JobSubmission } from './contract-types.ts';

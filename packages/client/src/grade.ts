@@ -1,6 +1,6 @@
 /**
- * Grading a program against tests that it does not see, in one request: the service makes a job of each test, and a last
- * one that judges. Its output is the verdict, signed by the service like any result. Loaded when it is first used.
+ * Grading a program against tests that it does not see, in one request: the service makes a job of each test, and a last job
+ * that judges. The output of the last job is the verdict, signed like any result. Loaded when it is first used.
  */
 import { type Comparison, compilerProblem } from '@vouchbox/protocol/grading';
 import { type JobRecord, VERDICT_SCHEMA_2 } from '@vouchbox/protocol/grading-steps';
@@ -35,7 +35,7 @@ export interface GradeOptions
   extends CallOptions,
     GradeTests,
     Pick<RunOptions, 'language' | 'limits' | 'runtime' | 'minimumIsolation' | 'idempotencyKey'> {
-  /** Called when a test has run, before the verdict; twice if the test met its wall limit for want of a processor. */
+  /** Called when a test has run, before the verdict; twice if the test reached its wall limit because processors were busy. */
   readonly onTest?: ((name: string, run: RunResult) => unknown) | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface GradingClient {
 }
 
 /**
- * @throws TypeError before the request, if there are no tests, two of one name, or one that no job can take
+ * @throws TypeError before the request, if there are no tests, two tests of one name, or a test that no job can take
  * @throws TransportFailure `undecodable` if the verdict is not one of this grading; `unstructured` if the service has no
  * gradings
  */
@@ -143,7 +143,7 @@ async function bodyOf(
   return defined(body) as GradingSubmission;
 }
 
-/** The interactor of a submission in the form of a grading, where it brings no files back. */
+/** The interactor of a submission, in the form that a grading takes: without files to return. */
 function graderIn(interactor: JobSubmission['interactor']): GraderProgram | undefined {
   if (interactor === undefined) return undefined;
   const { language, code, args, env, files, runtime, limits } = interactor;
@@ -232,7 +232,7 @@ async function resultOf(
   return { verdict, bytes, grading_id, job_id, receipt_sha256, notRun, jobs: others };
 }
 
-/** How a program itself can end. With any other reason it did not run, or not to an end of its own. */
+/** The reasons for which a program ends by itself or by its limits. For any other reason, it did not run, or not to its end. */
 const ENDS = new Set(['exited', 'signaled', 'wall_limit', 'cpu_limit', 'memory_limit', 'compile_failed']);
 
 /** Why nothing is known of the program. */

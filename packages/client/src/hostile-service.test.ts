@@ -19,7 +19,7 @@ function clientOf({ baseUrl }: Pick<ScriptedService, 'baseUrl'>): ServiceClient 
 const undecodable = { name: 'TransportFailure', reason: 'undecodable' };
 const answering = (value: unknown) => scriptedService([json(value)]);
 
-describe('an impossible answer', () => {
+describe('the client refuses an answer', () => {
   const result = whole(RESULT, { job_id: 'job_1', status: 'succeeded' });
   const detail = whole(DETAIL, { job_id: 'job_1', status: 'queued' });
 
@@ -28,9 +28,9 @@ describe('an impossible answer', () => {
   test.each<readonly [string, unknown, (client: ServiceClient) => Promise<unknown>]>([
     ['without a member', { ...result, stdout: undefined }, (client) => client.result('job_1')],
     ['with a member of another type', { ...result, stdout: { length: 1 } }, (client) => client.result('job_1')],
-    ['with null where there is none', { ...result, artifacts: null }, (client) => client.result('job_1')],
+    ['with null where the contract has no null', { ...result, artifacts: null }, (client) => client.result('job_1')],
     ['with a number that a double cannot hold', { ...result, exit_code: 2 ** 60 }, (client) => client.result('job_1')],
-    ['with a fraction of a byte', { ...result, exit_code: 0.5 }, (client) => client.result('job_1')],
+    ['with a fraction for an integer', { ...result, exit_code: 0.5 }, (client) => client.result('job_1')],
     ['about another job', { ...result, job_id: 'job_2' }, (client) => client.result('job_1')],
     ['that is a list', [result], (client) => client.result('job_1')],
     ['whose receipt is text', { ...detail, receipt: 'r' }, (client) => client.detail('job_1')],
@@ -40,7 +40,7 @@ describe('an impossible answer', () => {
     ['whose features are numbers', { features: [1] }, (client) => client.run('x')],
     ['whose event is text', { events: ['x'], next_cursor: null }, (client) => client.replay('job_1')],
     [
-      'whose event has other data than its kind',
+      'whose event has data that does not fit its kind',
       { events: [{ job_id: 'job_1', seq: 1, kind: 'violation', data: { message: [] } }], next_cursor: null },
       (client) => client.replay('job_1'),
     ],
@@ -64,7 +64,7 @@ describe('an impossible answer', () => {
       (client) => client.createLink('job_1'),
     ],
     ['that a link was not revoked', { link_id: 'a', revoked: false }, (client) => client.revokeLink('job_1', 'a')],
-    ['that another was revoked', { link_id: 'b', revoked: true }, (client) => client.revokeLink('job_1', 'a')],
+    ['that another link was revoked', { link_id: 'b', revoked: true }, (client) => client.revokeLink('job_1', 'a')],
     ['that names no key', { public_key_pem: 1 }, (client) => client.publicKey()],
   ])('%s', async (_what, value, ask) => {
     await using service = await answering(value);
@@ -252,13 +252,13 @@ describe('a verdict', () => {
     ['names another job', { ...VERDICT, tests: [{ ...line, run: { ...run, job_id: '../../ESCAPED' } }] }],
     ['names the judge as a test', { ...VERDICT, tests: [{ ...line, run: { ...run, job_id: 'job_2' } }] }],
     ['names no receipt', { ...VERDICT, tests: [{ ...line, run: { ...run, receipt_sha256: 'r9' } }] }],
-    ['was starved by no job', { ...VERDICT, tests: [{ ...line, starved: { ...run, job_id: 'job_9' } }] }],
+    ['names an unknown starved run', { ...VERDICT, tests: [{ ...line, starved: { ...run, job_id: 'job_9' } }] }],
     ['has a time that is a text', { ...VERDICT, tests: [{ ...line, run: { ...run, cpu_ms: '\u001b]0;' } }] }],
-    ['has more of a run', { ...VERDICT, tests: [{ ...line, run: { ...run, more: 1 } }] }],
+    ['has an unknown member in a run', { ...VERDICT, tests: [{ ...line, run: { ...run, more: 1 } }] }],
     ['has a build that did not run', { ...VERDICT, program: { ...VERDICT.program, build: { ...job, job_id: 'x' } } }],
     ['has another group', { ...VERDICT, groups: [{ ...group, name: 'other' }] }],
     ['has a test in another group', { ...VERDICT, tests: [{ ...line, group: 'other' }] }],
-    ['has points of a group for nothing', { ...VERDICT, groups: [{ ...group, points: 2 }] }],
+    ['gives a group points for nothing', { ...VERDICT, groups: [{ ...group, points: 2 }] }],
     ['has a validation that nobody asked for', { ...VERDICT, tests: [{ ...line, validations: [job] }] }],
     ['compares in another way', { ...VERDICT, tests: [{ ...line, compare: 'words' }] }],
     ['was given another input', { ...VERDICT, tests: [{ ...line, stdin_sha256: sha256('x') }] }],
@@ -269,7 +269,7 @@ describe('a verdict', () => {
     ['has a checker that did not run', { ...VERDICT, tests: [{ ...line, check: { ...job, job_id: '../x' } }] }],
     ['gives points for nothing', { ...VERDICT, points: 9 }],
     ['accepts what was refused', { ...VERDICT, tests: [{ ...line, verdict: 'wrong_answer', points: 0 }], points: 0 }],
-    ['has a word of its own', { ...VERDICT, tests: [{ ...line, verdict: 'perfect' }] }],
+    ['has an unknown word for a test', { ...VERDICT, tests: [{ ...line, verdict: 'perfect' }] }],
     ['leaves a test out', { ...VERDICT, tests: [] }],
     ['adds a test', { ...VERDICT, tests: [line, line] }],
     ['has another member', { ...VERDICT, more: 1 }],

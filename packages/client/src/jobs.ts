@@ -23,7 +23,7 @@ export async function submit(
   const fetch = promise === false ? null : await (await promises()).promising(session, promise, signal);
   const body = { ...(await submissionOf(program, options)), ...(fetch && { promise: true }) };
   const send = idempotencyKey === null ? once : repeated;
-  // If the answer waits, the promise comes with it.
+  // If the service waits before it answers, the promise comes with the answer.
   const asked = fetch && waitSeconds ? ([...(include ?? []), 'promise'] as const) : include;
   const call = { body, query: { wait_seconds: waitSeconds, include: asked }, idempotencyKey, signal };
   const sent = await send(session, 'POST /v1/jobs', call);

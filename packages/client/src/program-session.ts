@@ -22,7 +22,7 @@ export interface Kept {
 
 /** The outcome of a step for its session. The program reports what was kept, so only its caller should rely on the report. */
 export interface StepOutcome {
-  /** Whether this step is now the session's last: not if the program failed, or if its state was too large. */
+  /** Whether this step is now the session's last: it is not if the program failed or its state was too large. */
   readonly moved: boolean;
   readonly kept: Kept | null;
   /** The reason, if known, why the session is not at this step although the program ended well; else null. */

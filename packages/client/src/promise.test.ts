@@ -1,4 +1,4 @@
-/** A promise is kept only if it is of the very submission; whatever else a service signs is an error. */
+/** The client takes a promise only if it is about the submission that was sent; any other signed promise is an error. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { json, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
@@ -102,7 +102,7 @@ describe('a promise in the answer to the submission', () => {
     serviceWith(fetched, FEATURES, { 'POST /v1/jobs': json({ ...SUBMITTED, result: FOLDED, receipt, promise }, 201) });
 
   test('a run with a promise needs only one request', { tags: ['Submit-9c'] }, async () => {
-    // In another order than that which was signed.
+    // The members are in another order than the signed one.
     const { signatures, payload, payloadType } = JSON.parse(envelopeOf(PREDICATE).toString()) as Envelope;
     await using service = await telling({ signatures, payloadType, payload });
     const { promise } = await clientOf(service).run('x', { ...RUN, promise: 'required' });

@@ -38,9 +38,9 @@ export interface Accepted {
 }
 
 /**
- * Returns what fetches and compares the promise of the job that is submitted next. Returns null if the service makes no
+ * Returns a function that fetches and compares the promise of the next submitted job. Returns null if the service makes no
  * promises, because an older service would refuse the request. A promise that is not required and does not come is null.
- * @throws EvidenceFailure `promise` if a required one cannot be had, or if it is about another submission
+ * @throws EvidenceFailure `promise` if a required promise cannot be had, or a promise is about another submission
  */
 export async function promising(
   session: Session,

@@ -89,7 +89,7 @@ export class ToolReplay {
     refuse('transcript', `the program ended before call ${missing.place} of the transcript, ${shown(missing.line)}`);
   }
 
-  /** Gives the due answers: each waits for all answers before it. */
+  /** Gives the answers that are due: each answer waits until all answers before it were given. */
   async #answer(): Promise<void> {
     for (; ; this.#answered++) {
       const { call_seq, result, error } = this.#answers[this.#answered] ?? { call_seq: 0 };

@@ -284,7 +284,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** Makes a decision without which nothing runs: an error in `approve` ends the run. */
+  /** Makes a decision that a call needs before it can run: an error in `approve` ends the run. */
   async #orFail<Found>(decide: () => Found | Promise<Found>): Promise<Found> {
     try {
       return await decide();
@@ -294,7 +294,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** Ends the run with an error. After the end of the job, an error loses nothing. */
+  /** Ends the run with an error, unless the job has ended: then the error loses nothing. */
   #lose(error: unknown): void {
     if (!this.#over.signal.aborted) this.#failed.abort(error);
   }
@@ -313,7 +313,7 @@ class ToolRunner implements Answering {
   }
 }
 
-/** @throws whatever the function throws, or once it took too long */
+/** @throws what the function throws, and Error once it has taken too long */
 async function inTime(execute: ToolFunction, call: ToolCall, seconds: number | undefined): Promise<unknown> {
   if (seconds === undefined) return await execute(call.arguments, call);
   const deadline = AbortSignal.timeout(Math.ceil(seconds * 1000));
@@ -324,11 +324,11 @@ async function inTime(execute: ToolFunction, call: ToolCall, seconds: number | u
   return await Promise.race([execute(call.arguments, { ...call, signal }), late]);
 }
 
-/** The value through JSON: undefined and numbers that JSON lacks become null. @throws TypeError for a value without JSON */
+/** The value after JSON: undefined and numbers that JSON lacks become null. @throws TypeError for a value without JSON */
 function plain(value: unknown): unknown {
   if (value === undefined) return null;
   const text = JSON.stringify(value);
-  if (text === undefined) throw new TypeError(`a ${typeof value} is no result of a tool`);
+  if (text === undefined) throw new TypeError(`a tool cannot return a ${typeof value}`);
   return JSON.parse(text);
 }
 

@@ -153,7 +153,7 @@ describe('a run', () => {
       ]);
     });
 
-    test('needs five requests if the service supports neither include nor waits', async () => {
+    test('needs five requests if the service supports neither `include` nor waits', async () => {
       const { service, opened } = await streaming(events, {
         'GET /v1/capabilities': json(FEATURES),
         'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued' }, 201),
@@ -193,7 +193,7 @@ describe('a run', () => {
     await expect(clientOf(service).run('x')).rejects.toMatchObject({ reason: 'undecodable' });
   });
 
-  test('needs one request, and a second one for the receipt, if the service can wait but not include', async () => {
+  test('needs one request, and a second one for the receipt, if the service can wait but has no `include`', async () => {
     await using service = await serviceWith();
     const client = clientOf(service);
     const { receipt_sha256, terminal_reason, files } = await client.run('x');
@@ -205,9 +205,9 @@ describe('a run', () => {
 
   test.each([
     ['names no features', json({ features: [] })],
-    ['is older than features', json({})],
-    ['is older than capabilities', undefined],
-    ['does not tell them to this credential', refusal(403, 'insufficient_scope', {}, false)],
+    ['has capabilities without features', json({})],
+    ['has no route for capabilities', undefined],
+    ['refuses its capabilities to this credential', refusal(403, 'insufficient_scope', {}, false)],
   ])('a run at a service that %s uses no optional feature', async (_what, capabilities) => {
     const others = capabilities && { 'GET /v1/capabilities': capabilities };
     const noWait = { 'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued' }, 201) };

@@ -47,8 +47,8 @@ export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pi
   /** Whether the result is to have every event of the job. */
   readonly history?: boolean | undefined;
   /**
-   * How long each request waits in all while the service has no room, or the budget is spent. Default: `patienceSeconds` of the
-   * client's `retry`. The time in which a program waits in the client for its turn does not count.
+   * The longest total wait of one request while the service has no room, or the caller's budget is spent. Default:
+   * `patienceSeconds` of the client's `retry`. A program's wait in the client for its turn does not count.
    */
   readonly patienceSeconds?: number | undefined;
 }
@@ -216,7 +216,7 @@ async function submissionOfRun(
   return submission;
 }
 
-/** What the answer to the submission must include, so that no request follows it, or none after the stream. */
+/** What the answer to the submission must include, so that no further request is needed, or none after the stream. */
 function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'history', boolean>>) {
   const words: Exclude<SubmissionInclude, 'promise'>[] = [];
   if (asked.streams) words.push('stream_ticket');

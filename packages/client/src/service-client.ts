@@ -73,7 +73,7 @@ export interface ServiceClient {
   readonly runs: OpenRuns;
   /**
    * Runs a program and returns its result. A program that fails is a result, not an error. Ending the call by its signal, or an
-   * error in a callback, cancels the job. Any number of calls may be open at once: runs that the service would refuse now wait in
+   * error in a callback, cancels the job. Any number of calls may be open at once: runs for which the service has no room wait in
    * the client for their turn.
    * @param program code, in `language` (default `python`), or a whole submission of the contract
    */
@@ -81,7 +81,7 @@ export interface ServiceClient {
   /**
    * Grades a program against tests that it does not see, in one request. The service runs each test in a job of its own. The
    * verdict is the output of one more job, and so it is signed. Ending the call by its signal cancels the grading.
-   * @throws TypeError before the first job, if there are no tests, two of one name, or one that no job can take
+   * @throws TypeError before the first job, if there are no tests, two tests of one name, or a test that no job can take
    * @throws TransportFailure `undecodable` if there is no verdict, with the reason
    */
   grade(program: string | JobSubmission, options: GradeOptions): Promise<GradeResult>;
@@ -90,7 +90,7 @@ export interface ServiceClient {
   /**
    * Recomputes the whole history and the receipt of a job that ended, and compares the two. Success shows that the record is
    * whole, not who made it: for that, check the attestation.
-   * @throws EvidenceFailure for the first thing that does not hold
+   * @throws EvidenceFailure for the first fault
    */
   verify(job_id: string, options?: CallOptions): Promise<Verified>;
   /**
@@ -103,7 +103,7 @@ export interface ServiceClient {
   removeSession(name: string, options?: CallOptions): Promise<SessionRemoval>;
   /**
    * Makes a link by which anyone reads the result of the job without a credential. Its `address` is returned only once. Only the
-   * principal that submitted the job may, and only where the operator allows links.
+   * principal that submitted the job may make one, and only where the operator allows links.
    */
   createLink(job_id: string, options?: LinkOptions): Promise<CreatedLink>;
   /** The links to a job that have not ended. */

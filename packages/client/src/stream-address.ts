@@ -3,7 +3,7 @@ import { TransportFailure } from './failure.ts';
 import type { Endpoint } from './transport.ts';
 
 /**
- * A `ws:` or `wss:` address that starts after a sequence number, with the words for a last frame if there is to be one.
+ * A `ws:` or `wss:` address that starts after a sequence number. `include` names the parts of a last frame, if one is wanted.
  * `path` begins with a slash and may have a query.
  * @throws TransportFailure `undecodable` for a path that leads away from the service
  */

@@ -1,4 +1,4 @@
-/** Turns a caller's words about a program into the body that the contract takes. Spec § Job submission. */
+/** Makes the body of a submission from a caller's program and options. Spec § Job submission. */
 import type {
   InputFile,
   IsolationClass,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Turns } from './turns.ts';
 
-/** Lets everything run that waits for nothing. */
+/** Resolves once all work that waits for nothing has run. */
 const settled = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
 test('turns are taken in order, with at most a fixed number open at once, and each end lets the next one begin', async () => {

@@ -1,7 +1,7 @@
 /** The wrapper that makes a program a step of a workspace: the step copies its input to its output and works there. */
 
 /**
- * The given program, after a few lines that bring it to its files.
+ * The given program, after a few lines that enter the directory of its files.
  * @throws TypeError for a language that a workspace does not run
  */
 export function inWorkspace(program: string, language: string): string {

@@ -10,7 +10,7 @@ const recordOf = ([path, text]: [string, string]) => ({
   size_bytes: text.length,
 });
 
-/** The receipt of a service without faults for a step that got these files and left those. */
+/** The result that a correct service gives for a step that got the files of `input` and left those of `output`. */
 function ended(input: Record<string, string>, output: Record<string, string>, others: object = {}): RunResult {
   const files = new Map(Object.entries(output).map(([path, text]) => [path, new TextEncoder().encode(text)]));
   const receipt = {
@@ -86,7 +86,7 @@ describe('a step of a workspace', () => {
   test.each([
     ['was ended by a limit', { status: 'timed_out', terminal_reason: 'wall_limit' }],
     ['was ended by a signal', { status: 'failed', terminal_reason: 'signaled' }],
-    ['left more than comes back', { violations: [{ type: 'output_count', message: '' }] }],
+    ['left more files than come back', { violations: [{ type: 'output_count', message: '' }] }],
     ['never ran', { receipt: { receipt_sha256: 'r' } }],
   ])('a step that %s leaves the files as they were', async (_what, others) => {
     const { workspace } = workspaceOf(ended({}, { 'output/b': '2' }, others));

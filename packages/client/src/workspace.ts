@@ -36,7 +36,7 @@ export interface Workspace {
   /**
    * Runs code in `python` (the default), `node`, `typescript` or `bash`. Its working directory has the files, and its remaining
    * files are kept: at most 32 files of 2 MiB, 4 MiB in all. Variables, empty directories and modes are not kept. Steps run one
-   * after the other. Change files between steps: the files of a step replace all. @throws EvidenceFailure `workspace` if the
+   * after the other. Change files only between steps: a step replaces all files. @throws EvidenceFailure `workspace` if the
    * receipt lists other files than this workspace sent or got back
    */
   run(program: string, options?: StepOptions): Promise<RunResult>;
@@ -54,7 +54,7 @@ export interface Workspace {
   readonly steps: readonly Step[];
   /**
    * Recomputes the record of every step, and checks that each step got the files that the last kept step left.
-   * @throws EvidenceFailure for the first that does not hold
+   * @throws EvidenceFailure for the first fault
    */
   verify(options?: CallOptions): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { JobSubmission as JobSubmissionForm } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { draftOf, submissionOf } from './draft-submission.ts';
 
-/** Every member. A new one needs a field in the draft, or is shown among its others. */
+/** A submission with every member. A new member needs a field in the draft, or is shown among the draft's `others`. */
 const EVERYTHING: Required<JobSubmission> = {
   language: 'python',
   code: 'import wheel',

@@ -5,7 +5,7 @@ import { typedJson } from './typed-json.ts';
 
 type NamedStdin = Exclude<JobSubmission['stdin'], string | null | undefined>;
 
-/** A submission as it is typed. Each line is a word: either as it stands or, to be any text, as JSON in double quotes. */
+/** A submission as it is typed. A list has one item a line: the text of the item, or a JSON string, which can hold any text. */
 export interface Draft {
   readonly language: string;
   readonly code: string;

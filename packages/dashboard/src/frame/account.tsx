@@ -16,7 +16,7 @@ export function Account({ whoami }: { readonly whoami: Whoami }) {
   );
 }
 
-/** The way out: the key is forgotten, and with it all that was read and typed. */
+/** Signs out: forgets the key, and all that was read and typed. */
 export function leave(): void {
   signOut();
   forgetAll({ keepDraft: false });

@@ -23,7 +23,7 @@ export function Navigation() {
           </li>
         ))}
         <li>
-          {/* Beside this page, which would forget its key. */}
+          {/* Opens a new tab, because this page would forget its key. */}
           <a href="/docs" target="_blank" rel="noreferrer" className="navigation-link">
             Documents
           </a>

@@ -77,7 +77,7 @@ function useActions({ job_id }: JobDetail) {
   return { cancel, again };
 }
 
-/** The submission that made this job, or the pair that it belongs to; null while it is not known, and if it cannot be sent. */
+/** The submission that made this job or its pair of jobs; null while the submission is unknown, and if it cannot be sent. */
 function useSubmission(job: JobDetail): JobSubmission | null {
   const { client, isLive } = useCaller();
   const { interaction } = job.requested_spec;

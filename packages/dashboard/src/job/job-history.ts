@@ -71,7 +71,7 @@ export class JobHistory {
   }
 
   /**
-   * Tries once to follow. Between two tries the state is `reconnecting`: the end of one and the start of the next are not shown.
+   * Tries once to follow. Between two tries the state is `reconnecting`: the end of a try and the next start are not shown.
    * The client returns only at the end of a history, which may lack `finished`: a request for more would bring nothing, or the
    * same again, as fast as the service answers.
    */

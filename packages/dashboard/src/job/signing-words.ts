@@ -27,7 +27,7 @@ const keyCharacters = 19;
 const firstMilliseconds = 700;
 const lastMilliseconds = 60_000;
 
-/** Milliseconds until the detail, requested `asked` times, is requested again; false if no signature is to come. */
+/** Milliseconds until the next request for the detail, after `asked` requests; false if no signature is to come. */
 export function recheckMilliseconds(
   job: JobDetail | undefined,
   { signs, asked }: { readonly signs: boolean; readonly asked: number },

@@ -3,7 +3,7 @@ import type { JobDetail, JobSubmission } from '@vouchbox/client';
 import { LIBRARIES_FILE, PRODUCT_FILES, SESSION_FILES } from '@vouchbox/protocol/vocabulary';
 
 /**
- * The submission; null if the service no longer knows the program, or keeps an input to itself. The copy is not a step of the
+ * The submission; null if the service no longer knows the program, or withholds an input. The copy is not a step of the
  * session, which has moved on.
  */
 export function submissionOf({ requested_spec }: Pick<JobDetail, 'requested_spec'>): JobSubmission | null {
@@ -49,7 +49,7 @@ const OF_THE_SERVICE: readonly string[] = [
   ...[SESSION_FILES.kept, SESSION_FILES.newState, PRODUCT_FILES.input, LIBRARIES_FILE],
 ];
 
-/** Whether a submission may name the file: not one that the service adds for a session or libraries, nor a build's product. */
+/** Whether a submission may name the file. Files of sessions and libraries, and products of builds, come from the service. */
 function isSubmitted(path: string): boolean {
   return !OF_THE_SERVICE.includes(path) && !path.startsWith(`${SESSION_FILES.inputs}/`);
 }

@@ -1,4 +1,4 @@
-/** Names and what they stand for. */
+/** A list of names, each with its value. */
 import { Fragment, type ReactNode } from 'react';
 
 export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {

@@ -57,7 +57,7 @@ export function FilesField({ files }: { readonly files: readonly DraftFile[] }) 
   );
 }
 
-/** The file as a submission has it; or why it cannot be one. */
+/** The file in the form of a submission, or why it cannot be sent. */
 async function readFile(file: File): Promise<InputFile | string> {
   const path = `input/${file.name}`;
   const name = printable(file.name, 80);

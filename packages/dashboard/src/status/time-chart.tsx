@@ -1,4 +1,4 @@
-/** Numbers over time, with axes. What a chart shows last is also said in words, for people who cannot see it. */
+/** Numbers over time, with axes. The latest values are also said in words, for people who cannot see the chart. */
 import { countOf, markOf } from '@vouchbox/protocol/words';
 import { useEffect, useRef, useState } from 'react';
 

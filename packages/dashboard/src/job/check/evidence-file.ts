@@ -1,7 +1,7 @@
 /**
  * The file that hands a job on: an archive of its export, or the verify page with that archive behind it. The page is included
- * byte for byte, and its end makes all that follows text. So its digest can be compared with that of the page that a service
- * serves.
+ * byte for byte, and its end makes a browser read the rest as text. So the digest of the page can be compared with that of the
+ * page that a service serves.
  */
 import { type ExportChoice, encodeBase64, exportFiles, sha256Hex } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';

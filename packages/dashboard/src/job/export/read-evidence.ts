@@ -1,4 +1,4 @@
-/** Reads everything for the export of a job from the service, and has a separate thread make one file of it. */
+/** Reads everything for the export of a job from the service; a separate thread makes one file of it. */
 import { type JobDetail, type OutputName, type ServiceClient, ServiceFailure } from '@vouchbox/client';
 import { decodeBase64, parsePublicKey } from '@vouchbox/evidence';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
