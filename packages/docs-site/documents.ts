@@ -3,10 +3,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { marked } from 'marked';
 
-/** The page that all others are found from. Its lists are the contents at the side of every page. */
+/** The page whose links lead to all others. Its lists are the contents at the side of every page. */
 export const FRONT = 'docs/README.md';
 
-/** The documents that links lead to from the front page, by their paths in the project. A folder stands for all that is in it. */
+/** The documents to which the front page leads by links, by their paths in the project. A folder stands for all its documents. */
 export function documentsIn(root: string): ReadonlyMap<string, string> {
   const documents = new Map<string, string>();
   const waiting = [FRONT];

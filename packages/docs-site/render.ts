@@ -38,7 +38,7 @@ export function render(path: string, text: string, site: Site): Rendered {
   return { html, sections: sectionsOf(html), ...found };
 }
 
-/** What comes up while a document is rendered. */
+/** The links and the HTML that are found while a document is rendered. */
 interface Found {
   readonly links: { path: string; anchor: string }[];
   readonly raw: string[];
@@ -79,7 +79,7 @@ function headingHtml(html: string, depth: number, used: Map<string, number>): st
   return `<h${depth} id="${anchor}">${html} <a class="anchor" href="#${anchor}" aria-label="${label}">#</a></h${depth}>\n`;
 }
 
-/** A table that is too wide is moved by the arrow keys. A heading without a word is none. */
+/** Lets the arrow keys scroll a table that is too wide, and makes an empty heading cell an ordinary cell. */
 function withUsableTables(html: string): string {
   return html
     .replaceAll('<table>', '<div class="wide" tabindex="0"><table>')

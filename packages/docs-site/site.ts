@@ -32,7 +32,7 @@ export function site(root: string): Plugin {
           if (path === FRONT) (bundle['index.html'] as Rolldown.OutputAsset).source = fill(path);
           else this.emitFile({ type: 'asset', fileName: addressOf(path), source: fill(path) });
         }
-        // The same page at /docs, which is not a folder: its links begin with the name.
+        // The front page is also at /docs, which is not a folder, so the links of that copy begin with `docs/`.
         this.emitFile({ type: 'asset', fileName: 'front.html', source: fill(FRONT, 'docs/') });
       },
     },
@@ -77,7 +77,7 @@ interface Filling {
   readonly up: string;
 }
 
-/** Vite writes one template, whose script it makes a module. From a file only an ordinary script is run. */
+/** Vite writes one template, with a module script. A page that is opened as a file runs only ordinary scripts. */
 function templateIn(bundle: Rolldown.OutputBundle): string {
   const { source } = bundle['index.html'] as Rolldown.OutputAsset;
   const html = typeof source === 'string' ? source : new TextDecoder().decode(source);

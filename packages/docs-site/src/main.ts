@@ -1,4 +1,4 @@
-/** The search of the documents. Sections are loaded once somebody searches, as a script: pages that are files may load one. */
+/** The search of the documents. Sections are loaded at the first search, as a script, which pages opened as files may load. */
 import MiniSearch from 'minisearch';
 import './site.css';
 

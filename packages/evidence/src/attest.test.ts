@@ -103,7 +103,7 @@ describe('the attestation of an ended job', () => {
     expect(canonicalJson(JSON.parse(text))).toBe(text);
   });
 
-  test('has a leaf of the log only if its statement has a salt and its key signs for a log', () => {
+  test("has a leaf hash only if its statement has a salt and the signer's statements are logged", () => {
     const key = parsePublicKey(pem);
     if (key.kind === 'refused') throw new Error(key.reason);
     const salted = { ...record(['one']), kept: { salt: 'ab'.repeat(16), tenant_number: null } };

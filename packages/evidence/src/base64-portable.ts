@@ -1,4 +1,4 @@
-/** Base64 by functions that every platform has, with the promises of `base64.ts`, which prefers newer functions. */
+/** Base64 by functions that every platform has. It follows the rules of `base64.ts`, which prefers newer functions. */
 
 /** How many bytes are encoded at once: an argument list has a bound. */
 const CHUNK_BYTES = 0x2000;

@@ -132,20 +132,20 @@ describe('the scanner of JSON', () => {
     expect([scan.run(4), scan.run(4), scan.run(4)]).toEqual([false, false, true]);
   });
 
-  test.each([-1, 0, 1])('accepts as many tokens as the bound, and refuses one more: bound plus %i', (more) => {
+  test.each([-1, 0, 1])('accepts as many tokens as the bound allows, and no token more: the bound plus %i', (more) => {
     // The tokens are the object, two names, the array and three values.
     const problem = faultOf('{"a":[1,true],"b":"c"}', { rules: { ...exact, tokensMax: 7 - more } });
     expect(problem).toBe(more === 1 ? 'holds more than 6 tokens at byte 18' : null);
   });
 
-  test.each([-1, 0, 1])('accepts as many levels as the bound, and refuses one more: bound plus %i', (more) => {
+  test.each([-1, 0, 1])('accepts as many levels as the bound allows, and no level more: the bound plus %i', (more) => {
     const depth = jsonDepthMax + more;
     const problem = faultOf('['.repeat(depth) + ']'.repeat(depth));
     expect(problem).toBe(more === 1 ? `nests deeper than ${jsonDepthMax} at "${'/0'.repeat(jsonDepthMax)}"` : null);
   });
 
   test.each([-1, 0, 1])(
-    'accepts as many bytes of a number as the bound, and refuses one more: bound plus %i',
+    'accepts a number of as many bytes as the bound allows, and no byte more: the bound plus %i',
     (more) => {
       const problem = faultOf(`[0.${'1'.repeat(numberBytesMax - 2 + more)}]`);
       expect(problem).toBe(more === 1 ? 'holds a number that is too long at byte 1' : null);

@@ -28,8 +28,8 @@ export interface JsonRules {
   /** `rounded` allows integers that a double holds only roughly. Neither allows an integer out of a double's range. */
   readonly numbers: 'exact' | 'rounded';
   /**
-   * The top-level member whose own members may be numbers that a double cannot hold, for numbers that are brought down to
-   * a bound anyway. `isFinite` then says whether all were within its range.
+   * The top-level member whose own members may be numbers that a double cannot hold, because they are clamped to a
+   * bound anyway. `isFinite` then says whether all numbers were within the range of a double.
    */
   readonly approximateIn?: string;
 }

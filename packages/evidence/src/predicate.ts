@@ -34,7 +34,7 @@ export interface ExecutionPredicate {
   readonly eventChainHead: string | null;
   readonly eventCount: number | null;
   readonly receipt: StoredReceipt;
-  /** 16 random bytes in hex, without which a digest would confirm a guess of the rest. Absent in older statements. */
+  /** 16 random bytes in hex. Without them, a digest would confirm a guess of the other members. Absent in older statements. */
   readonly salt?: string;
   /** The job's number in its tenant, from 1, in the order of acceptance. Absent in older statements, and if not stated. */
   readonly tenantJobNumber?: number;

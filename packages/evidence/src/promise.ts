@@ -39,7 +39,7 @@ export interface PendingPredicate extends PromisedJob {
   readonly statedAt: string;
   /** The digest of the promise's envelope. */
   readonly promiseSha256: string;
-  /** 16 random bytes in hex, without which a leaf would confirm a guess of the rest. */
+  /** 16 random bytes in hex. Without them, a leaf would confirm a guess of the other members. */
   readonly salt: string;
 }
 
@@ -113,7 +113,7 @@ function malformed(predicate: Readonly<Record<string, unknown>>, forms: Forms): 
 }
 
 const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
-/** Whether a submission names its program. Any result would keep a promise that names none. */
+/** Whether a submission names its program. A promise without a named program would be kept by any result. */
 const namesProgram = (value: unknown) => isJsonObject(value) && isSha256(value['code_sha256']);
 const isText = (value: unknown) => typeof value === 'string' && value !== '';
 const SALT = new RegExp(`^[0-9a-f]{${2 * saltBytes}}$`);

@@ -47,7 +47,7 @@ export function resultArtifactBytes(job: TerminalJob, events: readonly JobEvent[
 
 type Output = 'stdout' | 'stderr';
 
-/** The text of the artifact in pieces: a program may write a mebibyte whose bytes are six characters of JSON each. */
+/** The text of the artifact in pieces: JSON may need six characters for each byte of a mebibyte of output. */
 function* artifactTexts(job: TerminalJob, events: readonly JobEvent[]): Generator<string> {
   const before: Omit<ResultArtifact, keyof typeof after | Output> = {
     _type: RESULT_ARTIFACT_TYPE,

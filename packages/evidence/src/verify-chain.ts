@@ -91,7 +91,7 @@ function eventProblem(event: JobEvent, at: Position): ChainProblem | null {
   return hasItsDigest(event, at.dataText) ? null : 'digest';
 }
 
-/** Events of older versions were stored in a spelling other than the canonical one, which the digest covers. */
+/** The digest covers the canonical spelling. Older versions stored events in another spelling. */
 function hasItsDigest(event: JobEvent, dataText: string | undefined): boolean {
   const { event_hash } = event;
   if (event_hash === recomputedHash(event, dataText)) return true;

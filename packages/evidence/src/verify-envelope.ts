@@ -110,7 +110,7 @@ export interface FoundSignature {
   readonly signature: EnvelopeSignature;
 }
 
-/** Ends the checks from within one of them. It never leaves this file. */
+/** An error by which a check ends all checks. It never leaves this file. */
 class Refusal extends Error {
   readonly step: VerificationStep;
   constructor(step: VerificationStep, reason: string) {

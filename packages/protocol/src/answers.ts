@@ -1,4 +1,4 @@
-/** The kinds of answers of operations, and the bodies that have no home of their own. */
+/** The kinds of answers of operations, and the bodies that no other module defines. */
 
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from './media-types.ts';
 import { type TSchema, Type } from './type.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { BUILD_OPTIONS, isBuildOption } from './build-options.ts';
 
-/** The options that are told of a language, with a value for each word that stands for one. */
+/** The options that a text of the contract lists, each after `start`, with values in place of `N`, `NAME` and `VALUE`. */
 function told(text: string, start = ''): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(
     ([, word = '']) => start + word.replace(/N$|NAME|VALUE/g, '1').replace('-D1', '-DA'),

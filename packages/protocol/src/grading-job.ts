@@ -138,13 +138,13 @@ export const SCORE_FILES = [
   ['output/score_multiplier.txt', 'part'],
 ] as const;
 
-/** Whether a violation may explain why no file with points is known: such a file was left out, or nobody knows which were. */
+/** Whether a violation may explain why no file with points is known: such a file was left out, or it is unknown which were. */
 export function mayHidePoints({ type, path }: SaidViolation): boolean {
   return type === 'output_count' || path === 'output' || SCORE_FILES.some(([score]) => score === path);
 }
 
 const GRADER_CPU_SECONDS = 30;
-/** Limits for programs of a grader, far above what these programs need: a test is lost if one of them meets a limit. */
+/** Limits for programs of a grader, far above what these programs need: a test is lost if such a program meets a limit. */
 export const GRADER_LIMITS: LimitsInput = {
   cpu_seconds: GRADER_CPU_SECONDS,
   wall_seconds: wallFor(GRADER_CPU_SECONDS),

@@ -1,4 +1,4 @@
-/** The judge and the comparer in Python, beside the same rules here. */
+/** The judge and the comparer in Python, compared with the same rules in TypeScript. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import {
 } from './grading-record.ts';
 import { scoreOf, wonAlone } from './grading-score.ts';
 
-/** A directory as a cell has it. */
+/** A new directory like the working directory of a cell. */
 function workspace(): string {
   const directory = mkdtempSync(join(tmpdir(), 'svc-judge-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -1,7 +1,7 @@
 /**
  * The judge of version 2 and the comparer, in Python. A verifier knows them by their digests: another text is another program,
- * and the output of earlier texts must still be accepted. Both read what hostile programs wrote: they keep no more of a large
- * text than a piece, or one line of it.
+ * and the output of earlier texts must still be accepted. Both read what hostile programs wrote, so they keep at most one
+ * piece or one line of a large text.
  */
 import { GRADING_FILE, VERDICT_FILE } from './grading.ts';
 import { VERDICT_SCHEMA_2 } from './grading-record.ts';
@@ -101,7 +101,7 @@ with open("${CHECKED_FILES.output}", "rb") as output, open("${CHECKED_FILES.expe
     sys.exit(42 if alike(output, expected, json.loads(sys.argv[1])) else 43)
 `;
 
-/** The judge of version 2, with the rules of `grading-score.ts`, where their words are explained. */
+/** The judge of version 2, with the rules that `grading-score.ts` explains. */
 export const JUDGE_2 = `${importing('hashlib', 'io', 'itertools', 'json', 'math', 're')}
 ${COMPARE}
 

@@ -77,7 +77,7 @@ interface TestRecord {
   readonly compare: Comparing;
   /** The run of the program; null if the test did not run it. */
   readonly run: RunRecord | null;
-  /** An earlier run, which met its wall limit while it had less than half of its processor time. */
+  /** An earlier run, which reached its wall limit before it had used half of its processor time. */
   readonly starved: RunRecord | null;
   readonly check: CheckRecord | null;
   readonly validations: readonly CheckRecord[];

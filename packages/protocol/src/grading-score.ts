@@ -1,6 +1,6 @@
 /**
  * The rules of a verdict: how the end of a run, a checker's word and the groups decide about a test. The judge follows the same
- * rules in Python; a running grading asks them which tests are still needed; a verifier applies them again.
+ * rules in Python; a running grading finds by them which tests are still needed; a verifier applies them again.
  */
 import type {
   CheckRecord,
@@ -54,7 +54,7 @@ function nothing(verdict: TestVerdict2): Won {
   return { verdict, points: 0 };
 }
 
-/** testlib's refusals: wrong, of a wrong form, not read to its end, ended too early. */
+/** testlib's refusals: a wrong answer, a wrong form, text after the expected end, an end that comes too early. */
 const REFUSED = { testlib: [1, 2, 4, 8], kattis: [43] } as const;
 const ACCEPTED = { testlib: 0, kattis: 42 } as const;
 const testlibPoints = 7;
@@ -86,7 +86,7 @@ function part({ kind, text }: SaidPoints, most: number): Won {
   return points === 0 ? nothing('wrong_answer') : { verdict: 'partial', points };
 }
 
-/** A test in its group. `won` is null as long as nobody knows. */
+/** A test in its group. `won` is null while it is unknown. */
 export interface Placed {
   readonly group: string;
   readonly points: number;
@@ -174,7 +174,7 @@ export interface Timed {
   readonly cpu_limit_ms: number | null;
 }
 
-/** Whether a run met its wall limit for want of a processor, or by sleeping; such a run is repeated once. */
+/** Whether a run reached its wall limit because processors were busy or it slept; such a run is repeated once. */
 export function isStarved({ terminal_reason, cpu_ms, cpu_limit_ms }: Timed): boolean {
   return terminal_reason === 'wall_limit' && (cpu_ms === null || cpu_limit_ms === null || cpu_ms * 2 < cpu_limit_ms);
 }

@@ -95,7 +95,7 @@ class Look {
     this.#asksWords = asksWords(this.#groups);
   }
 
-  /** A group that stops needs the outcome of the tests before, so tests are examined until nothing changes. */
+  /** A group that stops needs the outcomes of its earlier tests, so tests are examined until nothing changes. */
   steps(): readonly Step[] {
     const { tests } = this.#known.plan;
     const groups = this.#groups;

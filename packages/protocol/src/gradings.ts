@@ -195,7 +195,7 @@ export type GradingAnswer = Static<typeof GradingAnswer>;
 
 export const GRADING_EVENT_KINDS = ['job', 'program', 'finished'] as const;
 
-/** An event of a grading: a job ended, a program was judged, or all of it is over. */
+/** An event of a grading: a job ended, a program was judged, or the grading is over. */
 export const GradingEvent = Type.Object({
   seq: Type.Integer({ description: '1 for the first event of a grading.' }),
   timestamp: Timestamp,

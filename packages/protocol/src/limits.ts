@@ -55,7 +55,7 @@ export const TOOL_LIMIT_DEFAULTS: Readonly<ToolLimits> = {
 };
 export const TOOL_LIMIT_CEILINGS: Readonly<ToolLimits> = { ...TOOL_LIMIT_DEFAULTS, calls: 10_000 };
 
-/** The limits that do not hold as the submission asks, each with the asked and the effective value. */
+/** The limits whose effective value differs from the requested value, each with both values. */
 export function clampedLimits(
   asked: Readonly<Partial<Record<LimitName, number>>>,
   held: Readonly<Partial<EffectiveLimits>>,
@@ -102,7 +102,7 @@ export const wordBytesMax = 4 * KIB;
 export const wordsTotalBytesMax = 32 * KIB;
 export const variableNameCharsMax = 128;
 export const idempotencyKeyBytesMax = 128;
-/** How deep JSON may nest and how many tokens it may have, counted first: `JSON.parse` takes seconds on hostile nesting. */
+/** The deepest nesting of JSON and its most tokens, counted before `JSON.parse`, which takes seconds on hostile nesting. */
 export const jsonDepthMax = 32;
 /** How many labels a job may have, and how many characters a label may have. */
 export const labelsMax = 16;
@@ -149,7 +149,7 @@ export const listLimitDefault = 50;
 export const replayLimitMax = 1000;
 export const replayLimitDefault = 500;
 export const waitSecondsMax = 300;
-/** The most characters of a cursor and of a ticket: more than any that was ever issued has. */
+/** The most characters of a cursor and of a ticket. No cursor or ticket that was ever issued has so many. */
 export const cursorCharsMax = 512;
 export const ticketCharsMax = 128;
 

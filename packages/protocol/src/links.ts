@@ -43,7 +43,7 @@ export const Link = Type.Object({
 });
 export type Link = Static<typeof Link>;
 
-/** The answer to the maker of a link, which alone has the secret: it is in the fragment after `#`, which no browser sends. */
+/** The answer to the maker of a link. Only this answer has the secret: in the fragment after `#`, which no browser sends. */
 export const NewLink = Type.Object({ ...Link.properties, link_url: RelativeUrl });
 export type NewLink = Static<typeof NewLink>;
 

@@ -84,7 +84,7 @@ describe('the search for the first error of a value', () => {
     ['excludes an exclusive bound', Type.Number({ exclusiveMinimum: 1 }), 1, ' exclusiveMinimum'],
     ['ignores names that every object inherits', Type.Object({ toString: Type.String() }), {}, '/toString required'],
     ['names an unknown member', Type.Object({}, { additionalProperties: false }), { 'a/b~c': 1 }, '/a~1b~0c unknown'],
-    ['comes from the first alternative', Type.Union([Type.Array(Type.Null()), Type.Null()]), [1], '/0 type'],
+    ['reports the error of the first alternative', Type.Union([Type.Array(Type.Null()), Type.Null()]), [1], '/0 type'],
     ['reports a list instead of an object', Type.Object({}), [], ' type'],
     ['reports an infinite number', Type.Number(), Number.POSITIVE_INFINITY, ' type'],
   ])('%s', (_name, schema, value, expected) => {

@@ -44,7 +44,7 @@ type Where<Condition extends Record<OperationId, boolean>> = {
   [Id in OperationId]: Condition[Id] extends true ? Id : never;
 }[OperationId];
 
-/** The operations that a credential is asked for. */
+/** The operations that need a credential of a caller. */
 export type CallerOperationId = Where<{
   [Id in OperationId]: Table[Id]['access'] extends 'public' | 'metrics_token' ? false : true;
 }>;

@@ -1,6 +1,6 @@
 /**
  * Which JSON Schemas a tool may have. Schemas have only the keywords listed here, so no library decides how long a check takes,
- * or what it means. JSON Schema, draft 2020-12.
+ * or what a schema means. JSON Schema, draft 2020-12.
  */
 import { toolSchemaDepthMax } from './limits.ts';
 import { printable } from './printable.ts';

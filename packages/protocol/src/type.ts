@@ -1,7 +1,7 @@
 /**
  * The functions that the contract's schemas are written with: the part of TypeBox that the contract uses, with TypeBox's types
- * and the same plain JSON Schema (draft 2020-12) as results. TypeBox itself has a language for types with an interpreter, some
- * seven hundred modules that a service would load at every start and never use. `type.test.ts` compares each function with
+ * and the same plain JSON Schema (draft 2020-12) as results. TypeBox itself also interprets a language of types: some seven
+ * hundred modules, which a service would load at every start and never use. `type.test.ts` compares each function with
  * TypeBox's.
  */
 import type { TObject, TProperties, TSchema, Type as TypeBox } from 'typebox';

@@ -7,7 +7,7 @@
 /** Variables of every cell: the same for all programs. */
 const FIXED = ['PATH', 'HOME', 'LANG', 'USER', 'LOGNAME', 'SHELL', 'PWD', 'TMPDIR', 'MPLCONFIGDIR'];
 
-/** Variables that a loader, a library or an interpreter reads at its start; `NAME*` stands for all that begin so. */
+/** Variables that a loader, a library or an interpreter reads at its start; `NAME*` stands for all names with that beginning. */
 const READ_AT_START = [
   ...['LD_*', 'GLIBC_TUNABLES', 'MALLOC_*', 'GCONV_PATH', 'LOCPATH', 'NLSPATH', 'OPENSSL_*'],
   ...['BASH_ENV', 'BASHOPTS', 'SHELLOPTS', 'BASH_FUNC_*', 'ENV', 'POSIXLY_CORRECT'],

@@ -1,4 +1,4 @@
-/** RFC 6962's tree: the vectors of its reference implementation, and every proof of every tree up to 600 leaves, or 100. */
+/** RFC 6962's tree: the vectors of its reference implementation, and every proof of every tree up to 100 leaves, or 600. */
 import { describe, expect, test } from 'vitest';
 import { isLongForm } from '../../../../test/rig/form.ts';
 import {

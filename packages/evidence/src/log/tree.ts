@@ -131,7 +131,7 @@ export function equalHashes(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }
 
-/** The way from a leaf to the root, beside that of the tree's last leaf: `fn` and `sn` of RFC 9162. */
+/** The path from a leaf to the root, and beside it the path of the tree's last leaf: `fn` and `sn` of RFC 9162. */
 class Path {
   #node: number;
   #last: number;
@@ -162,7 +162,7 @@ class Path {
   }
 }
 
-/** Both sides of a range of two leaves or more: the left one has the largest power of two below their number. */
+/** Both sides of a range of at least two leaves. The size of the left side is the largest power of two below the range's. */
 function halves({ start, end }: LeafRange): [LeafRange, LeafRange] {
   let width = 1;
   while (width * 2 < end - start) width *= 2;

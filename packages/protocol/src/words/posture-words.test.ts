@@ -92,7 +92,7 @@ test('what held a program is said in two short lines, with the number of its wea
   expect(heldWords({ backend: null })).toMatchObject({ sentence: 'nothing ran' });
 });
 
-test('what the receipt says of a job counts, and before its end what the job itself says', () => {
+test('the posture of an ended job comes from its receipt, and before the end from the job itself', () => {
   const running = { effective_spec: { isolation_class: 'hardware-vm' }, seccomp: 'filter' };
   expect(observedOf(running)).toMatchObject({ isolation_class: 'hardware-vm', seccomp: 'filter' });
   const receipt = { isolation_class: 'none', capabilities: '0' };

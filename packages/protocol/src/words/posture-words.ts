@@ -13,7 +13,7 @@ export interface PostureWords {
   readonly title: string;
   readonly sentence: string;
   readonly tone: PostureTone;
-  /** The member of the contract and its value as JSON; null if it is absent, as some are before a job ends. */
+  /** The member of the contract and its value as JSON; null if the member is absent, as some are before a job ends. */
   readonly member: string | null;
 }
 
