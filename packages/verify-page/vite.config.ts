@@ -3,8 +3,8 @@ import { defineConfig } from 'vite';
 import { oneFile } from '../../tools/pages/one-file.ts';
 
 /**
- * Nothing ends a `plaintext`. What somebody puts behind the page in a file is the text of this element, whatever it is, so that
- * the page's bytes alone say what the file shows.
+ * No tag ends a `plaintext` element. Whatever somebody puts behind the page in a file is text of this element, so that the
+ * page's bytes alone decide what the file shows.
  */
 const END = '<plaintext id="export" hidden>';
 

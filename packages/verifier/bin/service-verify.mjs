@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs service-verify on the Node that runs this file. `service-verify`, beside it, finds the pinned Node. Plain
-// JavaScript, so that any Node from 18 on can read it and say that it is too old.
+// Runs service-verify on the Node that runs this file. `service-verify`, beside this file, finds the pinned Node. This file is
+// plain JavaScript, so that any Node from 18 on can read it and report that the Node is too old.
 import process from 'node:process';
 
 const oldest = [22, 12];
@@ -10,7 +10,7 @@ function isNewEnough() {
   return major > oldest[0] || (major === oldest[0] && minor >= oldest[1]);
 }
 
-/** Exits with 70, with which no check ends: nothing was verified. */
+/** Exits with 70, a code that no check uses: nothing was verified. */
 function fail(reason) {
   process.stderr.write(`service-verify: ${reason}\n`);
   process.exitCode = 70;

@@ -22,7 +22,7 @@ import type { Policy } from './policy.ts';
 import { type Check, checked, failed, passed, type Report } from './report.ts';
 import { verifyExport } from './verify-export.ts';
 
-/** An export, and what its reader calls it. */
+/** An export, and the name that its reader gives it. */
 export interface NamedExport {
   readonly name: string;
   readonly exported: ExportedJob | ExportProblem;
@@ -59,7 +59,7 @@ const NOTICE =
   'This shows that holders of these pinned keys signed the same result of the same program. It does not show that they are ' +
   'independent of one another, which only you can know, or that the result is right.';
 
-/** Compares every export with the first. The tenant is each operator’s own, so none is expected. */
+/** Compares every export with the first. Each operator has its own tenant, so no tenant is expected. */
 export async function compareRuns(
   given: readonly NamedExport[],
   { publicKeys, policy = null, operatorsMin = 1 }: AgreeExpectation,

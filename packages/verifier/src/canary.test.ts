@@ -124,7 +124,7 @@ test.each([
 });
 
 test.each([
-  ['another canary than is named', namedBy(canaryOf(LINES, { tenant_number: 9 })), refusedAll],
+  ['another canary than the named one', namedBy(canaryOf(LINES, { tenant_number: 9 })), refusedAll],
   ['one that the job does not name', {}, refusedAll],
   ['one of another class', undefined, canaryOf(LINES, { receipt: { isolation_class: 'linux-shared-kernel' } })],
   ['one of another host', undefined, canaryOf(LINES, { receipt: { host_posture_sha256: 'f'.repeat(64) } })],

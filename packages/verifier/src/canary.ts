@@ -82,7 +82,7 @@ function differenceOf(job: ExecutionPredicate, canary: ExecutionPredicate): stri
   const pack = packOf(job);
   if (pack === null || pack !== packOf(canary)) return 'it is of another pack';
   if (job.receipt['host_posture_sha256'] !== canary.receipt['host_posture_sha256'])
-    return 'the posture of its host is another';
+    return 'its host has another posture';
   const [ours, theirs] = [job, canary].map(({ also }) => canonicalJson(also?.['build'] ?? null));
   return ours === theirs ? null : 'it was run by another build of the service';
 }

@@ -68,7 +68,7 @@ describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () =
     });
   });
 
-  test('counts events without hashes, and refuses a history that has no others', async () => {
+  test('counts events without hashes, and refuses a history that has only such events', async () => {
     const legacy = events.map((event) => ({ ...event, hash_version: 0, prev_hash: null, event_hash: null }));
     expect(await chain(file(eventLines(legacy)))).toMatchObject({
       exitCode: 6,

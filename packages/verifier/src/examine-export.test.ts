@@ -9,7 +9,7 @@ const job = attestedJob({ stdin: 'in', inputs: { 'input/a.txt': 'a' }, outputs: 
 const pinned = { publicKeys: [job.key.publicKeyPem], canVerify: true };
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** The files of the export, some with other content, and a manifest that lists them so: the manifest is not signed. */
+/** The files of the export, some with other content, and a manifest that lists the changed files, since it is not signed. */
 function forged(changes: Readonly<Record<string, Uint8Array>>): Map<string, Uint8Array<ArrayBuffer>> {
   const files = new Map([...job.files, ...Object.entries(changes)]);
   return new Map([...files, [EXPORT_MANIFEST, exportManifest(job, files)]]) as Map<string, Uint8Array<ArrayBuffer>>;
@@ -176,7 +176,7 @@ describe('an envelope with its result, without an export', () => {
 });
 
 test.each([
-  ['nothing', new Map()],
+  ['an empty set of files', new Map()],
   ['a manifest that is not one', new Map([[EXPORT_MANIFEST, bytes('{')]])],
   ['a manifest alone', new Map([[EXPORT_MANIFEST, exportOf(job).get(EXPORT_MANIFEST)]])],
 ])('%s is refused without an exception', async (_name, files) => {

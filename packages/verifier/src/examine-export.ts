@@ -56,8 +56,8 @@ export interface ExaminationOptions {
 }
 
 /**
- * `good`: a pinned key signed all of the export. `whole`: nothing contradicts anything, but no key is pinned. `unchecked`:
- * nothing contradicts anything, but the signature could not be checked here. `refused`: something is wrong.
+ * `good`: a pinned key signed all of the export. `whole`: the files agree, but no key is pinned. `unchecked`: the files
+ * agree, but the signature could not be checked here. `refused`: something is wrong.
  */
 export type ExaminationVerdict = 'good' | 'whole' | 'unchecked' | 'refused';
 
@@ -234,7 +234,7 @@ function enclosedKeys(files: ExportFiles): string[] {
   return pem !== null && parsePublicKey(pem).kind === 'key' ? [pem] : [];
 }
 
-/** Tells an envelope that was changed from an envelope that another key signed. */
+/** Distinguishes an envelope that was changed from an envelope that another key signed. */
 async function otherSigner(files: ExportFiles, detail: string): Promise<string> {
   const [enclosed] = enclosedKeys(files);
   if (enclosed === undefined) return detail;

@@ -58,7 +58,7 @@ export function ownBytes(files: ReadonlyMap<string, ExportContent>): ExportFiles
   );
 }
 
-/** The problem that something is there that no export has. */
+/** The problem of a file or a directory that no export has. */
 export function notAnExport(problem: string): ExportProblem {
   return { problem, exitCode: EXIT.notAnExport };
 }

@@ -34,7 +34,7 @@ export function readLog({ logKey, witness = [], logState, logConsistency, ...mor
   };
 }
 
-/** Reads a proof. One that is too large is a `UsageError`. */
+/** Reads a proof. A proof that is too large is a `UsageError`. */
 export function readLogProof(path: string | undefined): Uint8Array | null {
   return path === undefined ? null : readLogFile(path);
 }

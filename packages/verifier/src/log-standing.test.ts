@@ -164,7 +164,7 @@ describe('a remembered head', () => {
 
   test.each([
     ['two heads of one size', forked.checkpoint(), [], 'two heads of 40 statements'],
-    ['a head that does not begin with it', forked.checkpoint(39), [grown.consistency(39)], 'it was changed'],
+    ['a head whose tree begins differently', forked.checkpoint(39), [grown.consistency(39)], 'it was changed'],
     ['a head of another log', new TestLog({ host: 'else.example', tree: 1 }).checkpoint(), [], 'it is of the log else'],
     ['no head at all', 'nothing', [], 'the remembered head is refused'],
     ['a proof by a stranger', log.checkpoint(), [new TestLog().consistency(1)], 'a proof of consistency is refused'],
@@ -285,7 +285,7 @@ describe('a log that its operator opened again', () => {
     ['an earlier tree than the pinned one', log.proof(index), nextKey],
     ['another host', new TestLog({ host: 'else.example', tree: 2 }).proof(0), logKey],
     ['another key under the next name', new TestLog({ host: 'log.example', tree: 2 }).proof(0), logKey],
-  ])('of %s is refused even with --accept-reopened', async (_what, proof, key) => {
+  ])('with %s is refused, even with --accept-reopened', async (_what, proof, key) => {
     const found = await verify(proof, '--log-key', key, '--accept-reopened');
     expect(found).toMatchObject({ exitCode: 6, failed: [expect.stringMatching(/^log_head: /)] });
   });

@@ -9,7 +9,7 @@ export interface Made {
   readonly text: string | null;
 }
 
-/** Writes the text to a new file, or hands it on where no file is named. */
+/** Writes the text to a new file, or returns the text if no file is named. */
 export function made(report: Report, text: string, output: string | undefined): Made {
   if (output === undefined) return { report, text };
   try {

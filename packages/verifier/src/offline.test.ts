@@ -1,5 +1,5 @@
 /**
- * The verifier reads the files that it is given and contacts nobody. Its sources show it, and so does watching it run.
+ * The verifier reads the files that it is given and contacts nobody: its sources are searched, and a run of it is traced.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

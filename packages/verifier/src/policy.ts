@@ -51,7 +51,7 @@ function codeRequirement(wanted: string): Requirement {
   };
 }
 
-/** Compares the age of a result with the greatest one allowed; `finishedAt` is a time of the signer's clock. */
+/** Compares the age of a result with the greatest allowed age; `finishedAt` is a time of the signer's clock. */
 function ageCheck(finishedAt: string, { ageMax, now }: { readonly ageMax: number; readonly now: number }): Check {
   const age = now - millisecondsOf(finishedAt);
   return checked('max_age', ageProblem(age, ageMax), `it finished ${secondsOf(age)} s ago`);

@@ -56,7 +56,7 @@ export interface PromiseStanding {
   readonly facts: Facts;
 }
 
-/** Ends the checks from within one of them. It never leaves this file. */
+/** An error by which a check ends all checks. It never leaves this file. */
 class Refusal extends Error {
   readonly check: string;
   readonly exitCode: ExitCode;

@@ -24,7 +24,7 @@ export interface PromiseOptions {
   readonly require?: readonly string[];
 }
 
-/** More than an answer of the service has: at most fifty statements, each with its proof. */
+/** More bytes than an answer of the service can have: it has at most fifty statements, each with its proof. */
 const pendingBytesMax = 64 * logProofBytesMax;
 
 const NOTICE =

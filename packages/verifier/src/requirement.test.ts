@@ -129,7 +129,7 @@ describe('a requirement on a receipt', () => {
     expect(() => parseRequirement(text)).toThrow(UsageError);
   });
 
-  test.each(['label', 'label=', 'label>=x'])('is refused with its correct form: %j', (text) => {
+  test.each(['label', 'label=', 'label>=x'])('is refused, and the message states the correct form: %j', (text) => {
     expect(() => parseRequirement(text)).toThrow('it must be label=TEXT');
   });
 

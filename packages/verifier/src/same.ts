@@ -1,6 +1,6 @@
 /**
- * `service-verify same`: two signed results that should be the same. The log does not see that a job was given two results,
- * because its leaves are hashes; two holders see it when they compare.
+ * `service-verify same`: two signed results that should be the same. The log does not show that a job was given two results,
+ * because its leaves are hashes. Two holders see that when they compare their results.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export interface SameOptions {
   readonly publicKey: readonly string[];
 }
 
-/** Compares two envelopes, given by their paths or by directories of exported jobs, of which the envelope alone decides. */
+/** Compares two envelopes, given by their paths or by directories of exported jobs, of which only the envelope counts. */
 export async function compareResults(paths: readonly [string, string], { publicKey }: SameOptions): Promise<Report> {
   const pems = publicKey.map(readPublicKey);
   const results: Signed[] = [];

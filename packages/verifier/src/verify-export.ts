@@ -113,7 +113,7 @@ export function manifestCheck({ manifest }: ExportedJob, { jobId, tenant }: Exec
   return checked('manifest', isOfJob ? null : 'it names another job or tenant than was signed', manifest.job_id);
 }
 
-/** Compares the key in the directory, no trust anchor, with the signer: if they differ, the directory was made wrongly. */
+/** Compares the enclosed key, which is not trusted, with the signer's: if they differ, the directory was made wrongly. */
 export function publicKeyCheck(pem: string, key_id: string): Check {
   const result = parsePublicKey(pem);
   const isSigner = result.kind === 'key' && result.key.key_id === key_id;

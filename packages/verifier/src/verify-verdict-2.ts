@@ -47,7 +47,7 @@ export async function verdict2Checks(known: Known): Promise<readonly Check[]> {
 const COMPARER_SHA256 = sha256Hex(new TextEncoder().encode(COMPARER));
 const EMPTY_SHA256 = sha256Hex(new Uint8Array());
 
-/** Says that a job of a test does not hold. */
+/** An error that says how a job contradicts the verdict. */
 class Mismatch extends Error {}
 
 class Examiner {

@@ -52,9 +52,9 @@ export interface JobOptions {
   /** The outputs that are inputs of the job, by the paths of the inputs. */
   readonly from?: Readonly<Record<string, OutputName>>;
   readonly outputs?: Readonly<Record<string, string>>;
-  /** Which job of its tenant it is; null if that is not told. */
+  /** The number of the job in its tenant; null if the statement has none. */
   readonly tenant_number?: number | null;
-  /** What a later version says in its statement, and this one does not know. */
+  /** Members of a statement that a later version writes and this version does not know. */
   readonly also?: Readonly<Record<string, unknown>>;
 }
 

@@ -33,11 +33,11 @@ class Page {
     parts: (files, findings, verdict) => this.#parts(files, findings, verdict),
     refuse: (error) => this.#refuse(error),
   });
-  /** The reader of the files that were given last. */
+  /** The reader of the files that were given most recently. */
   #checker: Checker | null = null;
   /** The export that came in the page's own file. */
   readonly #enclosed: Enclosed | null;
-  /** Whether the enclosed export was taken last. */
+  /** Whether the input that was taken most recently is the enclosed export. */
   #isEnclosedTaken = false;
 
   constructor(enclosed: Enclosed | null) {

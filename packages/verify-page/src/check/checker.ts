@@ -83,9 +83,9 @@ interface TrustedTypes {
 }
 
 /**
- * The script of the page, started as a thread. It is no module there: a page that was opened from a disk has an origin of its
- * own, which may load none. The policy of the page allows only workers that the page makes, and names who may give a worker its
- * address: this function alone.
+ * Starts the script of the page as a thread, but not as a module: a page that was opened from a disk has an origin of its own,
+ * which may load no module. The policy of the page allows only workers that the page makes, and only this function may give a
+ * worker its address.
  */
 function startWorker(): Worker {
   const script = new Blob(['"use strict";', document.scripts[0]?.text ?? ''], { type: 'text/javascript' });

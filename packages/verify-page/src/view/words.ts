@@ -1,6 +1,6 @@
 /** The meaning of each check, in a person's words. The names are those of the verifier. */
 
-/** By the name of a check. A check of a file has the file's path as its name, and no words. */
+/** The words of each check, by its name. A check of a file has the file's path as its name, and no words. */
 export type ChecksWords = Readonly<Record<string, CheckWords>>;
 
 interface CheckWords {
