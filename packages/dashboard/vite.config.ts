@@ -2,7 +2,7 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
-/** Where `vite` passes requests on to while the pages are worked on. */
+/** The service to which `vite` passes requests on during development. */
 const service = 'http://127.0.0.1:8080';
 
 /** Parts of the client that are loaded when first used. No view uses them, and a dashboard never has an older service. */

@@ -64,7 +64,7 @@ export function targetOf(from: string, href: string): { readonly path: string; r
   return { path: to === '' ? from : posix.normalize(posix.join(folder, to)), anchor };
 }
 
-/** The address of a page below the address of the site. What is outside of docs/ is below `project/`, in one folder. */
+/** The address of a page below the address of the site. Documents outside of docs/ are in one folder, `project/`. */
 export function addressOf(path: string): string {
   if (path === FRONT) return 'index.html';
   const name = path

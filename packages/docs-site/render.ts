@@ -2,7 +2,7 @@
 import { Marked, type RendererObject, type Tokens } from 'marked';
 import { addressOf, isOutside, targetOf } from './documents.ts';
 
-/** What a search can find: a heading, and what stands below it. */
+/** What a search can find: a heading, and the text below it. */
 export interface Section {
   readonly heading: string;
   readonly anchor: string;
@@ -12,9 +12,9 @@ export interface Section {
 export interface Rendered {
   readonly html: string;
   readonly sections: readonly Section[];
-  /** Each path and heading of the project that it links to. */
+  /** Each path and heading of the project that the document links to. */
   readonly links: readonly { readonly path: string; readonly anchor: string }[];
-  /** Its HTML, which is shown as text. */
+  /** The HTML in the document, which is shown as text. */
   readonly raw: readonly string[];
 }
 
@@ -25,10 +25,10 @@ export interface Site {
   picture(path: string): string;
 }
 
-/** Stands for the way up to the address of the site, in a character that no document has. */
+/** A character that no document has. It stands for the relative path from a page to the address of the site. */
 export const UP = '\uE000';
 
-/** The way up from a page. */
+/** The relative path from a page to the address of the site. */
 export const upFrom = (address: string) => '../'.repeat(address.split('/').length - 1);
 
 export function render(path: string, text: string, site: Site): Rendered {

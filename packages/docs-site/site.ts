@@ -44,7 +44,7 @@ export function renderAll(all: Site): ReadonlyMap<string, Rendered> {
   return new Map([...all.documents].map(([path, text]) => [path, render(path, text, all)]));
 }
 
-/** What is wrong with documents of the project at `root`, a line each: links that lead nowhere, and HTML. */
+/** The faults in documents of the project at `root`, a line each: links to nothing, and HTML. */
 export function faultsIn(root: string, pages: ReadonlyMap<string, Rendered>): string[] {
   return [...pages].flatMap(([path, { links, raw }]) => [
     ...links.flatMap((link) =>
@@ -73,7 +73,7 @@ interface Filling {
   /** The address of the sections. */
   readonly sections: string;
   readonly article: string;
-  /** The way up to the address of the site. */
+  /** The relative path from the page to the address of the site. */
   readonly up: string;
 }
 

@@ -302,7 +302,7 @@ describe('a verdict', () => {
   });
 
   test('is printed with a warning about tests without expected output, unless a checker judges them', async () => {
-    const says = 'there is no a.out: such a test counts only how the program ends';
+    const says = 'there is no a.out: for such a test, only how the program ends counts';
     expect((await graded('sum.py', '--tests', 'open')).stderr).toContain(says);
     expect((await graded('sum.py', '--tests', 'open', '--checker', 'three.py')).stderr).not.toContain(says);
     expect((await graded('sum.py', '--tests', 'tests')).stderr).not.toContain('only the end');

@@ -110,7 +110,7 @@ describe('vouchbox mcp --tools-from refuses to start', () => {
       'if tools of two servers have one name, and both servers are named',
       ['--tools-from', pages, '--tools-from', `${pages} `, '--allow-tool', 'search'],
       2,
-      `programs would know two tools as search, one of ${pages} and one of ${pages} : leave out`,
+      `two tools would have the name search, one of ${pages} and one of ${pages} : leave out`,
     ],
     ['if there is no server', ['--allow-tool', 'search'], 2, '--allow-tool is for tools of --tools-from'],
     ['over HTTP', ['--http', '0', '--tools-from', pages], 2, '--tools-from is for stdio'],

@@ -155,7 +155,7 @@ describe('vouchbox run', () => {
       `vouchbox: stdout is truncated: ${recorded}; --whole-stdout FILE takes all of it\n`,
     );
     expect((await run(file, '--whole-stdout', 'whole')).stderr).toBe(
-      `vouchbox: stdout is truncated here: ${recorded}; all of it comes to whole\n`,
+      `vouchbox: stdout is truncated here: ${recorded}; all of it goes to whole\n`,
     );
     rmSync(join(scratch, 'whole'));
     expect((await run(program('errors.sh', `(${code}) >&2`))).stderr).toContain(

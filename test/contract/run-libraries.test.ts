@@ -187,7 +187,7 @@ test.each(['a.py', 'a.mjs'])('vouchbox run %s names the archive of libraries tha
     1,
     [
       expect.stringMatching(/^The libraries cannot be unpacked: /),
-      'vouchbox: --libraries link.tar.gz cannot be unpacked: `vouchbox libraries pack` writes what can',
+      'vouchbox: --libraries link.tar.gz cannot be unpacked: `vouchbox libraries pack` writes a valid archive',
       '',
     ],
   ]);
@@ -222,7 +222,7 @@ test.each([
     const { stderr } = await command('run', name, '--libraries', 'other.tar.gz');
     expect(stderr.split('\n').slice(-3)).toEqual([
       expect.any(String),
-      `vouchbox: the program did not find tiny in --libraries other.tar.gz: at its root must be tiny, as ${installer} installs it`,
+      `vouchbox: the program did not find tiny in --libraries other.tar.gz: its root must have tiny, as ${installer} installs it`,
       '',
     ]);
   },

@@ -52,7 +52,7 @@ export class Languages {
     return this.#runtimes[language as Language];
   }
 
-  /** @throws AdapterError if the service cannot say */
+  /** @throws AdapterError if the service refuses or does not answer */
   async capabilities(): Promise<Capabilities> {
     if (this.#asked === null || performance.now() - this.#asked.at > freshMilliseconds) {
       this.#asked = { at: performance.now(), answer: this.#client.capabilities() };
@@ -64,7 +64,7 @@ export class Languages {
     });
   }
 
-  /** @throws AdapterError if the service cannot say */
+  /** @throws AdapterError if the service refuses or does not answer */
   async offered(): Promise<readonly OfferedLanguage[]> {
     const { languages, runtime_packs } = await this.capabilities();
     const offer = JSON.stringify([languages, runtime_packs]);
@@ -94,7 +94,7 @@ export class Languages {
 
 /**
  * Why programs cannot run in these packs; null if they can.
- * @throws AdapterError if the service cannot say
+ * @throws AdapterError if the service refuses or does not answer
  */
 export async function runtimesProblem(runtimes: Runtimes, languages: Languages): Promise<string | null> {
   const { runtime_packs } = await languages.capabilities();

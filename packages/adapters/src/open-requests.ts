@@ -35,7 +35,7 @@ export function boundOpenRequests(app: FastifyInstance, most: OpenRequestsMax): 
   app.addHook('onSend', async (request) => close(request));
 }
 
-/** The length that the request declares, or else the most that it may have. */
+/** The declared length of the body, or the greatest allowed length if the body comes in chunks. */
 function bodyBytesOf({ headers }: FastifyRequest, bytesMax: number): number {
   if (headers['transfer-encoding'] !== undefined) return bytesMax;
   return Math.min(Number(headers['content-length'] ?? 0), bytesMax);

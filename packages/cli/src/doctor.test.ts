@@ -55,7 +55,7 @@ test('the doctor’s JSON is one document with every finding', () => {
 test('vouchbox setup tells an ordinary user which commands root must run', () => {
   const { status, stdout, stderr } = asUser({ namespaces: false }, 'setup');
   expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
-  const lacks = stderr.match(/^vouchbox: this user lacks, for the cells of programs, .*$/gm) ?? [];
+  const lacks = stderr.match(/^vouchbox: to start cells, this user lacks .*$/gm) ?? [];
   const [namespaces, users] = [
     expect.stringMatching(/user namespaces .*: as root: sysctl -w user\.max_user_namespaces=15000$/),
     expect.stringMatching(/(newuidmap|subordinate users) .*: as root: (apt-get install uidmap|usermod .*)$/),

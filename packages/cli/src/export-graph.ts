@@ -5,7 +5,7 @@ import { CommandFailure, WrongAnswer } from './failures/command-failure.ts';
 import { type ExportOrigin, writeExport } from './files/export-origin.ts';
 import type { NewDirectory } from './files/new-directory.ts';
 
-/** Reads a job; null if it is not kept any more. The data is removed when `use` has ended. */
+/** Gives a job to `use`, and removes its data when `use` has ended. Returns null if the job is not kept any more. */
 export type ReadJob = <Result>(
   job_id: string,
   use: (origin: ExportOrigin) => Promise<Result>,

@@ -63,7 +63,7 @@ function exitCodeOf(error: unknown): number {
 interface Written {
   readonly target: string;
   readonly tenant: string;
-  /** Input files that the service has not kept, of the job or of all jobs of a graph. */
+  /** Input files, of the job or of all jobs of a graph, that the service does not keep any more. */
   readonly missing: readonly string[];
   /** Null for an export of only the job. */
   readonly graph: WrittenGraph | null;
@@ -82,7 +82,7 @@ export function writeJobExport(job_id: string, options: ExportOptions, signal: A
   checkSource(options);
   const ofOne = FILES_OF_ONE.find(([, file]) => options[file] !== undefined);
   if (options.withInputs && ofOne !== undefined)
-    throw new UsageError(`${ofOne[0]} belongs to one job: export the jobs of a graph one by one to get theirs`);
+    throw new UsageError(`${ofOne[0]} is for a single job: export each job of the graph by itself`);
   const reading = { ...options, signal };
   if (options.withInputs)
     return writeDirectory(target, (directory) => writtenGraph(directory, target, job_id, reading));

@@ -116,7 +116,7 @@ async function judgedBy(
   if (named.checker === undefined && named.interactor === undefined)
     return { tests, checker: problem.checker ?? undefined, interactor: problem.interactor ?? undefined };
   if (named.checker !== undefined && problem.interactor !== null)
-    throw new UsageError('the problem is interactive: its interactor judges the programs, so no checker does');
+    throw new UsageError('the problem is interactive: its interactor judges the programs, so --checker has no use');
   const [checker, interactor] = await Promise.all([named.checker, named.interactor].map(readGrader));
   return { tests: tests.map((test) => ({ ...test, checkerArgs: [] })), checker, interactor };
 }
@@ -130,7 +130,7 @@ async function readGrader(file: string | undefined): Promise<GradeOptions['check
 /** A lost `NAME.out` must not look like a test that was passed. */
 function noteOpenTests(tests: readonly GradeTest[]): void {
   const open = tests.filter(({ expected }) => expected === undefined).map(({ name }) => `${name}.out`);
-  if (open.length > 0) note(`there is no ${open.join(', no ')}: such a test counts only how the program ends`);
+  if (open.length > 0) note(`there is no ${open.join(', no ')}: for such a test, only how the program ends counts`);
 }
 
 const compilerLinesMax = 20;

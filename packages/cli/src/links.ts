@@ -55,7 +55,7 @@ export async function listLinks(job_id: string, options: JobOptions): Promise<nu
   return EXIT.ok;
 }
 
-/** Ends a link. It is named by its id, or by its address, whose secret is not sent. */
+/** Ends a link, which is named by its id or by its address. The secret in an address is not sent. */
 export async function revokeLink(job_id: string, link: string, options: JobOptions): Promise<number> {
   const link_id = /\/links\/([^/#]+)/.exec(link)?.[1] ?? link;
   await using service = requireService(options);

@@ -37,7 +37,7 @@ export interface ReproduceOptions extends AccessOptions, JsonOption {
   readonly timeout: number;
 }
 
-/** Returns 0 if both agree, and else the code of `service-verify agree`. */
+/** Returns 0 if the two runs agree, and otherwise the exit code of `service-verify agree`. */
 export async function reproduce(directory: string, options: ReproduceOptions): Promise<number> {
   using interrupts = takeInterrupts();
   const report = await unlessInterrupted(interrupts.asked, (signal) => compared(directory, options, signal));
@@ -142,7 +142,7 @@ function late(job_id: string | null, { timeout }: ReproduceOptions): CommandFail
   );
 }
 
-/** The export, once all of it was found good. Without a pinned key this shows only that nothing in it contradicts the rest. */
+/** Reads an export and refuses it unless all checks pass. Without a pinned key this shows only that its parts fit together. */
 async function verified(directory: string, pinned: readonly string[]): Promise<ExportedJob> {
   const exported = readExportDirectory(directory);
   if ('problem' in exported) throw new CommandFailure(`${directory} is not an export: ${exported.problem}`);

@@ -9,7 +9,7 @@ import { endCommand, startCommand } from './service/foreign-command.ts';
 /** The longest message of a command about its failure; the client cuts it further. */
 const stderrBytesMax = 16 * 1024;
 
-/** Functions that run the commands of `NAME=COMMAND`. @throws UsageError for another form, and for a name that is there twice */
+/** Functions that run the commands of `NAME=COMMAND`. @throws UsageError for another form, and for a name that is given twice */
 export function commandTools(given: readonly string[]): RunTools {
   const tools = new Map<string, RunTools[string]>();
   for (const text of given) {

@@ -91,7 +91,7 @@ async function submitted(submission: JobSubmission, client: ServiceClient, optio
   return await promised(body, client, promiseFile);
 }
 
-/** Waits for the promise of the job. Without the promise the job is cancelled, because nobody waits for it. */
+/** Waits for the promise of the job. If no promise comes, the job is cancelled, because nobody will wait for its result. */
 async function promised(body: JobSubmission, client: ServiceClient, file: string | undefined): Promise<Submitted> {
   let job_id: string | null = null;
   try {
@@ -135,7 +135,7 @@ async function ownService({ verbose }: RunOptions): Promise<ServiceAccess> {
 interface Started {
   readonly client: ServiceClient;
   readonly job_id: string;
-  /** The job of its interactor. */
+  /** The job of the program's interactor; null if there is none. */
   readonly peer: string | null;
   readonly session: ProgramSession | null;
   readonly options: RunOptions;

@@ -9,8 +9,8 @@ import { type JsonOption, note, printResult } from './terminal/print.ts';
 const STDIN = 0;
 
 /**
- * Serves until a signal asks it to stop, then drains. A second signal ends the process at once. It also ends when other
- * nodes have taken over its jobs: a new start makes it a node again.
+ * Serves until a signal asks it to stop, then drains. A second signal ends the process at once. The process also ends once other
+ * nodes have taken over its jobs: started again, it is a node again.
  * @param flags keyed by the settings' flags; they win over the environment
  */
 export async function serve(flags: Readonly<Record<string, string | undefined>>, options: JsonOption): Promise<number> {

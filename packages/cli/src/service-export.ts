@@ -17,20 +17,20 @@ import type { BlobReader, ExportOrigin } from './files/export-origin.ts';
 
 /** How long to wait for the signature of a job that just ended. */
 const signatureTries = 30;
-/** The longest pause between two tries, even if the service asks for a longer one. */
+/** The longest pause between two requests, even if the service asks for a longer one. */
 const pauseSecondsMax = 5;
 
-/** How often an uploaded file is requested if its bytes break off. */
+/** How often an uploaded file is requested if the answer breaks off. */
 const blobTries = 3;
 
 interface Reading extends CallOptions {
-  /** PEM texts; one of them is the key that signed. If there are none, it is the service's current key. */
+  /** PEM texts of keys, one of which signed the job. If the list is empty, the service's current key must have signed it. */
   readonly publicKeys: readonly string[];
 }
 
 /**
- * Reads a job that has ended, without its uploaded files. A service names its current key only; an older one must be given.
- * @throws UsageError if the key is not the one that signed
+ * Reads a job that has ended, without its uploaded files. A service names only its current key; an older key must be given.
+ * @throws UsageError if none of these keys signed the job
  */
 export async function readFromService(
   job_id: string,
@@ -111,7 +111,7 @@ interface ReadingBlob {
   readonly call: CallOptions;
 }
 
-/** Reads an uploaded file; null if it is not stored any more. One that breaks off is read anew from its beginning. */
+/** Reads an uploaded file; null if it is not stored any more. If the answer breaks off, the whole file is read again. */
 async function readBlob(client: ServiceClient, blob: string, { read, call }: ReadingBlob): Promise<FileDigest | null> {
   for (let tries = 1; ; tries++) {
     try {
@@ -129,7 +129,7 @@ async function signedEnvelope(job_id: string, client: ServiceClient, call: CallO
   return (await whenThere('attestation_unavailable', () => client.attestation(job_id, call), call)).bytes;
 }
 
-/** Asks again while the service says that the answer will exist soon. */
+/** Repeats a request as long as the service says that the answer will exist soon. */
 async function whenThere<Answer>(code: ErrorCode, ask: () => Promise<Answer>, call: CallOptions): Promise<Answer> {
   for (let tries = 1; ; tries++) {
     try {

@@ -44,7 +44,7 @@ export async function download(session: Session, blob: string, { signal }: CallO
   return { bytes, sha256, mediaType: headers.get('content-type') ?? '' };
 }
 
-/** A running digest, such as `createHash('sha256')` of Node: no platform has one for browsers and Node alike. */
+/** A digest that is computed piece by piece, such as `createHash('sha256')` of Node. Browsers have no such digest. */
 export interface RunningHash {
   update(piece: Uint8Array): unknown;
   digest(encoding: 'hex'): string;
@@ -52,7 +52,7 @@ export interface RunningHash {
 
 /**
  * Fetches a file by its name, `sha256:…`, piece by piece. The file is whole only once this ends without an error. The request is
- * tried several times, but an answer that breaks off is for the caller to fetch again.
+ * tried several times; if the answer breaks off, the caller has to fetch the file again.
  * @throws TransportFailure `digest` if the received bytes have another digest, `truncated` if the answer broke off
  */
 export async function* pieces(
@@ -86,7 +86,7 @@ export async function* pieces(
   throw new TransportFailure(isCut ? 'truncated' : 'digest', `the answer is not ${blob}`);
 }
 
-/** Ends an exchange whose service says nothing for too long. The caller may take as long as it likes between pieces. */
+/** Ends an exchange if the service sends nothing for too long. The caller may take any time between pieces. */
 class Watch {
   readonly #silent = new AbortController();
   readonly #milliseconds: number;
@@ -99,7 +99,7 @@ class Watch {
 
   /** The result of the work, or the failure that explains why the exchange ended. */
   async over<T>(work: Promise<T>): Promise<T> {
-    const late = new TransportFailure('timeout', 'GET /v1/blobs sends nothing more');
+    const late = new TransportFailure('timeout', 'the answer to GET /v1/blobs stopped');
     const timer = setTimeout(() => this.#silent.abort(late), this.#milliseconds);
     try {
       return await work;

@@ -3,7 +3,7 @@ import type { JobEvent } from './contract-types.ts';
 
 const event = (kind: string, data: unknown) => ({ kind, data }) as JobEvent;
 
-/** This compiles only while the kind of an event says the type of its data. */
+/** This compiles only if the kind of an event determines the type of its data. */
 function said(given: JobEvent): string | number | null {
   if (given.kind === 'stdout' || given.kind === 'stderr') return given.data.text;
   if (given.kind === 'finished') return given.data.exit_code;

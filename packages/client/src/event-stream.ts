@@ -7,7 +7,7 @@ import { parseJson } from './parse-json.ts';
 
 /** The answering side of calls over the stream. */
 export interface Answers {
-  /** Opens a socket by the credential itself; null if the platform has no such socket. */
+  /** Opens a socket with the credential itself; null if the platform cannot. */
   connect(url: string): WebSocket | null;
   /** Called if the service did not take the answer to this call. */
   refused(call_seq: number): void;

@@ -25,7 +25,7 @@ export class ServiceFailure extends Error implements ServiceFailureFields {
   declare readonly requestId: string | null;
   /** Seconds of `Retry-After`; null if the service named none. */
   declare readonly retryAfterSeconds: number | null;
-  /** The job that was accepted before a run failed; null without such a job, and for other calls. */
+  /** The job that was accepted before a run failed; null if no job was accepted, and for calls other than runs. */
   job_id: string | null = null;
   /** The promise of the accepted job, if it was fetched. */
   promise: JobPromise | null = null;
@@ -58,7 +58,7 @@ export class TransportFailure extends Error {
   declare readonly status: number | null;
   /** Seconds of `Retry-After`, if there were any: proxies send it too. */
   declare readonly retryAfterSeconds: number | null;
-  /** The job that was accepted before a run failed; null without such a job, and for other calls. */
+  /** The job that was accepted before a run failed; null if no job was accepted, and for calls other than runs. */
   job_id: string | null = null;
   /** The promise of the accepted job, if it was fetched. */
   promise: JobPromise | null = null;
@@ -94,7 +94,7 @@ export class EvidenceFailure extends Error {
   declare readonly check: EvidenceCheck;
   /** The number of the first wrong event; null if the failure is not about an event. */
   declare readonly seq: number | null;
-  /** The job that was accepted before a run failed; null without such a job, and for other calls. */
+  /** The job that was accepted before a run failed; null if no job was accepted, and for calls other than runs. */
   job_id: string | null = null;
   /** The promise of the accepted job, if it was fetched. */
   promise: JobPromise | null = null;

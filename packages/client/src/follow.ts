@@ -27,7 +27,7 @@ export type FollowState = 'connecting' | 'live' | 'reconnecting' | 'closed';
 export interface FollowOptions extends CallOptions {
   /** The last sequence number already seen. Default 0: from the start. */
   readonly after?: number | undefined;
-  /** `auto` uses the stream where it can; `replay` only pages. Default `auto`. */
+  /** `auto` uses the stream if possible; `replay` uses only pages. Default `auto`. */
   readonly by?: 'auto' | 'replay' | undefined;
   /** Called with each change of the state, including the first. */
   readonly onState?: ((state: FollowState) => void) | undefined;
@@ -37,7 +37,7 @@ export interface FollowOptions extends CallOptions {
 export interface RunFollowing {
   readonly stream_url?: string | undefined;
   readonly onEnd?: ((frame: EndFrame) => void) | undefined;
-  /** If present, the credential itself opens the stream, because a ticket only allows reading. */
+  /** If present, the stream is opened with the credential itself, because a ticket allows only reading. */
   readonly answers?: Answers | undefined;
 }
 

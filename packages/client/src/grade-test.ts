@@ -10,7 +10,7 @@ import type { ProgramOptions } from './submission.ts';
 export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'files' | 'env'> {
   /** A name that no other test of the grading has. */
   readonly name: string;
-  /** The expected output of the program; without it and without a checker, only its end counts. */
+  /** The expected output of the program. Without it and without a checker, only how the program ends counts. */
   readonly expected?: string | undefined;
   /**
    * `lines` (the default) ignores white space at the ends of lines and of the whole, `words` ignores all white space, and
@@ -21,7 +21,7 @@ export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'file
   readonly points?: number | undefined;
   /** The name of its group, if there are groups. */
   readonly group?: string | undefined;
-  /** Arguments of the checker for this test, after those of all tests. */
+  /** Arguments of the checker for this test, which follow the arguments for all tests. */
   readonly checkerArgs?: readonly string[] | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface GradeTests {
 const MIB = 1024 * 1024;
 
 /**
- * The contract's bounds that a grading must keep, under their names there. They are repeated here, because every page with a
+ * The contract's bounds that a grading must keep, under the contract's names. They are repeated here, because every page with a
  * client would load an imported file.
  */
 export const BOUNDS = {
@@ -74,7 +74,7 @@ export const BOUNDS = {
   wordsTotalBytesMax: 32 * 1024,
 } as const;
 
-/** The failure of a grading that cannot be made; no job was sent. */
+/** The error for a grading that breaks a bound. No job was sent. */
 export class GradingRefusal extends TypeError {
   override readonly name = 'GradingRefusal';
 }

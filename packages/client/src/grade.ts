@@ -91,7 +91,7 @@ export async function gradeProgram(
   } catch (error) {
     if (error instanceof ServiceFailure && grading_id === null)
       throw error.code === 'route_not_found' ? tooOld(error) : error;
-    // The interrupted request may have made the grading, which its key names. A failure to end it would say less than this error.
+    // The request may have made the grading before it was interrupted. This error says more than a failed cancellation would.
     await abandon(client, { body, idempotencyKey, grading_id }).catch(() => {});
     throw error;
   }

@@ -16,8 +16,8 @@ const HISTORY = [
 ];
 
 /**
- * An older server with one job, which ends after its detail was requested this often, and its stream with the key in the
- * address.
+ * An older server with the key in the address of its stream, and with one job, which ends after `endsAfter` requests for its
+ * detail.
  */
 async function olderServer({ endsAfter = 1 } = {}): Promise<ScriptedService & { readonly opened: string[] }> {
   let asked = 0;

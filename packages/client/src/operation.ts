@@ -117,7 +117,7 @@ export async function supports(session: Session, feature: string, signal?: Abort
 /** The service's capabilities, requested once for all callers; none if the service is older or refuses this caller. */
 export async function factsOf(session: Session, signal?: AbortSignal): Promise<ServiceFacts> {
   signal?.throwIfAborted();
-  // Another call may need the answer that this one no longer waits for.
+  // If the caller stops waiting, the request goes on: another call may need the answer.
   session.facts ??= asked(session).catch((error: unknown) => {
     session.facts = null;
     throw error;

@@ -16,7 +16,7 @@ export interface Kept {
   readonly globals: number;
   readonly files: number;
   readonly not_kept: readonly { readonly kind: string; readonly name: string; readonly reason: string }[];
-  /** How many more were not kept, beyond those that are named. */
+  /** How many more items were not kept than `not_kept` names. */
   readonly more_not_kept: number;
 }
 
@@ -25,7 +25,7 @@ export interface StepOutcome {
   /** Whether this step is now the session's last: it is not if the program failed or its state was too large. */
   readonly moved: boolean;
   readonly kept: Kept | null;
-  /** The reason, if known, why the session is not at this step although the program ended well; else null. */
+  /** Why the session is not at this step although the program ended well; null if it is, or if the reason is unknown. */
   readonly problem: string | null;
 }
 
@@ -48,7 +48,7 @@ export interface ProgramSession {
    * @throws ServiceFailure `session_conflict` if another step was accepted meanwhile
    */
   run(program: string | JobSubmission, options?: RunOptions): Promise<StepResult>;
-  /** Takes the result of a step that did not come by `run`, but of a job submitted with `session: { name, after: lastJob }`. */
+  /** Takes the result of a step that was not run by `run`, but submitted with `session: { name, after: lastJob }`. */
   settle(result: Settled & Pick<RunResult, 'job_id'>): Promise<StepOutcome>;
   /** Removes the session. Its jobs stay as long as any other jobs. */
   remove(options?: CallOptions): Promise<void>;

@@ -1,7 +1,7 @@
 /**
- * The promise of a job. A promise comes with an answer that waits, or is fetched afterwards, and is kept as it was signed. Here
- * it is compared with its submission: it must state this submission, this tenant, and a number above those of earlier jobs.
- * `service-verify promise` checks whether the pinned key signed it. This module is loaded when first used.
+ * The promise of a job. A promise comes with the answer to a submission that waits, or is fetched afterwards; its signed bytes
+ * are kept. Here it is compared with its submission: it must state this submission, this tenant, and a number above those of
+ * earlier jobs. `service-verify promise` checks whether the pinned key signed it. This module is loaded when first used.
  */
 import { canonicalJson } from './canonical-json.ts';
 import type { DsseEnvelope, JobSubmission, SubmissionAnswer } from './contract-types.ts';

@@ -15,7 +15,7 @@ interface Recorded {
   readonly seq: number;
   /** The place of the call among all calls, from 1. */
   readonly place: number;
-  /** The number of the event of the call's answer. A call that the service refused has the place of the next answer. */
+  /** The number of the event of the call's answer; for a call that the service refused, the number of the next answer. */
   readonly closed: number;
   readonly tool: string;
   /** The values that must be equal at every run: the tool, its arguments, and the service's refusal, if there was one. */
@@ -34,7 +34,7 @@ export function recordedTools(transcript: Transcript): readonly string[] {
 export class ToolReplay {
   readonly #session: Session;
   readonly #job_id: string;
-  /** The calls that this run has not made, in their order. */
+  /** The calls that this run has not made yet, in their order. */
   readonly #missing: Recorded[];
   /** The answers in the order in which they were given, each with the number of its call in the earlier run. */
   readonly #answers: readonly EventData['tool_result'][];

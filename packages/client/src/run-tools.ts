@@ -33,7 +33,7 @@ export type ToolFunction = (given: any, call: ToolCall) => unknown;
 /** A function and its description. */
 export interface ToolDefinition {
   readonly description?: string | undefined;
-  /** The form of the arguments; the service refuses other arguments before anybody is asked. */
+  /** The form of the arguments; the service refuses a call with other arguments before any tool gets it. */
   readonly arguments?: ToolSchema | undefined;
   /** The form of the result; a result that does not fit is an error of the tool. */
   readonly result?: ToolSchema | undefined;

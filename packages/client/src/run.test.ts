@@ -21,7 +21,7 @@ const routes = {
   'GET /v1/jobs/job_1': json(detail),
 } as const;
 
-/** A service with these answers beside the usual ones. */
+/** A service with these answers in addition to the usual ones, or in place of them. */
 function serviceWith(others: Readonly<Record<string, ReturnType<typeof json>>> = {}): Promise<ScriptedService> {
   const answers: Readonly<Record<string, ReturnType<typeof json>>> = { ...routes, ...others };
   return scriptedService([

@@ -141,7 +141,7 @@ async function runInTurn(
   } catch (error) {
     const tells = isTelling(error);
     const job_id = stored?.job_id ?? (tells ? error.job_id : null);
-    // `error` says more than a failure to end the job would; the job's limits end it in any case.
+    // A failure to end the job is ignored: `error` says more, and the job's limits end the job in any case.
     if (job_id !== null || !tells) await abandon(session, submission, idempotencyKey, job_id).catch(() => {});
     if (tells) Object.assign(error, { job_id, promise: stored?.promise ?? null });
     throw error;

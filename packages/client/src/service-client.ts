@@ -126,7 +126,7 @@ export interface ServiceClient {
   events(job_id: string, options?: ReplayOptions): AsyncGenerator<JobEvent, void>;
   /** Every event after `after`, each once and in order, as it is recorded. Ends after `finished`. */
   follow(job_id: string, options?: FollowOptions): AsyncGenerator<JobEvent, void>;
-  /** A one-use ticket for the job's stream. Each try mints another. */
+  /** A one-use ticket for the job's stream. Each try makes a new ticket. */
   streamTicket(job_id: string, options?: CallOptions): Promise<StreamTicket>;
   /** The DSSE envelope, compared with its digest header. */
   attestation(job_id: string, options?: CallOptions): Promise<ExactBytes>;
@@ -136,13 +136,13 @@ export interface ServiceClient {
   promise(job_id: string, options?: CallOptions & { readonly waitSeconds?: number }): Promise<ExactBytes>;
   /** The log's statements about a promised job that waited longer than was promised. */
   pending(job_id: string, options?: CallOptions): Promise<PendingStatements>;
-  /** Calls of tools that this caller may answer; with `waitSeconds`, as soon as there is one. */
+  /** Calls of tools that this caller may answer; with `waitSeconds`, the service waits until there is a call. */
   toolCalls(job_id: string, options?: ToolCallsOptions): Promise<ToolCalls>;
   /** Answers a call of a tool, by the number of its event. Repeating an answer changes nothing. */
   answerToolCall(job_id: string, seq: number, answer: ToolAnswer, options?: CallOptions): Promise<ToolAnswerTaken>;
   /**
-   * Answers each open call of a job that was submitted, by functions or from a history, until the job has ended. It needs the
-   * principal that submitted the job, or one of its `tool_principals`.
+   * Answers the open calls of a submitted job, with functions or from a history, until the job has ended. The credential must be
+   * of the principal that submitted the job, or of one of its `tool_principals`.
    */
   answerToolCalls(job_id: string, options: ToolOptions & CallOptions): Promise<void>;
   /** The proof that the log has the envelope, for the latest head. */

@@ -13,9 +13,9 @@ export interface ClientOptions extends Endpoint {
   /** Replaces the clock between tries. */
   readonly sleep?: Sleep;
   /**
-   * `key-in-stream-url` allows a stream with the key in its address, for a trusted server from before stream tickets that answers
-   * that it has no ticket route. Events and results of such a server can be read in no other way. Off by default: addresses end
-   * up in logs. Spec § Authentication 6.
+   * `key-in-stream-url` allows a stream with the key in its address, if a trusted server, older than stream tickets, answers that
+   * it has no ticket route. Events and results of such a server can be read in no other way. Off by default: addresses end up in
+   * logs. Spec § Authentication 6.
    */
   readonly legacy?: 'none' | 'key-in-stream-url';
 }

@@ -33,9 +33,9 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** The name of a runtime pack. */
   readonly runtime?: string | undefined;
-  /** The weakest isolation that will do. */
+  /** The weakest isolation that is accepted. */
   readonly minimumIsolation?: IsolationClass | undefined;
-  /** Limits that the host must hold, and not only watch. */
+  /** Limits that the host must enforce, and not only watch. */
   readonly enforced?: NonNullable<JobSubmission['requirements']>['enforced'] | undefined;
   readonly limits?: LimitsInput | undefined;
   /** The result of `upload` for an archive of packages, as `vouchbox libraries pack` writes it. */
@@ -48,7 +48,7 @@ export interface ProgramOptions {
   readonly reproducible?: boolean | undefined;
 }
 
-/** The submission of some code, or a given submission with the members that are given beside it. */
+/** The submission of some code, or a given submission in which these options replace the members of the same meaning. */
 export async function submissionOf(program: string | JobSubmission, options: ProgramOptions): Promise<JobSubmission> {
   const { files, libraries, minimumIsolation, enforced, signLabels, ...said } = options;
   const others = {

@@ -73,7 +73,7 @@ function isStandard(schema: ToolSchema): schema is StandardSchema {
   return typeof schema['~standard'] === 'object' || typeof schema['~standard'] === 'function';
 }
 
-/** The name of a part of a path: a part is a text or a number, or an object that has one as its `key`. */
+/** The name of a part of a path: a part is a text or a number, or an object whose `key` is a text or a number. */
 function nameOf(part: unknown): string {
   return String(typeof part === 'object' && part !== null ? (part as { readonly key: unknown }).key : part);
 }

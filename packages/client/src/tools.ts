@@ -1,4 +1,4 @@
-/** A program's calls of tools: those that wait for an answer, and an answer. */
+/** The requests about a program's calls of tools: one reads the open calls, one answers a call. */
 import type { ToolAnswer, ToolAnswerTaken, ToolCalls } from './contract-types.ts';
 import type { CallOptions } from './job-options.ts';
 import { read } from './operation.ts';
@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 export interface ToolCallsOptions extends CallOptions {
   /** Only calls with a greater `seq`. */
   readonly after?: number;
-  /** Waits for a call, but at most so many seconds (0–300). */
+  /** Seconds (0–300) that the service waits for a call. */
   readonly waitSeconds?: number;
 }
 

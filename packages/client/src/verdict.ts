@@ -114,7 +114,7 @@ async function lineOf(
     compare,
     run: run && runOf(run, jobs),
     starved: starved && runOf(starved, jobs),
-    // The program that compares long texts ends as validators of Kattis do.
+    // The program that compares long texts has the exit codes of Kattis validators.
     check: check && checkOf(check, interactor === undefined ? 'kattis' : (interactor.codes ?? 'testlib'), jobs),
     validations: validations.map((one, at) => checkOf(one, validators[at]?.codes ?? 'testlib', jobs)),
     stdin_sha256: said.stdin_sha256 === null ? null : await digest((test.stdin as string) ?? ''),
@@ -132,7 +132,7 @@ function wonOf(
 ): Pick<TestResult2, 'verdict' | 'points'> {
   const verdict: TestVerdict2 = oneOf(TEST_VERDICTS_2, said) ?? refuse('has a line without a verdict');
   if (verdict === 'partial')
-    return points > 0 && points < most ? { verdict, points } : refuse('has points for no part');
+    return points > 0 && points < most ? { verdict, points } : refuse('has impossible points for a partial test');
   return { verdict, points: verdict === 'accepted' ? most : 0 };
 }
 

@@ -42,7 +42,7 @@ export interface JobRecord {
   readonly receipt: Receipt;
 }
 
-/** Functions that the client passes to this module, which imports nothing of the client, so that each stays one whole file. */
+/** Functions that the client passes to this module. The module imports nothing of the client, so that each is one whole file. */
 export interface Tools {
   readonly sha256: Sha256;
 }
@@ -61,7 +61,7 @@ const HASH_VERSION = 1;
 const ENCODING: OutputEvidence['encoding'] = 'utf8-event-lines-joined-by-lf-no-trailing-lf';
 const GENESIS_HASH = '0'.repeat(64);
 
-/** Members that the last event and the receipt both have, unless one is of an older version. */
+/** Members that the last event and the receipt both have, unless one of the two is of an older version. */
 const OUTCOME = ['status', 'exit_code', 'signal', 'terminal_reason', 'duration_ms'] as const;
 
 /** Reads the whole history of a job that ended and its receipt, and recomputes both. */
@@ -128,7 +128,7 @@ interface Place {
   readonly digest: string | null;
 }
 
-/** The fault in an event at its place. An event without digests after one with digests was only made to look older. */
+/** The fault in an event at its place. After an event with digests, one without digests only pretends to be older. */
 function problemOf(event: JobEvent, at: Place): EvidenceCheck | null {
   const { seq, job_id, hash_version, prev_hash, event_hash } = event;
   if (seq !== at.seq) return 'sequence';

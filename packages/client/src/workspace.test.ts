@@ -22,7 +22,7 @@ function ended(input: Record<string, string>, output: Record<string, string>, ot
   return { ...outcome, receipt_sha256: 'r', files, receipt, ...others } as unknown as RunResult;
 }
 
-/** A workspace whose steps end as listed, and what each was given. */
+/** A workspace whose steps end as listed, and the options with which each step was run. */
 function workspaceOf(...results: readonly RunResult[]) {
   const given: RunOptions[] = [];
   const run = async (_program: string, options: RunOptions) => results[given.push(options) - 1] as RunResult;

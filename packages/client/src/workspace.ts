@@ -1,8 +1,8 @@
 /**
  * Files that stay between runs, kept by the caller. A step is a job that gets the files as its input, works in a directory with
  * them, and returns the files that are then there. The service keeps no state: the output of one step is the input of the next.
- * The receipts say so, and every step checks it: the digest of its input equals the digest of the output before it. Loaded when
- * it is first used.
+ * Every step checks this with the receipts: the digest of its input equals the digest of the output before it. Loaded when it is
+ * first used.
  */
 
 import type { ArtifactRecord, Receipt } from './contract-types.ts';
@@ -22,7 +22,7 @@ export interface Step {
   /** The digest of the files that the program left, from the receipt. */
   readonly outputDigest: string;
   /**
-   * Whether the workspace took over the step's files: not if the program was ended by a limit or by a request, nor if it left
+   * Whether the workspace took over the step's files: false if a limit or a request ended the program, or if the program left
    * more or larger files than can come back.
    */
   readonly wasKept: boolean;

@@ -44,7 +44,7 @@ const REFUSALS: ReadonlyMap<string, readonly string[]> = new Map([
 /** The last line that a canary would have written if the memory limit had not ended the canary. */
 const ENDED_FOR_MEMORY = 'ended by the memory limit';
 
-/** Names the newest canary of cells like that of a job, as the statement of the job does. */
+/** The newest canary whose cell was like the job's, as the statement of the job names it. */
 export interface NamedCanary {
   /** The digest of the canary's envelope. */
   readonly sha256: string;

@@ -16,7 +16,7 @@ const TOTALS = [
   { root: 'output/', bytesMax: filesTotalBytesMax + largeOutputsBytesMax },
 ] as const;
 
-/** The files of one export, as they are met. */
+/** Counts the files of one export as a reader meets them. */
 export class ExportBounds {
   #files = 0;
   readonly #bytes = new Map<string, number>();

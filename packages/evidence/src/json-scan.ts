@@ -93,8 +93,7 @@ export class JsonScan {
   }
 
   /**
-   * Reads this many bytes further; true once everything was read.
-   *
+   * Reads this many more bytes; true once everything was read.
    * @throws JsonProblem
    */
   run(bytesMax: number): boolean {

@@ -30,7 +30,7 @@ const PARTS: Readonly<Record<EventKind, ResultPart | null>> = {
   finished: null,
 };
 
-/** The part of an event's kind; null for a kind that belongs to none, or that a later version added. */
+/** The part of a result that a kind of event belongs to; null for no part, and for a kind that a later version added. */
 export function resultPartOf(kind: string): ResultPart | null {
   return Object.hasOwn(PARTS, kind) ? PARTS[kind as EventKind] : null;
 }

@@ -75,10 +75,10 @@ function* artifactTexts(job: TerminalJob, events: readonly JobEvent[]): Generato
   yield `",${canonicalJson(after).slice(1)}`;
 }
 
-/** Characters of output that are spelled at once. */
+/** How many characters of output are spelled at a time. */
 const pieceChars = 16 * 1024;
 
-/** The folded output inside its quotes. A character that two records share can only be spelled with both. */
+/** The folded output inside its quotes. Two records that share a surrogate pair can only be spelled together. */
 function* outputTexts(records: readonly OutputRecord[]): Generator<string> {
   const charsMax = records.every(({ text }) => text.isWellFormed()) ? pieceChars : Number.POSITIVE_INFINITY;
   for (let first = 0; first < records.length; ) {

@@ -20,7 +20,7 @@ export interface ExpectedChain {
 }
 
 export type ChainProblem =
-  /** An event stands at a place other than its number says, or its number appears twice. */
+  /** The number of an event is not its place in the history, or appears twice. */
   | 'sequence'
   /** An event belongs to another job. */
   | 'job'
@@ -103,7 +103,7 @@ function legacyProblem(event: JobEvent, at: Position): ChainProblem | null {
   return at.count === 0 && event.prev_hash === null && event.event_hash === null ? null : 'hash_version';
 }
 
-/** The digest of an event from its own `prev_hash`; null if the event has no canonical form, so that it was never chained. */
+/** The digest of an event from its own `prev_hash`; null if it has no canonical form: no such event was ever chained. */
 function recomputedHash(event: JobEvent, dataText: string | undefined): string | null {
   try {
     return eventHash(event as LinkedEvent, dataText);

@@ -79,7 +79,7 @@ export function givenView({ requested_spec }: LinkedJob): HTMLElement | null {
   return shown.length === 0 ? null : section('given-to-it', 'What it was given', ...shown);
 }
 
-/** Files that are fetched by themselves; null if there are none. */
+/** Files that are fetched one at a time, on request; null if there are none. */
 export function laterView(
   files: readonly LaterFile[],
   read: (file: LaterFile) => Promise<BlobPart>,

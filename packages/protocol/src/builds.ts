@@ -33,6 +33,6 @@ export const Product = Closed(
 );
 export type Product = Static<typeof Product>;
 
-/** A product as it is stored. A node starts it only with the runtime pack of this digest, which has built it. */
+/** A product as it is stored. A node starts it only with the runtime pack of this digest, which built the product. */
 export const StoredProduct = Type.Object({ job_id: Type.String(), pack_digest: Type.String() });
 export type StoredProduct = Static<typeof StoredProduct>;

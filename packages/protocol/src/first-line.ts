@@ -1,4 +1,4 @@
-/** The line by which a person knows a program. Spec § Other bodies 3a. */
+/** The line by which a person recognises a program. Spec § Other bodies 3a. */
 import { printable } from './printable.ts';
 
 /** How many characters the line may have, and how many characters of the program are searched for the line. */

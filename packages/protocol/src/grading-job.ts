@@ -56,10 +56,10 @@ export interface EndedFile {
 
 /** How a job ended, from its receipt and its record. */
 export interface JobEnd extends JobRecord {
-  /** Null if not at hand. A grading needs stdout up to `inlineRoom`, and all of it where outputs are not kept by digest. */
+  /** Null if it is not known. A grading needs stdout up to `inlineRoom`, and all of it where outputs are not kept by digest. */
   readonly stdout: string | null;
   readonly stderr: string;
-  /** Whether some of stdout is not in its record. */
+  /** Whether the record lacks a part of stdout. */
   readonly truncated: boolean;
   readonly violations: readonly SaidViolation[];
   readonly code_sha256: string | null;
@@ -176,7 +176,7 @@ export function checkerSubmission(plan: GradingPlan, checker: GraderProgram, giv
   return { ...graderSubmission(plan, checker, product), args, files, ...stdin };
 }
 
-/** The submission of an interactor: the input and what is expected. The interactor may write its output file as it likes. */
+/** The submission of an interactor: the input and the expected output. The interactor may write its output file as it likes. */
 export function interactorSubmission(
   plan: GradingPlan,
   interactor: GraderProgram,

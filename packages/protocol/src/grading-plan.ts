@@ -31,7 +31,7 @@ export interface GraderProgram extends PlannedProgram {
 export interface PlannedGroup {
   readonly name: string;
   readonly score?: 'sum' | 'minimum' | undefined;
-  /** The points of a group whose smallest part counts; if left out, the sum of its tests' points. */
+  /** The points of a group that counts by its smallest part; if left out, the sum of its tests' points. */
   readonly points?: number | undefined;
   /** Names of earlier groups. Unless all tests of those groups are accepted, the tests of this group are skipped. */
   readonly after?: readonly string[] | undefined;
@@ -157,7 +157,7 @@ export function groupsOf({ groups, tests, stop = false }: GradingPlan): readonly
   });
 }
 
-/** Whether the verdict on one test decides if another is run. */
+/** Whether the verdict on one test decides whether another test is run. */
 export function asksWords(groups: readonly GroupRecord[]): boolean {
   return groups.some(({ stop, after }) => stop || after.length > 0);
 }

@@ -25,7 +25,7 @@ export interface Ran {
   readonly is_cut: boolean;
   readonly check: CheckRecord | null;
   readonly validations: readonly CheckRecord[];
-  /** Whether its output is the expected one, if no other job decides that. */
+  /** Whether the output equals the expected output, if no other job decides that. */
   readonly isAlike: boolean;
 }
 
@@ -96,7 +96,7 @@ export interface Placed {
 /** The state of a test in its group: it counts, it is skipped, or other tests must end first. */
 export type Place = 'counts' | 'skipped' | 'waits';
 
-/** The place of each test, in their order. */
+/** The place of each test, in the order of the tests. */
 export function placesOf(groups: readonly GroupRecord[], tests: readonly Placed[]): readonly Place[] {
   const places: Place[] = tests.map(() => 'waits');
   const passed = new Map<string, boolean | null>();

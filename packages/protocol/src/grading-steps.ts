@@ -249,7 +249,7 @@ class Look {
     return interactor === undefined ? null : this.#built('build interactor', interactor, true);
   }
 
-  /** The verdict of each validator on the input; null as long as one has not ended. */
+  /** The verdict of each validator on the input; null until every validator has ended. */
   #validations(at: number): readonly CheckRecord[] | null {
     const { plan } = this.#known;
     const said = (plan.validators ?? []).map((validator, index) => {

@@ -33,7 +33,7 @@ export interface Misfit {
   readonly keyword: Keyword | 'unknown';
   /** The value of that keyword in the schema. */
   readonly allowed: unknown;
-  /** The first unknown member beside a missing one, which may be the missing one misspelled. */
+  /** If a member is missing, the first unknown member, which may be the missing one misspelled. */
   readonly unknown?: string;
 }
 

@@ -39,7 +39,7 @@ describe('a library that a program failed to import', () => {
       { ...pack, name: 'vision', libraries: [cv] },
     ];
     expect(missingModuleRemark({ language: 'python', module: 'torch' }, packs, '--runtime')).toBe(
-      'no listed pack of this service has torch; what old has is not listed: build it again to list it; ' +
+      'no listed pack of this service has torch; the libraries of old are not listed: build it again to list them; ' +
         '`vouchbox libraries pack` lets a job bring it, `vouchbox packs build` makes a pack',
     );
   });

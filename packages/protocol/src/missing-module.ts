@@ -46,6 +46,6 @@ export function missingModuleRemark(missing: MissingModule, packs: readonly List
   if (having.length > 0) return `${module} is in a pack: ${having.map((name) => `${option} ${name}`).join(', or ')}`;
   const unknown = packs.filter(({ name, libraries }) => libraries === undefined && name !== 'system');
   const unlisted = unknown.map(({ name }) => name).join(', ');
-  const rest = unlisted === '' ? '' : `; what ${unlisted} has is not listed: build it again to list it`;
+  const rest = unlisted === '' ? '' : `; the libraries of ${unlisted} are not listed: build it again to list them`;
   return `no listed pack of this service has ${module}${rest}; \`vouchbox libraries pack\` lets a job bring it, \`vouchbox packs build\` makes a pack`;
 }

@@ -132,7 +132,7 @@ const recordMembers = {
   env_sha256: Nullable(Sha256),
   policy_sha256: Sha256,
   requested_limits: RequestedLimitsSchema,
-  /** `build` is present only if the job just compiled; `product` only if the job started what another job compiled. */
+  /** `build` is present only if the job compiled and ran nothing; `product` only if the job started what another job compiled. */
   build: Type.Optional(StoredBuild),
   product: Type.Optional(StoredProduct),
   /** Only for a job that asked for fixed hash seeds. */

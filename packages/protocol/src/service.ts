@@ -115,7 +115,7 @@ const NodeStatus = Type.Object({
   last_beat_at: Nullable(Timestamp),
 });
 
-/** The newest canary of one class and pack, on the node that sent it. */
+/** The newest canary of one class and pack, on the node that reports it. */
 export const CanaryStatus = Type.Object({
   isolation_class: Type.Enum([...ISOLATION_CLASSES]),
   runtime_pack: Type.String(),

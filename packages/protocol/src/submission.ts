@@ -40,7 +40,7 @@ export const UploadedFile = Closed({
 });
 export type UploadedFile = Static<typeof UploadedFile>;
 
-/** A file that a job brought back. */
+/** The name of an output file of a job. */
 export const OutputName = Closed(
   {
     job_id: Type.String({ pattern: '^[!-~]{1,128}$', description: 'The id of a job that has ended.' }),
@@ -50,7 +50,7 @@ export const OutputName = Closed(
 );
 export type OutputName = Static<typeof OutputName>;
 
-/** Libraries that a job brings along. */
+/** The libraries that a job brings along, as an uploaded archive. */
 export const Libraries = Closed(
   { blob: UploadedFile.properties.blob },
   {
@@ -178,7 +178,7 @@ export const Requirements = Closed({
 });
 export type Requirements = Static<typeof Requirements>;
 
-/** Requirements as they are stored and shown. `enforced` is there only if some limit must be held, in the order of all limits. */
+/** Requirements as stored and shown. `enforced` is present only if a limit must be enforced, in the order of all limits. */
 export const StoredRequirements = Type.Object({
   minimum_isolation: Type.Enum([...ISOLATION_CLASSES]),
   enforced: Type.Optional(Type.Array(Type.Enum([...LIMIT_NAMES]))),
@@ -193,7 +193,7 @@ function wholeBounds(name: LimitName): string {
   return `${bounds(name)} A fraction is rounded down, though never below 1.`;
 }
 
-/** A sentence on what an interpreter holds before any program runs. */
+/** A sentence on an interpreter that already uses more than the limit before any program runs. */
 function heldBounds(name: LimitName): string {
   return `${wholeBounds(name)} Where the interpreter already holds more, the smallest limit that holds is in force: \`effective_spec\` states it.`;
 }

@@ -64,7 +64,7 @@ function checkSchema(schema: unknown, pointer: string, walk: Walk): void {
   }
 }
 
-/** The form of a keyword's value that `holds` checks without a walk into the value. */
+/** The form of a keyword's value that `holds` accepts. Schemas inside the value are not checked. */
 function is(what: string, holds: (value: unknown) => boolean): Form {
   return (value, pointer) => {
     if (!holds(value)) throw new Odd(pointer, `must be ${what}`);

@@ -17,7 +17,7 @@ import { millisecondsOf, signedStatement, statedResult } from './signed-statemen
 export interface CanaryStanding {
   /** What is known about the canary, in one line. */
   readonly word: string;
-  /** How long before the job the canary ended, if it shows that everything was refused; else null. */
+  /** How long before the job the canary ended; null unless the canary shows that everything was refused. */
   readonly ageMilliseconds: number | null;
   /** The checks; one fails if a file contradicts what was signed. */
   readonly checks: readonly Check[];
@@ -41,7 +41,7 @@ export async function canaryStanding(
 ): Promise<CanaryStanding> {
   const named = canaryNamedIn(predicate);
   if (file === null)
-    return named === null ? noCanary : { ...noCanary, word: 'NAMED, and not checked: give it by --canary' };
+    return named === null ? noCanary : { ...noCanary, word: 'NAMED, and not checked: give its envelope with --canary' };
   if (named === null) return contradicted('the signed receipt names no canary');
   const canary = await signedCanary(file, named, publicKeys);
   if (typeof canary === 'string') return contradicted(canary);

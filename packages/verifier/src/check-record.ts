@@ -143,8 +143,8 @@ function summaryProblem({ receipt: { event_chain }, chain }: Sound): string | nu
 
 function finishedProblem({ events, receipt }: Sound): string | null {
   const last = events.at(-1);
-  if (last?.kind !== 'finished') return 'the last event is not finished';
-  if (events.filter(({ kind }) => kind === 'finished').length > 1) return 'there is more than one finished event';
+  if (last?.kind !== 'finished') return 'the last event is not of the kind finished';
+  if (events.filter(({ kind }) => kind === 'finished').length > 1) return 'more than one event is of the kind finished';
   const data = isJsonObject(last.data) ? last.data : {};
   for (const name of ['status', 'exit_code', 'signal', 'terminal_reason', 'duration_ms']) {
     if (name in receipt && name in data && receipt[name] !== data[name]) return `the receipt has another ${name}`;

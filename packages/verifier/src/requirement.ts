@@ -173,7 +173,7 @@ const witnesses: Subject = {
   isMet: (found, least) => (found as number) >= (least as number),
 };
 
-/** How long before the job its canary ended; only a canary that shows that everything was refused has an age. */
+/** How long before the job its canary ended. Only a canary whose cell refused every attempt has an age. */
 const canaryAge: Subject = {
   form: '<=DURATION',
   operators: ['<='],

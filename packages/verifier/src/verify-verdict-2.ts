@@ -131,7 +131,7 @@ class Examiner {
     const isAlone = product !== undefined || !isCompiled({ language: program.language });
     same(runRecord(end, isAlone), said, 'the verdict says something else about its end, its time or its memory');
     const isPair = isJsonObject(receipt['interaction']);
-    if (isPair && test.check === null && end.exit_code === 0) throw new Mismatch('its interactor was not asked');
+    if (isPair && test.check === null && end.exit_code === 0) throw new Mismatch('no interactor judged it');
     if (!isPair && end.stdin_sha256 !== test.stdin_sha256) throw new Mismatch('the verdict names another input');
     const limits = canonicalJson(receipt['requested_limits'] ?? null);
     this.#limits ??= limits;

@@ -141,7 +141,7 @@ function endings(run: Attested): readonly TestVerdict[] {
     case 'memory_limit':
       return ['memory_limit'];
     case 'compile_failed':
-      // Only the compiler's output tells the two apart, and a grader must read it.
+      // Only the compiler's output shows whether the program is wrong or a limit stopped the compiler. A grader must read it.
       return ['compile_error', 'not_run'];
     default:
       return ['not_run'];

@@ -18,9 +18,9 @@ const DEFAULT_FIELDS = ['stdout', 'time', 'memory', 'stderr', 'token', 'compile_
 export interface Asked {
   readonly token: string;
   readonly form: TextForm;
-  /** The fields, as the query spells them; undefined for the usual ones. */
+  /** The requested fields, as the query spells them; undefined for the default fields. */
   readonly fields: string | undefined;
-  /** The outcome of the submission, if the caller has it already. */
+  /** The outcome of the submission, if it is already known. */
   readonly ran?: Ran;
 }
 

@@ -1,4 +1,4 @@
-/** Judge0's statuses, and the one that fits the end of a job. */
+/** Judge0's statuses, and the choice of the status that fits the end of a job. */
 import type { Ended } from '../run-program.ts';
 import { outputDigest } from './token.ts';
 

@@ -19,7 +19,7 @@ export type TextForm = 'plain' | 'base64';
 
 const BLANK = "can't be blank";
 
-/** Members that have no counterpart here, with the values that ask for nothing. */
+/** Members that have no counterpart here. A value in the list requests nothing, so it is accepted; any other value is refused. */
 const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
   additional_files: [''],
   callback_url: [''],
@@ -30,11 +30,11 @@ const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
 
 export interface Offer {
   readonly offered: readonly OfferedLanguage[];
-  /** Whether a program is compiled by a job of its own, which takes options. */
+  /** Whether the service compiles a program in a job of its own. Only such a job takes compiler options. */
   readonly hasBuilds: boolean;
 }
 
-/** @throws AdapterError that names the member */
+/** @throws AdapterError that names the wrong member */
 export function submissionOf(body: Body, form: TextForm, { offered, hasBuilds }: Offer): Judge0Submission {
   refuseUnsupported(body);
   const number = optionalNumber(body, 'language_id');

@@ -9,7 +9,7 @@ import { AdapterError } from '../adapter-error.ts';
 
 export interface Token {
   readonly job_id: string;
-  /** Null if the number is the one that the list has for the job's language. */
+  /** The language's number that the caller gave; null if it is the number that the list has for the job's language. */
   readonly languageNumber: number | null;
   /** Null if the caller expects no particular output. */
   readonly expectedDigest: string | null;

@@ -31,7 +31,7 @@ function wordOf({ long, flags }: Option): string {
   return long ?? flags;
 }
 
-/** For options that take one of a list: the values of that list. */
+/** The values of each option that takes a value from a list. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   '--language': LANGUAGES,
   '--limit <name=value>': LIMIT_NAMES.map((name) => `${name}=`),
@@ -59,7 +59,7 @@ _vouchbox_offers() {
   done <<< "$_vouchbox_table"
 }`;
 
-/** Each function takes the table. If no word of it fits, the shell completes file names. */
+/** Makes each shell's script from the table. If no word of the table fits, the shell completes file names. */
 const SCRIPTS = {
   bash: (table: string) => `# Completion of vouchbox for bash, made by: vouchbox completion bash
 ${OFFERS(table)}

@@ -16,13 +16,13 @@ export interface ExportOrigin {
   /** The source without the job's uploaded files. */
   readonly source: ExportSource;
   /**
-   * Gives an uploaded file, by its `sha256:…`, to a reader. A reader that got a part of it may be called again. Null if the
-   * file is not stored any more.
+   * Gives the uploaded file of this name, `sha256:…`, to a reader. If the file breaks off, the reader is called again with the
+   * whole file. Null if the file is not stored any more.
    */
   readonly readBlob: (blob: string, read: BlobReader) => Promise<FileDigest | null>;
-  /** The proof that the log has the envelope. Fails if the log does not. */
+  /** The proof that the log has the envelope. Fails if the log does not have it. */
   readonly logProof: () => Promise<Uint8Array>;
-  /** The signed promise of the job. Fails if it has none. */
+  /** The signed promise of the job. Fails if the job has no promise. */
   readonly promise: () => Promise<Uint8Array>;
   /** The envelope of the canary that the job names. Fails if the file does not exist. */
   readonly canary: () => Promise<Uint8Array>;

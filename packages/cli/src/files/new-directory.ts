@@ -80,7 +80,7 @@ function newDirectory(root: string, here: Here): NewDirectory {
     async write(path, content) {
       if (!isBelow(path)) throw new CommandFailure(`nothing was written: ${path} is not a path below the directory`);
       const pieces = content instanceof Uint8Array ? [content].values() : content[Symbol.asyncIterator]();
-      // A file whose first piece does not come is not made.
+      // The file is made only once its first piece has come.
       const first = await pieces.next();
       const file = join(root, path);
       await here(mkdir(dirname(file), { recursive: true }));
@@ -121,7 +121,7 @@ function unwritten(target: string, cause: unknown): CommandFailure {
   return new CommandFailure(`${target} could not be written: ${(cause as Error).message}`, { cause });
 }
 
-/** A rename can replace an empty directory, but no other. */
+/** Makes an empty directory, the only kind of directory that a rename can replace. */
 async function makeNew(target: string): Promise<void> {
   try {
     await mkdir(target);

@@ -1,4 +1,4 @@
-/** Writes the files that a job returned, each to its requested place, and nothing else. */
+/** Writes the files that a job returned, each to its requested place. Files that were not requested are not written. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Artifact } from '@vouchbox/protocol';

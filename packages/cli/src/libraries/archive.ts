@@ -21,7 +21,7 @@ interface Found {
 
 /**
  * Writes the archive into a new file.
- * @throws UsageError for what no cell would unpack, and if the file exists
+ * @throws UsageError if there are no packages, or more than a cell unpacks
  */
 export async function writeArchive(root: string, file: string): Promise<void> {
   const found = [...below(root)];

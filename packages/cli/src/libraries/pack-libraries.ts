@@ -58,7 +58,7 @@ function installed({ python, pythonVersion, node, directory }: PackLibrariesOpti
   return python === undefined ? nodeModules(node as string, scratch) : wheels(python, scratch, pythonVersion ?? null);
 }
 
-/** The given directory, once it is clear that a program would find the packages in it. */
+/** Returns the given directory, or refuses it if a program would not find the packages in it. */
 function directoryOfPackages(directory: string): string {
   const names = readdirSync(directory);
   const packed = names.find((name) => /\.(whl|tgz|tar\.gz)$/.test(name));

@@ -88,7 +88,7 @@ export function addArtifacts(server: McpServer, client: ServiceClient): void {
   });
 }
 
-/** The content of a file that a job left; null if it left none of this path. */
+/** The content of the file that a job left at a path; null if the job left no file there. */
 async function bytesOf(
   client: ServiceClient,
   { artifacts, large_outputs = [] }: Left,

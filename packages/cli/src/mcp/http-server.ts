@@ -61,7 +61,7 @@ interface Refused {
   readonly message: string;
 }
 
-/** Asks the service whose key it is. */
+/** Asks the service who the caller is: the owner of the request's key. */
 async function callerOf(
   { headers: { authorization } }: IncomingMessage,
   clientFor: HttpOptions['clientFor'],

@@ -21,7 +21,7 @@ export function inputFile({ path: name, text, base64, from }: InputFile) {
   return { path, content_base64: base64 ?? Buffer.from(text ?? '').toString('base64') };
 }
 
-/** The files, or undefined where a submission may have none. */
+/** The members of a submission, with its input files if it has any. */
 export function withFiles<Holder extends { readonly files?: readonly InputFile[] | undefined }>({
   files,
   ...holder

@@ -87,7 +87,7 @@ export interface ToldJob
     Pick<JobDetail, 'terminal_reason' | 'signal' | 'networking'>,
     Pick<RunResult, 'isolation_class' | 'effective_limits'> {
   readonly receipt_sha256: string | null;
-  /** Present only for a run that asked for it. */
+  /** Present only if the run requested a promise. */
   readonly promise?: RunResult['promise'];
 }
 
@@ -141,7 +141,7 @@ function addStep(answer: JobAnswer, { session, outcome }: NonNullable<AnswerOpti
   answer.remarks.push(...sessionRemarks(session, outcome));
 }
 
-/** The packs of the service; none if it does not list them for this caller. */
+/** The packs of the service; an empty list if the service does not tell this caller. */
 export async function packsOf(client: ServiceClient, signal: AbortSignal): Promise<Capabilities['runtime_packs']> {
   return await client.capabilities({ signal }).then(
     ({ runtime_packs }) => runtime_packs,

@@ -54,7 +54,7 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
   await using server = await openHttpServer({
     port: options.http,
     clientFor: (apiKey) => createServiceClient({ baseUrl: service.url, apiKey }),
-    // No packs: a server is made for each request, and a run must be only one request to the service.
+    // Without packs: a server is made for each request, and listing the packs would be a second request to the service.
     serverFor: (client) => createServer({ client, version, pinned: keys }),
   });
   note('callers send a key of the service as Authorization: Bearer KEY');
@@ -64,7 +64,7 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
   return EXIT.ok;
 }
 
-/** Prints a snippet for a program's settings; its place goes to stderr. */
+/** Prints a snippet for a program's settings, and says on stderr where the snippet belongs. */
 export async function mcpConfiguration(program: ConfiguredProgram, options: McpOptions): Promise<number> {
   const command = join(dirname(process.argv[1] ?? ''), 'vouchbox');
   const { url, profile } = configured(options);
@@ -102,8 +102,7 @@ function passedOn(options: McpOptions): readonly string[] {
 }
 
 /**
- * The address or the profile that the settings name: that of the service which `vouchbox mcp` would call here.
- *
+ * The address or the profile of the service that `vouchbox mcp` would call with these settings.
  * @throws UsageError for an unknown profile, or for two services
  */
 function configured({ url, profile }: AccessOptions): { readonly url: string | null; readonly profile: string | null } {

@@ -35,7 +35,7 @@ export function isPicture(mediaType: string): boolean {
   return mediaType === 'image/webp' || PICTURES.some(([picture]) => picture === mediaType);
 }
 
-/** The text of a file that is UTF-8 without NUL; null if it is not. */
+/** The text of a file that is UTF-8 without NUL; null for any other file. */
 export function textOf(bytes: Uint8Array): string | null {
   if (bytes.includes(0)) return null;
   try {

@@ -27,7 +27,7 @@ export function toldBetween(title: string, text: string, leftOut: number): strin
   return `${title}, between two lines ${word}${cut}:\n${word}\n${printableText(text)}${end}${word}`;
 }
 
-/** The most of one stream of output that is shown to a model, in UTF-16 code units. */
+/** The most UTF-16 code units of one stream of output that a model is shown. */
 const shownCharsMax = 16 * 1024;
 
 const HEAD_PART = 0.5;
@@ -47,7 +47,7 @@ export function cutText(text: string, charsMax = shownCharsMax): CutText {
   return { text: `${head}\n[${leftOut} characters left out]\n${tail}`, leftOut };
 }
 
-/** The text without half a character at either end. */
+/** The text without a lone surrogate, which is half a character, at either end. */
 function whole(text: string): string {
   const start = /^[\uDC00-\uDFFF]/.test(text) ? 1 : 0;
   const end = /[\uD800-\uDBFF]$/.test(text) ? text.length - 1 : text.length;

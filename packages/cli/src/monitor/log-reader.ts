@@ -1,11 +1,11 @@
-/** Reads the public parts of a log, as text. Nothing of it is believed here. */
+/** Reads the public parts of a log, as text. Nothing is checked here. */
 import { CommandFailure } from '../failures/command-failure.ts';
 
-/** Above the length of any head, and of any proof between two. */
+/** Longer than any head, and than any proof between two heads. */
 const answerBytesMax = 64 * 1024;
 const answerMilliseconds = 30_000;
 
-/** The text at a path below `/log/`; null if the log answers that it has none. @throws CommandFailure without an answer */
+/** The text at a path below `/log/`; null if the log has none. @throws CommandFailure if the log does not answer */
 export async function readOfLog(url: string, path: string, signal: AbortSignal): Promise<string | null> {
   const address = `${url.replace(/\/$/, '')}/log/${path}`;
   const patience = AbortSignal.any([signal, AbortSignal.timeout(answerMilliseconds)]);

@@ -64,7 +64,7 @@ function nothingFound(dataDir: string): OperatorError {
     return new OperatorError(`no service runs here, and ${dataDir} has no data of a service`, { hint });
   const found = isClosed(dataDir) ? 'cannot be read' : 'has no data of a service';
   return new OperatorError(`no service of this user runs here, and ${dataDir} ${found}`, {
-    hint: `${hint}, or run this as the user of the service, mostly root`,
+    hint: `${hint}, or run this as the user of the service, usually root`,
   });
 }
 

@@ -61,7 +61,7 @@ export async function exportAttestationKey(
   return EXIT.ok;
 }
 
-/** The identifier is the key's fingerprint. An auditor who gets the key compares it by another way. */
+/** Says how to pass the key on. Its identifier is its fingerprint, which must reach the auditor by another way. */
 function sayWhatToDo(key_id: string, file = 'FILE'): void {
   note(`the key is ${key_id}; give the file to those who check results, and tell them this identifier another way`);
   note(`they run: npx --no service-verify directory EXPORT --public-key ${shellWord(file)} --tenant TENANT`);

@@ -27,8 +27,7 @@ export async function setUp({ apparmor = false, ...options }: SetUpOptions): Pro
   const code = await setUpHost('all');
   const problem = nativeProblem();
   if (problem !== null) note(problem);
-  for (const { missing, fix } of missingOfUser())
-    note(`this user lacks, for the cells of programs, ${missing}: ${fix}`);
+  for (const { missing, fix } of missingOfUser()) note(`to start cells, this user lacks ${missing}: ${fix}`);
   printResult(options, '', { missing_programs: unusableNatives() });
   return code;
 }

@@ -13,7 +13,7 @@ export interface VmOptions {
 }
 
 const NAME = 'vouchbox';
-/** The template beside these sources, or in a package, which has the directory too. */
+/** The places of the template: in a checkout, and in the installed package. */
 const TEMPLATES = ['../../../../deploy/lima.yaml', '../../deploy/lima.yaml'];
 const OWN_CHECKOUT = fileURLToPath(new URL('../../../..', import.meta.url));
 

@@ -5,7 +5,7 @@ import type { Problem } from './problem.ts';
 
 const VALID = 42;
 
-/** @throws UsageError that names the first test that a validator refuses, with what it said */
+/** @throws UsageError that names the first test that a validator refuses, and quotes the validator */
 export async function checkInputs(problem: Problem, client: ServiceClient, signal: AbortSignal): Promise<void> {
   const { tests, inputValidators, inputFlags } = problem;
   const jobs = inputValidators.flatMap((validator) => tests.map((test) => ({ validator, test })));

@@ -1,4 +1,4 @@
-/** The default output validator, run on this host with the files that a checker finds, and the comparisons that stand for it. */
+/** The default output validator, run on this host with a checker's files, and the comparisons that replace it. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Scoring packages of each format: what their groups and tests count, and that what cannot be counted is refused. */
+/** Scoring packages of each format: the points of their groups and tests, and the refusal of points that cannot be added up. */
 import { describe, expect, test } from 'vitest';
 import { plain, read } from './package.fixture.ts';
 

@@ -11,7 +11,7 @@ export interface GroupScores extends Pick<ScoreRules, 'groupOf'> {
   pointsOf(group: string): number;
 }
 
-/** @throws UsageError for what cannot be counted: other graders, averages, points without a bound */
+/** @throws UsageError for points that cannot be counted: of other graders, averages, or without a bound */
 export function groupScores(tests: readonly { readonly directory: string }[], data: ScoredData): GroupScores {
   const rules = rulesOf(data);
   const counts = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Reads `problem.yaml` in each of the formats, and the time limit from where older packages have it. */
+/** Reads `problem.yaml` in each of the formats, and the time limit from the file in which older packages keep it. */
 import type { LimitName } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from '../failures/usage-error.ts';
 import type { ProblemTree } from './tree.ts';
@@ -35,7 +35,7 @@ const OTHER_TYPES: Readonly<Record<string, string>> = {
   'submit-answer': 'answers without a program',
 };
 
-/** @throws UsageError if it cannot be graded here, or is not written as the format says */
+/** @throws UsageError if the problem cannot be graded here, or the file does not follow its format */
 export async function readSettings(tree: ProblemTree): Promise<PackageSettings> {
   const settings = Settings.of('problem.yaml', await tree.text('problem.yaml'));
   const format = formatOf(settings);
@@ -98,17 +98,17 @@ function refuseUnread(tree: ProblemTree, settings: Settings): void {
   if (included !== undefined) throw new UsageError(`${included}: files that go with every program are not read`);
   if (settings.has('constants')) throw new UsageError('problem.yaml: constants are not put into programs and settings');
   const older = ['accept_score', 'reject_score', 'range', 'on_reject'].find((key) => settings.map('grading').has(key));
-  if (older !== undefined) throw new UsageError(`problem.yaml: grading: ${older} is read in data/testdata.yaml alone`);
+  if (older !== undefined) throw new UsageError(`problem.yaml: grading: ${older} is read only in data/testdata.yaml`);
 }
 
 function refuseType(word: string, format: Format): void {
   const lacks = OTHER_TYPES[word];
   if (lacks !== undefined) throw new UsageError(`problem.yaml: ${word}: ${lacks} cannot be graded by this command`);
   const known = format === 'legacy' ? ['pass-fail', 'scoring'] : ['pass-fail', 'scoring', 'interactive'];
-  if (!known.includes(word)) throw new UsageError(`problem.yaml: ${word} is no known type of problem`);
+  if (!known.includes(word)) throw new UsageError(`problem.yaml: ${word} is not a known type of problem`);
 }
 
-/** The limits of the program. The compiler and the validators have limits of their own jobs. */
+/** The limits of the program. The jobs of the compiler and the validators have their own limits. */
 async function readLimits(tree: ProblemTree, given: Settings) {
   const seconds = given.number('time_limit') ?? (await olderTimeLimit(tree));
   const memory = given.number('memory');

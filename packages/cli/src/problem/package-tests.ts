@@ -10,7 +10,7 @@ import type { ProblemTree } from './tree.ts';
 import { Settings } from './yaml.ts';
 
 const INPUT = /^data\/((?:sample|secret)(?:\/[^/]+)*)\/([^/]+)\.in$/;
-/** Names that a directory's settings have, the newer first. */
+/** The names of the file with a directory's settings, the newer name first. */
 const SETTINGS_FILES = ['test_group.yaml', 'testdata.yaml'];
 
 /** A test with the flags of its output validator as the checker's arguments. */
@@ -20,7 +20,7 @@ export interface PackageTests extends Pick<Problem, 'groups' | 'inputFlags' | 'n
   readonly tests: readonly PackageTest[];
 }
 
-/** @throws UsageError if there is none, or one cannot be read or counted */
+/** @throws UsageError if the package has no test, or a test cannot be read or counted */
 export async function readPackageTests(tree: ProblemTree, settings: PackageSettings): Promise<PackageTests> {
   const directories = await readDirectories(tree);
   const all = tree.paths.flatMap((path) => {

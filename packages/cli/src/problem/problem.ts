@@ -16,7 +16,7 @@ export interface Problem {
   readonly inputFlags: ReadonlyMap<string, readonly string[]>;
   /** The limits that the problem sets for each program; the grader may set others. */
   readonly limits: Readonly<Partial<Record<LimitName, number>>>;
-  /** Unused parts of the package with the reason, each in one line. */
+  /** One line for each part of the package that is not used, with the reason. */
   readonly notes: readonly string[];
 }
 

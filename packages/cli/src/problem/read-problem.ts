@@ -16,8 +16,8 @@ import type { PackageProgram, Problem } from './problem.ts';
 import { openTree, type ProblemTree } from './tree.ts';
 
 /**
- * @param compare how outputs of a plain folder are compared; a package says it itself
- * @throws UsageError in one line for what cannot be read or graded
+ * @param compare how outputs of a plain folder are compared; a package names its own comparison
+ * @throws UsageError in one line for a problem that cannot be read or graded
  */
 export async function readProblem(path: string, compare: Comparison): Promise<Problem> {
   if (!(await isPackage(path))) return plainProblem(path, compare);
@@ -84,7 +84,7 @@ async function howJudged(
     : { tests: compared as Problem['tests'], checker: null, interactor: null };
 }
 
-/** The validator as a checker or an interactor, which may both have its command line and exit codes. */
+/** The validator as a checker or an interactor: both may use a validator's command line and exit codes. */
 function validatorOf({ language, code }: PackageProgram): Checker {
   return { language, code, codes: 'kattis' };
 }

@@ -12,7 +12,7 @@ export interface ProblemTree {
   text(path: string): Promise<string>;
 }
 
-/** The limits of a package. A file is at most what a job can be given. */
+/** The limits of a package. A file may be as large as a file that a job is given. */
 export const TREE_BOUNDS = {
   files: 20_000,
   depth: 8,
@@ -20,7 +20,7 @@ export const TREE_BOUNDS = {
   totalBytes: 512 * 1024 * 1024,
 } as const;
 
-/** The parts of a package that are read: solutions, statements and attachments can be large. */
+/** The parts of a package that are read. Solutions, statements and attachments, which can be large, are not read. */
 const READ =
   /^(problem\.yaml|\.timelimit|domjudge-problem\.ini|(data|include|input_validators|input_format_validators|output_validators?)(\/.*)?)$/;
 

@@ -19,15 +19,15 @@ export interface GradedTest {
   readonly verdict: string;
   readonly points: number;
   readonly pointsMax: number;
-  /** Its usage, as the verdict states it; null if the program's own part is not known. */
+  /** The CPU time that the verdict states; null if the usage of the program alone is not known. */
   readonly cpuMs: number | null;
   readonly wallMs: number | null;
   readonly memoryBytes: number | null;
   /** Null if the program was not run in this test. */
   readonly job: string | null;
-  /** Why it was not run; null if it was. */
+  /** Why the program was not run in this test; null if it was run. */
   readonly remark: string | null;
-  /** Only for a sample: a report must not reveal secret data. */
+  /** The texts of a sample; null for any other test, because a report must not reveal secret data. */
   readonly texts: {
     readonly input: string;
     readonly expected: string;
@@ -101,7 +101,7 @@ export function pointsText({ points, pointsMax }: Points, between: string): stri
   return [points, pointsMax].map((number) => Math.round(number * 100) / 100).join(between);
 }
 
-/** The points of a test or a group; some count nothing by themselves. */
+/** The points of a test or a group; a dash if it has no points to win. */
 export function shareText(won: Points, between: string): string {
   return won.pointsMax === 0 ? '–' : pointsText(won, between);
 }

@@ -1,7 +1,7 @@
 /**
- * A service that this command starts for itself: on a free port of this host, with its own key and a store in a
- * temporary directory that is removed at the end. It isolates programs as a served one does, and reads the same
- * settings from the environment.
+ * A service that this command starts for itself: on a free port of this host, with its own key and a store in a temporary
+ * directory that is removed at the end. It isolates programs as `vouchbox serve` does, and reads the same settings from the
+ * environment.
  */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';

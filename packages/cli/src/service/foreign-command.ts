@@ -1,4 +1,4 @@
-/** Commands of the user that this one runs, each with all processes that it starts. */
+/** Starts commands of the user, and ends each command together with all processes that it started. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ function processIds(): readonly number[] {
   }
 }
 
-/** The environment of a process; empty for one that has ended, or is another user's. */
+/** The environment of a process; empty if the process has ended, or belongs to another user. */
 function environmentOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1');

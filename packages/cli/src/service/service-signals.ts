@@ -10,7 +10,7 @@ export interface ServiceSignals {
   onReload(reload: () => void): void;
 }
 
-/** A service that was started from a terminal ends with it. For any other, SIGHUP is a supervisor's "reload". */
+/** What SIGHUP means: a service that a terminal started stops when the terminal closes; any other reloads its settings. */
 export type HangUp = 'stop' | 'reload';
 
 const STOPPING = [

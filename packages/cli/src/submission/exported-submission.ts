@@ -33,9 +33,9 @@ export function keyFor(
 
 export interface Resubmission {
   readonly submission: JobSubmission;
-  /** Standard input that cannot be in a body and is uploaded; else null. */
+  /** Standard input that is uploaded because the body cannot hold it; null if the body holds it. */
   readonly stdin: Uint8Array<ArrayBuffer> | null;
-  /** The archive of its libraries, which is uploaded; null if it had none. */
+  /** The archive of the libraries, which is uploaded; null if the job had none. */
   readonly libraries: Uint8Array<ArrayBuffer> | null;
 }
 
@@ -73,7 +73,7 @@ export function submissionIn(
     code: text(read(EXPORT_OPTIONAL_FILES.code), 'code'),
     files: filesOf(inputs, read),
     ...(product !== undefined && { product: { job_id: product } }),
-    // Who may answer is a principal of the other service.
+    // The principals that may answer are left out: the other service has its own principals.
     ...(isJsonObject(tools) && { tools: tools['tools'], tool_limits: tools['limits'] }),
     ...(isJsonObject(requirements) && isDemand(requirements) && { requirements }),
   };

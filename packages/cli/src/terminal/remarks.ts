@@ -1,4 +1,4 @@
-/** The remarks of `vouchbox run` beside a program's own output: how it ended, and what it did not get. */
+/** The remarks of `vouchbox run` beside a program's own output: how the program ended, and what it lacked. */
 import type { Capabilities, EffectiveLimits, LimitsInput, ServiceClient } from '@vouchbox/client';
 import type { EventData, EventKind, JobEvent } from '@vouchbox/protocol';
 import {
@@ -28,7 +28,7 @@ const NO_NETWORK =
 const NAMES_SOCKET = /socket|\/dev\/(tcp|udp)\//;
 const REFUSED = /Operation not permitted|EPERM/;
 
-/** What a cell reports instead of beginning the program. */
+/** What a cell reports if it could not start the program. */
 const NOT_UNPACKED = /^The libraries cannot be unpacked: /;
 
 /** The parts of a submission that a remark may be about. */
@@ -59,17 +59,17 @@ export class Remarks {
     this.#asked = asked;
   }
 
-  /** Whether a file that was asked for is lost. */
+  /** Whether a requested file is lost. */
   get lost(): boolean {
     return this.#lost;
   }
 
-  /** The limits that hold, once the program has started. */
+  /** The limits in force; null until the program has started. */
   get effective(): EffectiveLimits | null {
     return this.#effective;
   }
 
-  /** Whether something was already said about an output. */
+  /** Whether a remark about this output was made already. */
   has(path: string): boolean {
     return this.#paths.has(path);
   }
@@ -158,7 +158,7 @@ export class Remarks {
   #librariesRemark(): readonly string[] {
     const { libraries } = this.#asked;
     if (libraries === undefined || this.#isUnpacked) return [];
-    return [`--libraries ${libraries} cannot be unpacked: \`vouchbox libraries pack\` writes what can`];
+    return [`--libraries ${libraries} cannot be unpacked: \`vouchbox libraries pack\` writes a valid archive`];
   }
 
   #networkRemark(): readonly string[] {
@@ -170,7 +170,7 @@ export class Remarks {
     const { libraries } = this.#asked;
     if (missing === null) return [];
     if (libraries !== undefined) {
-      const root = `at its root must be ${missing.module}, as ${missing.language === 'python' ? 'pip' : 'npm'} installs it`;
+      const root = `its root must have ${missing.module}, as ${missing.language === 'python' ? 'pip' : 'npm'} installs it`;
       return [`the program did not find ${missing.module} in --libraries ${libraries}: ${root}`];
     }
     const capabilities = await this.#capabilities();
@@ -221,5 +221,5 @@ function truncationRemark(
   if (stream !== 'stdout') return `${stream} is truncated: ${recorded}; write more to a file in output/`;
   return wholeStdout === undefined
     ? `stdout is truncated: ${recorded}; --whole-stdout FILE takes all of it`
-    : `stdout is truncated here: ${recorded}; all of it comes to ${wholeStdout}`;
+    : `stdout is truncated here: ${recorded}; all of it goes to ${wholeStdout}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Decides about a head that a log shows: a witness signs it only if the log grew from the last head that it signed, or is the
- * same. https://c2sp.org/tlog-witness.
+ * Decides whether a witness signs a head of a log: only if it is the last head that the witness signed, or the log grew from that
+ * head. https://c2sp.org/tlog-witness.
  */
 import { type KeyObject, sign } from 'node:crypto';
 import {
@@ -22,10 +22,10 @@ export interface Witness {
   readonly state: WitnessState;
   /** The keys of the watched logs. Each key covers every tree of its log. */
   readonly logs: readonly NoteKey[];
-  /** Its own key, of type `cosignature`. */
+  /** The witness's own key, of type `cosignature`. */
   readonly key: NoteKey;
   readonly privateKey: KeyObject;
-  /** Seconds since the epoch. */
+  /** The present time in seconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -40,7 +40,7 @@ const treesMax = 100;
 
 const SIZE_TYPE = 'text/x.tlog.size';
 
-/** The answer to a request to `add-checkpoint`. A line is given only once the head is on disk. */
+/** The answer to a request to `add-checkpoint`. The signature line is returned only once the head is on disk. */
 export async function addCheckpoint(body: Uint8Array, witness: Witness): Promise<WitnessAnswer> {
   const parsed = parseConsistency(body);
   if (parsed.kind === 'refused') return refused(400, parsed.reason);
@@ -55,7 +55,7 @@ export async function addCheckpoint(body: Uint8Array, witness: Witness): Promise
   if (old !== (known?.size ?? 0)) return sizeAnswer(known?.size ?? 0);
   const isSame = known !== null && known.size === checkpoint.size;
   if (isSame && !equalHashes(known.root, checkpoint.root)) return sizeAnswer(known.size);
-  if (!grewFrom(known, checkpoint, hashes)) return refused(422, 'the head does not grow from the signed one');
+  if (!grewFrom(known, checkpoint, hashes)) return refused(422, 'no proof that the log grew from the last signed head');
   return { status: 200, body: signed(checkpoint, log, witness) };
 }
 
@@ -72,7 +72,7 @@ function grewFrom(known: Checkpoint | null, head: Checkpoint, proof: readonly Ui
 function signed(head: Checkpoint, log: NoteKey, { state, key, privateKey, now }: Witness): string {
   const time = now();
   const signature = cosignatureOf(key, time, sign(null, cosignedMessage(head.note.text, time), privateKey));
-  // One line of the log with a good signature: anybody may have added the rest.
+  // One line that the log's key signed is kept: anybody may have added the other lines.
   const ofLog = linesOf(head.note.signatures, log).slice(0, 1);
   state.keep({ ...head, note: { text: head.note.text, signatures: [...ofLog, signature] } });
   return signatureLine(signature);

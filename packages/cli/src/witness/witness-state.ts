@@ -35,7 +35,7 @@ export class WitnessState implements Disposable {
     }
   }
 
-  /** The last head of a log, with the line of this witness; null if it signed none. */
+  /** The last head of a log that this witness signed, with its signature line; null if it signed none. */
   head(origin: string): Checkpoint | null {
     return this.#heads.get(origin) ?? null;
   }

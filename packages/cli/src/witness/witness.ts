@@ -15,7 +15,7 @@ import { WitnessState } from './witness-state.ts';
 export interface WitnessOptions extends JsonOption {
   readonly state: string;
   readonly logKey: readonly string[];
-  /** The file of its own key; beside the state by default. */
+  /** The file of the witness's own key. Default: beside the state. */
   readonly key?: string;
   readonly name?: string;
   readonly host: string;
@@ -36,7 +36,7 @@ export async function witness(options: WitnessOptions): Promise<number> {
   const now = () => Math.floor(Date.now() / 1000);
   await using opened = await openWitness({ state, logs, key, privateKey, now }, { host, port }).catch(
     (cause: NodeJS.ErrnoException) => {
-      throw new CommandFailure(`${host}:${port} cannot be listened on: ${cause.code}`, { cause });
+      throw new CommandFailure(`cannot listen on ${host}:${port}: ${cause.code}`, { cause });
     },
   );
   const own = noteKeyText(key);

@@ -10,7 +10,7 @@ export interface Draft {
   readonly language: string;
   readonly code: string;
   readonly stdin: string;
-  /** The bytes that stdin has while no text is typed. */
+  /** The uploaded file, or the output of a job, that is stdin as long as no text is typed. */
   readonly namedStdin: NamedStdin | '' | null;
   /** One argument a line. */
   readonly args: string;
@@ -29,7 +29,7 @@ export interface Draft {
   /** The runtime pack; null for the default of the service. */
   readonly runtime: string | null;
   readonly minimum_isolation: IsolationClass | null;
-  /** Limits that the host must hold, as another submission named them. */
+  /** Limits that the host must enforce, taken from another submission. */
   readonly enforced: readonly LimitName[];
   /** Whether hash seeds are fixed. */
   readonly reproducible: boolean;

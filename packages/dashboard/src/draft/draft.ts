@@ -41,7 +41,7 @@ export function openDraft(submission: JobSubmission): void {
   draft.set(draftOf(submission));
 }
 
-/** Whether something would be lost by a reload. */
+/** Whether a reload would discard any input. */
 function hasTyped(): boolean {
   const present = draft.get();
   return JSON.stringify(present) !== JSON.stringify(emptyDraft(present.language));

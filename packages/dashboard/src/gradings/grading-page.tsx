@@ -93,7 +93,7 @@ function Summary({ grading }: { readonly grading: GradingDetail }) {
 interface ProgramProps {
   readonly program: GradingDetail['graded'][number];
   readonly index: number;
-  /** Whether the grading has no other program. */
+  /** Whether this is the only program of the grading. */
   readonly isAlone: boolean;
   readonly ended: EndedTests;
 }

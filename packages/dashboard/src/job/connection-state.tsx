@@ -1,4 +1,4 @@
-/** The state of the connection: whether what is shown comes from the service as it happens. */
+/** Shows the state of the connection over which the events of a job come. */
 
 import type { Tone } from '../parts/notice.tsx';
 import type { HistoryState } from './job-history.ts';

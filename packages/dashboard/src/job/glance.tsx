@@ -1,4 +1,4 @@
-/** What a job page answers first: what ran, how it ended, what held it, and whether it is signed. */
+/** The top of a job's page: what ran, how it ended, what isolated it, and whether its result is signed. */
 import type { JobDetail } from '@vouchbox/client';
 import { firstLineOf, printable } from '@vouchbox/protocol/vocabulary';
 import { endWords, heldWords, observedOf } from '@vouchbox/protocol/words';

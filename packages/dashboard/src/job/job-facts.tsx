@@ -1,4 +1,4 @@
-/** What a job is, what held its program, and what it used: the panels of facts on its page. */
+/** The panels of facts on a job's page: what the job is, what isolated and limited its program, and what the program used. */
 import type { JobDetail, ProgramUsage } from '@vouchbox/client';
 import { LIMIT_DEFAULTS, LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';
 import { amountOf, durationOf, LIMIT_WORDS, observedOf, postureWords, sizeOf } from '@vouchbox/protocol/words';

@@ -5,8 +5,8 @@ import { ServiceFailure } from '@vouchbox/client';
 const tryAgainMilliseconds = 2000;
 
 /**
- * Tries until one try comes to the end, or until the signal aborts, which is no failure. Each try continues where the previous
- * one ended.
+ * Repeats a try until one comes to the end, or until the signal aborts, which is not a failure. Each try continues where the
+ * previous one ended.
  * @throws ServiceFailure if the service refuses a try, and a later one would not help
  */
 export async function keepFollowing(

@@ -1,4 +1,4 @@
-/** A button that chooses files of this machine. No file stays chosen, because a browser reports no change for the same file. */
+/** A button that chooses files of this machine. The choice is cleared, so that the same file can be chosen again. */
 interface ChooseFilesProps {
   readonly label: string;
   readonly className: string;

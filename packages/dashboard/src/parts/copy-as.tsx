@@ -1,4 +1,4 @@
-/** Shows a submission as a command or a program that makes the same job. The key appears by a name, never by its value. */
+/** Shows a submission as a command or a program that makes the same job, and reads the key from a variable. */
 import { Tabs } from '@base-ui/react/tabs';
 import type { JobSubmission } from '@vouchbox/client';
 import { useState } from 'react';

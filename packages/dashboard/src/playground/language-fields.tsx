@@ -1,4 +1,4 @@
-/** The language, the runtime pack, the weakest isolation that will do, and hash seeds. Only what is offered can be chosen. */
+/** The language, the runtime pack, the weakest accepted isolation, and hash seeds. Only what is offered can be chosen. */
 import type { Capabilities, IsolationClass } from '@vouchbox/client';
 import { ISOLATION_CLASSES, LANGUAGES, printable } from '@vouchbox/protocol/vocabulary';
 import { type ReactNode, useId } from 'react';
@@ -37,7 +37,7 @@ export function LanguageFields({ draft, capabilities }: LanguageFieldsProps) {
   );
 }
 
-/** The weakest isolation that will do. */
+/** The weakest isolation that is accepted. */
 export function IsolationField({ draft }: Pick<LanguageFieldsProps, 'draft'>) {
   return (
     <Choice

@@ -16,7 +16,7 @@ export function ServiceMetrics() {
   const { client } = useCaller();
   const [{ token, count }, give] = useState<{ token: string | null; count: number }>({ token: null, count: 0 });
   const { data, error } = useQuery({
-    // The query key has a count in place of the token, so that the token is in no list of what was read.
+    // The query key has a count in place of the token, so that no list of queries shows the token.
     queryKey: ['service-metrics', count],
     queryFn: async ({ signal }) => {
       const metrics = await client.serviceMetrics(token ?? '', { format: 'prometheus', signal });

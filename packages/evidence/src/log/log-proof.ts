@@ -157,7 +157,7 @@ export async function verifyLogProof(proof: LogProof, leaf: Hash, keys: LogKeys)
   return { kind: 'logged', index, checkpoint, witnessed };
 }
 
-/** Why a head is not one that the log signed; null if it is. */
+/** Why a head does not count as signed by the log; null if it counts. */
 export async function headProblem({ origin, note }: Checkpoint, log: NoteKey): Promise<string | null> {
   if (origin !== log.name) return `it is of the log ${origin}, and the pinned key is of ${log.name}`;
   const verdict = await noteSignedBy(note, log);

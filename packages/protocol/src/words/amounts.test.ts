@@ -30,7 +30,7 @@ test.each([
   expect(sizeOf(bytes)).toBe(text);
 });
 
-test('what is not a time is shown as it is, and what is no text is not shown', () => {
+test('a text that is not a time is shown unchanged, and a value that is not a text is shown as an empty text', () => {
   expect(clockOf('soon')).toBe('soon');
   expect([momentOf('soon'), momentOf(null), momentOf({ toString: 1 })]).toEqual(['soon', '', '']);
   expect(momentOf('2026-11-27T09:30:00Z')).toMatch(/2026.*30.*(UTC|GMT|[A-Z]{3,4})/);

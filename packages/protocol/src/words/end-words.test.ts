@@ -16,6 +16,6 @@ test.each([
     String.raw`The job ended with a\u{202e}b.`,
   ],
   [{}, 'The job ended.'],
-])('the end of %j is said in one sentence, and what is unknown is left out', (job, sentence) => {
+])('the state of the job %j is told in one sentence, which leaves out unknown facts', (job, sentence) => {
   expect(endWords(job)).toBe(sentence);
 });

@@ -69,14 +69,14 @@ test('an absent member is called not observed, and has no value to show', () => 
   );
 });
 
-test('the runtime and its pack are named beside the isolation, whatever they hold', () => {
+test('the sentence about the isolation names the runtime and the pack, and escapes hostile names', () => {
   const made = { runtime_identity: { name: 'runsc', version: '1.2', platform: null }, runtime_pack: null };
   expect(postureWords({ ...HELD, ...made })[0]?.sentence).toMatch(/directly\. Made with runsc 1\.2\.$/);
   const hostile = { runtime_identity: 'runsc', runtime_pack: { name: { toString: 1 }, version: 'a\nb' } };
   expect(postureWords({ ...HELD, ...hostile })[0]?.sentence).toMatch(/ Made with a\\u\{a\}b\.$/);
 });
 
-test('what held a program is said in two short lines, with the number of its weaknesses', () => {
+test('the protections of a program are told in two short lines, with the number of weaknesses', () => {
   expect(heldWords(HELD)).toEqual({
     sentence: 'gVisor, a kernel of its own',
     more: 'no network · 4 of 5 limits enforced',

@@ -71,7 +71,7 @@ export function verdictView(findings: Findings, verdict: ShownVerdict, keyProble
   );
 }
 
-/** How many wrong things are named before the rest is left to the list of checks. */
+/** How many faults are named here; the list of checks has the rest. */
 const culpritsMax = 6;
 
 function culprits(findings: Findings): HTMLElement | null {

@@ -94,7 +94,7 @@ function check(found: readonly Found[], offered: readonly Found[], names: readon
     if (other === undefined) continue;
     const of = other === server ? `of ${server.source}` : `one of ${other.source} and one of ${server.source}`;
     throw new UsageError(
-      `programs would know two tools as ${name}, ${of}: leave out one of these --tools-from, or rename the tool`,
+      `two tools would have the name ${name}, ${of}: leave out one of these --tools-from, or rename the tool`,
     );
   }
   if (offered.length > toolsMax)

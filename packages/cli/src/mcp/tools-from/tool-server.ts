@@ -29,7 +29,7 @@ export class ToolServer implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** @throws Error that says why there are none */
+  /** @throws Error that says why there are no tools */
   async tools(signal: AbortSignal): Promise<readonly Tool[]> {
     const client = await this.#connected(signal);
     // If a server has no tools, the library would write that to stdout, which carries our own protocol.

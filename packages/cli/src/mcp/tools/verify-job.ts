@@ -52,7 +52,7 @@ async function verifyJob(
   return { structuredContent: { ...verdict }, content: [{ type: 'text', text: asText(verdict) }] };
 }
 
-/** The verdict in words of this tool. The verifier calls every given key pinned, also where nobody pinned one. */
+/** The verdict in words of this tool. The verifier calls every given key pinned, even a key that came from the service itself. */
 function verdictOf({ exitCode, checks, notice }: Report, key: Verdict['key']): Verdict {
   const isPinned = key === 'pinned';
   return {

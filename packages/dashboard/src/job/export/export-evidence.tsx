@@ -1,4 +1,4 @@
-/** Hands a job on: all that is needed to check it without this service and without a key, as one file. */
+/** Saves a job as one file, with all that is needed to check it without this service and without a key. */
 import { useMutation } from '@tanstack/react-query';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { useState } from 'react';

@@ -20,7 +20,7 @@ export interface EvidenceWish {
 
 export interface Evidence {
   readonly file: Blob;
-  /** Files that the service has not kept. The receipt has their digests. */
+  /** Files that the service does not keep any more. The receipt has their digests. */
   readonly missing: readonly string[];
 }
 
