@@ -1,4 +1,4 @@
-/** A document as HTML. Links between documents become links between pages; those to other files of the project become text. */
+/** A document as HTML. Links between documents become links between pages; links to other files of the project become text. */
 import { Marked, type RendererObject, type Tokens } from 'marked';
 import { addressOf, isOutside, targetOf } from './documents.ts';
 
@@ -18,7 +18,7 @@ export interface Rendered {
   readonly raw: readonly string[];
 }
 
-/** What the pages of a site know of each other. */
+/** What each page of a site knows about the other pages. */
 export interface Site {
   readonly documents: ReadonlyMap<string, string>;
   /** The address of a picture by its path in the project. */

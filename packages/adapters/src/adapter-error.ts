@@ -36,7 +36,7 @@ export function adapterErrorOf(error: unknown): AdapterError {
   if (error instanceof AdapterError) return error;
   if (error instanceof ServiceFailure) {
     const { message, retryAfterSeconds } = error;
-    // A problem with the adapter's own key is no error of the caller.
+    // A problem with the adapter's own key is not the caller's error.
     const status = error.status === 401 || error.status === 403 ? 502 : error.status;
     return new AdapterError(status, message, null, { retryAfterSeconds, cause: error });
   }
@@ -48,7 +48,7 @@ export function adapterErrorOf(error: unknown): AdapterError {
   return new AdapterError(statusCode, message, null, { cause: error });
 }
 
-/** Whether the service or the adapter itself is to blame for the error. */
+/** Whether the service or the adapter itself caused the error. */
 export function isServices({ status }: AdapterError): boolean {
   return status === 429 || status >= 500;
 }

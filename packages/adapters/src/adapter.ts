@@ -10,7 +10,7 @@ export interface AdapterParts {
   readonly client: ServiceClient;
   readonly languages: Languages;
   readonly builds: EqualBuilds;
-  /** Logs an error if the caller is not to blame for it. */
+  /** Logs an error unless the caller caused it. */
   readonly noteFailure: (request: FastifyRequest, error: AdapterError) => void;
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { RunResult } from '@vouchbox/client';
 
-/** The builds that run now; an equal build waits for the running one. */
+/** The builds that run now. A further equal build waits for the running build. */
 export class EqualBuilds {
   readonly #running = new Map<string, Promise<RunResult | null>>();
 

@@ -35,7 +35,7 @@ export type Runtimes = Readonly<Partial<Record<Language, string>>>;
 /** How long an answer of the service about itself is reused. A new pack is seen after this time. */
 const freshMilliseconds = 5000;
 
-/** The present offer of the service. Versions are kept until the service offers other languages or packs. */
+/** The present offer of the service. The known versions are kept until the service offers other languages or packs. */
 export class Languages {
   readonly #client: ServiceClient;
   readonly #runtimes: Runtimes;

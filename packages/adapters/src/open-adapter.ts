@@ -1,5 +1,5 @@
 /**
- * The HTTP server of one adapter: on loopback, or behind a key. It calls the service as one caller, and adds nothing to
+ * The HTTP server of one adapter: on loopback, or behind a key. It calls the service as one caller, and its callers can do only
  * what that caller may do.
  */
 import { timingSafeEqual } from 'node:crypto';
@@ -29,7 +29,7 @@ export interface AdapterOptions {
   readonly runtimes?: Runtimes;
   /** The most requests that may wait here at once. */
   readonly openMax?: OpenRequestsMax;
-  /** Called with one line for each answer that the caller is not to blame for. */
+  /** Called with one line for each error that the caller did not cause. */
   readonly onFailure?: (line: string) => void;
 }
 
@@ -39,7 +39,7 @@ export interface OpenAdapter extends AsyncDisposable {
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 
-/** Whether only this host can reach what listens on this address. */
+/** Whether only this host can reach a server that listens on this address. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK.has(host);
 }

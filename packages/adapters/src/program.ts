@@ -37,7 +37,7 @@ process.argv[1] = path.resolve(${JSON.stringify(main)});
 import(process.getBuiltinModule('url').pathToFileURL(process.argv[1]).href);
 `;
 
-/** Programs that copy `input/` into `output/`, and run the named file there as if it had been started itself. */
+/** Programs that copy `input/` into `output/`, and run the named file there as if it had been started directly. */
 const RUNNERS: Readonly<Record<string, (main: string) => string>> = {
   python: (main) => `
 import os, runpy, shutil, sys

@@ -116,7 +116,7 @@ type End = Omit<FoldedResult, 'artifacts'> &
   Pick<JobDetail, 'terminal_reason' | 'signal' | 'receipt'> &
   Pick<RunResult, 'history'>;
 
-/** @throws AdapterError if the job was cancelled, or if nothing ran */
+/** @throws AdapterError if the job was cancelled, or if no program ran */
 export function endOf(end: End): Ended {
   const { job_id, signal, stdout, stderr, truncated, violations, receipt, history = [] } = end;
   const { resource_usage: whole, program_usage, build } = receipt ?? {};

@@ -13,7 +13,7 @@ import { type JsonOption, note, printResult } from './terminal/print.ts';
 export interface AdapterCommandOptions extends AccessOptions, JsonOption {
   readonly host: string;
   readonly port: number;
-  /** The key that callers of the adapter must send; without one, only this host is served. */
+  /** The key that callers of the adapter must send; without a key, only callers of this host are served. */
   readonly callerKey?: string;
   /** `language=pack`. */
   readonly runtime: readonly string[];

@@ -26,9 +26,7 @@ export interface WrittenGraph {
   readonly gone: readonly string[];
 }
 
-/**
- * Writes an export of each job: of the job itself, then of the jobs whose files it was given, and so on. The list comes last.
- */
+/** Writes an export of the job, then of the jobs whose files it was given, and so on. The list of the jobs is written last. */
 export async function writeGraph(
   directory: NewDirectory,
   job_id: string,

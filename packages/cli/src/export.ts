@@ -69,7 +69,7 @@ interface Written {
   readonly graph: WrittenGraph | null;
 }
 
-/** The files beside the directory of one job. */
+/** The files that are written beside the directory of a single job. */
 const FILES_OF_ONE = [
   ['--log-proof', 'logProof'],
   ['--promise', 'promise'],

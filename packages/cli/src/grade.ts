@@ -43,7 +43,7 @@ export interface GradeCommandOptions
   readonly json?: true;
 }
 
-/** Returns 0 if every test was accepted, 1 if not, and 130 if it was interrupted: its jobs are cancelled then. */
+/** Returns 0 if every test was accepted, 1 if not, and 130 after an interrupt, which also cancels the jobs of the grading. */
 export async function grade(file: string, options: GradeCommandOptions): Promise<number> {
   await enterOwnUsers(namedService(options));
   const {

@@ -1,6 +1,6 @@
 /**
- * `vouchbox login`, `logout` and `profiles`: keeps the addresses and keys of services, for the commands that call one.
- * A key is checked with its service before it is kept, and is never printed.
+ * `vouchbox login`, `logout` and `profiles`: keeps the addresses and keys of services, for the commands that call a service. A
+ * key is checked with its service before it is kept, and is never printed.
  */
 import { createServiceClient } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
@@ -58,7 +58,7 @@ export async function logout(options: LogoutOptions): Promise<number> {
   return EXIT.ok;
 }
 
-/** Prints every profile, and the one that is used if no option names another. */
+/** Prints every profile, and which of them is used if no option names another. */
 export async function listProfiles(options: JsonOption): Promise<number> {
   const used = clientEnvironment().profile ?? DEFAULT_PROFILE;
   const views = [...readProfiles()].map(([profile, { url }]) => ({ profile, url, used: profile === used }));

@@ -121,8 +121,8 @@ interface Answering {
 }
 
 /**
- * Answers the tool calls of the job as those of the first job were answered. The first difference ends the job and is reported;
- * the comparison shows the rest.
+ * Answers the tool calls of the job with the answers of the first job. The first difference ends the job and is reported; the
+ * comparison shows the rest.
  */
 async function answered(job_id: string, { first, client, signal }: Answering): Promise<void> {
   try {

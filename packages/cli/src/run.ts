@@ -106,7 +106,7 @@ async function promised(body: JobSubmission, client: ServiceClient, file: string
   }
 }
 
-/** Input that is piped to this command is the program's stdin, unless it is the program, or an option gives another. */
+/** Input that is piped to this command is the program's stdin, unless it is the program's source, or an option gives stdin. */
 function pipedInput(file: string, { interactor }: RunOptions): Pick<SubmissionOptions, 'stdin'> {
   return file !== '-' && interactor === undefined && isPiped() ? { stdin: '-' } : {};
 }
@@ -181,7 +181,7 @@ async function finish(started: Started): Promise<number> {
   return code === EXIT.ok && isShort && !options.allowMissing ? EXIT.failed : code;
 }
 
-/** Waits for the end of the interactor, and says how it ended unless it ended well by itself. */
+/** Waits for the end of the interactor, and reports the end unless the interactor succeeded. */
 async function interactorEnd({ client, job_id, options }: Started, peer: string) {
   const { status, exit_code, stderr } = await client.waitForResult(peer);
   const { terminal_reason, receipt } = await client.detail(peer);
@@ -195,7 +195,7 @@ async function interactorEnd({ client, job_id, options }: Started, peer: string)
   return { job_id: peer, status, exit_code, terminal_reason, end };
 }
 
-/** Shows the job's output until it ends, and then how it ended, unless it ended by itself. */
+/** Shows the job's output until the job ends, and then how it ended, unless the program ended by itself. */
 async function follow({ client, job_id, session, options }: Started, remarks: Remarks): Promise<EventData<'finished'>> {
   for await (const event of client.follow(job_id)) {
     if (!options.json) await showOutput(event, process, options.raw ? 'raw' : 'safe');

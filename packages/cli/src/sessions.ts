@@ -1,4 +1,4 @@
-/** `vouchbox sessions`: lists the sessions of a principal and their last steps, and removes one. */
+/** `vouchbox sessions`: lists the sessions of a principal with their last steps, and removes a session. */
 import type { Session } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './failures/exit-code.ts';

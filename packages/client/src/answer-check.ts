@@ -72,7 +72,7 @@ export function factsIn(capabilities: unknown): ServiceFacts {
   const wrong = wrongIn(capabilities, { 'features?': ['s'], 'per_tenant?': { waits_max: 'i' } });
   if (wrong !== null) refuse(`the capabilities do not fit the contract: ${wrong}`);
   const { features = [], per_tenant } = capabilities as Partial<Capabilities>;
-  // Where no request may wait, the client runs one program at a time.
+  // If the service lets no request wait, the client runs one program at a time.
   return { features, runsMax: per_tenant === undefined ? null : Math.max(1, per_tenant.waits_max) };
 }
 

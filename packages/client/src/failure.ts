@@ -16,7 +16,7 @@ export interface ServiceFailureFields {
 
 /** A structured refusal by the service. Spec § Errors: status and code are authoritative. */
 export class ServiceFailure extends Error implements ServiceFailureFields {
-  /** One of the contract's codes, or one that a newer service added. */
+  /** A code of the contract, or a code that a newer service added. */
   declare readonly code: ErrorCode | (string & {});
   declare readonly status: number;
   /** Whether the same request may succeed later. */

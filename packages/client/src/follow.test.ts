@@ -160,7 +160,7 @@ describe('following a job by the stream', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(1000);
   });
 
-  /** Refuses the first WebSocket, and a plain request for the stream in the given way; then sends the end. */
+  /** Refuses the first WebSocket and a plain request for the stream in the given way, and then sends the end of the stream. */
   async function refusingOnce(plain: ReturnType<typeof json>): Promise<ScriptedService> {
     const service = await scriptedService([
       (response, seen) => (seen.method === 'GET' ? plain(response) : ticket(response)),

@@ -1,4 +1,4 @@
-/** A service that answers anything, over real HTTP: nothing that it says is believed before its form was checked. */
+/** A service that answers anything, over real HTTP: the client checks the form of each answer before it uses any part of it. */
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** A promise as calls ask for it and give it. */
+/** The promise of a job: how a call requests it, and what the call returns. */
 
 /** A signed promise: the bytes of its envelope as they were served, and its content. */
 export interface JobPromise {
@@ -17,5 +17,5 @@ export interface JobPromise {
   readonly log_key: string;
 }
 
-/** Whether a run or a submission fetches its promise, or fails without one. */
+/** Whether a run or a submission fetches its promise, and whether it fails without a promise. */
 export type PromiseWish = boolean | 'required';

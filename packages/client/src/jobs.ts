@@ -14,7 +14,7 @@ import { decodeJson } from './transport.ts';
 /** The most events of a history: far more than a job can have, whose two streams have at most 10,000 lines each. */
 const historyEventsMax = 100_000;
 
-/** Stores a job. A lost answer does no harm: the same key and body give the same job. */
+/** Stores a job. The request may be repeated after a lost answer: the same key and body give the same job. */
 export async function submit(
   session: Session,
   program: string | JobSubmission,

@@ -13,7 +13,7 @@ const CREATE = 'POST /v1/jobs/{id}/links';
 export interface LinkOptions extends CallOptions {
   /** Seconds that the link lasts, at most seven days. Default: one day. */
   readonly expires_in?: number;
-  /** The parts that the link shows beside status, output, receipt and attestation. Default: none. */
+  /** The parts that the link shows in addition to status, output, receipt and attestation. Default: none. */
   readonly shows?: NonNullable<NonNullable<CallOf<typeof CREATE>['body']>['shows']>;
 }
 
@@ -25,7 +25,7 @@ export interface CreatedLink extends NewLink {
 /** The only accepted form: any other address from a service would lead a reader, and the secret, somewhere else. */
 const LINK_URL = /^\/links\/([\w-]+)#[\w-]+$/;
 
-/** Makes a link with a single request: a repeated one could leave a link whose address nobody has. */
+/** Makes a link with a single request: a repeated request could leave a link whose address nobody has. */
 export async function createLink(
   session: Session,
   job_id: string,

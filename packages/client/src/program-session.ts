@@ -54,7 +54,7 @@ export interface ProgramSession {
   remove(options?: CallOptions): Promise<void>;
 }
 
-/** The existing session of this name, or a new one. Without a name, a new session gets a name of its own. */
+/** Opens the existing session of this name, or a new session. Without a name, the new session gets a name of its own. */
 export async function openProgramSession(
   session: Session & { run(program: JobSubmission, options: RunOptions): Promise<RunResult> },
   name: string = `session-${randomKey()}`,

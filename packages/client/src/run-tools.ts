@@ -68,7 +68,7 @@ const unfit: ReadonlySet<string> = new Set([
   'invalid_request',
   'invalid_json',
 ]);
-/** Refusals after which nobody waits for the answer. */
+/** Refusals that show that nobody waits for the answer any more. */
 const late: ReadonlySet<string> = new Set(['job_terminal', 'tool_call_answered', 'job_not_found']);
 
 /** The submission with the tools in it. A tool that the submission itself describes keeps that description. */
@@ -103,7 +103,7 @@ function definitionOf(tool: ToolFunction | ToolDefinition): ToolDefinition {
 export async function answerCalls(
   session: Session,
   job_id: string,
-  // The caller has `follow` loaded and passes it: an import here would split the client into two files.
+  // The caller has loaded `follow` and passes it in: an import here would split the client into two files.
   { signal, follow, ...options }: ToolOptions & CallOptions & { readonly follow: typeof followJob },
 ): Promise<void> {
   const answering = answeringFor(session, { job_id, replayed: true }, options);
@@ -124,7 +124,7 @@ interface Job {
 
 /** The answering side of the calls of one job while it runs. */
 export interface Answering {
-  /** A signal that aborts with the given one, or with the first error that ends the run. */
+  /** A signal that aborts when the given signal aborts, or with the first error that ends the run. */
   during(signal: AbortSignal | undefined): AbortSignal | undefined;
   /** Takes each event of the job. */
   take(event: JobEvent): unknown;
@@ -139,7 +139,7 @@ export function answeringFor(session: Session, job: Job, options: ToolOptions): 
   return replay === undefined ? new ToolRunner(session, job, options) : new ToolReplay(session, job, replay);
 }
 
-/** The most characters of a message: one above the service's bound ends the stream, so a longer answer goes as a request. */
+/** The most characters of a message. A longer message than the service's bound would end the stream, so it goes as a request. */
 const messageCharsMax = 64 * 1024;
 
 type Request = (call: ToolCall, answer: ToolAnswer) => Promise<void>;
@@ -193,7 +193,7 @@ class Sender implements Answers {
   }
 }
 
-/** A socket that the credential opens; null if there is none, or if the platform, such as a browser, cannot send it. */
+/** A socket that is opened with the credential; null without one, or if the platform, such as a browser, cannot send it. */
 function socketOf(url: string, apiKey: string | null): WebSocket | null {
   if (apiKey === null) return null;
   try {

@@ -225,7 +225,7 @@ function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'h
   return words.length === 0 ? undefined : words;
 }
 
-/** Ends the job, in one try. If the interrupted request was the submission itself, its key names the job. */
+/** Ends the job, in one try. If the interrupted request was the submission itself, its idempotency key identifies the job. */
 async function abandon(
   session: Session,
   body: JobSubmission,

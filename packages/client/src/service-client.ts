@@ -109,7 +109,7 @@ export interface ServiceClient {
   /** The links to a job that have not ended. */
   links(job_id: string, options?: CallOptions): Promise<LinkList>;
   revokeLink(job_id: string, link_id: string, options?: CallOptions): Promise<LinkRevocation>;
-  /** Stores a job. A lost answer does no harm: the same key and body give the same job. */
+  /** Stores a job. The request may be repeated after a lost answer: the same key and body give the same job. */
   submit(program: string | JobSubmission, options?: SubmitOptions): Promise<Submitted>;
   /** One page of the tenant's jobs, newest first. */
   list(options?: ListOptions): Promise<JobList>;
@@ -122,7 +122,7 @@ export interface ServiceClient {
   /** The result once the job is terminal. The service holds the wait; the detail is not polled. */
   waitForResult(job_id: string, options?: WaitOptions): Promise<FoldedResult>;
   replay(job_id: string, options?: ReplayOptions): Promise<EndingPage>;
-  /** The events stored so far, page by page. Ends after the last stored one. */
+  /** The events stored so far, page by page. Ends after the last stored event. */
   events(job_id: string, options?: ReplayOptions): AsyncGenerator<JobEvent, void>;
   /** Every event after `after`, each once and in order, as it is recorded. Ends after `finished`. */
   follow(job_id: string, options?: FollowOptions): AsyncGenerator<JobEvent, void>;
@@ -164,7 +164,7 @@ export interface ServiceClient {
     blob: string,
     options: CallOptions & { readonly hash: RunningHash },
   ): Promise<AsyncGenerator<Uint8Array, void>>;
-  /** Stores a grading: programs against tests, in one request. A lost answer does no harm, as with `submit`. */
+  /** Stores a grading: programs against tests, in one request. The request may be repeated, as with `submit`. */
   submitGrading(grading: GradingSubmission, options?: SubmitGradingOptions): Promise<SubmittedGrading>;
   /** One page of the tenant's gradings, newest first. */
   gradings(options?: Pick<ListOptions, 'limit' | 'cursor' | 'signal'>): Promise<GradingList>;

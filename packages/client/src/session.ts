@@ -6,7 +6,7 @@ import { Turns } from './turns.ts';
 
 export interface ClientOptions extends Endpoint {
   readonly retry?: Partial<RetryPolicy>;
-  /** Milliseconds for one exchange, in addition to the wait that the service was asked for. Default 30,000. */
+  /** Milliseconds for one exchange, in addition to the wait that the request asks for. Default 30,000. */
   readonly timeoutMilliseconds?: number;
   /** The digest for platforms without SHA-256: pages served without TLS. */
   readonly sha256?: Sha256;

@@ -3,7 +3,7 @@
  * ArkType. The library checks arguments here, too, and may change them; the service gets the library's JSON Schema.
  */
 
-/** A schema by https://standardschema.dev, which may also tell its JSON Schema. */
+/** A schema that follows https://standardschema.dev, and may give its JSON Schema. */
 export interface StandardSchema {
   readonly '~standard': {
     validate(value: unknown): StandardResult | Promise<StandardResult>;
@@ -78,7 +78,7 @@ function nameOf(part: unknown): string {
   return String(typeof part === 'object' && part !== null ? (part as { readonly key: unknown }).key : part);
 }
 
-/** A schema with the known keywords alone. */
+/** A schema with only the known keywords. */
 function known(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(known);
   if (typeof schema !== 'object' || schema === null) return schema;

@@ -27,7 +27,7 @@ export interface Chain {
   readonly unverifiable: number;
 }
 
-/** A record that holds together. */
+/** A record whose parts do not contradict each other. */
 export interface Verified {
   readonly job_id: string;
   readonly chain: Chain;
@@ -53,7 +53,7 @@ export interface VerifyingClient extends Tools {
   readonly events: (job_id: string, options: ReplayOptions) => AsyncIterable<JobEvent>;
 }
 
-/** The most events of a page that the service gives. */
+/** The most events that the service puts on a page. */
 const replayLimitMax = 1000;
 
 /** The hash version of every new event. An event of v0.1 has 0. */
@@ -100,7 +100,7 @@ export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools
   }
   if (output !== undefined) same('output', output, await outputOf(events, sha256));
   if (output_artifacts !== undefined) same('artifacts', output_artifacts, dataOf(events, 'artifact'));
-  // Both are absent if the job asked for no large outputs.
+  // Both the member and such events are absent if the job asked for no large outputs.
   same('artifacts', large_outputs ?? [], dataOf(events, 'large_output'));
   return { job_id, chain, receipt_sha256, receipt };
 }

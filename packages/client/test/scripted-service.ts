@@ -16,7 +16,7 @@ export interface ScriptedService extends AsyncDisposable {
   readonly seen: readonly Seen[];
 }
 
-/** The first answer is for the first request, and so on. The last one answers all further requests. */
+/** The first answer is for the first request, the second for the second, and so on. The last one answers all further requests. */
 export async function scriptedService(
   answers: readonly ((response: ServerResponse, request: Seen) => void)[],
 ): Promise<ScriptedService> {

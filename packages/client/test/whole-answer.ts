@@ -1,4 +1,4 @@
-/** Answers of the contract's form, for tests that state only the members they are about. */
+/** Whole answers, for tests that state only the members that they test. */
 import { ANSWER_FORMS, type Form } from '../src/answer-forms.ts';
 
 const VALUES: Readonly<Record<string, unknown>> = { s: '', n: 0, i: 0, b: false, z: null, j: 'job_1' };
@@ -8,7 +8,7 @@ export function whole<Members extends object>(route: string, members: Members): 
   return filled(ANSWER_FORMS[route] ?? '', members) as Members;
 }
 
-/** The given members, and beside them what the form requires. */
+/** The given members, and all other members that the form requires. */
 function filled(form: Form, given: unknown): unknown {
   if (typeof form === 'string') return given === undefined ? VALUES[form.at(-1) ?? 'z'] : given;
   if (Array.isArray(form)) {

@@ -5,8 +5,8 @@
 import { decodePortable, encodePortable } from './base64-portable.ts';
 
 /**
- * The bytes of a canonical base64 text in the standard or the URL-safe alphabet, but not a mixture: DSSE demands that
- * both be read. Null for any other text.
+ * The bytes of a canonical base64 text in the standard or the URL-safe alphabet: DSSE demands that both be read. Null for any
+ * other text, and for a mixture of both alphabets.
  */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
   const alphabet = /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? 'base64' : 'base64url';

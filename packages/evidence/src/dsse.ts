@@ -44,7 +44,7 @@ export function encodeEnvelope({ payloadType, payload, signatures }: Envelope): 
     payloadType,
     signatures: signatures.map(({ keyid, sig }) => ({ keyid, sig: encodeBase64(sig) })),
   });
-  // `payload` is long and stands first, and its base64 needs no escapes.
+  // `payload` is long and comes first, and its base64 needs no escapes.
   return new TextEncoder().encode(`{"payload":"${encodeBase64(payload)}",${others.slice(1)}`);
 }
 

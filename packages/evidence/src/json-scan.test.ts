@@ -10,7 +10,7 @@ interface Given {
   readonly step?: number;
 }
 
-/** The problem that a scan finds, and null for a text without one. */
+/** The problem that a scan finds; null if it finds none. */
 function faultOf(text: string, { rules = exact, step = Number.POSITIVE_INFINITY }: Given = {}): string | null {
   const scan = new JsonScan(new TextEncoder().encode(text), rules);
   try {

@@ -17,7 +17,7 @@ export const PREDICATE_TYPE = 'urn:svc:predicate:execution-result:v1';
 /** A receipt of any version, as stored. */
 export type StoredReceipt = Readonly<Record<string, unknown>>;
 
-/** Member names are in lowerCamelCase, as in-toto asks; the receipt keeps its own. */
+/** Member names are in lowerCamelCase, as in-toto asks; the receipt inside keeps its own names. */
 export interface ExecutionPredicate {
   readonly tenant: string;
   readonly jobId: string;

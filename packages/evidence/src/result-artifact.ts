@@ -40,7 +40,7 @@ export function resultSubjectName(job_id: string): string {
   return `svc://jobs/${job_id}/result`;
 }
 
-/** The exact bytes of a job's artifact, made from its events. Members stand in canonical order, which is cheaper. */
+/** The exact bytes of a job's artifact, made from its events. The members are written in canonical order, to avoid sorting. */
 export function resultArtifactBytes(job: TerminalJob, events: readonly JobEvent[]): Uint8Array<ArrayBuffer> {
   return bytesOfPieces(() => artifactTexts(job, events));
 }

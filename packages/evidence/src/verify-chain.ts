@@ -98,7 +98,7 @@ function hasItsDigest(event: JobEvent, dataText: string | undefined): boolean {
   return dataText !== undefined && event_hash === recomputedHash(event, undefined);
 }
 
-/** A migrated event has no digests and stands before every hashed event; any other was only made to look migrated. */
+/** A migrated event has no digests and comes before all hashed events; any other event of version 0 is a forgery. */
 function legacyProblem(event: JobEvent, at: Position): ChainProblem | null {
   return at.count === 0 && event.prev_hash === null && event.event_hash === null ? null : 'hash_version';
 }

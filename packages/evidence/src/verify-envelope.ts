@@ -35,7 +35,7 @@ export interface EnvelopeVerificationInput {
   readonly envelope: Uint8Array;
   /** The bytes of the result artifact, read once. */
   readonly subject: Uint8Array;
-  /** PEM of every pinned key. One that signed is enough; one that is malformed is refused. */
+  /** PEM of every pinned key. The signature of one key is enough, but a malformed key is refused. */
   readonly publicKeys: readonly string[];
   readonly expected: { readonly tenant: string; readonly subjectName: string; readonly mediaType: string };
 }
@@ -51,7 +51,7 @@ export type EnvelopeVerification =
       readonly kind: 'verified';
       readonly key_id: string;
       readonly predicate: ExecutionPredicate;
-      /** The envelope, and the first of its signatures that holds. */
+      /** The envelope, and the first of its signatures that is valid. */
       readonly statement: SignedStatement;
       readonly passed: readonly PassedStep[];
     }
@@ -93,8 +93,8 @@ export async function verifyEnvelope(input: EnvelopeVerificationInput): Promise<
 type Pass = (step: VerificationStep, detail: string) => void;
 
 /**
- * The first signature that holds under any of the keys, and that key; null if none does. `keyid` is a hint that anyone
- * can write, so it is not read. Nothing about the payload is known yet.
+ * The first signature that is valid under any of the keys, and that key; null if none is valid. `keyid` is a hint that anyone can
+ * write, so it is not read. Nothing about the payload is known yet.
  */
 export async function findSignature(envelope: Envelope, keys: readonly PinnedKey[]): Promise<FoundSignature | null> {
   const message = preAuthEncoding(envelope.payloadType, envelope.payload);
@@ -104,7 +104,7 @@ export async function findSignature(envelope: Envelope, keys: readonly PinnedKey
   return null;
 }
 
-/** A signature, and the key under which it holds. */
+/** A signature, and the key under which it is valid. */
 export interface FoundSignature {
   readonly key: PinnedKey;
   readonly signature: EnvelopeSignature;

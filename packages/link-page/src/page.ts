@@ -115,7 +115,7 @@ class Page {
     ];
   }
 
-  /** Shows the named signer; without a signature there is nothing to check a key with, so the form for keys is hidden. */
+  /** Shows the named signer. Without a signature no key can be checked, so the form for keys is hidden. */
   #showSigner(signer: string | null): void {
     byId('signer').replaceChildren('The signature names the key ', element('code', {}, signer ?? ''), '.');
     for (const id of ['signer', 'given']) byId(id).hidden = signer === null;
@@ -131,7 +131,7 @@ class Page {
   }
 }
 
-/** Shows words instead of a report, or nothing. Screen readers announce the title of the words. */
+/** Shows words in place of a report, or clears them. Screen readers announce the title of the words. */
 function showState(...views: readonly HTMLElement[]): void {
   byId('state').replaceChildren(...views);
   const [title] = document.querySelectorAll('#state h2');

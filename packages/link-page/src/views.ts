@@ -1,4 +1,4 @@
-/** The views of a link beside the verdict. All that came from the job is text, or a download. */
+/** The views of a link, except the verdict. Everything that came from the job is text, or a download. */
 import { argumentsText, isJsonObject, parseStrictJson, variablesText } from '@vouchbox/evidence';
 import type { LinkedJob } from '@vouchbox/protocol';
 import { printable, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';

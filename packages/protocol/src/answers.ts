@@ -25,7 +25,7 @@ export function metrics(description: string) {
   return { description, content, headers: [] } as const;
 }
 
-/** The body of an operation that needs none and accepts an empty object. */
+/** The body of an operation that needs no body, but accepts an empty object. */
 export const NoMembers = Type.Object({}, { additionalProperties: false });
 
 /** An OpenAPI document, whose members OpenAPI's own specification defines. */

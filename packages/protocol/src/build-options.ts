@@ -13,7 +13,7 @@ const NATIVE = [
   /^-std=(?:c|gnu)(?:\+\+)?[0-9][0-9a-z]$/,
   /^-D[A-Za-z_][A-Za-z0-9_]{0,63}(?:=[A-Za-z0-9_.+-]{0,64})?$/,
   /^-(?:w|pedantic|static)$/,
-  // After a comma come words for the linker, the assembler or the preprocessor.
+  // A comma in an option begins words for the linker, the assembler or the preprocessor.
   /^-W[a-z][a-z0-9+=-]{0,63}$/,
   /^-f(?:no-)?(?:exceptions|rtti|strict-aliasing|wrapv|trapv|signed-char|omit-frame-pointer|fast-math|unroll-loops|openmp)$/,
   /^-fconstexpr-(?:depth|ops-limit|loop-limit)=[0-9]{1,9}$/,

@@ -1,4 +1,4 @@
-/** The jobs of a grading: the input of each, and what the grading reads of its end. */
+/** The jobs of a grading: the input of each job, and what the grading reads of the job's end. */
 import { compilerProblem, type SaidViolation } from './grading.ts';
 import { CHECKED_FILES, COMPARER } from './grading-judge.ts';
 import {

@@ -7,7 +7,7 @@ import type { Comparing, ExitCodes, GroupRecord } from './grading-record.ts';
 import { gradingPointsMax, LIMIT_DEFAULTS } from './limits.ts';
 import type { JobSubmission, LimitsInput } from './submission.ts';
 
-/** A text, or the digest of a blob of the tenant. Only what is given as a text can be compared in the judge's own job. */
+/** A text, or the digest of a blob of the tenant. The judge's own job compares only texts, not blobs. */
 export type PlanText = { readonly text: string } | { readonly sha256: string; readonly size_bytes: number };
 
 export interface PlannedProgram {
@@ -35,7 +35,7 @@ export interface PlannedGroup {
   readonly points?: number | undefined;
   /** Names of earlier groups. Unless all tests of those groups are accepted, the tests of this group are skipped. */
   readonly after?: readonly string[] | undefined;
-  /** Whether the first test that wins nothing ends the group. */
+  /** Whether the first test without points ends the group. */
   readonly stop?: boolean | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface GradingPlan {
   readonly tests: readonly PlannedTest[];
   /** If left out, all tests are one group, whose points are added up. */
   readonly groups?: readonly PlannedGroup[] | undefined;
-  /** Without groups: whether the first test that wins nothing ends the only group. */
+  /** Without groups: whether the first test without points ends the grading. */
   readonly stop?: boolean | undefined;
   readonly checker?: GraderProgram | undefined;
   readonly interactor?: GraderProgram | undefined;

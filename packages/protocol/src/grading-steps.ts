@@ -119,7 +119,7 @@ class Look {
     if (!areValid(validations)) return this.#over(at, { validations });
     const built = this.#built('build', this.#known.program, false);
     if (built === null) return this.#untried(at, false);
-    // Without a built interactor nobody would answer the program, so the program's end would say nothing about the program.
+    // Without a built interactor nobody would answer the program, so its end would show nothing about the program itself.
     if (built === 'failed' || this.#builtInteractor() === 'failed') return this.#over(at, { validations });
     return this.#tested(at, built, validations);
   }

@@ -22,7 +22,7 @@ function bytesOf(of: PlannedTest | JobEnd, text: string): number {
   return bytes;
 }
 
-/** Whether the judge itself can compare: both texts are known here, and small. Bytes that are not text are not known. */
+/** Whether the judge itself can compare: both texts must be known here, and small. Bytes that are not text are unknown. */
 export function isInline(test: PlannedTest, end: JobEnd, room: number): boolean {
   const { expected } = test;
   if (expected === undefined || !('text' in expected)) return false;

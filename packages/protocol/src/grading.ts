@@ -97,7 +97,7 @@ function lineWith(pattern: RegExp, text: string): string | null {
   );
 }
 
-/** A program that judged an output: it accepts by 0 and refuses by 1. */
+/** A program that judged an output: it accepts with exit code 0 and refuses with 1. */
 export interface CheckerRun {
   readonly job_id: string;
   readonly receipt_sha256: string;

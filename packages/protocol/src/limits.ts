@@ -93,7 +93,7 @@ export const pathComponentBytesMax = 255;
 export const runtimeNameCharsMax = 128;
 /** How many libraries of one runtime pack are named at most. */
 export const librariesMax = 500;
-/** How many arguments and variables a program may have, and how many bytes of UTF-8 one and all of them may have. */
+/** How many arguments and variables a program may have, and the bytes of UTF-8 of each and of all together. */
 export const argsMax = 64;
 /** How many options a build may have. */
 export const buildOptionsMax = 32;

@@ -4,7 +4,7 @@ import type { StoredFile, StoredSpec } from './submission.ts';
 /** The name of standard input in a list with files, which are all under `input/`. */
 export const STDIN = 'stdin';
 
-/** Every input file of a program; named standard input counts as one more file. */
+/** Every input file of a program. Named standard input counts as an input file, too. */
 export function inputsOf({
   files = [],
   named_stdin,

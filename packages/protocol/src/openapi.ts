@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document, made from the table of operations and the table of errors alone. It is checked in as
- * `openapi.json` and served at /openapi.json. Spec § Versioning 1.
+ * The OpenAPI 3.1 document, made only from the table of operations and the table of errors. It is checked in as `openapi.json`
+ * and served at /openapi.json. Spec § Versioning 1.
  */
 
 import type { OperationId } from './endpoints.ts';

@@ -45,7 +45,7 @@ export interface RequestBody {
   readonly mediaType?: string;
   /** The most bytes of the encoded body. */
   readonly bytesMax: number;
-  /** More about the bounds, such as a smaller bound of a part, for the refusal of a body that is too large. */
+  /** A further sentence about the bounds, such as the smaller bound of a part, for the refusal of a body that is too large. */
   readonly smallerBound?: string;
   /** The most tokens of the body's JSON, if it may have more tokens than other bodies. */
   readonly tokensMax?: number;

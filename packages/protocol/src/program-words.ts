@@ -1,4 +1,4 @@
-/** A program's parameters at its start beside its input: arguments and variables. */
+/** What a program gets at its start in addition to its input: arguments and variables. */
 import { argsMax, envMax, variableNameCharsMax } from './limits.ts';
 import { Type } from './type.ts';
 import { REFUSED_VARIABLES } from './variables.ts';
@@ -9,7 +9,7 @@ export const ProgramArguments = Type.Array(Type.String(), {
   description: 'Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL.',
 });
 
-/** Variables that the program gets beside the fixed ones. `variableProblem` says which names are refused. */
+/** Variables that the program gets in addition to the fixed ones. `variableProblem` says which names are refused. */
 export const ProgramVariables = Type.Record(
   Type.String({ pattern: `^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,${variableNameCharsMax - 1}}$` }),
   Type.String(),

@@ -20,7 +20,7 @@ function opaque(maxLength: number) {
   return { minLength: 1, maxLength, pattern: '^[\\x21-\\x7e]+$' };
 }
 
-/** A parameter that may be left out and then has this value. */
+/** A parameter that may be left out, and its default. */
 type WithDefault<S extends TSchema> = TOptional<S> & { readonly default: Static<S> };
 
 function withDefault<S extends TSchema>(value: Static<S>, schema: S): WithDefault<S> {

@@ -4,7 +4,7 @@ export const RECEIPT_SCHEMA_VERSION = 4;
 /** The encoding of `output` for its digests, under the specification's name. */
 export const OUTPUT_ENCODING = 'utf8-event-lines-joined-by-lf-no-trailing-lf';
 
-/** The members of a receipt that an executor observed of the cell, beside the usage and the output of its program. */
+/** The members of a receipt that an executor observed of the cell, apart from the usage and the output of its program. */
 export const OBSERVED_MEMBERS = [
   'bootstrap_ready',
   'backend',

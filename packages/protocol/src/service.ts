@@ -44,7 +44,7 @@ export const Capabilities = Type.Object({
   /** The limits that the host of every job enforces, as `requirements.enforced` demands; absent in an earlier version. */
   enforced: Type.Optional(Type.Array(Type.Enum([...LIMIT_NAMES]))),
   limits: Type.Object({ defaults: RequestedLimitsSchema, ceilings: RequestedLimitsSchema }),
-  /** Bounds of the tools that a program may call; absent in a version that offers none. */
+  /** Bounds of the tools that a program may call; absent if the version of the service offers no tools. */
   tools: Type.Optional(
     Type.Object({
       max_tools: Type.Integer(),

@@ -38,7 +38,7 @@ export const Session = Type.Object({
   language: Type.Enum([...LANGUAGES]),
   /** The job whose state the next step begins with. */
   last_job_id: Nullable(JobId),
-  /** The step in progress, until whose end no other step is accepted; null if there is none. */
+  /** The step in progress; null if there is none. No other step is accepted until it ends. */
   running_job_id: Nullable(JobId),
   created_at: Timestamp,
   changed_at: Timestamp,

@@ -249,7 +249,7 @@ const programMembers = {
   ),
 };
 
-/** A program that the submitted one talks to. It is a job of its own. */
+/** A program that the submitted program talks to. It runs in a job of its own. */
 export const Interactor = Closed(programMembers, {
   description:
     'A second program: the standard output of each is the standard input of the other while both run. It becomes a job of ' +

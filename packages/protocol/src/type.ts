@@ -62,7 +62,7 @@ const plain = {
 /** The functions that make schemas; each makes the same schema as TypeBox's function of the same name. */
 export const Type = plain as unknown as Pick<typeof TypeBox, keyof typeof plain>;
 
-/** A schema that also allows null: the contract uses null for an unknown value and omits nothing. */
+/** A schema that also allows null: the contract writes null for an unknown value, and does not leave the member out. */
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** An object that has no other members than these. */

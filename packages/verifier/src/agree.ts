@@ -82,13 +82,13 @@ export async function compareRuns(
   return compared(runs, checks, operatorsMin);
 }
 
-/** The input and the outcome of a run, by the names of what can differ. */
+/** The input and the outcome of a run, by the names under which differences are reported. */
 interface Run extends ComparedRun {
   readonly given: Members;
   readonly ended: Members;
 }
 
-/** Texts to compare. Null is a value that the receipt does not state, which equals nothing. */
+/** Texts to compare. Null is a value that the receipt does not state. It never counts as equal. */
 type Members = ReadonlyMap<string, string | null>;
 
 function compared(runs: readonly Run[], checks: readonly Check[], operatorsMin: number): AgreeReport {

@@ -51,7 +51,7 @@ function refused(report: Report): Made {
   return { report, text: null };
 }
 
-/** The maker of a log's entry. A bundle names the log by its key, which no proof has, so both must be given. */
+/** Makes entries of the log; null without a proof and a key. A bundle names the log by its key, so both must be given. */
 function entryMaker({
   logProof,
   logKey,

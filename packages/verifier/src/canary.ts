@@ -76,7 +76,7 @@ async function signedCanary(
   return isNamed ? stated.predicate : 'it has another job or end than the job names';
 }
 
-/** How the canary's cell differed in kind from the job's; null if both are of one kind. */
+/** The difference in kind between the cells of the canary and the job; null if both are of one kind. */
 function differenceOf(job: ExecutionPredicate, canary: ExecutionPredicate): string | null {
   if (job.isolationClass === null || job.isolationClass !== canary.isolationClass) return 'it is of another class';
   const pack = packOf(job);

@@ -11,7 +11,7 @@ import { type Check, exitCodeOf, type Facts, failed, passed, type Report, refusa
 import { UsageError } from './usage-error.ts';
 
 export interface ChainOptions {
-  /** A receipt, or the job detail that holds one. */
+  /** A receipt, or a job detail that has a receipt. */
   readonly receipt?: string;
 }
 

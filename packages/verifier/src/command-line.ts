@@ -10,7 +10,7 @@ export interface Ending extends Shown {
   readonly exitCode: ExitCode;
 }
 
-/** Where the parsed commands leave their result. */
+/** Where a parsed command puts its output and its result. */
 export interface Stage {
   readonly said: { stdout: string; stderr: string };
   readonly end: (ending: Ending) => void;
@@ -22,7 +22,7 @@ export interface OutputOptions {
 
 export const collect = (value: string, earlier: readonly string[] = []): readonly string[] => [...earlier, value];
 
-/** An option that may be given only once, since a later value must not overrule what an earlier one decided. */
+/** An option that may be given only once: otherwise a later value would silently replace an earlier one. */
 export function once(value: string, earlier: string | undefined): string {
   if (earlier !== undefined) throw new InvalidArgumentError('It is given twice.');
   return value;

@@ -23,7 +23,7 @@ let made = 0;
 
 type Files = Map<string, string | Uint8Array>;
 
-/** A directory with these changes of a good export; `undefined` removes a file. The manifest is unchanged. */
+/** A good export with these changes; `undefined` removes a file. The manifest is unchanged. */
 function directory(changes: Readonly<Record<string, string | undefined>> = {}): string {
   const files: Files = exportOf(job);
   for (const [path, content] of Object.entries(changes)) {

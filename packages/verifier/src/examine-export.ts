@@ -34,7 +34,7 @@ import {
   verifyExport,
 } from './verify-export.ts';
 
-/** A check that was made, or one that was not tried; `detail` then says why not. */
+/** A check that passed or failed, or was not tried; `detail` then says why not. */
 export interface ExaminedCheck {
   readonly name: string;
   readonly state: 'passed' | 'failed' | 'not_tried';
@@ -67,9 +67,9 @@ export interface Examination {
   readonly files: readonly ExaminedCheck[];
   /** The steps of the attestation, in their order. */
   readonly attestation: readonly ExaminedCheck[];
-  /** The history against the receipt, and the result against both. */
+  /** The comparison of the history with the receipt, and of the result with both. */
   readonly record: readonly ExaminedCheck[];
-  /** The program, its input and its output against the receipt. */
+  /** The comparison of the program, its input and its output with the receipt. */
   readonly program: readonly ExaminedCheck[];
   /** The place of the signed statement in the log; `checks` is empty if there is nothing to check. */
   readonly log: { readonly word: string; readonly checks: readonly ExaminedCheck[] };
@@ -88,7 +88,7 @@ export interface Examination {
   readonly result: Readonly<Record<string, unknown>> | null;
 }
 
-/** Whether this platform checks Ed25519 signatures. A page that came without TLS from another host cannot. */
+/** Whether this platform checks Ed25519 signatures. A browser does not, for a page that came without TLS from another host. */
 export async function canVerifySignatures(): Promise<boolean> {
   try {
     const point = Uint8Array.of(0x58, ...Array<number>(31).fill(0x66));
@@ -142,7 +142,7 @@ function manifestOf(files: ExportFiles): ExportManifest | null {
   return result?.kind === 'manifest' ? result.manifest : null;
 }
 
-/** Compares every file with the manifest. The found digest stands beside the listed one. */
+/** Compares every file with the manifest. A report of a difference has both digests. */
 function listingChecks(files: ExportFiles, manifest: ExportManifest | null): ExaminedCheck[] {
   const bytes = wholeFile(files, EXPORT_MANIFEST);
   if (bytes === undefined) return [];

@@ -1,4 +1,4 @@
-/** An exported job: files that its manifest lists, and no others. docs/VERIFYING.md, the export directory. */
+/** An exported job: exactly the files that its manifest lists. docs/VERIFYING.md, the export directory. */
 import {
   digestOf,
   EXPORT_FILES_READ_WHOLE,

@@ -44,7 +44,7 @@ export async function signedProofs(
 }
 
 /**
- * `forked`: the log signed two heads of one size, which is proof against the log. `changed`: a given proof does not lead from one
+ * `forked`: the log signed two heads of one size, which proves that it forked. `changed`: a given proof does not lead from one
  * head to the other. `not_shown`: nothing shows how the heads are related.
  */
 export type HeadRelation =

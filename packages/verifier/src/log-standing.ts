@@ -51,8 +51,8 @@ const NOT_LOGGED = 'NOT LOGGED';
 export const notLogged: LogStanding = { word: NOT_LOGGED, isLogged: false, witnessed: [], checks: [], head: null };
 
 /**
- * Checks the proof that the log has a statement whose signature was verified; `proof` is null if there is none. Somebody should
- * look into every check that failed.
+ * Checks the proof that the log has a statement whose signature was verified; `proof` is null if there is none. Every failed
+ * check deserves an investigation.
  */
 export async function logStanding(
   statement: SignedStatement,

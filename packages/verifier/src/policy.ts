@@ -17,7 +17,7 @@ export interface PolicyOptions {
   readonly maxAge?: string;
 }
 
-/** Checks a signed predicate at a moment, in milliseconds since the epoch, and what is known beside it. */
+/** Checks a signed predicate, and what is known beside it, at the moment `now`, in milliseconds since the epoch. */
 export type Policy = (predicate: ExecutionPredicate, now: number, beside?: Beside) => Check[];
 
 /** How far ahead a signer's clock may be. */

@@ -179,7 +179,7 @@ interface WitnessedHead {
   readonly time: number;
 }
 
-/** The heads that the log signed and a pinned witness saw. Heads without a witness say nothing of time. */
+/** The heads that the log signed and a pinned witness saw. A head without a witness shows no time. */
 async function witnessedHeads(files: readonly Uint8Array[], log: LogKeys): Promise<readonly WitnessedHead[]> {
   const heads: WitnessedHead[] = [];
   for (const bytes of files) {
@@ -203,7 +203,7 @@ interface Proven {
   readonly answerBy: string;
 }
 
-/** The statements that the job waits and that the log has, in their order. */
+/** The statements in the log that say that the job waits, in their order. */
 async function provenPending(asked: Asked, log: LogKeys, pass: Pass): Promise<readonly Proven[]> {
   const promiseSha256 = sha256Hex(asked.promise);
   const proven: (Proven & Pick<PendingPredicate, 'statedAt'>)[] = [];

@@ -144,7 +144,7 @@ const label: Subject = {
   isMet: (found, wanted) => Array.isArray(found) && found.includes(wanted),
 };
 
-/** A runtime pack: `NAME@VERSION`, or the name alone where no version is stated. */
+/** A runtime pack: `NAME@VERSION`, or only the name if the receipt states no version. */
 const runtimePack: Subject = {
   form: '=NAME or =NAME@VERSION',
   operators: ['='],

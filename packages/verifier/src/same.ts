@@ -40,7 +40,7 @@ interface Signed extends StatedResult {
   readonly statementSha256: string;
 }
 
-/** A job has one statement, and so has each number of a tenant. */
+/** A job has only one statement, and each job number of a tenant belongs to only one statement. */
 function verdictOf(one: Signed, other: Signed): { readonly word: string; readonly exitCode: Report['exitCode'] } {
   const [{ predicate: first }, { predicate: second }] = [one, other];
   const isOneTenant = first.tenant === second.tenant;

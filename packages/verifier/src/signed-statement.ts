@@ -13,7 +13,7 @@ import {
 } from '@vouchbox/evidence';
 import { envelopeBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
 
-/** The envelope with the signature that holds under a pinned key, or why there is none. `bytes` is null for too large a file. */
+/** The envelope with the signature that is valid under a pinned key, or why there is none. `bytes` is null for a large file. */
 export async function signedStatement(
   bytes: Uint8Array<ArrayBuffer> | null,
   pems: readonly (string | null)[],

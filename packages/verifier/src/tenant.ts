@@ -15,7 +15,7 @@ import { readPublicKey } from './verify.ts';
 export interface TenantOptions {
   readonly publicKey: readonly string[];
   readonly tenant: string;
-  /** How many jobs the tenant has had at least: a number, or the promises of its jobs, or both. */
+  /** How many jobs the tenant has had at least: given as a number, by promises of its jobs, or both. */
   readonly jobs?: number;
   readonly promise?: readonly string[];
 }

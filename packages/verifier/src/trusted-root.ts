@@ -17,7 +17,7 @@ export interface TrustedRootOptions {
 
 const NOTICE = 'The root names logs and no signer: its user must also pin the key of the signer.';
 
-/** The start that Sigstore's tools demand: nothing says when the log's key was made, and the log states no times to bound. */
+/** Sigstore's tools demand a start. Nothing says when the log's key was made, and the log states no times to bound. */
 const SINCE_EVER = { start: '1970-01-01T00:00:00Z' };
 
 export function makeTrustedRoot({ logKey, output }: TrustedRootOptions): Made {
@@ -47,7 +47,7 @@ function logIn(path: string): PinnedLog {
   return { host: name.host, key };
 }
 
-/** A log's entry in the root, without `checkpointKeyId`, since verifiers in use disagree about what that member names. */
+/** A log's entry in the root. It lacks `checkpointKeyId`, because verifiers in use disagree about what that member names. */
 function tlogOf({ host, key }: PinnedLog): object {
   return {
     baseUrl: `https://${host}`,

@@ -139,7 +139,7 @@ class Examiner {
     return end;
   }
 
-  /** Requires that a starved run was repeated once, and no other run was. */
+  /** Requires that a starved run was repeated exactly once, and that no other run was repeated. */
   async #checkRepeat(name: string, test: TestResult2, last: { readonly job: Attested; readonly end: JobEnd }) {
     if (test.starved === null) {
       if (starved(last.end))

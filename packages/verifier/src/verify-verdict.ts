@@ -39,7 +39,7 @@ const NOTICE =
 /** Where the directory of a verdict has the verdict, the export of its judge, and those of all other jobs. */
 export const VERDICT_DIRECTORY = { verdict: 'verdict.json', judge: 'judge', jobs: 'jobs' } as const;
 
-/** The judges that are known, by the digests of their programs, and the form of what each writes. */
+/** The known judges by the digests of their programs, each with the form of its verdicts. */
 const JUDGES: ReadonlyMap<unknown, string> = new Map([
   [sha256Hex(new TextEncoder().encode(JUDGE)), VERDICT_SCHEMA],
   [sha256Hex(new TextEncoder().encode(JUDGE_2)), VERDICT_SCHEMA_2],

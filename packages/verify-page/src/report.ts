@@ -98,7 +98,7 @@ export class Report {
     this.#report.setAttribute('aria-busy', 'true');
     if (this.#report.childElementCount === 0) this.#report.append(element('p', { class: 'note' }, 'Checking …'));
     await taken.checker.settled();
-    // While a check runs, only the newest input is kept for the next one.
+    // While a check runs, only the newest input is kept, for the next check.
     if (own !== this.#turn) return;
     const findings = await taken.checker.examine({
       publicKeys: pems,

@@ -67,7 +67,7 @@ interface Problem {
   readonly problem: string;
 }
 
-/** The facts about the job itself that an answer states beside the outcome. */
+/** The facts about the job itself that an answer states in addition to the outcome. */
 interface Job extends Pick<JobDetail, 'status' | 'language' | 'created_at' | 'finished_at'> {
   readonly requested_spec: Partial<Omit<JobSubmission, 'tools'>>;
 }
@@ -145,7 +145,7 @@ function outcomeOf(ended: Ended | Problem | null): Members {
   };
 }
 
-/** The message for a compiler that a limit ended, since such a compiler has often written nothing. */
+/** The message for a compiler that a limit ended: such a compiler has often written no message itself. */
 function compilerLimit(ended: Ended): string {
   return ended.kind === 'time_limit' ? 'Compilation time limit exceeded.' : messageOf(ended);
 }

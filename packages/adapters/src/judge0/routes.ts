@@ -1,4 +1,4 @@
-/** Judge0's interface: submissions with tokens, one by one and in batches. The answers about itself are in `lists.ts`. */
+/** Judge0's interface: submissions with tokens, one by one and in batches. `lists.ts` has the answers about Judge0 itself. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
 import { AdapterError, adapterErrorOf, isServices } from '../adapter-error.ts';
@@ -67,14 +67,14 @@ function addBatches(app: FastifyInstance, parts: AdapterParts): void {
   });
 }
 
-/** @throws AdapterError for a batch with too many submissions, or with none */
+/** @throws AdapterError for a batch with too many submissions, or without a submission */
 function inBatch<Item>(items: readonly Item[]): readonly Item[] {
   if (items.length === 0) throw new AdapterError(400, 'there should be at least one submission in a batch');
   if (items.length <= batchMax) return items;
   throw new AdapterError(400, `number of submissions in a batch should be less than or equal to ${batchMax}`);
 }
 
-/** Submits one of a batch: if that fails, only this submission has an error, and the others keep their tokens. */
+/** Submits one submission of a batch. If it fails, only its own answer is an error, and the other answers are tokens. */
 async function submitOne(given: unknown, form: TextForm, parts: AdapterParts): Promise<object> {
   try {
     return { token: await submit(objectOf(given, 'submissions'), form, parts) };

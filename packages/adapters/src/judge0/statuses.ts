@@ -43,6 +43,6 @@ export function statusOf(
   if (kind === 'signaled') return BY_SIGNAL[signal ?? ''] ?? 12;
   if (exitCode !== 0) return 11;
   if (expectedDigest === null) return 3;
-  // The rest of a cut output is unknown, so it is never the expected one.
+  // A cut output never counts as the expected output, because its rest is unknown.
   return !truncated && outputDigest(stdout) === expectedDigest ? 3 : 4;
 }

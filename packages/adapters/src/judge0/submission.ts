@@ -14,7 +14,7 @@ export interface Judge0Submission {
   readonly expectedDigest: string | null;
 }
 
-/** Whether texts come and go in base64. */
+/** Whether requests and answers have their texts in base64. */
 export type TextForm = 'plain' | 'base64';
 
 const BLANK = "can't be blank";
@@ -73,7 +73,7 @@ const OPTIONS = 'compiler_options';
 /** The most characters of compiler options: the same bound as Judge0's. */
 const optionsCharsMax = 512;
 
-/** The compiler's options. The service decides which options are allowed; others are refused as Judge0 refuses them. */
+/** The compiler's options. The service decides which options are allowed; any other option gets the error that Judge0 gives. */
 function compilerOptions(body: Body, language: Language, hasBuilds: boolean): readonly string[] {
   const text = optionalText(body, OPTIONS) ?? '';
   const options = wordsOf(text);

@@ -39,7 +39,7 @@ export function parseToken(text: string): Token {
   };
 }
 
-/** The digest of an output as Judge0 compares it: without white space at the end of each line and of the whole. */
+/** The digest of an output without the white space that Judge0 ignores: at the end of each line and of the whole output. */
 export function outputDigest(text: string): string {
   const compared = text
     .split('\n')

@@ -1,4 +1,4 @@
-/** SandboxFusion's `POST /run_code`, as trainers of models call it. */
+/** SandboxFusion's `POST /run_code`, which trainers of models call. */
 import { constants } from 'node:os';
 import { LANGUAGES, type Language } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance } from 'fastify';

@@ -7,7 +7,7 @@ import type { SetUpOptions } from '../operator/setup.ts';
 import type { VmOptions } from '../operator/vm.ts';
 import { ending, withDataDirectory, withJson } from './options.ts';
 
-/** `vouchbox setup`: installs what this host lacks for isolating programs, as far as this user may, and names the rest. */
+/** `vouchbox setup`: installs what this host needs for isolating programs, as far as this user may, and names what is missing. */
 export function addSetUp(program: Command): void {
   const command = program
     .command('setup')

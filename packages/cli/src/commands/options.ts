@@ -26,7 +26,7 @@ export function sessionName(text: string): string {
   );
 }
 
-/** The longest delay of a timer. A timer with a longer one ends at once. */
+/** The longest delay of a timer. A timer with a longer delay fires at once. */
 const timerSecondsMax = 2_147_483;
 
 /** Reads an option that takes a whole number of seconds, at least one. */

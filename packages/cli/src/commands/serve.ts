@@ -17,7 +17,7 @@ export async function addServe(program: Command, settings: 'with_settings' | 'wi
   );
 }
 
-/** commander turns `data-dir` into `dataDir`, whereas settings go by the names of their flags. */
+/** commander turns `data-dir` into `dataDir`, but a setting has the name of its flag. */
 function settingsOf(command: Command): Record<string, string> {
   const given = command.opts<Record<string, string>>();
   return Object.fromEntries(

@@ -45,7 +45,7 @@ function valueLines(option: Option, typed: string): string[] {
   return [`${typed}|`, ...values.map((value) => `${typed}|${value}|`)];
 }
 
-/** A function for zsh, and bash from 3.2 on: gets the word being typed and the words before, and prints what may follow. */
+/** A function for zsh, and bash from 3.2 on. Gets the word being typed and the words before it, and prints what may follow. */
 const OFFERS = (table: string) => `_vouchbox_table=${shellWord(table)}
 _vouchbox_offers() {
   local word=$1 before= typed= context rest

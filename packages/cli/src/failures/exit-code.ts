@@ -1,7 +1,7 @@
 /**
- * The exit codes of `vouchbox`. `vouchbox run` exits with the program's own code. An ending that is not the program's own has the
- * code that shells, `timeout` and container tools use for it. A program may exit with any of these itself: the line on
- * stderr and the job's status tell them apart.
+ * The exit codes of `vouchbox`. `vouchbox run` exits with the program's own code. If the program did not end by itself, the code
+ * is that of shells, `timeout` and container tools. A program may exit with any of these codes itself: the line on stderr and the
+ * job's status tell the cases apart.
  */
 import { constants } from 'node:os';
 import type { JobStatus } from '@vouchbox/protocol';

@@ -5,7 +5,7 @@ import { CommanderError } from 'commander';
 import { CommandFailure } from './command-failure.ts';
 import { EXIT } from './exit-code.ts';
 
-/** Far above the length of any of our messages. */
+/** The longest message that is shown: far longer than any of our own messages. */
 const lineCharactersMax = 4096;
 
 /**
@@ -56,7 +56,7 @@ function refusalLine({ message, code, requestId }: ServiceFailure): string {
   return `${message} (${code}, request ${requestId ?? 'unknown'})${next === undefined ? '' : `; ${next}`}`;
 }
 
-/** Says that no usable answer came, and why. */
+/** The message for a request without a usable answer, with the reason. */
 export function transportLine(error: TransportFailure): string {
   return `${error.message}${causeOf(error)}`;
 }

@@ -28,7 +28,7 @@ export function checkInputPath(path: string, given: string): void {
   throw wrong('--file', { given, problem, meant, target: given.slice(path.length) });
 }
 
-/** The path without a final `/` and `*`: `output/*`, `output/` and `output` all mean everything in that directory. */
+/** The path without final `/` and `*`: `output/*`, `output/` and `output` all mean everything in that directory. */
 function withoutStars(path: string): string {
   return path.replace(/\/*\**$/, '');
 }

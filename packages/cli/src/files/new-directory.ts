@@ -72,7 +72,7 @@ function isBelow(path: string): boolean {
   return path.split('/').every((part) => !['', '.', '..'].includes(part)) && !/[\\\0]/.test(path);
 }
 
-/** Turns a failure of the file system into one of the command. An error of a file's pieces stays as it is. */
+/** Turns a failure of the file system into a failure of the command. An error from a file's pieces is passed on unchanged. */
 type Here = <T>(work: Promise<T>) => Promise<T>;
 
 function newDirectory(root: string, here: Here): NewDirectory {

@@ -25,7 +25,7 @@ export interface WrittenOutput {
 
 export interface WrittenOutputs {
   readonly written: readonly WrittenOutput[];
-  /** The requested outputs for which nothing came back. */
+  /** The requested outputs that did not come back. */
   readonly missing: readonly (WantedOutput & { readonly isPattern: boolean })[];
 }
 

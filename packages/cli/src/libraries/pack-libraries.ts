@@ -28,7 +28,7 @@ export interface PackLibrariesOptions extends JsonOption {
   readonly output: string;
 }
 
-/** Writes the archive and prints its digest, by which a run names it once it is uploaded. */
+/** Writes the archive and prints its digest. A run names the archive by this digest once the archive is uploaded. */
 export async function packLibraries(options: PackLibrariesOptions): Promise<number> {
   const { output } = options;
   if (statSync(output, { throwIfNoEntry: false }) !== undefined) throw taken(output, '--output');

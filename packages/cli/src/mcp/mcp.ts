@@ -31,10 +31,10 @@ const packsMillisecondsMax = 2000;
 /** How long a server of `--tools-from` may be silent. */
 const toolMillisecondsMax = 60_000;
 
-/** Serves until its client goes away or an interrupt ends it. */
+/** Serves until the client ends the connection or an interrupt comes. */
 export async function mcp(options: McpOptions, version: string): Promise<number> {
   const pinned = options.publicKey.map((file) => readFileSync(file, 'utf8'));
-  // Over HTTP each caller has the rights of its key, but the tools would have those of the user who started this server.
+  // Over HTTP each caller has the rights of its key, but the tools would run with the rights of the user who started this server.
   if (options.http !== undefined && options.toolsFrom.length > 0)
     throw new UsageError('--tools-from is for stdio, where one agent is served; leave out --http');
   using interrupts = takeInterrupts();

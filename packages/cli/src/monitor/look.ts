@@ -13,7 +13,7 @@ import { relationOf, signedProofs } from '@vouchbox/verifier';
 import { CommandFailure } from '../failures/command-failure.ts';
 import { readOfLog } from './log-reader.ts';
 
-/** The result of a look. For a `cheat`, `shown` is the head that does not fit, as the log signed it; null if it signed none. */
+/** The result of a look. For a `cheat`, `shown` is the signed head that does not fit; null if the log signed no such head. */
 export type Look =
   | FineLook
   | { readonly kind: 'cheat'; readonly word: string; readonly text: string; readonly shown: string | null };

@@ -47,7 +47,7 @@ export async function monitor(urls: readonly string[], options: MonitorOptions):
       if (look.kind === 'unanswered') unanswered++;
       else {
         seen = look.head;
-        // The operator explained why one tree was opened, and not why later ones were.
+        // The operator explained one new tree. That explanation does not cover trees that are opened later.
         acceptReopened = false;
         rememberHead(state, noteText(seen.note));
         promises = keepDue(promises, look, keys.log);

@@ -57,7 +57,7 @@ async function locate(options: DataOptions): Promise<Config> {
   return settingsOf(options, only);
 }
 
-/** The error if no service is found. A service of another user cannot be seen, nor can its data. */
+/** The error if no service is found. This user can see neither a service of another user nor its data. */
 function nothingFound(dataDir: string): OperatorError {
   const hint = 'give --data-dir or SERVICE_DATA_DIR';
   if (process.geteuid?.() === 0)

@@ -15,7 +15,7 @@ export interface AttestationKeysOptions extends DataOptions, JsonOption {
   readonly output?: string;
 }
 
-/** Makes a new key, prints its identifier, and reports on stderr what happened to the old one. */
+/** Makes a new key, prints its identifier, and reports on stderr what happened to the key before it. */
 export async function rotateAttestationKey(options: AttestationKeysOptions): Promise<number> {
   const { retired, current } = rotateSigningKey(await dataDirOf(options));
   if (retired !== null) note(`${retired} signs nothing any more; its public key is kept, to check what it signed`);

@@ -43,7 +43,7 @@ export async function listKeys(options: KeysOptions): Promise<number> {
   return EXIT.ok;
 }
 
-/** Prints the key that replaces another. */
+/** Replaces a key, and prints the new key. */
 export async function rotateKey(credential_id: string, options: KeysOptions): Promise<number> {
   const expires_at = expiryOf(options);
   await using credentials = await openKeys(options);

@@ -8,7 +8,7 @@ import { StartError } from '@vouchbox/server/administration';
 export interface VmOptions {
   /** Starts the machine instead of printing the template. */
   readonly start?: true;
-  /** The checkout that the machine gets a copy of. */
+  /** The checkout that is copied to the machine. */
   readonly checkout?: string;
 }
 

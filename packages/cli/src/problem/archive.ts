@@ -21,7 +21,7 @@ export interface ArchiveOptions extends ArchiveBounds {
 /** @throws UsageError in one line */
 export async function readArchive(path: string, options: ArchiveOptions): Promise<Map<string, Buffer>> {
   try {
-    // The library refuses absolute names, names with `..` and with a backslash, and content that is not as large as it says.
+    // The library refuses absolute names, names with `..` or a backslash, and content of another size than the archive states.
     const zip = await openPromise(path, { strictFileNames: true, validateEntrySizes: true, autoClose: false });
     try {
       return await readEntries(zip, options);

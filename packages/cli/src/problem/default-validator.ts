@@ -1,6 +1,6 @@
 /**
- * The default output validator of problem packages: tokens are compared one by one, by default without regard to case, and
- * numbers within a tolerance where one is given. If a comparison of the judge means the same, no program is needed.
+ * The default output validator of problem packages: tokens are compared one by one, ignoring case unless `case_sensitive` is
+ * given, and numbers within a tolerance if a flag gives one. If a comparison of the judge does the same, no program is needed.
  */
 import type { GradeTest } from '@vouchbox/client';
 import { UsageError } from '../failures/usage-error.ts';

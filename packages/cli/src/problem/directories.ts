@@ -4,14 +4,14 @@ import type { Settings } from './yaml.ts';
 /** The settings of directories that have some, by the path below `data`. */
 export type Directories = ReadonlyMap<string, Settings>;
 
-/** Settings that hold in a directory, the nearest first. */
+/** Settings that are in force in a directory, those of the nearest directory first. */
 export function settingsAbove(directory: string, directories: Directories): readonly Settings[] {
   const parts = ['', ...directory.split('/')];
   const paths = parts.map((_, at) => parts.slice(1, parts.length - at).join('/'));
   return paths.flatMap((path) => directories.get(path) ?? []);
 }
 
-/** The value of the nearest directory that has one. */
+/** The value in the nearest directory that has the key. */
 export function settingOf<T>(
   directory: string,
   directories: Directories,

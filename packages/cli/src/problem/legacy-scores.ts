@@ -35,7 +35,7 @@ function testScore(directory: string, directories: Directories): Score {
   const mode = modeOf(directory, directories);
   if (isSample(directory) && ignoresSample(directories)) return { whole: null, each: 0 };
   const points = settingOf(directory, directories, (one) => one.number('accept_score')) ?? 1;
-  // All tests of a group count the same, so the smallest is the score of one test, if all are accepted.
+  // All tests of a group have the same points. So if all are accepted, the smallest score is the score of any test.
   return mode === 'min' ? { whole: points, each: 0 } : { whole: null, each: points };
 }
 
@@ -81,7 +81,7 @@ function isAdded(directory: string, directories: Directories): boolean {
   return (directory === '' && ignoresSample(directories)) || modeOf(directory, directories) === 'sum';
 }
 
-/** The mode of the grader. If several are named, the last one holds, as in the default grader. */
+/** The mode of the grader. If several modes are named, the last one counts, as in the default grader. */
 function modeOf(directory: string, directories: Directories): 'sum' | 'min' {
   if ((settingOf(directory, directories, (one) => one.text('grading')) ?? 'default') !== 'default')
     throw uncounted(directory, 'a grader of its own');

@@ -63,7 +63,7 @@ interface Walk {
   readonly files: Map<string, string>;
 }
 
-/** Lists a directory's files. A link may lead to a file of the package, as where two groups share tests, but never outside. */
+/** Lists a directory's files. A link may lead to another file of the package, which two groups may share, but never outside. */
 async function walk({ root, at, prefix, files }: Walk): Promise<void> {
   if (prefix.split('/').length > TREE_BOUNDS.depth) throw new UsageError(`${prefix} is too deep for a package`);
   for (const name of (await readdir(at)).sort()) {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { foreignEnvironment } from './environment.ts';
 
-/** The variable that marks the processes started by a command. A command within a command has the marks of both. */
+/** The variable that marks the processes started by a command. A command that another command started has both marks. */
 const MARKS = 'VOUCHBOX_COMMAND';
 
 const marks = new WeakMap<ChildProcessWithoutNullStreams, string>();

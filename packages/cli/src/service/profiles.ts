@@ -103,7 +103,7 @@ function membersOf(text: string): object {
     const { profiles } = JSON.parse(text) as { profiles?: unknown };
     if (typeof profiles === 'object' && profiles !== null) return profiles;
   } catch {
-    // Reported below, like any other wrong form.
+    // This is reported below, like any other text of a wrong form.
   }
   throw new CommandFailure(`${profilesFile()} is not a file of profiles; remove it and log in again`);
 }

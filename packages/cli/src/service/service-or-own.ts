@@ -1,4 +1,4 @@
-/** The service that a command uses for as long as it runs: the one that is named, or one that it starts. */
+/** The service that a command uses for as long as it runs: the named service, or a service that the command starts. */
 
 import { note } from '../terminal/print.ts';
 import { keepHome, serverEnvironment } from './environment.ts';

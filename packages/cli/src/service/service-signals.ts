@@ -18,7 +18,7 @@ const STOPPING = [
   ['SIGTERM', 143],
 ] as const;
 
-/** Signals that mean nothing here, but whose default would end the process or open its inspector. */
+/** Signals that mean nothing here. By default they would end the process or open its inspector. */
 const UNHEEDED = ['SIGUSR1', 'SIGUSR2'] as const;
 
 /** Takes over the signals of this process for the rest of its life. */

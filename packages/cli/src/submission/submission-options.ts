@@ -44,7 +44,7 @@ export interface SubmissionOptions {
   /** A file with a second program, which the first talks to. */
   readonly interactor?: string;
   readonly minimumIsolation?: IsolationClass | undefined;
-  /** Limits that the host must hold. */
+  /** Limits that the host must enforce. */
   readonly enforced?: readonly LimitName[] | undefined;
   /** Fixes the hash seeds. */
   readonly reproducible?: true;
@@ -208,7 +208,7 @@ async function readInputFile(text: string): Promise<SubmittedFile> {
 /** An output of another job. A file of this host with such a name must be given as `./job:…`. */
 const OUTPUT_OF_JOB = /^job:([^/]+)\/(output\/.+)$/;
 
-/** The program's stdin; null for none. An empty stdin counts as none: many callers leave an empty pipe. */
+/** The program's stdin; null if there is none. Empty stdin counts as none, because many callers leave an empty pipe. */
 async function readStdin(given: string | undefined): Promise<string | null> {
   if (given === undefined) return null;
   if (given === '-') return decode(await readStandardInput(stdinBytesMax), 'stdin') || null;

@@ -11,7 +11,7 @@ export function printResult({ json }: JsonOption, text: string, value: unknown):
   process.stdout.write(json ? `${printableJson(value, 2)}\n` : text);
 }
 
-/** Says something beside a result, in one line on stderr. */
+/** Prints a remark beside the result, in one line on stderr. */
 export function note(line: string): void {
   process.stderr.write(`vouchbox: ${printable(line, 4096)}\n`);
 }

@@ -34,7 +34,7 @@ const NOT_UNPACKED = /^The libraries cannot be unpacked: /;
 /** The parts of a submission that a remark may be about. */
 export interface Asked {
   readonly limits?: LimitsInput | undefined;
-  /** The libraries, as they were named. */
+  /** The libraries, as the user named them. */
   readonly libraries?: string | undefined;
   /** A file for all of stdout. */
   readonly wholeStdout?: string | undefined;
@@ -43,7 +43,7 @@ export interface Asked {
 /** Reads the events of one job and collects the remarks. */
 export class Remarks {
   readonly #client: ServiceClient;
-  /** The violation that ended the program, if it was a limit. */
+  /** The violation of the limit that ended the program; null if no limit ended it. */
   #ended: EventData<'violation'> | null = null;
   #namesSocket = false;
   #missesNetwork = false;

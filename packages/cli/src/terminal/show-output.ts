@@ -33,7 +33,7 @@ function apart(text: string): string {
   return text.replaceAll(/^vouchbox:/gm, '\\u{76}ouchbox:');
 }
 
-/** Resolves once there is room again, or nobody reads any more. */
+/** Resolves once the stream has room again, or its reader has gone. */
 async function drained(target: OutputTarget): Promise<void> {
   try {
     await once(target, 'drain');

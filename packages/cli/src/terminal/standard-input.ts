@@ -1,4 +1,4 @@
-/** The stdin of this process: as a program's input, bounded, or for one line that must not be seen. */
+/** The stdin of this process: bounded input for a program, or one line that must not be shown. */
 
 import { fstatSync } from 'node:fs';
 import { stdin } from 'node:process';
@@ -19,7 +19,7 @@ export function isPiped(): boolean {
   }
 }
 
-/** After this time without an end, a person may wonder what the command waits for. */
+/** If stdin has not ended after this time, a person may wonder what the command waits for. */
 const patienceMilliseconds = 2000;
 
 /**

@@ -1,4 +1,4 @@
-/** `vouchbox witness`: signs the heads of other people's logs, each only if it grew from the one before. docs/LOG.md. */
+/** `vouchbox witness`: signs heads of other people's logs, each only if the log grew from the head before it. docs/LOG.md. */
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { type NoteKey, noteKey, noteKeyText } from '@vouchbox/evidence';

@@ -38,7 +38,7 @@ export interface Draft {
   readonly tools: readonly DraftTool[];
   /** One label a line. */
   readonly labels: string;
-  /** Members of another submission that have no field. They are sent unchanged, but those about tools only with tools. */
+  /** Members of another submission that have no field. They are sent unchanged; members about tools are sent only with tools. */
   readonly others: Partial<JobSubmission>;
 }
 
@@ -173,7 +173,7 @@ function wordsOf(text: string): string[] {
   return linesOf(text).map(wordOf);
 }
 
-/** The word in a line. A double quote that does not begin a JSON string stands for itself. */
+/** The word in a line. A double quote that does not begin a JSON string is an ordinary character. */
 function wordOf(line: string): string {
   const typed = line.startsWith('"') ? typedJson(line) : {};
   return 'value' in typed && typeof typed.value === 'string' ? typed.value : line;

@@ -1,14 +1,14 @@
 /**
  * The input of the playground. It is kept in memory until the person signs out: another view, another key or a lost service does
- * not discard it. No storage has it, because programs, variables and input can hold secrets. The browser asks before a reload
- * discards the input.
+ * not discard it. It is not in the browser's storage, because programs, variables and input can hold secrets. The browser asks
+ * before a reload discards the input.
  */
 import type { JobSubmission } from '@vouchbox/client';
 import { kept } from '../kept.ts';
 import { type Draft, draftOf } from './draft-submission.ts';
 import { sampleOf } from './samples.ts';
 
-/** The files that a draft brings back before somebody asks for others. */
+/** The files that a draft brings back unless the person requests others. */
 export const usualOutputs = 'output/**';
 
 const draft = kept(emptyDraft('python'));

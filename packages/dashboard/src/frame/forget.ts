@@ -1,4 +1,4 @@
-/** What the page forgets when somebody else may come: all but pinned keys, which are public. */
+/** What the page forgets when another person may come: everything but pinned keys, which are public. */
 import { forgetDraft, ran } from '../draft/draft.ts';
 import { forgetHistories } from '../job/use-job-history.ts';
 import { queryClient } from '../query-client.ts';

@@ -1,4 +1,4 @@
-/** Colours in a program's output: ANSI escape sequences, and which of them hold beyond the end of a line. ECMA-48 § 8.3.117. */
+/** Colours in a program's output: ANSI escape sequences, and which of them last beyond the end of a line. ECMA-48 § 8.3.117. */
 import Anser from 'anser';
 
 /** A piece of a line that looks the same throughout. */
@@ -13,10 +13,10 @@ export interface Piece {
 
 const ESCAPE = String.fromCharCode(0x1b);
 const COLOUR_SEQUENCE = new RegExp(`${ESCAPE}\\[([\\d;]*)m`, 'g');
-/** The most characters of held sequences, since a program could change colours without ever resetting them. */
+/** The most characters of sequences in force: a program could change colours without ever resetting them. */
 const sequenceCharactersMax = 256;
 
-/** The sequences that hold after a text, given the sequences that held before the text. */
+/** The sequences in force after a text, given the sequences in force before the text. */
 export function colourAfter(before: string, text: string): string {
   if (!text.includes(ESCAPE)) return before;
   let held = before;

@@ -25,7 +25,7 @@ export interface HistorySnapshot {
   readonly isFinished: boolean;
 }
 
-/** Milliseconds between two updates of the views where there are no frames, as in a hidden page. */
+/** Milliseconds between two updates of the views if the browser draws no frames, as in a hidden page. */
 const hiddenMilliseconds = 250;
 
 export class JobHistory {

@@ -1,4 +1,4 @@
-/** Follows what grows at the service, such as the events of a job, through lost connections and while the browser is offline. */
+/** Follows growing data of the service, such as events of a job, through lost connections and while the browser is offline. */
 import { ServiceFailure } from '@vouchbox/client';
 
 /** Milliseconds between two tries, once the client has stopped retrying. */

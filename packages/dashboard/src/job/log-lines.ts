@@ -13,7 +13,7 @@ export interface OutputLine {
   readonly text: string;
   /** Whether a newline followed the line. */
   readonly isEnded: boolean;
-  /** The escape sequences of colours that hold where the line begins. */
+  /** The escape sequences of colours that are in force where the line begins. */
   readonly colour: string;
   /** Columns before the first character of the line; null if the line has none. */
   readonly indent: number | null;
@@ -27,7 +27,7 @@ const foldLinesMax = 100_000;
 /** The most characters of a row: a browser is slow with longer rows. */
 const rowCharacters = 16_384;
 
-/** What the program wrote: a newline follows the last line only if the program wrote one. */
+/** The text that the program wrote. A newline follows the last line only if the program wrote one. */
 export function logText(lines: Lines): string {
   return lines.map(({ text }) => text).join('\n') + (lines.at(-1)?.isEnded === true ? '\n' : '');
 }
@@ -91,7 +91,7 @@ export function rowIn(text: string, row: number): readonly [before: string, show
   return [text.slice(0, from), text.slice(from, to)];
 }
 
-/** The numbers of the lines under which others are indented, without lines that are themselves indented under another. */
+/** The numbers of the lines that have other lines indented under them, but are not themselves indented under a line. */
 export function outermostFolds(lines: Lines): ReadonlySet<number> {
   const folds = new Set<number>();
   for (let place = 0; place < lines.length; place++) {

@@ -1,4 +1,4 @@
-/** Which packs have a library that a program missed, in the words of the command; shows nothing if it missed none. */
+/** Names the packs that provide a library which the program lacks, in the command's words; shows nothing if it lacks none. */
 import { useQuery } from '@tanstack/react-query';
 import { missingModule, missingModuleRemark, packsWith } from '@vouchbox/protocol/vocabulary';
 import { useMemo } from 'react';
@@ -9,7 +9,7 @@ import type { HistorySnapshot } from './job-history.ts';
 
 interface MissingLibraryProps {
   readonly history: HistorySnapshot;
-  /** Called with the pack that the person chose; absent where nobody can choose a pack for another run. */
+  /** Called with the pack that the person chose; absent if no pack can be chosen for another run. */
   readonly onChoose?: (pack: string) => void;
 }
 

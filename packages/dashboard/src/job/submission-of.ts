@@ -1,4 +1,4 @@
-/** The submission that makes a job like this one. */
+/** The submission that repeats a job. */
 import type { JobDetail, JobSubmission } from '@vouchbox/client';
 import { LIBRARIES_FILE, PRODUCT_FILES, SESSION_FILES } from '@vouchbox/protocol/vocabulary';
 

@@ -1,4 +1,4 @@
-/** What the program did against its limits, and output that was cut; shows nothing if there was neither. */
+/** Shows the limits that the program broke and the output that was cut, and shows nothing if there are none. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { sizeOf } from '@vouchbox/protocol/words';
 import { Notice } from '../parts/notice.tsx';

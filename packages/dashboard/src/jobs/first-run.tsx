@@ -1,4 +1,4 @@
-/** What a tenant without a job sees: the ways to its first one. */
+/** Shows a tenant without a job how to make the first one. */
 import { Link } from 'wouter';
 import { CopyButton } from '../parts/copy-button.tsx';
 

@@ -26,7 +26,7 @@ interface JobTableProps extends Loaded {
 /** The height of a row in pixels, as in `jobs.css`: on a wide window, and on a narrow one, where a row has three lines. */
 const wideRowPixels = 28;
 const narrowRowPixels = 76;
-/** How many rows beyond those in sight are drawn, and how many rows before the end more jobs are loaded. */
+/** How many rows outside of the window are drawn, and how many rows before the end more jobs are loaded. */
 const rowsAround = 12;
 
 const COLUMNS = ['Status', 'Job', 'Program', 'Language', 'Created', 'Duration', 'Exit code'];

@@ -3,7 +3,7 @@ import { useToast } from './toasts.tsx';
 
 interface CopyButtonProps {
   readonly text: string;
-  /** What is copied, such as `the job id`. */
+  /** The name of what is copied, such as `the job id`. */
   readonly what: string;
   readonly isPrimary?: boolean;
 }

@@ -7,7 +7,7 @@ interface FoldProps {
   readonly title: string;
   readonly brief?: ReactNode;
   readonly actions?: ReactNode;
-  /** Whether the fold opens by itself, for content that nobody may miss. */
+  /** Whether the fold opens by itself, because nobody may miss its content. */
   readonly isUrgent?: boolean;
   readonly children: ReactNode;
 }

@@ -3,7 +3,7 @@ import { clockOf, timeOfDayOf } from '@vouchbox/protocol/words';
 
 interface MomentProps {
   readonly at: string | null | undefined;
-  /** Whether the date is left out, for a moment just past. */
+  /** Whether the date is left out, because the moment is recent. */
   readonly isTimeOfDay?: boolean;
 }
 

@@ -4,9 +4,9 @@ import { type ReactNode, useId } from 'react';
 interface PanelProps {
   readonly title: string;
   readonly actions?: ReactNode;
-  /** Whether the panel takes the whole width where other panels stand side by side. */
+  /** Whether the panel takes the whole width, which other panels share. */
   readonly isWide?: boolean;
-  /** Whether the panel is as tall as two others, which stand above each other beside it. */
+  /** Whether the panel is as tall as two stacked panels beside it. */
   readonly isTall?: boolean;
   readonly children: ReactNode;
 }

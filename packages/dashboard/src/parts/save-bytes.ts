@@ -14,7 +14,7 @@ export function saveBlob(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-/** The last part of a path, which a program chose, with plain characters alone. */
+/** The last part of a path that a program chose, reduced to plain characters. */
 function safeName(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1).replaceAll(/[^\w.-]/g, '_');
   return name.replace(/^\.+/, '') || 'file';

@@ -1,4 +1,4 @@
-/** Short messages that go away by themselves, such as that something was copied. */
+/** Short messages that go away by themselves, such as the message that something was copied. */
 import { Toast } from '@base-ui/react/toast';
 import type { ReactNode } from 'react';
 import './toasts.css';

@@ -1,4 +1,4 @@
-/** What canaries found lately. They are jobs of the service itself that try what cells must refuse. */
+/** The recent findings of canaries: jobs of the service itself that try what cells must refuse. */
 import type { ServiceStatus } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { Moment } from '../parts/moment.tsx';

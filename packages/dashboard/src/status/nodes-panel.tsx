@@ -12,7 +12,7 @@ const COLUMNS = ['Node (version)', 'Roles', 'Runs', 'Last heartbeat'];
 
 interface NodesPanelProps {
   readonly nodes: readonly NodeStatus[];
-  /** Whether the operator left signing on; otherwise no node can sign. */
+  /** Whether the operator has signing turned on; if not, no node can sign. */
   readonly isSigning: boolean;
 }
 

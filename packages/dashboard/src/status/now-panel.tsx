@@ -1,4 +1,4 @@
-/** The status as the service says it. */
+/** Shows the status that the service reports. */
 import type { ServiceStatus } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { amountOf, durationOf } from '@vouchbox/protocol/words';

@@ -1,4 +1,4 @@
-/** How the service is doing, as it happens. */
+/** The live status of the service. */
 
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';

@@ -144,7 +144,7 @@ export async function verifyLogProof(proof: LogProof, leaf: Hash, keys: LogKeys)
     return { kind: 'failed', check: 'log_inclusion', reason: 'the statement is not where the proof says' };
   }
   const witnessed: Witnessed[] = [];
-  // One key under two names counts as one witness, and the log's own key as none.
+  // One key under two names counts as one witness. The log's own key does not count as a witness.
   const counted = new Set([keys.log.key.key_id]);
   for (const witness of keys.witnesses) {
     const time = await cosignedAt(checkpoint.note, witness);

@@ -25,7 +25,7 @@ export type NodeHashes = (node: TreeNode) => Hash;
 /** The most hashes of a proof: more than a proof in a tree of 2^53 leaves has. */
 export const proofHashesMax = 64;
 
-/** How many hashes a full tile has; one hash of the next level stands for them. https://c2sp.org/tlog-tiles */
+/** How many hashes a full tile has; one hash of the next level covers all of them. https://c2sp.org/tlog-tiles */
 export const tileHashes = 256;
 
 const LEAF = Uint8Array.of(0);
@@ -39,7 +39,7 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Hash {
   return sha256Bytes(NODE, left, right);
 }
 
-/** The whole nodes that make up a range of a proof, from left to right: each is smaller than the one before. */
+/** The whole nodes that make up a range of a proof, from left to right: each node is smaller than the node before it. */
 export function nodesOf({ start, end }: LeafRange): TreeNode[] {
   const nodes: TreeNode[] = [];
   for (let at = start; at < end; ) {

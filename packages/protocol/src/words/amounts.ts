@@ -1,6 +1,6 @@
 /** Times, sizes and counts as people write them. */
 
-/** The reader's languages, as the browser was configured. The browser's own language may be another one. */
+/** The reader's languages, as the browser was configured. The browser's own language may differ from them. */
 const LANGUAGES = [...navigator.languages];
 const MOMENT = new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'long' });
 const CLOCK = new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'medium' });

@@ -21,7 +21,7 @@ const ENDS: ReadonlyMap<unknown, string> = new Map(
   } satisfies Record<TerminalReason, string>),
 );
 
-/** Facts of a job; an absent one is not known. */
+/** Facts of a job; a fact that is absent is not known. */
 type Known = 'status' | 'terminal_reason' | 'exit_code' | 'signal' | 'duration_ms' | 'cancellation_requested';
 
 export function endWords(job: { readonly [Name in Known]?: unknown }): string {

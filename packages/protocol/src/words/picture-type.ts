@@ -1,4 +1,4 @@
-/** Which kind of raster picture some bytes are, by how they begin. SVG is not among them, because it can hold scripts. */
+/** Recognises raster pictures by their first bytes. SVG is not recognised, because it can hold scripts. */
 
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const JPEG = [0xff, 0xd8, 0xff];

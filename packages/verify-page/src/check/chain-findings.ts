@@ -11,7 +11,7 @@ export interface Ring {
   readonly state: 'follows' | 'broken' | 'unknown';
 }
 
-/** A ring, or how many events are left out between two. */
+/** A ring, or the number of events that are left out between two rings. */
 export type ShownRing = Ring | { readonly left: number };
 
 /** One event as text, each cell cut to a width. */

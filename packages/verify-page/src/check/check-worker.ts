@@ -8,7 +8,7 @@ import { type DroppedFile, type Files, type Intake, intakeOf } from '../intake/e
 import { type Findings, findingsOf } from './findings.ts';
 import { graphFindings } from './graph-findings.ts';
 
-/** The requests of the page. The files of the latest `take` are those that are examined. */
+/** The requests of the page. Only the files of the latest `take` are examined. */
 export type CheckRequest =
   | { readonly kind: 'take'; readonly dropped: readonly DroppedFile[] }
   /** Files that already have the names of an export. */

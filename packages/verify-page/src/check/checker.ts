@@ -91,7 +91,7 @@ function startWorker(): Worker {
   const script = new Blob(['"use strict";', document.scripts[0]?.text ?? ''], { type: 'text/javascript' });
   const url = URL.createObjectURL(script);
   const worker = new Worker(trust(url));
-  // The script is loaded once the thread answers, or if it cannot start.
+  // Once the thread answers or fails to start, the address of its script is not needed any more.
   for (const event of ['message', 'error'])
     worker.addEventListener(event, () => URL.revokeObjectURL(url), { once: true });
   return worker;

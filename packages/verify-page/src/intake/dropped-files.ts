@@ -1,4 +1,4 @@
-/** Every file of a drop or of a choice, those in directories with their paths. File and Directory Entries API. */
+/** Every file that was dropped or chosen; files in directories have their paths. File and Directory Entries API. */
 import { entriesMax, IntakeProblem } from './bounds.ts';
 import type { DroppedFile } from './export-files.ts';
 
@@ -22,7 +22,7 @@ export function chosenFiles(list: FileList): readonly DroppedFile[] {
   return Array.from(list, (file) => ({ path: file.webkitRelativePath || file.name, file }));
 }
 
-/** All entries of a directory. A reader gives some at a time, and none at the end. */
+/** All entries of a directory. A reader gives some entries at a time, and an empty list at the end. */
 async function entriesOf(directory: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = directory.createReader();
   const all: FileSystemEntry[] = [];

@@ -15,7 +15,7 @@ export interface PinnedKeys {
 const PEM_BLOCK = /-----BEGIN [^-]+-----[\s\S]*?-----END [^-]+-----/g;
 /** A line as Go's tools write the key of a log or of a witness. */
 const NOTE_KEY = /^\s*[^\s+]+\+[0-9a-f]{8}\+\S+\s*$/gm;
-/** The id of a key; people copy its digits alone, too. */
+/** The id of a key. People also copy only its digits. */
 const KEY_ID = /(?<!\w)(?:sha256:)?([0-9a-fA-F]{64})\b/g;
 
 /**

@@ -8,7 +8,7 @@ import { element, type Mark, mark, section } from './element.ts';
 
 /** The most characters of a text that are shown; the download has the whole text. */
 const shownCharactersMax = 60_000;
-/** The most bytes that so many characters can have. */
+/** The most bytes that a text of so many characters can have. */
 const shownBytesMax = 4 * shownCharactersMax;
 
 export function outputView(output: Findings['output']): HTMLElement | null {

@@ -1,4 +1,4 @@
-/** How somebody who was handed this file checks that the page in it is a genuine one, and checks the export without it. */
+/** Tells the receiver of this file how to check that the page in it is genuine, and how to check the export without the page. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { Enclosed } from '../intake/enclosed.ts';
 import { download } from './content.ts';

@@ -72,7 +72,7 @@ enum, namespace or parameter property. Libraries come in packs: list_runtimes na
 /** The most characters about libraries in the description, which is in a model's context at each turn. */
 const librariesCharsMax = 4096;
 
-/** Tools that programs may call, and their text for a model. */
+/** Tools that programs may call, and the text that describes the tools to a model. */
 export interface CallableTools {
   readonly tools: RunTools;
   readonly description: string;

@@ -34,9 +34,9 @@ export type Ring = Pick<JobEvent, 'seq' | 'kind' | 'event_hash'>;
 export interface CheckedRecord extends Report {
   /** The number of all events. */
   readonly eventCount: number;
-  /** The number of the first event that does not hold; null if all hold. */
+  /** The number of the first event that is not right; null if all events are. */
   readonly firstBadSeq: number | null;
-  /** The rings at both ends of the chain, and around one that is broken. */
+  /** The rings at both ends of the chain, and those around a broken ring. */
   readonly rings: readonly Ring[];
 }
 

@@ -12,7 +12,7 @@ import { exportSource, type RecordToCheck, type SignedRecord } from './check-rec
 export interface RecordToExport extends SignedRecord, Omit<RecordToCheck, 'signed'>, ExportChoice {
   /** The files that are named by digest and still stored, by their `sha256:…`. */
   readonly blobs: ReadonlyMap<string, Uint8Array>;
-  /** The bytes of the verify page; null for an archive alone. */
+  /** The bytes of the verify page; null if only an archive is made. */
   readonly page: Uint8Array<ArrayBuffer> | null;
 }
 
