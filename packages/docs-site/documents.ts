@@ -39,7 +39,7 @@ function listOf(root: string, folder: string): string {
   return `# Decisions\n\nWhy it is built as it is. Each says what else was considered.\n\n${rows.join('\n')}\n`;
 }
 
-/** The first heading. */
+/** The title of a document: its first heading. */
 export function titleOf(text: string): string {
   return /^# (.*)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? 'Vouchbox';
 }

@@ -15,7 +15,7 @@ const OWN: readonly (string | undefined)[] = [SESSION_FILES.kept, SESSION_FILES.
 
 const isNotOwn = ({ path }: { readonly path?: string }) => !OWN.includes(path);
 
-/** Whether an event reports the outcome of the session. */
+/** Whether an event reports what happened to the files that belong to the session. */
 export function isOfSession({ kind, data }: JobEvent): boolean {
   return kind === 'violation' && !isNotOwn(data as EventData<'violation'>);
 }

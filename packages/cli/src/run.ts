@@ -29,7 +29,7 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
   /** Starts a service for this run, even where another is named. */
   readonly local?: true;
   readonly allowMissing?: true;
-  /** Runs the program only under a promise that the log will have the job. */
+  /** Runs the program only if the service promises that the log will have the job. */
   readonly promise?: true;
   /** A new file for the promise. It also requests the promise. */
   readonly promiseFile?: string;
@@ -37,7 +37,7 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
   readonly session?: string;
   /** A file, or the digest of an upload. */
   readonly libraries?: string;
-  /** `NAME=COMMAND` of the program's tools. */
+  /** The program's tools, each as `NAME=COMMAND`. */
   readonly tool: readonly string[];
   /** Reports progress, even if stderr is not a terminal. */
   readonly verbose?: true;

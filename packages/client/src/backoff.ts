@@ -95,7 +95,7 @@ export async function retrying<T>(
   }
 }
 
-/** The real clock's sleep. */
+/** Sleeps by the real clock. */
 export function sleepFor(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

@@ -9,7 +9,7 @@ import { parseJson } from './parse-json.ts';
 export interface Answers {
   /** Opens a socket with the credential itself; null if the platform cannot. */
   connect(url: string): WebSocket | null;
-  /** Called if the service did not take the answer to this call. */
+  /** Called if the service refused the answer to this call. */
   refused(call_seq: number): void;
 }
 

@@ -99,7 +99,7 @@ async function* byStreaming(following: Following): AsyncGenerator<JobEvent, bool
     const close = yield* passOn(source, following);
     if (close === 'finished') return true;
     if (close === 'refused' && following.answers !== undefined) {
-      // The service or the platform may refuse a stream by credential and still allow a stream by ticket.
+      // The service or the platform may refuse a stream with the credential and still allow a stream with a ticket.
       following.answers = undefined;
       continue;
     }

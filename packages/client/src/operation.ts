@@ -32,7 +32,7 @@ export type CallOf<R extends Route> = {
   readonly answerStatus?: number;
   /** Leaves the body of the answer for the caller to read. */
   readonly stream?: boolean;
-  /** Another credential than the client's. */
+  /** The credential of this request, if it is not the client's. */
   readonly apiKey?: string;
   /** Called before each further try. */
   readonly onRetry?: (() => void) | undefined;
@@ -91,7 +91,7 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
   });
 }
 
-/** @throws TypeError for a name that an address would drop */
+/** @throws TypeError for `.` and `..`, which would change the path of the address */
 function partOf(name: string | number): string {
   if (name === '.' || name === '..') throw new TypeError(`${name} is neither a name nor an id`);
   return encodeURIComponent(name);

@@ -10,7 +10,7 @@ export interface ClientOptions extends Endpoint {
   readonly timeoutMilliseconds?: number;
   /** The digest for platforms without SHA-256: pages served without TLS. */
   readonly sha256?: Sha256;
-  /** Replaces the clock between tries. */
+  /** Replaces the pause between tries. */
   readonly sleep?: Sleep;
   /**
    * `key-in-stream-url` allows a stream with the key in its address, if a trusted server, older than stream tickets, answers that

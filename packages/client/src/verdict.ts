@@ -125,7 +125,7 @@ async function lineOf(
   };
 }
 
-/** The points that the verdict's word allows. */
+/** The verdict of a test and its points. Refuses points that a partial test cannot have. */
 function wonOf(
   { verdict: said, points = 0 }: Partial<TestResult2>,
   most: number,

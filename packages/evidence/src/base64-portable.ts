@@ -1,6 +1,6 @@
 /** Base64 by functions that every platform has. It follows the rules of `base64.ts`, which prefers newer functions. */
 
-/** How many bytes are encoded at once: an argument list has a bound. */
+/** How many bytes are encoded at once: a function takes a limited number of arguments. */
 const CHUNK_BYTES = 0x2000;
 
 /** The bytes of a text in one of the two alphabets, which the caller has checked. Null if it is not canonical. */

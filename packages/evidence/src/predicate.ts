@@ -36,7 +36,7 @@ export interface ExecutionPredicate {
   readonly receipt: StoredReceipt;
   /** 16 random bytes in hex. Without them, a digest would confirm a guess of the other members. Absent in older statements. */
   readonly salt?: string;
-  /** The job's number in its tenant, from 1, in the order of acceptance. Absent in older statements, and if not stated. */
+  /** The job's number in its tenant, from 1, in the order of acceptance. Absent if the service does not state numbers. */
   readonly tenantJobNumber?: number;
   /** Members that this version does not know. A reader shows such members, and decides nothing by them. */
   readonly also?: Readonly<Record<string, unknown>>;

@@ -15,7 +15,7 @@ const READ_AT_START = [
   ...['R_*', 'JAVA_TOOL_OPTIONS', 'JDK_JAVA_OPTIONS', '_JAVA_OPTIONS', 'CLASSPATH'],
 ];
 
-/** Every name that a job may not set, or its beginning with `*`. */
+/** Every name that a job may not set. A final `*` stands for any further characters. */
 export const REFUSED_VARIABLES: readonly string[] = [...FIXED, ...READ_AT_START];
 
 /** The fault in a variable's name, as words that follow it in a sentence; null if a job may set it. */

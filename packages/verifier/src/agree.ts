@@ -188,7 +188,7 @@ function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly 
 
 function endOf(exported: ExportedJob, receipt: StoredReceipt): Members {
   const events = eventsOf(exported);
-  // The cuts of output into records depend on time; the text does not.
+  // How output is cut into records depends on time; its text does not.
   const digest = (stream: 'stdout' | 'stderr') =>
     sha256Hex(new TextEncoder().encode(foldOutput(outputRecords(events, stream))));
   const calls = receipt['tool_limits'] === undefined ? [] : [['tool_calls', transcriptOf(events)] as const];

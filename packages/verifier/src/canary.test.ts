@@ -86,7 +86,7 @@ test('a job that names no canary is accepted only if no canary is required', asy
 });
 
 test.each([
-  ['that was allowed something', canaryOf([...LINES.slice(1), 'mount: allowed']), 'mount (allowed)'],
+  ['that was allowed an attempt', canaryOf([...LINES.slice(1), 'mount: allowed']), 'mount (allowed)'],
   ['whose mount failed for a wrong value', canaryOf([...LINES.slice(1), 'mount: No such device']), 'mount (No such'],
   [
     'whose mount failed for lack of a network',
@@ -94,7 +94,7 @@ test.each([
     'mount (No route to host)',
   ],
   [
-    'whose try failed for lack of a process',
+    'whose attempt failed for lack of a process',
     canaryOf([...LINES, 'setuid_0: Resource temporarily unavailable']),
     'setuid_0 (R',
   ],
@@ -104,11 +104,11 @@ test.each([
     'processes (O',
   ],
   [
-    'with a try named like a member of every object',
+    'with an attempt named like a member of every object',
     canaryOf([...LINES, 'constructor: allowed']),
     'constructor (allowed)',
   ],
-  ['that left a try out', canaryOf(LINES.slice(1)), 'it does not mention mount'],
+  ['that left an attempt out', canaryOf(LINES.slice(1)), 'it does not mention mount'],
   ['that was not ended for its memory', canaryOf(LINES, { status: 'succeeded' }), 'not mention memory'],
   [
     'that wrote something else',
@@ -124,13 +124,13 @@ test.each([
 });
 
 test.each([
-  ['another canary than the named one', namedBy(canaryOf(LINES, { tenant_number: 9 })), refusedAll],
-  ['one that the job does not name', {}, refusedAll],
-  ['one of another class', undefined, canaryOf(LINES, { receipt: { isolation_class: 'linux-shared-kernel' } })],
-  ['one of another host', undefined, canaryOf(LINES, { receipt: { host_posture_sha256: 'f'.repeat(64) } })],
-  ['one of a service that states its build, which the job does not state', undefined, canaryOf(LINES, BUILT)],
-  ['one that another key signed', undefined, canaryOf(LINES, { key: signingKey() })],
-  ['one that ended after the job', undefined, canaryOf(LINES, { finished_at: '2026-01-01T00:01:00.000Z' })],
+  ['another canary than the job names', namedBy(canaryOf(LINES, { tenant_number: 9 })), refusedAll],
+  ['a canary that the job does not name', {}, refusedAll],
+  ['a canary of another class', undefined, canaryOf(LINES, { receipt: { isolation_class: 'linux-shared-kernel' } })],
+  ['a canary of another host', undefined, canaryOf(LINES, { receipt: { host_posture_sha256: 'f'.repeat(64) } })],
+  ['a canary that states the build of the service, which the job does not state', undefined, canaryOf(LINES, BUILT)],
+  ['a canary that another key signed', undefined, canaryOf(LINES, { key: signingKey() })],
+  ['a canary that ended after the job', undefined, canaryOf(LINES, { finished_at: '2026-01-01T00:01:00.000Z' })],
 ] as const)('an export with %s as its canary is refused', async (_, options, canary) => {
   expect(await verified(options ?? namedBy(canary), canary, [])).toMatchObject({ exitCode: 6 });
 });

@@ -177,8 +177,8 @@ describe('an envelope with its result, without an export', () => {
 
 test.each([
   ['an empty set of files', new Map()],
-  ['a manifest that is not one', new Map([[EXPORT_MANIFEST, bytes('{')]])],
-  ['a manifest alone', new Map([[EXPORT_MANIFEST, exportOf(job).get(EXPORT_MANIFEST)]])],
+  ['a malformed manifest', new Map([[EXPORT_MANIFEST, bytes('{')]])],
+  ['an export with only a manifest', new Map([[EXPORT_MANIFEST, exportOf(job).get(EXPORT_MANIFEST)]])],
 ])('%s is refused without an exception', async (_name, files) => {
   const examination = await examineExport(files as Map<string, Uint8Array<ArrayBuffer>>, pinned);
   expect(examination).toMatchObject({ verdict: 'refused', isSigned: false });

@@ -22,8 +22,8 @@ const compare = (one: InteractionEnd, other = WRITER, read = async () => files) 
 
 describe('the input that a program got from its peer', { tags: ['Interaction-8'] }, () => {
   test.each([
-    ['all the output of the other', TEXT],
-    ['the beginning of that output', TEXT.slice(0, 5)],
+    ['all output of the peer', TEXT],
+    ['the beginning of the peer’s output', TEXT.slice(0, 5)],
     ['empty', ''],
   ])('may be %s', async (_, text) => {
     expect(await compare(reader(given(text)))).toEqual({ sha256: sha256Hex(text), problem: null });

@@ -89,7 +89,7 @@ function writtenBy(receipt: StoredReceipt | null): StatedInteraction['given'] {
   return typeof bytes === 'number' && typeof sha256 === 'string' ? { bytes, sha256 } : null;
 }
 
-/** The digest of the first bytes; null if the record does not have all that was written, byte for byte. */
+/** The digest of the first bytes; null if the record does not have every byte that was written. */
 function beginningOf(
   files: ExportFiles | ExportProblem,
   wrote: NonNullable<StatedInteraction['given']>,

@@ -101,14 +101,14 @@ describe('a changed log proof is refused with exit code 6:', () => {
   const theirs = stranger.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
   const wrong = testCosignature(witness, log.headText(5), TIME);
   test.each([
-    ['that of another statement', log.proof(index - 1), 'log_inclusion: the statement is not where the proof says'],
-    ['one by the key of a stranger', stranger.proof(theirs), 'log_head: the key of log.example/log/1 did not sign it'],
+    ['for another statement', log.proof(index - 1), 'log_inclusion: the statement is not where the proof says'],
+    ['signed by a stranger', stranger.proof(theirs), 'log_head: the key of log.example/log/1 did not sign it'],
     [
-      'a cosignature of another head',
+      'with a cosignature of another head',
       log.proof(index, { cosignatures: [wrong] }),
       'witness: witness.example did not sign',
     ],
-    ['no proof at all', 'index 3', 'log_entry: the proof is refused: it has no checkpoint'],
+    ['without a checkpoint', 'index 3', 'log_entry: the proof is refused: it has no checkpoint'],
   ])('%s', async (_what, proof, problem) => {
     const { exitCode, failed } = await verify(proof, ...pinned);
     expect({ exitCode, failed }).toEqual({ exitCode: 6, failed: [expect.stringContaining(problem)] });

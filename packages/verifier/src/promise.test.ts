@@ -244,7 +244,7 @@ describe('service-verify promise refuses', () => {
       { exitCode: 6, failed: ['log_inclusion'] },
     ],
     [
-      'a statement about another promise that waits',
+      'a waiting statement about another promise',
       promise,
       [...pinned, '--pending', pendingFile(waits({ promiseSha256: '0'.repeat(64) }), null)],
       { exitCode: 6, failed: ['pending'] },
@@ -261,7 +261,7 @@ describe('service-verify promise refuses', () => {
 
   test.each([
     ['a head without the key of the log', ['--head', logKey]],
-    ['a waiting statement without its form', [...pinned, '--pending', logKey]],
+    ['a malformed waiting statement', [...pinned, '--pending', logKey]],
     ['an unknown requirement', ['--require', 'broken']],
   ])('as wrong usage: %s', async (_what, words) => {
     expect(await verify(promise, ...words)).toMatchObject({ exitCode: 1 });

@@ -22,7 +22,7 @@ import { UsageError } from './usage-error.ts';
 export interface Requirement {
   /** The requirement as it was written. */
   readonly text: string;
-  /** The evidence's value for the requirement, and whether that value is enough. */
+  /** The value that the evidence has for the requirement, and whether that value is enough. */
   readonly judge: (predicate: ExecutionPredicate, beside: Beside) => Judgement;
 }
 
@@ -33,7 +33,7 @@ export interface Judgement {
 
 type Operator = '=' | '>=' | '<=';
 
-/** One thing that can be required. */
+/** A property of a result that can be required. */
 interface Subject {
   /** The text that may follow the name, for a reader. */
   readonly form: string;
@@ -45,7 +45,7 @@ interface Subject {
   readonly isMet: (found: unknown, wanted: unknown, operator: Operator) => boolean;
 }
 
-/** Reads a requirement. One that names an unknown thing, or that could never be met, is a `UsageError`. */
+/** Reads a requirement. A requirement that names an unknown property, or that could never be met, is a `UsageError`. */
 export function parseRequirement(text: string): Requirement {
   const { name, operator, wanted } = PART.exec(text === 'logged' ? 'logged=true' : text)?.groups ?? {};
   const subject = SUBJECTS.get(name ?? '');
@@ -69,7 +69,7 @@ export function parseRequirement(text: string): Requirement {
 
 const PART = /^(?<name>[a-z0-9_]+)(?:(?<operator>>=|<=|=)(?<wanted>.*))?$/;
 
-/** Everything that can be required, with its form, for the command line's help. */
+/** Every property that can be required, with its form, for the command line's help. */
 export function requirementForms(): string[] {
   return Array.from(SUBJECTS, ([name, { form }]) => name + form);
 }

@@ -64,9 +64,9 @@ describe('service-verify same compares two results of a job, and says', () => {
   });
 
   test.each([
-    ['of two numbers', { tenant_number: 8 }],
-    ['without a number', { tenant_number: null }],
-    ['of two tenants', { tenant: 'other' }],
+    ['with different numbers', { tenant_number: 8 }],
+    ['of which one has no number', { tenant_number: null }],
+    ['of different tenants', { tenant: 'other' }],
   ])('NOT COMPARABLE for two jobs %s', async (_what, change) => {
     const other = attestedJob({ job_id: OTHER, ...says('good'), ...change });
     expect(await compare(envelopeOf(job), envelopeOf(other))).toEqual({

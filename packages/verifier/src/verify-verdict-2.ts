@@ -206,7 +206,7 @@ class Examiner {
       throw new Mismatch('its validator read another input');
   }
 
-  /** Requires that the product that a program of the grader started was built from its own source. */
+  /** Requires that a product which a program of the grader started was built from the source of that program. */
   async #checkProduct(name: string, receipt: Attested['receipt']): Promise<void> {
     const build = startedBy(receipt);
     if (build === undefined) return;
@@ -232,7 +232,7 @@ function startedBy({ product }: Attested['receipt']): string | undefined {
   return typeof job_id === 'string' ? job_id : '';
 }
 
-/** Whether the judge or the comparer compared an output that a checker should have judged. */
+/** Whether the judge or the comparer, and not a checker, judged the output of a test. */
 function lacksChecker({ verdict, check }: TestResult2): boolean {
   return (check ?? COMPARED).code_sha256 === COMPARER_SHA256 && (verdict === 'accepted' || verdict === 'wrong_answer');
 }

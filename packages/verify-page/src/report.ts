@@ -80,14 +80,14 @@ export class Report {
     this.foldKeys();
   }
 
-  /** Once there is a verdict, the part for keys stays open only as long as no key is taken. */
+  /** Once there is a verdict, the part for keys is open only until a key is taken. */
   foldKeys(): void {
     if (this.#taken === null) return;
     byId<HTMLDetailsElement>('key-part').open =
       this.#keyNote.textContent === '' || this.#keyNote.classList.contains('problem');
   }
 
-  /** Makes every check again. A key without a result is checked too, so that its problem shows early. */
+  /** Makes every check again. A key is also checked without a result, so that a problem of the key shows early. */
   async #examine(): Promise<void> {
     const own = ++this.#turn;
     const taken = this.#taken;

@@ -24,7 +24,7 @@ export interface Asked {
   readonly ran?: Ran;
 }
 
-/** @throws AdapterError for a token of no submission, and for fields that no submission has */
+/** @throws AdapterError for an unknown token, and for fields that no submission has */
 export async function answerOf(client: Client, { token, form, fields = '', ran }: Asked): Promise<Members> {
   const given = fields.split(',').flatMap((name) => name.trim() || []);
   const names = given.length === 0 ? DEFAULT_FIELDS : given;

@@ -1,4 +1,4 @@
-/** Judge0's answers about itself: its languages, its statuses and its configuration. */
+/** The answers about Judge0 itself: its languages, its statuses and its configuration. */
 import type { Capabilities } from '@vouchbox/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { AdapterParts } from '../adapter.ts';

@@ -1,4 +1,4 @@
-/** Reads a submission in Judge0's form as a program of ours. */
+/** Reads a submission in Judge0's form as a `Program`. */
 import { isBuildOption, isCompiled, type Language } from '@vouchbox/protocol/vocabulary';
 import { type AdapterError, unsupported } from '../adapter-error.ts';
 import type { OfferedLanguage } from '../languages.ts';

@@ -9,7 +9,7 @@ import type { ReproduceOptions } from '../reproduce.ts';
 import type { JsonOption } from '../terminal/print.ts';
 import { collect, duration, ending, seconds, sessionName, withAccess, withJson } from './options.ts';
 
-/** `vouchbox jobs`, which lists, and its verbs. */
+/** `vouchbox jobs`, which lists jobs, and its verbs. */
 export function addJobs(program: Command): void {
   const jobs = program
     .command('jobs')
@@ -62,7 +62,7 @@ export function addLibraries(program: Command): void {
   withJson(withAccess(upload));
 }
 
-/** `vouchbox sessions`, which lists, and its verb. */
+/** `vouchbox sessions`, which lists sessions, and its verb. */
 export function addSessions(program: Command): void {
   const sessions = program
     .command('sessions')
@@ -81,7 +81,7 @@ export function addSessions(program: Command): void {
   for (const command of [list, remove]) withJson(withAccess(command));
 }
 
-/** `vouchbox link`, and `vouchbox links`, which lists, with its verb. */
+/** `vouchbox link`, and `vouchbox links`, which lists links, with its verb. */
 export function addLinks(program: Command): void {
   const link = program
     .command('link')

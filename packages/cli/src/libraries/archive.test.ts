@@ -67,7 +67,7 @@ test.each([
     'link is neither a file nor a directory',
   ],
   [
-    'more than a cell takes',
+    'more bytes than a cell unpacks',
     (root: string) => {
       execFileSync('truncate', ['-s', '512M', join(root, 'large')]);
       writeFileSync(join(root, 'one'), '1');

@@ -1,4 +1,4 @@
-/** Runs the input validators of a package on the input of every test, each run a job. They accept by ending with 42. */
+/** Runs the input validators of a package on the input of every test, in a job each. A validator accepts by ending with 42. */
 import type { ServiceClient } from '@vouchbox/client';
 import { UsageError } from '../failures/usage-error.ts';
 import type { Problem } from './problem.ts';

@@ -1,7 +1,7 @@
 /** Settings of the directories of tests: each directory inherits missing keys from the nearest directory above. */
 import type { Settings } from './yaml.ts';
 
-/** The settings of directories that have some, by the path below `data`. */
+/** The settings of each directory that has some, by its path below `data`. */
 export type Directories = ReadonlyMap<string, Settings>;
 
 /** Settings that are in force in a directory, those of the nearest directory first. */

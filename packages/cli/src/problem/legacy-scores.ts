@@ -51,7 +51,7 @@ function saidScore(directory: string, counts: Counts, directories: Directories):
 
 const RANGE = /^\s*\+?\d+(?:\.\d+)?\s+\+?(\d+(?:\.\d+)?)\s*$/;
 
-/** The range of the points of a group. The range of `secret` is for all groups together, so each group must have its own. */
+/** The range of the points of a group. The range of `secret` is for all groups together, so each group needs its own range. */
 function rangeOf(directory: string, directories: Directories): number {
   const settings = directory.includes('/')
     ? [directories.get(directory)]

@@ -59,7 +59,7 @@ function flagsFor({ dataDir, key, signing }: EmbeddedServiceOptions & { dataDir:
     'tenant-queue-max': '256',
     // The signing key is removed with the service: signatures could not be checked later, so they are made only on request.
     'attestation-mode': signing,
-    // The service would mostly end before its first canary does.
+    // The service would usually end before its first canary ends.
     canaries: serverEnvironment()['SERVICE_CANARIES'] || 'off',
     'log-level': serverEnvironment()['SERVICE_LOG_LEVEL'] || 'error',
   };

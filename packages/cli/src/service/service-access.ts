@@ -60,7 +60,7 @@ export function checkAddress(url: string): void {
     throw new UsageError('an address must not have a user or a password; give --key');
 }
 
-/** Whether the address leads every host to itself. */
+/** Whether the address is a loopback address, which leads every host to itself. */
 export function isOfThisHost(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));

@@ -34,7 +34,7 @@ test('the submission in a valid export can be submitted again', () => {
 
 test.each([
   [
-    'names a file twice, so that it would be in memory twice',
+    'names one file twice, which would take its memory twice',
     { ...RECEIPT, input_artifacts: [{ path: 'input/a' }, { path: 'input/a' }] },
     POLICY,
     'names a file twice',

@@ -36,7 +36,7 @@ function lineInFlags(message: string, typed: Typed): string | null {
   return flag === undefined ? null : `${flag} ${rest}`;
 }
 
-/** The flag of each member of a submission, from the second part of the pointer. */
+/** The flag of each member of a submission. `second` is the part of the JSON pointer that follows the member. */
 const FLAGS: Readonly<Record<string, (second: string, typed: Typed) => string>> = {
   code: (_second, { file }) => (file === '-' ? 'the program' : file),
   language: () => '--language',

@@ -131,13 +131,13 @@ describe('the witness of a log', () => {
   test.each([
     ['another tree of the same size', requestOf(8, 8, { changed: 2 }), 409],
     ['a tree that changed', requestOf(8, 12, { changed: 2 }), 422],
-    ['a proof that has a hash too many', requestOf(8, 12).replace('\n\n', `\n${'A'.repeat(43)}=\n\n`), 422],
+    ['a proof with one hash too many', requestOf(8, 12).replace('\n\n', `\n${'A'.repeat(43)}=\n\n`), 422],
     ['a head of another key', requestOf(8, 9, { by: keyNamed('x', 'note') }), 403],
     ['a log that it does not watch', requestOf(0, 9, { origin: 'else.example/log/1' }), 404],
-    ['an old size above the new one', requestOf(8, 8).replace('old 8', 'old 9'), 400],
+    ['an old size above the new size', requestOf(8, 8).replace('old 8', 'old 9'), 400],
     ['no proof', 'old 8\n', 400],
     ['bytes that are not text', Uint8Array.of(255, 0, 255), 400],
-    ['more than a proof has', 'A'.repeat(300_000), 413],
+    ['more bytes than a proof has', 'A'.repeat(300_000), 413],
   ])('refuses %s, and signs the next good head', async (_what, body, status) => {
     expect((await add(body as string)).status).toBe(status);
     expect(await add(requestOf(8, 9))).toMatchObject({ status: 200 });

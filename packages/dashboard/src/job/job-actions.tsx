@@ -1,4 +1,4 @@
-/** What can be done with a job. */
+/** The buttons for everything that can be done with a job. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { JobDetail, JobSubmission } from '@vouchbox/client';
 import { isTerminal, printable } from '@vouchbox/protocol/vocabulary';

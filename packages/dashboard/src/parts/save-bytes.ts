@@ -1,4 +1,4 @@
-/** Saves bytes as a file of the person's. */
+/** Saves bytes as a file on the person's machine. */
 export function saveBytes(bytes: Uint8Array<ArrayBuffer>, name: string): void {
   saveBlob(new Blob([bytes]), name);
 }

@@ -15,7 +15,7 @@ const PHP_KEYWORDS =
   'finally fn for foreach function global if implements include instanceof interface match namespace new or print private ' +
   'protected public readonly require return static switch throw trait try use var while xor yield';
 
-/** Whether each of some words is there. */
+/** A record with a member for each of the words. */
 function wordsOf(text: string): Record<string, boolean> {
   return Object.fromEntries(text.split(' ').map((word) => [word, true]));
 }

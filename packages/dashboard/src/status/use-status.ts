@@ -1,4 +1,4 @@
-/** The status of the service, requested repeatedly while the view is visible: the service has no signal for this. */
+/** The status of the service, requested repeatedly while the view is visible: the service does not announce changes. */
 import { useQuery } from '@tanstack/react-query';
 import { useCaller } from '../session/session.ts';
 

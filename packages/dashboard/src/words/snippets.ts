@@ -1,4 +1,4 @@
-/** A submission as a command or a program. JSON is the same in all three, except for `true`, `false` and `null`. */
+/** A submission as a command or a program. Both contain JSON, but Python has other words for `true`, `false` and `null`. */
 import type { JobSubmission } from '@vouchbox/client';
 
 interface Snippet {

@@ -98,7 +98,7 @@ function textOf(path: string, bytes: Uint8Array): HTMLElement | null {
   const beginning = bytes.subarray(0, shownBytesMax);
   if (bytes.length === 0 || beginning.includes(0)) return null;
   try {
-    // A character that is cut in two by the bound does not make the text invalid.
+    // If the bound cuts a character in two, the text still counts as valid.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(beginning, { stream: bytes.length > shownBytesMax });
     const view = element('details', {}, element('summary', {}, `Show ${fileNameOf(path)}`));
     view.addEventListener('toggle', () => view.append(block(printable(path), text)), { once: true });

@@ -55,7 +55,7 @@ export async function openOfferedTools(
   };
 }
 
-/** @throws UsageError if an allowed tool cannot exist */
+/** @throws UsageError if tools are allowed, but no server of tools is named */
 export function checkAllowed({ toolsFrom, allowTool }: ToolsFromOptions): void {
   if (allowTool.length > 0 && toolsFrom.length === 0) throw new UsageError('--allow-tool is for tools of --tools-from');
 }

@@ -22,9 +22,9 @@ const deep = (depth: number, last: unknown = {}): unknown =>
   depth === 0 ? last : { properties: { a: deep(depth - 1, last) } };
 
 test.each<[string, unknown]>([
-  ['a list that would be shorter', { anyOf: [string, 7] }],
-  ['a negation that would refuse more', { not: { pattern: 'x' } }],
-  ['names that nothing would allow', { patternProperties: { '^x': {} }, additionalProperties: false }],
+  ['a list that would lose an item', { anyOf: [string, 7] }],
+  ['a negation whose schema would lose a keyword', { not: { pattern: 'x' } }],
+  ['names that only a removed keyword allows', { patternProperties: { '^x': {} }, additionalProperties: false }],
   ['a schema that is too large', { enum: ['x'.repeat(17_000)] }],
   ['a schema that is far too large', { $comment: 'x'.repeat(2 ** 20) }],
   ['a schema with too much to leave out', Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`x${at}`, at]))],

@@ -34,7 +34,7 @@ export function takenSchema(schema: unknown): Schema | undefined {
 const WHOLE = /\/(?:const|enum|default|examples)\//;
 const BY_NAME = /\/(?:properties|dependentSchemas|\$defs)\/[^/]*$/;
 
-/** Takes away the member that a JSON pointer (RFC 6901) names; false for an element of a list, and for the whole. */
+/** Removes the member that a JSON pointer (RFC 6901) names; false if it names an element of a list, or the whole schema. */
 function isRemoved(schema: Schema, pointer: string): boolean {
   const names = pointer.split('/').map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
   const last = names.pop() as string;
