@@ -82,7 +82,7 @@ export function writeJobExport(job_id: string, options: ExportOptions, signal: A
   checkSource(options);
   const ofOne = FILES_OF_ONE.find(([, file]) => options[file] !== undefined);
   if (options.withInputs && ofOne !== undefined)
-    throw new UsageError(`${ofOne[0]} is for a single job: export each job of the graph by itself`);
+    throw new UsageError(`${ofOne[0]} belongs to one job: export each job of the graph by itself`);
   const reading = { ...options, signal };
   if (options.withInputs)
     return writeDirectory(target, (directory) => writtenGraph(directory, target, job_id, reading));

@@ -32,7 +32,7 @@ export interface SubmissionOptions {
   readonly args?: readonly string[];
   /** `NAME=VALUE`, or only `NAME` for the value that this process has. */
   readonly env: readonly string[];
-  /** `output/NAME`, or `output/NAME=PATH`; `output/**` and `output/DIRECTORY/**` for all below, with a directory. */
+  /** `output/NAME`, or `output/NAME=PATH`. `output/**` and `output/DIRECTORY/**` name all files below; PATH is a directory. */
   readonly output: readonly string[];
   /** `output/NAME`, or `output/NAME=PATH`, of a file that may be larger than the files in the result. */
   readonly largeOutput?: readonly string[];
