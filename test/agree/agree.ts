@@ -1,7 +1,7 @@
 /**
  * `npm run agree -- [NAME]`: which programs end in the same way at the services of two operators, as `service-verify agree`
- * tells. Each runs at both at once, first as it is and then with `reproducible: true`. NAME is how the names of the programs
- * begin, such as `cpython/` or `judging/`. It fails if one cannot be tried, and not because results differ.
+ * tells. Each program runs at both at once, first as it is and then with `reproducible: true`. NAME is how the names of the
+ * programs begin, such as `cpython/`. The command fails if a program cannot be tried, and not because results differ.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,7 @@ async function toldOf(services: readonly Service[], submission: JobSubmission, s
   return { ...(JSON.parse(stdout) as Told), status: exports[0]?.status ?? '' };
 }
 
-/** What is told of a program as it is, and with its hash seed fixed. */
+/** What `service-verify agree` tells of a program as it is, and with its hash seed fixed. */
 async function tried(
   services: readonly Service[],
   { submission }: TriedAgain,

@@ -1,4 +1,4 @@
-/** The programs of `npm run agree`: CPython's own tests and the judging suite's programs of known verdicts. */
+/** The programs of `npm run agree`: CPython's own tests, and the judging suite's programs with known verdicts. */
 import type { JobSubmission } from '@vouchbox/protocol';
 import { KINDS, knownPrograms, knownTests, LIMITS } from '../judging/known-programs.ts';
 import { interpreterPrograms, presentTests } from '../programs/cpython.ts';
@@ -10,7 +10,7 @@ export interface TriedAgain {
   readonly submission: JobSubmission;
 }
 
-/** Tests of the language and of modules that look at no clock, file or network. */
+/** CPython's tests of the language, and of modules that use no clock, file or network. */
 const OF_THE_LANGUAGE =
   `base64 bisect calendar cmath collections configparser copy csv dataclasses decimal difflib enum fractions
   functools heapq html itertools json math operator pickle pprint random re set shlex statistics string struct textwrap
@@ -22,7 +22,7 @@ export function agreePrograms(): readonly TriedAgain[] {
   return [...runs(), ...outcomes(), ...judged()];
 }
 
-/** Runs each as CPython's own runner starts it; the runner tells the time that each took. */
+/** CPython's tests as its own runner starts them. This runner prints the time that each test took. */
 function runs(): readonly TriedAgain[] {
   return interpreterPrograms().map(({ name, code }) => ({
     name: `cpython/run/${name}`,
@@ -31,7 +31,7 @@ function runs(): readonly TriedAgain[] {
   }));
 }
 
-/** The outcome of each test, without what the runner says of itself. */
+/** CPython's tests without its runner: each prints only the outcomes. */
 function outcomes(): readonly TriedAgain[] {
   const present = new Set(presentTests());
   return OF_THE_LANGUAGE.filter((name) => present.has(name)).map((name) => ({
@@ -55,7 +55,7 @@ for test, _ in outcome.failures + outcome.errors: print(test, file=told)
 raise SystemExit(0 if outcome.testsRun > 1 and outcome.wasSuccessful() else 1)
 `;
 
-/** One program of each kind, with the input at which it shows what its kind does. */
+/** Programs of each kind of verdict, with inputs at which they show it. */
 function judged(): readonly TriedAgain[] {
   const tests = knownTests(10, 1);
   return knownPrograms(5 * KINDS.length, 9).map(({ name, language, code }, at) => {

@@ -1,4 +1,4 @@
-/** docs/API.md is in step with the contract. Its examples were made against a service; here they are compared with the tables. */
+/** docs/API.md agrees with the contract. Its examples come from a running service; here they are compared with the tables. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrorEnvelope, OPERATION_IDS, type OperationId, operationOf, type TSchema } from '@vouchbox/protocol';
@@ -50,7 +50,7 @@ function takenApart(answer: string) {
   };
 }
 
-/** Whether a body fits its schema. Members that the page leaves out, which it marks by `…`, are not missed. */
+/** Whether a body fits its schema. Members may be missing where the page has `…` in their place. */
 function fitsShown(schema: TSchema | undefined, text: string): boolean {
   const marked = text.replace(/,?\s*…(?=\s*\})/g, '');
   const whole = JSON.stringify(schema);
@@ -58,7 +58,7 @@ function fitsShown(schema: TSchema | undefined, text: string): boolean {
   return Schema.Compile(JSON.parse(asked) as object).Check(JSON.parse(marked));
 }
 
-/** The media type of a body that is JSON with a schema. Others are exact bytes, or lines of metrics. */
+/** The media type of a body that is JSON with a schema. Other bodies are exact bytes, or lines of metrics. */
 const JSON_TYPE = 'application/json';
 const overHttp = OPERATION_IDS.filter((id) => !(101 in operationOf(id).answers));
 const exampleOf = (id: OperationId) => exchanges[id] ?? { command: '', answer: '' };

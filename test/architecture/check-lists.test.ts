@@ -1,7 +1,7 @@
 /**
- * The check-lists of CONTRIBUTING.md are whole. For each kind of change, the test plants a row in a copy of the tree. Every
- * place where the compiler then asks for another row must stand in the list, and so must every file that names a neighbour of
- * the new row, because the compiler may be silent there.
+ * The check-lists of CONTRIBUTING.md are complete. For each kind of change, the test adds a row to a copy of the tree. The
+ * list must have every place where the compiler then asks for another row, and every file that names a neighbour of the
+ * new row, because the compiler may report nothing there.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ interface Kind {
   readonly list: string;
   /** The word that finds the places of an existing row. */
   readonly neighbour: RegExp;
-  /** A new row, and the word that the compiler's complaints name it by. Absent if no type knows the kind. */
+  /** A new row, and the word by which the compiler's errors name the row. Absent if no type has rows of this kind. */
   readonly plant?: Change & { readonly word: string };
 }
 
@@ -114,13 +114,13 @@ interface Complaint {
   readonly text: string;
 }
 
-/** Everything as one program, tests too. Errors for other reasons name no planted word. */
+/** Compiles everything as one program, tests too. Errors for other reasons name no planted word. */
 const CONFIG = {
   extends: './tsconfig.pages.json',
   include: ['packages', 'test', 'bench', 'tools'],
 };
 
-/** A record lacks a member, or a switch lacks a case. All other errors follow from that. */
+/** The errors for a record that lacks a member, and for a switch that lacks a case. All other errors follow from these. */
 const LACKS = /^([^(\n]+)\(\d+,\d+\): error TS(2741|1360):/;
 
 /** The errors of the compiler in a tree. Lines that are indented belong to the one before them. */
@@ -169,7 +169,7 @@ describe.each(KINDS)('$list', ({ list, neighbour, plant }) => {
     const asking = complaints.filter(({ text }) => text.includes(plant?.word ?? '')).map(({ file }) => file);
     const italic = [...textOf(list).matchAll(/\*([^*]+)\*/g)].flatMap(([, words = '']) => pathsIn(words));
     expect(asking.filter((path) => /\.tsx?$/.test(path) && path !== plant?.file && !italic.includes(path))).toEqual([]);
-    // Tests that stand in italics ask when they run.
+    // Tests in italics are left out: they ask for a row only when they run.
     expect(italic.filter((path) => /\.tsx?$/.test(path) && isSource(path) && !asking.includes(path))).toEqual([]);
   });
 });

@@ -12,20 +12,20 @@ const CITING = [
   '*.{md,ts,cjs}',
   '.ci/run',
 ];
-/** The vectors were written by others; these tests cite missing things on purpose. */
+/** Files that are not checked: vectors that others wrote, and tests that cite missing things on purpose. */
 const LEFT_OUT = /node_modules|^test\/vectors\/|^test\/architecture\/(citations|floors|size|statements)\.test\.ts$/;
 
 const texts = globSync(CITING, { cwd: root })
   .filter((file) => !LEFT_OUT.test(file))
   .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
 
-/** The findings in each text, with the name of its file. */
+/** What `look` finds in each text, with the name of the text's file. */
 function found(look: (file: string, text: string) => string[]): string[] {
   return texts.flatMap(({ file, text }) => look(file, text).map((citation) => `${file}: ${citation}`));
 }
 
 describe('the texts of the project', () => {
-  test('were read', () => {
+  test('were found', () => {
     expect(texts.length).toBeGreaterThan(700);
   });
 

@@ -1,6 +1,6 @@
 /**
- * The citations in a text of the project, and those that cannot be looked up: ids of statements and attacks, decision records,
- * RFCs by their form, files of the project and headings in them. Sections of the contract are in `contract-citations.ts`.
+ * The citations in a text of the project that lead nowhere: ids of statements and attacks, decision records, files and
+ * headings, and RFCs in a wrong form. Citations of sections of the contract are in `contract-citations.ts`.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -44,20 +44,20 @@ export function deadCitations(file: string, text: string, citable: Citable): str
   ];
 }
 
-/** `AUTH-16` or `Receipt-4`: whatever begins like an id. */
+/** Unknown ids such as `AUTH-16` or `Receipt-4`: every word that begins like an id. */
 function deadIds(text: string, ids: ReadonlySet<string>): string[] {
   const families = new Set([...ids].map((id) => id.slice(0, id.lastIndexOf('-'))));
   const ending = /(?<![\w/.-])([A-Za-z]+)-\d+[a-z]?(?![\w-])/g;
   return [...text.matchAll(ending)].flatMap(([id, family = '']) => (families.has(family) && !ids.has(id) ? [id] : []));
 }
 
-/** `decision 0022`, `docs/decisions/0022-namespace-cells-are-forked.md`. */
+/** Unknown decisions: `decision 0022`, `docs/decisions/0022-namespace-cells-are-forked.md`. */
 function deadDecisions(text: string, decisions: ReadonlySet<string>): string[] {
   const cited = /\bdecisions?(?: |\/)(\d{1,4})\b/gi;
   return [...text.matchAll(cited)].flatMap(([citation, number = '']) => (decisions.has(number) ? [] : [citation]));
 }
 
-/** `RFC 9110`, `RFC 9110 § 7.2`, and in no other spelling. */
+/** Citations of RFCs in another form than `RFC 9110` or `RFC 9110 § 7.2`. */
 function formlessRfcs(text: string): string[] {
   const mentioned = /(?<![\w/.-])rfc[ -]?\d+(?:,? (?:section|sec\.|s|§)? ?[\d.]+)?/gi;
   const form = /^RFC [1-9]\d{2,3}(?: § [1-9]\d*(?:\.\d+)*\.?)?$/;
@@ -67,7 +67,7 @@ function formlessRfcs(text: string): string[] {
 }
 
 /**
- * Paths from the root of the project that name a file, and pages named alone: `test/hostile/cases.ts`, `THREATS.md`.
+ * Missing files, cited by a path from the root of the project or by a page's name: `test/hostile/cases.ts`, `THREATS.md`.
  */
 function deadPaths(text: string, { exists }: Citable): string[] {
   const paths = [...text.matchAll(PATH)].flatMap(([path]) => (exists(path) || PLACEHOLDER.test(path) ? [] : [path]));
@@ -75,7 +75,7 @@ function deadPaths(text: string, { exists }: Citable): string[] {
   return [...paths, ...pages.filter((page) => !exists(page) && !exists(`docs/${page}`))];
 }
 
-/** Links of a document to files beside it, and to headings: `API.md#errors`. */
+/** Links of a document to missing files beside it, or to missing headings: `API.md#errors`. */
 function deadLinks(file: string, text: string, { exists, document }: Citable): string[] {
   return [...text.matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].flatMap(([link, path = '', anchor]) => {
     const target = path === '' ? file : normalize(join(dirname(file), path));
@@ -84,7 +84,7 @@ function deadLinks(file: string, text: string, { exists, document }: Citable): s
   });
 }
 
-/** The headings of a document as links name them. */
+/** The headings of a document, as links spell them. */
 function headingsOf(markdown: string): string[] {
   return [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading

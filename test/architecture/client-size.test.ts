@@ -1,4 +1,4 @@
-/** The size that the client adds to a page, measured at the published files. `npm run packages` shows the rest. */
+/** The size that the client adds to a page, measured at the published files. `npm run packages` shows the other sizes. */
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

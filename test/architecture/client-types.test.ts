@@ -1,4 +1,4 @@
-/** The parts of the clients that come from the contract are as in the contract. */
+/** The generated parts of the clients agree with the contract. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /** Where citations of the contract point in docs/SPEC.md: `Spec § Events`, or `Spec § Events 7, § Limits 3–5`. */
 import { statementsOf } from '../../tools/statements.ts';
 
-/** `3`, `7a`, `3–5`, `1, 2, 7`, `7 and 8`. */
+/** Numbers of rules: `3`, `7a`, `3–5`, `1, 2, 7`, `7 and 8`. */
 const NUMBERS = /^ \d+[a-z]?(?:(?:–|, | and )\d+[a-z]?)*(?![\w.]\w)/;
 
 /** Each heading of the contract, the longest first, with the numbers of the rules below it. */
@@ -14,7 +14,7 @@ export function unresolvedCitations(text: string, sections: Sections): string[] 
     .map((cited) => cited.slice(0, 60));
 }
 
-/** The text after each § that belongs to the contract: one after `Spec`, or after such a one and a comma. */
+/** The text after each § that cites the contract: a § after `Spec`, or after such a citation and a comma. */
 function citationsIn(text: string): string[] {
   const [before = '', ...parts] = text.replace(/\s*\n\s*(?:\*|\/\/|#)? */g, ' ').split('§ ');
   const cited: string[] = [];

@@ -27,12 +27,12 @@ const root = join(import.meta.dirname, '../..');
 const contract = readFileSync(join(root, 'docs/SPEC.md'), 'utf8');
 const statements = new Map(statementsOf(contract).map(({ id, text }) => [id, text]));
 
-/** The words in code spelling of some statements, in their order. */
+/** The words in backticks of some statements, in their order. */
 function spelled(...ids: string[]): string[] {
   return ids.flatMap((id) => [...(statements.get(id) ?? '').matchAll(/`([^`]+)`/g)].map(([, word = '']) => word));
 }
 
-/** The text after each limit in a statement. */
+/** The number after each limit in a statement. */
 function numbered(id: string): Record<string, number> {
   const pairs = [...(statements.get(id) ?? '').matchAll(/`(\w+)` (\d+)/g)];
   return Object.fromEntries(pairs.map(([, name = '', value]) => [name, Number(value)]));
@@ -238,7 +238,7 @@ function membersIn(schema: unknown): { readonly own: string[]; readonly inside: 
   return { own: found.flatMap(({ own }) => own), inside: found.flatMap(({ inside }) => inside) };
 }
 
-/** The words in code spelling of some statements, those of one list such as `{ a, b? }` apart. */
+/** The words in backticks of some statements. A list such as `{ a, b? }` gives one word for each member. */
 function named(...ids: string[]): Set<string> {
   return new Set(spelled(...ids).flatMap((words) => words.match(/\w+/g) ?? []));
 }

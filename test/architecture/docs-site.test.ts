@@ -1,4 +1,4 @@
-/** The documents as pages: which there are, what becomes of their links, and that the pages that were built lead nowhere else. */
+/** The documents as pages: which pages there are, what becomes of their links, and that built pages load nothing else. */
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
@@ -118,7 +118,7 @@ describe('the built pages', () => {
     const dead = named.filter(({ name, address }) => {
       if (/^(https|data):/.test(address)) return false;
       const [path = '', anchor] = address.split('#');
-      // The front page is served beside its folder, and not in it.
+      // The front page is served at the address of its folder without a final slash, so its links begin one level higher.
       const from = name === 'front.html' ? '..' : dirname(name);
       const to = path === '' ? name : posix.normalize(posix.join(from, path)).replace(/^\.\.\/docs\//, '');
       return !existsSync(join(built, to)) || (anchor !== undefined && !(anchors.get(to)?.has(anchor) ?? false));

@@ -40,7 +40,7 @@ test.each([
 });
 
 test("a service starts without loading packages that only some settings, an operator's build or a check need", async () => {
-  // The last two are loaded by the first, once the threads of the store have something to do.
+  // The service loads these two files later, once the threads of the store have something to do.
   const later = ['start/open-sandbox.ts', 'http/app.ts'].map((file) => join(root, 'packages/server/src', file));
   const loaded = await packagesOf('@vouchbox/server/service', ...later);
   expect(loaded).toContain('fastify');

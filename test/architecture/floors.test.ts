@@ -57,7 +57,7 @@ describe('the sources', () => {
   });
 });
 
-/** A folder of the store, and another that it must not import. */
+/** A folder of the store, and another folder that the first must not import. */
 const storeArrowsUp = [
   ['records', 'history'],
   ['kept', 'jobs'],
@@ -74,7 +74,7 @@ const storeArrowsUp = [
   ['postgres', 'sqlite'],
 ] as const;
 
-/** A file that picks an implementation, and one that nothing else may import. */
+/** A file that chooses an implementation, and the implementation, which no other file may import. */
 const implementations = [
   ['membership', 'job/dispatch/fleet-work'],
   ['open-store', 'store/sqlite/open'],

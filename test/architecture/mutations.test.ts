@@ -1,4 +1,4 @@
-/** The list of `npm run mutate` is of this tree: each change has its place, and falsifies statements that there are. */
+/** The list of `npm run mutate` fits this tree: each change finds its text, and falsifies statements that exist. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

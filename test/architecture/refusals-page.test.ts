@@ -1,4 +1,4 @@
-/** docs/REFUSALS.md has every word with which a caller is refused, and every number with which a command ends. */
+/** docs/REFUSALS.md has every code of a refusal, and every exit code of a command. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TERMINAL_REASONS } from '@vouchbox/protocol';

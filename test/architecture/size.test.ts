@@ -1,4 +1,4 @@
-/** The count of lines by room, and its bound: `tools/size.ts`. */
+/** The count of the lines of each room, and its bound: `tools/size.ts`. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,11 +1,11 @@
-/** The two kinds of store are built alike: files of the same names hold what both have. */
+/** The two kinds of store are built alike: what both have is in files of the same name. */
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 const STORE = join(import.meta.dirname, '../../packages/server/src/store');
 
-/** The files of one kind that the other does not need. */
+/** The files of one kind of store that the other kind does not need. */
 const ALONE = {
   sqlite: {
     'its file, which a server would look after': ['check-file', 'copy-store', 'database', 'files/'],

@@ -19,7 +19,7 @@ describe('a line that is too wide', () => {
   });
 
   test.each([
-    ['code, which the formatter holds', 'a.ts', `const text = '${wide}';`],
+    ['code, which the formatter checks', 'a.ts', `const text = '${wide}';`],
     ['a table', 'a.md', `| ${wide} | ${wide} |`],
     ['an example', 'a.md', `\`\`\`sh\n${wide} ${wide}\n\`\`\``],
     ['130 characters of several bytes each', 'a.py', `# ${'–'.repeat(128)}`],

@@ -39,7 +39,7 @@ export function zipOf(files: Files): Buffer {
   return Buffer.concat([...parts, list, tail]);
 }
 
-/** The files in a directory, for as long as the callback runs. */
+/** Writes the files into a directory that exists while the callback runs. */
 export async function inDirectory<Result>(files: Files, use: (directory: string) => Promise<Result>): Promise<Result> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchbox-export-'));
   try {

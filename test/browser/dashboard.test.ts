@@ -1,4 +1,4 @@
-/** The dashboard as it is built and served, in Chromium, in short: signing in, the list, a job and its attestation. */
+/** The built dashboard, served by a service, in Chromium: signing in, the list, a job and its attestation. */
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseLogProof } from '@vouchbox/evidence';
@@ -8,7 +8,7 @@ import { useRig } from '../rig/rig.ts';
 import { drop, openDashboard, openFold, openOptions, signIn } from './open-dashboard.ts';
 
 const built = join(import.meta.dirname, '../../packages/server/pages/dashboard');
-/** Bytes of all files together as they are sent. */
+/** The largest sum of the bytes of all files, as they are sent. */
 const bytesMax = 362_000;
 
 const rig = useRig({ 'attestation-mode': 'on', 'log-host': 'log.example' });
@@ -322,7 +322,7 @@ describe('the dashboard', () => {
     await page.getByLabel('Choose a file').setInputFiles(file);
     await page.getByText('Pinned:').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
-    // A browser tells of no change if the file of this name is chosen already.
+    // A browser reports no change if a file of the same name is already chosen.
     expect(await page.getByLabel('Choose a file').inputValue()).toBe('');
     expect(troubles).toEqual([]);
   });
@@ -342,7 +342,7 @@ describe('the dashboard', () => {
     const { page, troubles } = opened;
     const editor = page.getByRole('textbox', { name: 'Program', exact: true });
     await page.locator('.cm-content').waitFor();
-    // Typed, not filled: `fill` edits the page past the editor, and Chromium then asks for a style that the policy refuses.
+    // The test types: `fill` changes the page behind the editor, and Chromium then applies a style that the policy refuses.
     await editor.press('Control+A');
     await editor.press('Delete');
     await page.keyboard.type("import sys; print('typed', sys.stdin.read())");
@@ -354,7 +354,7 @@ describe('the dashboard', () => {
     await page.getByRole('link', { name: 'Playground' }).click();
     await expect.poll(() => editor.textContent()).toContain("print('typed', sys.stdin.read())");
     expect(await page.getByLabel('stdin').inputValue()).toBe('and read');
-    // This comes before axe: axe adds a style of its own to look into the shadow root of the editor, which the policy refuses.
+    // Checked before axe runs: to look into the editor's shadow root, axe adds a style of its own, which the policy refuses.
     expect(troubles).toEqual([]);
     expect(await accessibilityProblems(page)).toEqual([]);
   });

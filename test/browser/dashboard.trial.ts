@@ -26,7 +26,7 @@ const open = (view: string, options = {}) => openDashboard(browser, { url: rig()
 const isTooWide = (page: Page) =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
 
-/** The texts of these elements that reach out of the page at a side, or are shown in part alone. */
+/** The texts of those elements that reach beyond a side of the page, or show only a part of their text. */
 const cutOff = (page: Page, selector: string) =>
   page.locator(selector).evaluateAll((found) =>
     found
@@ -37,7 +37,7 @@ const cutOff = (page: Page, selector: string) =>
       .map(({ textContent }) => textContent),
   );
 
-/** The events of a page, as a service with larger caps would have them: so many lines, and then the end. */
+/** A page of the history of a service with larger caps: this many lines of output, and then the end. */
 function pageOfLines(job_id: string, after: number, linesMax: number) {
   const events = Array.from({ length: Math.min(1000, linesMax + 1 - after) }, (_, index) => {
     const seq = after + index + 1;
@@ -321,7 +321,7 @@ describe('large jobs and long lists', () => {
     await page.getByText('line 100000', { exact: true }).waitFor();
     expect(await page.locator('.output-line').count()).toBeLessThan(200);
     await page.getByLabel('Lines of output').focus();
-    // The pane may still be on its way to the end when the first key comes.
+    // The pane may still be scrolling to the end when the first key comes.
     await expect
       .poll(async () => {
         await page.keyboard.press('Home');

@@ -29,7 +29,7 @@ describe.each([
     await page.waitForURL(/verifying\.html#pin-the-key-first$/);
     expect(await page.locator('h1').textContent()).toContain('Verifying a result');
     expect(await page.locator('nav [aria-current]').textContent()).toBe('Verifying');
-    // From a page below, and to the page that is shown: nothing is loaded anew.
+    // A search from a page in a folder, for the page that is shown: the page is not loaded again.
     await page.fill('#search', 'with other tools');
     await page.locator('#found a', { hasText: '› With other tools' }).click();
     await page.waitForURL(/#with-other-tools$/);

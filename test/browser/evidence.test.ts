@@ -25,7 +25,7 @@ afterAll(async () => {
   await browser.close();
 });
 
-/** A job that is given files in each way, and leaves some. */
+/** Runs a job that is given files in each possible way, and writes outputs. */
 async function runJob(): Promise<string> {
   const { client } = rig().alpha;
   const { blob } = await client.upload(new Uint8Array(3_000_000).fill(7));

@@ -1,4 +1,4 @@
-/** The gradings of the dashboard, in Chromium: the list, one with its tests, and its cancellation. */
+/** The gradings of the dashboard, in Chromium: their list, the page of a grading with its tests, and its cancellation. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
 import { accessibilityProblems, type Browser, openBrowser } from '../rig/browser.ts';
@@ -100,7 +100,7 @@ test('a grading that runs shows which tests have run, and can be cancelled', asy
   const { grading_id } = await client.submitGrading({ programs, tests, limits });
   await using opened = await openDashboard(browser, { url: rig().service.url, view: '/gradings' });
   const { page, troubles } = opened;
-  // The first answer is cut off on its way.
+  // The first answer arrives cut off.
   await page.route('**/events?*', (asked) => asked.fulfill({ body: '{"items":[' }), { times: 1 });
   await page.getByRole('link', { name: grading_id }).click();
   await page.getByText('slow', { exact: true }).click();

@@ -1,6 +1,6 @@
 /**
- * Texts that a program may write, name or say to make a page run a script of its own. Each calls `hostile()`, opens a dialog or
- * asks for `/hostile`, all of which a test notices. The names say what each tries.
+ * Texts that a program may put into output, names or errors to make a page run its script. Each text calls `hostile()`, opens a
+ * dialog or requests `/hostile`, all of which a test notices. The names say what each text tries.
  */
 const CALL = 'hostile()';
 

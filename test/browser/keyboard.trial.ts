@@ -1,4 +1,4 @@
-/** Every view by keyboard alone, at three widths, in the light and in the dark: nothing that axe finds, nothing too wide. */
+/** Every view, at three widths, in light and dark colours: it works by keyboard alone, passes axe, and fits the window. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { attestedJob, exportOf } from '../../packages/verifier/test/attested-job.ts';
 import { accessibilityProblems, type Browser, openBrowser, openPage, type WatchedPage } from '../rig/browser.ts';
@@ -40,13 +40,13 @@ afterAll(() => browser.close());
 const stepsMax = 400;
 
 /**
- * Walks round the page with Tab, from where a click was to the end and from the start on. What it does not reach, and what
- * does not show that it has the focus, or lies beside the window then.
+ * Walks round the page with Tab. Returns the elements that it did not reach, and those that did not show their focus or were
+ * outside the window then.
  */
 async function walk({ page }: WatchedPage): Promise<{ missed: string[]; unseen: string[] }> {
   const unseen: string[] = [];
   for (let step = 0; step < stepsMax; step++) {
-    // In an editor Tab indents, until Escape.
+    // In an editor, Tab indents until Escape is pressed.
     if ((await page.locator('.cm-content:focus').count()) > 0) await page.keyboard.press('Escape');
     await page.keyboard.press('Tab');
     const found = await page.evaluate(() => {
@@ -56,7 +56,7 @@ async function walk({ page }: WatchedPage): Promise<{ missed: string[]; unseen: 
       at.setAttribute('data-walked', '');
       const { left, right, top, bottom } = at.getBoundingClientRect();
       const isInside = left < innerWidth && right > 0 && bottom > 0 && top < innerHeight;
-      // A ring may be drawn around what a field, a switch or an editor stands in.
+      // The ring that shows the focus may be drawn around an element that contains the field, switch or editor.
       const around = [
         at,
         at.parentElement,

@@ -1,4 +1,4 @@
-/** A line on loopback between a browser and a service, which a test can cut and join again. It passes bytes as they are. */
+/** A proxy on loopback between a browser and a service. A test can cut and join the line; bytes pass unchanged. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
@@ -7,8 +7,8 @@ export interface Line extends AsyncDisposable {
   /** Ends every connection, and takes no new one. */
   cut: () => Promise<void>;
   /**
-   * Passes no further byte of the existing streams, and ends none, as a network that goes away does. The browser itself gives
-   * up other connections when its network changes.
+   * Passes no further byte of the existing connections and ends none of them, as when a network goes away. The browser itself
+   * gives up other connections when its network changes.
    */
   silence: () => void;
   /** Takes new connections again, at the same address. */

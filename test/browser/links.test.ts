@@ -1,4 +1,4 @@
-/** What somebody sees who was given a link: `/links/{link}` of a running service, in Chromium. Spec § Links. */
+/** What the receiver of a link sees: `/links/{link}` of a running service, in Chromium. Spec § Links. */
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { JobSubmission, LinkPart } from '@vouchbox/protocol';
@@ -43,7 +43,7 @@ async function linkTo(job_id: string, shows: readonly LinkPart[] = []) {
   return { link_id, address: rig().service.url + link_url, secret: link_url.split('#')[1] ?? '' };
 }
 
-/** Everything in the page that may keep a text. */
+/** The content of everything in the page that can store a text. */
 function keptBy(page: Page): Promise<string> {
   return page.evaluate(async () =>
     JSON.stringify([

@@ -14,13 +14,13 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** Writes line 1, line 2 and so on, and ends after twenty seconds or so. */
+/** Writes `line 1`, `line 2` and so on, and ends after about twenty seconds. */
 const COUNTING = 'for i in $(seq 200); do echo "line $i"; sleep 0.1; done';
 const counted = Array.from({ length: 200 }, (_, index) => `line ${index + 1}`);
 
 const stateOf = (page: Page, state: string) => page.getByLabel(`Connection: ${state}`, { exact: true }).waitFor();
 
-/** Every state that the page shows from now on, in order. */
+/** Records every state that the page shows from now on, in order. */
 async function watchStates(page: Page): Promise<() => Promise<string[]>> {
   await page.evaluate(() => {
     const shown = () => document.querySelector('[aria-label^="Connection: "]')?.textContent ?? '';
@@ -33,7 +33,7 @@ async function watchStates(page: Page): Promise<() => Promise<string[]>> {
   return () => page.evaluate(() => (window as unknown as { states: string[] }).states);
 }
 
-/** The output as somebody saves it. */
+/** The lines of the output that the page saves. */
 async function savedOutput(page: Page): Promise<string[]> {
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'save', exact: true }).click();

@@ -1,4 +1,4 @@
-/** The status page of a service that has several nodes, and of one that is alone, in Chromium. */
+/** The status page of a service with several nodes, and of a service with one node, in Chromium. */
 import { cpSync, mkdtempSync, renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Starts another node of the service, with other roles and, if it has one, the same key. */
+/** Starts another node of the service with these roles, and with the same signing key or without a key. */
 async function startNode(roles: string, key: 'with the key' | 'without a key'): Promise<Rig> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-rig-'));
   if (key === 'with the key')
@@ -48,10 +48,10 @@ async function rowsOf(page: Page): Promise<string[][]> {
   return (await Promise.all(cells)).map((texts) => texts.slice(0, -1));
 }
 
-/** The most that the columns of a node hold. */
+/** The longest texts that the columns of a node can have. */
 const LONGEST = ['1234 (0.10.12)', 'api, executor, signer (cannot sign)', '16 of 16 jobs, gvisor-application-kernel'];
 
-/** The cells that reach out of their panel or do not show all of their text, once the first node has these texts. */
+/** The cells of the table that reach beyond their panel or show only a part of their text, if the first row has these texts. */
 async function outsideWith(page: Page, texts: readonly string[]): Promise<(string | null)[]> {
   return await nodesOf(page).evaluate((panel, given) => {
     const [first] = panel.querySelectorAll('tbody tr');

@@ -2,7 +2,7 @@
 import { type Browser, type Locator, openPage, type Page, type WatchedPage } from '../rig/browser.ts';
 
 /**
- * How the browser is set up, such as its width, and the key to sign in with: null for none, by default that of `alpha`.
+ * The set-up of the browser, such as its width, and the key to sign in with: null for no key; the default is that of `alpha`.
  */
 type DashboardOptions = NonNullable<Parameters<typeof openPage>[2]> & { readonly key?: string | null };
 
@@ -23,7 +23,7 @@ export async function signIn({ page }: Pick<WatchedPage, 'page'>, key: string): 
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
-/** Opens a part of a job's page that is folded, if it is. */
+/** Opens a part of a job's page if it is folded. */
 export async function openFold(page: Page, title: string): Promise<void> {
   const fold = page.getByRole('region', { name: title, exact: true }).locator('details').first();
   await fold.waitFor();
@@ -42,7 +42,7 @@ export async function historyRead(page: Page): Promise<void> {
   await page.getByLabel(/^Connection: /).waitFor({ state: 'detached' });
 }
 
-/** Opens what the playground keeps closed. */
+/** Opens the folded options of the playground. */
 export async function openOptions(page: Page): Promise<void> {
   const options = page.locator('.playground-options');
   await options.waitFor();

@@ -1,6 +1,6 @@
 /**
- * The published files of the client and of the verifier, imported by a page in Chromium as they are packed. The page has
- * another origin than the service, behind a proxy that allows it as docs/operating/proxy.md says.
+ * A page in Chromium imports the packed files of the client and of the verifier. The page has another origin than the
+ * service, whose proxy allows this origin as docs/operating/proxy.md says.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
@@ -16,7 +16,7 @@ import { Rig } from '../rig/rig.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'svc-packed-'));
 const packages = join(scratch, 'packages');
-/** The one package of others that the verifier brings. */
+/** The directory of the one third-party package that the verifier needs. */
 const installed = join(import.meta.dirname, '../../node_modules');
 const servers: Server[] = [];
 let rig: Rig;
@@ -47,8 +47,8 @@ async function listening(server: Server): Promise<string> {
 type Target = string | { readonly default: string };
 
 /**
- * The exports in the manifests, as bundlers find them: every name that a package exports or uses inside, and the file behind
- * it.
+ * The import map that a bundler would make of the manifests: every name that a package exports or uses inside, and the file
+ * of that name.
  */
 function importMap(): string {
   const imports = readdirSync(packages).flatMap((folder) => {

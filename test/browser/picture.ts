@@ -1,6 +1,6 @@
 /**
- * The pictures of the documents: each is taken of a page as it is now, and compared with its file. With `PICTURES=1` a file
- * that differs is written anew. docs/decisions/0079.
+ * The pictures of the documents: each shows a page of today, and is compared with its file. With `PICTURES=1`, a file that
+ * differs is written again. docs/decisions/0079.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,16 +11,16 @@ import type { Page } from '../rig/browser.ts';
 export const images = join(import.meta.dirname, '../../docs/images');
 const refused = join(import.meta.dirname, '../../node_modules/.cache/vouchbox-pictures');
 
-/** Of `fonts-dejavu-core`, which the set-up installs for the tests. */
+/** Fonts of `fonts-dejavu-core`, which the set-up installs for the tests. */
 const FONTS = { '--font': 'DejaVu Sans', '--mono': 'DejaVu Sans Mono' };
 
 /**
- * The part of the pixels that may differ by more than the smoothing of edges. Another release of the browser may round a
- * corner differently; one word of text is more.
+ * The share of the pixels that may differ by more than the smoothing of edges. Another release of the browser may round a
+ * corner differently; one changed word of text changes more pixels.
  */
 export const differingMax = 0.0002;
 
-/** Texts that differ from run to run, and what a picture has in their place. */
+/** Texts that differ from run to run, and the texts that a picture shows in their place. */
 const STEADY: readonly (readonly [differs: string, shown: string])[] = [
   ['job_[0-9a-f-]{36}', 'job_0197c0de-0000-7000-8000-000000000001'],
   ['(?<=sha256:)[0-9a-f]{12}', '5a0e4b7c1d92'],
@@ -29,7 +29,7 @@ const STEADY: readonly (readonly [differs: string, shown: string])[] = [
   ['[A-Z][a-z]{2} \\d+, \\d{4}, [\\d:]+ [AP]M', 'Nov 27, 2026, 9:30:00 AM'],
 ];
 
-/** Whether the browser has the letters of the pictures. Where a font is missing, the next one that is named is measured. */
+/** Whether the browser has the fonts of the pictures. If a font is missing, the next named font is measured instead. */
 export function hasLetters(page: Page): Promise<boolean> {
   return page.evaluate((fonts) => {
     const pen = document.createElement('canvas').getContext('2d') as CanvasRenderingContext2D;
@@ -41,7 +41,7 @@ export function hasLetters(page: Page): Promise<boolean> {
   }, Object.values(FONTS));
 }
 
-/** What the window shows from the top on, in the letters of the pictures. */
+/** A picture of the window, scrolled to the top, in the fonts of the pictures. */
 export async function takePicture(page: Page): Promise<Buffer> {
   await page.evaluate(
     ({ fonts, steady }) => {
@@ -80,7 +80,7 @@ export function problemOf(name: string, picture: Buffer): string | null {
   return `${part} % of it differs from what the page shows, which is in ${folder}. PICTURES=1 npm run browser -- pictures takes it anew.`;
 }
 
-/** The same pixels in fewer bytes: without transparency, and without the filters, which are for photographs. */
+/** The same pixels in fewer bytes: without transparency, and without PNG filters, which help with photographs. */
 function small(picture: Buffer): Buffer {
   return PNG.sync.write(PNG.sync.read(picture), { colorType: 2, filterType: 0, deflateLevel: 9, deflateStrategy: 0 });
 }

@@ -11,9 +11,9 @@ import { differenceOf, differingMax, hasLetters, images, problemOf, takePicture 
 import { giveExport, giveKey, verdictOf, verifyPage } from './verify-page.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** Every picture of the documents that is taken here. Others are drawings, in text. */
+/** Every picture of the documents that these tests take. The other pictures are drawings, in text files. */
 const TAKEN = ['dashboard-light.png', 'verify-light.png', 'verify-tampered.png'];
-/** A reader waits for no more than this. */
+/** The largest picture that a reader must load. */
 const pictureBytesMax = 100_000;
 
 const rig = useRig({ 'attestation-mode': 'on' });
@@ -25,7 +25,7 @@ afterAll(() => browser.close());
 
 const LOOK = { colorScheme: 'light', locale: 'en-US', timezoneId: 'UTC' } as const;
 
-/** Skips a test on a machine that lacks the letters, and says so. */
+/** Skips a test on a machine that lacks the fonts, and says so. */
 async function needLetters(page: Page, { skip }: TestContext): Promise<void> {
   skip(
     !(await hasLetters(page)),
@@ -76,7 +76,7 @@ const job = attestedJob({
   ],
 });
 
-/** The export with another sum in its events, and a manifest that fits: nobody signed that. */
+/** The export with another sum in its events, and a manifest that lists the changed file; nobody signed either. */
 function forged(): Map<string, Uint8Array> {
   const text = new TextDecoder()
     .decode(job.files.get(EXPORT_FILES.events))

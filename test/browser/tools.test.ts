@@ -23,7 +23,7 @@ async function openTimeline(job_id: string): Promise<WatchedPage> {
   return opened;
 }
 
-/** Runs a program to its end; each of its calls gets the answer that is made of its arguments. */
+/** Runs a program to its end. `answerTo` makes the answer to each tool call from its arguments. */
 async function runAnswered(code: string, answerTo: (told: { text: string }) => object): Promise<string> {
   const { client } = rig().alpha;
   const { job_id } = await client.submit(callingPython(code));

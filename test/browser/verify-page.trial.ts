@@ -1,4 +1,4 @@
-/** `verify.html` against everything that a person could give it. */
+/** `verify.html` with everything that a person could give to the page. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ async function openVerify(key = job.key.publicKeyPem, options = {}): Promise<Wat
   return opened;
 }
 
-/** The files with these changes, and a manifest that lists them: the manifest is not signed. */
+/** The files with these changes, and a manifest that lists the changed files, which is possible as nobody signs it. */
 function forged(changes: Readonly<Record<string, Uint8Array>>, of: AttestedJob = job): Map<string, Uint8Array> {
   const files = new Map([...of.files, ...Object.entries(changes)]);
   return new Map([...files, [EXPORT_MANIFEST, exportManifest(of, files)]]);
@@ -278,7 +278,7 @@ describe('a history of 60 MB', () => {
       await giveExport(page, exportOf(job));
       await verdictOf(page, 'good');
       expect(await textOf(page.locator('#files-note'))).toBe(`${exportOf(job).size} files`);
-      // A thread that is in the middle of something ends a little later.
+      // A worker that is busy ends a little later.
       await expect.poll(() => page.workers().length).toBe(1);
       expect(opened.troubles).toEqual([]);
     });

@@ -1,4 +1,4 @@
-/** `verify.html` as a person uses it: files, a key, and what the page then shows. */
+/** Uses `verify.html` as a person does: gives files and a key, and reads what the page shows. */
 import type { Locator, Page } from '../rig/browser.ts';
 import { zipOf } from './archives.ts';
 
@@ -12,7 +12,7 @@ export async function giveExport(page: Page, files: ReadonlyMap<string, Uint8Arr
   await giveFile(page, 'job.zip', zipOf(files));
 }
 
-/** Gives it one file through the chooser of files. */
+/** Gives the page one file through the chooser of files. */
 export async function giveFile(page: Page, name: string, buffer: Buffer): Promise<void> {
   await page.setInputFiles('#choose-files', { name, mimeType: 'application/octet-stream', buffer });
 }

@@ -12,7 +12,7 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
     fileParallelism: false,
-    // Marks of statements are listed in vitest.config.ts.
+    // vitest.config.ts at the root declares the tags of statements.
     strictTags: false,
     isolate: false,
     reporters: ['default', './tools/test-summary.ts'],

@@ -1,4 +1,4 @@
-/** Spec § Authentication: no key, token, ticket, code or stdin is in a log, and no key in anything that is stored. */
+/** Spec § Authentication: no log contains a key, token, ticket, code or stdin, and nothing stored contains a key. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ const METRICS_TOKEN = 'canary-of-metrics-token';
 let dataDir: string;
 let log: string;
 let stored: Buffer;
-/** Secrets that must not appear: none of them in the log, and no credential in the store. */
+/** Secrets. The log may contain none of them, and the store none of the credentials. */
 const credentials: string[] = [LEGACY_KEY, METRICS_TOKEN];
 const ofPrograms = ['canary-of-code', 'canary-of-stdin', 'canary-of-file', 'canary-of-output'];
 let requestIds: string[];

@@ -17,7 +17,7 @@ afterAll(() => issuer[Symbol.dispose]());
 const rig = useRig({ ...issuer.settings, concurrency: '4' });
 
 /**
- * Long enough for a busy machine. A change must take effect without anything else happening. Spec § Authentication 8.
+ * Long enough for a busy machine. A change must take effect with no further request. Spec § Authentication 8.
  */
 const heededWithin = { timeout: 30_000, interval: 100 };
 
@@ -26,7 +26,7 @@ function keys(...words: string[]) {
   return vouchbox(['keys', ...words, '--data-dir', rig().dataDir]);
 }
 
-/** The credentials without the command line: asked of the running service over its socket. */
+/** Manages credentials over the socket of the running service, without the command line. */
 let operator: OpenCredentials;
 beforeAll(async () => {
   operator = await openCredentials({ dataDir: rig().dataDir });
@@ -82,7 +82,7 @@ describe('vouchbox keys', () => {
     expect((await keys('list', '--tenant', 'nobody', '--json')).stdout).toBe('[]\n');
   });
 
-  test('revokes and rotates by the identifier in the list', async () => {
+  test('revokes and rotates a key by the identifier that the list shows', async () => {
     const { credential_id } = await create();
     const rotated = await keys('rotate', credential_id, '--overlap', '1h');
     expect((await whoami(rotated.stdout.trim())).status).toBe(200);
@@ -156,7 +156,7 @@ test('a service accepts a key that was issued before its start, and refuses a ke
 });
 
 describe('an access token', () => {
-  test('gives its subject access to its tenant with those of its scopes that the service knows', {
+  test('gives its subject access to its tenant, with those scopes of the token that the service knows', {
     tags: ['Bodies-9', 'Authentication-2a'],
   }, async () => {
     const key = await issuer.token({ scope: 'openid jobs:read jobs:submit', subject: 'ann' });
@@ -318,7 +318,7 @@ describe('when a credential ends, its streams, waits, submissions and transfers 
     };
   }
 
-  /** Time to open everything that the credential is to hold. */
+  /** How long the credential lasts: long enough to open everything that is to end with it. */
   const lastingSeconds = 6;
   const ends: readonly [string, () => Promise<{ key: string; end?: () => Promise<unknown> }>][] = [
     [

@@ -9,9 +9,9 @@ import { useRig } from '../rig/rig.ts';
 const { packs } = await shippedPacks(hasEveryPack ? ['c', 'java'] : ['c']);
 const rig = useRig({ 'runtime-packs-dir': packs });
 
-/** Its compiler takes many times what it takes itself. */
+/** Compiling this program takes many times the time and memory that running it takes. */
 const SUM = '#include <bits/stdc++.h>\nint main() { int a, b; std::cin >> a >> b; std::cout << a + b << "\\n"; }';
-/** The same with less to compile. The compiler warns of it. */
+/** A similar program with less to compile. The compiler warns of its unused variable. */
 const sumPlus = (more: number | string) =>
   `#include <cstdio>\nint main() { int unused, a, b; std::scanf("%d%d", &a, &b); std::printf("%d\\n", a + b + ${more}); }`;
 const WARNS = /unused variable/;

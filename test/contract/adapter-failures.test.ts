@@ -1,4 +1,4 @@
-/** `@vouchbox/adapters` over a service that refuses: what is told to whom. And what is said at the start. */
+/** `@vouchbox/adapters` with a service that refuses: what callers and the log are told, and which starts are refused. */
 import { type AdapterName, openAdapter } from '@vouchbox/adapters';
 import { createServiceClient } from '@vouchbox/client';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 
-/** An adapter of a service with these answers, which may change; all other requests are refused for their number. */
+/** An adapter of a service that gives these answers, which a test may change, and refuses all other requests with 429. */
 async function adapterOf(
   name: AdapterName,
   answers: typeof OFFERED,
@@ -144,7 +144,7 @@ describe.each(REQUESTS)('%s: a place in the queue of the adapter', (name, path, 
     return { asked: asked.promise, goOn: goesOn.resolve, answers: { ...OFFERED, 'POST /v1/jobs': hold } };
   };
 
-  test('is refused at once while all are taken, which is logged, and is free again after an answer', async () => {
+  test('is refused at once, with a line of the log, while all places are taken, and is free again after an answer', async () => {
     const { asked, goOn, answers } = holding();
     const { post, lines } = await adapterOf(name, answers, { openMax: { requests: 1, bytes: 1000 } });
     const first = post(path, body);

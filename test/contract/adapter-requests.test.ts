@@ -12,7 +12,7 @@ import { useRig } from '../rig/rig.ts';
 
 const rig = useRig();
 
-/** Both streams, so that their order is asked for too. */
+/** Writes to both streams, so that the adapter must also request the order of the output. */
 const CODE = 'import sys\nprint("a", flush=True); print("b", file=sys.stderr, flush=True); print("c"); sys.exit(3)';
 
 /** Makes the call once, so that the adapter knows the service, and then again; returns the requests of the second. */

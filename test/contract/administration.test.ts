@@ -19,8 +19,8 @@ function emptyDirectory(): string {
 }
 
 /**
- * A host of its own, as far as finding services goes: other services on this machine are hidden. Its place is a
- * directory of the test, so that all commands of one test see the same.
+ * Runs commands that cannot find the other services on this machine. All commands of one test look for services in
+ * one directory of this test.
  */
 function ownHost(): (words: readonly string[], options?: CommandOptions) => Command {
   const place = emptyDirectory();

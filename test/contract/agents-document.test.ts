@@ -8,7 +8,7 @@ import { useRig } from '../rig/rig.ts';
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/AGENTS.md'), 'utf8');
 
-/** The blocks of these words after their fence. */
+/** The code of each block whose opening fence has these words. */
 function blocksOf(words: string): readonly string[] {
   const blocks = [...text.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)];
   return blocks.filter(([, said]) => said === words).map(([, , code]) => code as string);

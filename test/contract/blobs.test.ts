@@ -154,7 +154,7 @@ describe('an upload', () => {
       socket.destroy();
       await once(socket, 'close');
     }
-    // A tenant here may have 1 MiB: one upload that was left would keep this one out.
+    // A tenant here may have 1 MiB: if the broken upload still counted, this one would be refused.
     await expect.poll(async () => (await put(bytes, { to: few() })).status, { timeout: 20_000 }).toBe(201);
   });
 });

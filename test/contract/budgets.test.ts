@@ -72,7 +72,7 @@ describe('the request budget', () => {
     expect((await rig().request('/v1/whoami', { key: rig().beta.key })).status).toBe(200);
     const health = await rig().request('/healthz', { key: null });
     expect([health.status, health.headers.get('ratelimit-limit')]).toEqual([200, null]);
-    // It refills by itself.
+    // The budget refills with time.
     await expect.poll(async () => (await rig().request('/v1/whoami', { key: keys[2] ?? '' })).status, soon).toBe(200);
   });
 
@@ -85,7 +85,7 @@ describe('the request budget', () => {
 });
 
 describe('the idempotency key of a refused submission can be used again:', { tags: ['IDEM-07'] }, () => {
-  /** Refused at first, created once `mend` has made it possible, and a replay from then on. */
+  /** Expects that the key of a refused submission makes a job when it is sent again, and then returns this job. */
   async function expectUnused(rig: Rig, refused: Answer, retry: () => Promise<Answer>): Promise<void> {
     expect(refused.status).toBeGreaterThanOrEqual(400);
     expect(refused.headers.get('idempotency-replayed')).toBeNull();
@@ -179,7 +179,7 @@ describe('permits', () => {
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
-    // Whatever was held, refused or ended: no permit is left.
+    // After each test, no permit is in use.
     await expect.poll(() => permitsHeld(rig()), soon).toEqual(NONE_HELD);
   });
 

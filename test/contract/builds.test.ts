@@ -1,4 +1,4 @@
-/** Spec § Builds: a program that is compiled once, and jobs that start what came of it. */
+/** Spec § Builds: a program that is compiled once, and jobs that start its product. */
 import type { GradingSubmission, JobSubmission } from '@vouchbox/protocol';
 import type { Verdict2 } from '@vouchbox/protocol/grading-steps';
 import { openCredentials } from '@vouchbox/server';
@@ -263,7 +263,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
     expect(details.filter(({ requested_spec }) => requested_spec.build !== undefined)).toHaveLength(2);
     expect(await problemsOf(client, files)).toEqual([]);
 
-    // A build in place of which there is another, and one that is missing.
+    // The evidence of a build is replaced by that of another build, and is then left out.
     const { grading_id: other } = await client.submitGrading({
       ...grading,
       programs: [{ language: 'cpp', code: `${code} ` }],
@@ -321,7 +321,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
       programs: [
         { language: 'cpp', code: 'int main() { return x }' },
         { language: 'cpp', code: table(26) },
-        // The compiler has no complaint, but there is more than a product may be.
+        // This program compiles, but its product is larger than a product may be.
         { language: 'cpp', code: table(23) },
       ],
     });

@@ -46,7 +46,7 @@ async function signed(rig: Rig, job_id: string): Promise<Uint8Array> {
   return bytes;
 }
 
-/** Runs jobs until one names a canary. The first use sends one, and it is signed a moment later. */
+/** Runs jobs until one names a canary. The first job starts the first canary, which is signed a moment later. */
 async function jobWithCanary(rig: Rig): Promise<string> {
   const named = async () => {
     const { job_id } = await rig.alpha.client.run(python);

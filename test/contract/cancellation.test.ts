@@ -56,7 +56,7 @@ test('cancelling a queued job ends it at once, and it never runs', { tags: ['Sta
   expect(result).toMatchObject({ status: 'cancelled', stdout: '', exit_code: null });
   expect(events.map(({ kind }) => kind)).not.toContain('started');
   expect(events.at(-1)?.kind).toBe('finished');
-  // No executor saw it, so nothing is claimed.
+  // No executor got the job, so the receipt claims nothing about one.
   expect(detail.receipt).not.toHaveProperty('backend');
   expect(detail.receipt).not.toHaveProperty('effective_limits');
   await rig().ended(blocker);

@@ -1,4 +1,4 @@
-/** Spec § Events 7 and 8: what the client recomputes of a real job's record, and notices when it was changed. */
+/** Spec § Events 7 and 8: the client recomputes the record of a real job, and notices every change of the record. */
 import { createHash } from 'node:crypto';
 import type { JobEvent, Receipt } from '@vouchbox/client';
 import { canonicalJson as evidenceJson, receiptText } from '@vouchbox/evidence';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   record = { job_id, receipt, events: await Array.fromAsync(client.events(job_id)) };
 });
 
-/** The record after a change, with the digest of the receipt made again. */
+/** The record after a change, with the digest of the receipt computed again. */
 function changedBy(change: Change) {
   const { job_id, events, receipt } = structuredClone(record);
   change(events, receipt);

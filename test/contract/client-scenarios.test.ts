@@ -50,7 +50,7 @@ const rig = useRig({
   'legacy-keys': ['alpha', ...tenants].map((tenant) => `${tenant}=key-of-${tenant}`).join(),
 });
 
-/** The scenarios' words for calls that are named otherwise here. */
+/** The scenarios' names of calls whose methods have another name in this client. */
 const NAMES: Readonly<Record<string, keyof ServiceClient>> = {
   wait: 'waitForResult',
   jobs: 'listAll',
@@ -58,7 +58,7 @@ const NAMES: Readonly<Record<string, keyof ServiceClient>> = {
 };
 const ABOUT_A_JOB = ['wait', 'follow', 'result', 'detail', 'cancel', 'attestation', 'result_artifact', 'verify'];
 
-/** A scenario as far as it has come. */
+/** The state of a scenario while it is played. */
 class Play {
   readonly #client: ServiceClient;
   readonly #workspace: Workspace | null;
@@ -90,7 +90,7 @@ class Play {
     if (step.heard !== undefined) expect(this.#heard).toEqual(step.heard);
   }
 
-  /** The call, again while it is refused with the code in `until`. */
+  /** Makes the call, and repeats it while it is refused with the code in `until`. */
   async #call(step: Call, signal: AbortSignal, onHeard: () => void): Promise<unknown> {
     const words = await this.#words(step, signal, onHeard);
     const target = this.#workspace !== null && step.call in this.#workspace ? this.#workspace : this.#client;
@@ -109,7 +109,7 @@ class Play {
     }
   }
 
-  /** The arguments of the call. It is about the newest job, unless the step names another. */
+  /** The arguments of the call. The call is about the newest job, unless the step names another. */
   async #words({ call, with: given = {}, job_id, heard, interrupt }: Call, signal: AbortSignal, onHeard: () => void) {
     const { program, path, content, ...others } = given;
     const hear = (stream: string) => (text: string) => {
@@ -183,7 +183,7 @@ function expectLike(value: unknown, expected: unknown, where: string): void {
   }
 }
 
-/** A value as JSON has it: bytes are text. */
+/** A value as JSON can represent it, with bytes as text. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString();
   return value instanceof Map ? (Object.fromEntries(value) as unknown) : value;

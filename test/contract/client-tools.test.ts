@@ -43,7 +43,7 @@ describe('a tool', () => {
   const rig = useRig({ provider: 'namespace', concurrency: '4' });
   const client = (): ServiceClient => createServiceClient({ baseUrl: rig().service.url, apiKey: rig().alpha.key });
   const run = (code: string, options: RunOptions) => client().run(code, { limits: { wall_seconds: 60 }, ...options });
-  /** Prints what each call of the tool `it` comes to. */
+  /** Runs a program that calls the tool `it`, and returns what it printed: the result or the error. */
   const says = async (execute: (given: unknown) => unknown, more: RunOptions = {}) => {
     const code =
       'try:\n    print(ascii(tools.it()))\nexcept tools.ToolError as error:\n    print("error:", ascii(str(error)))';

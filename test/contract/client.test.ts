@@ -61,7 +61,7 @@ const METHODS = {
   getMetrics: ['serviceMetrics'],
 } as const satisfies Record<OperationId, readonly (keyof ServiceClient)[]>;
 
-/** The client's calls that make several operations, or are about operations that were made. */
+/** The client's methods that combine several operations, or check what operations returned. */
 const COMPOSED = ['grade', 'run', 'runs', 'verify', 'workspace'] as const;
 
 test('the client has a method for every operation of the contract, and only the listed others', () => {
@@ -175,7 +175,7 @@ describe('a client whose key may submit jobs and not read them', { tags: ['Submi
 });
 
 /**
- * A path to a service that can be pointed to another one, and that at first passes only this many bytes of an answer.
+ * A TCP proxy. A test can point it to another service, and limit how many bytes of an answer it passes.
  */
 async function openWay(port: number) {
   const way = { port, bytesLeft: Number.POSITIVE_INFINITY };

@@ -147,7 +147,7 @@ interface Made {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string | undefined;
-  /** Whether the contract says that this must be refused. */
+  /** Whether the contract says that the service must refuse this request. */
   readonly isWrong: boolean;
 }
 
@@ -181,8 +181,8 @@ function requests(operation: ContractOperation): fc.Arbitrary<Made> {
 }
 
 /**
- * Cancelling the job in the slot would start those behind it, and a long wait for a job that does not end, or for one that
- * is queued behind it, would take minutes.
+ * False for two kinds of requests: those that cancel the running job, which would start the queued jobs; and long waits
+ * for the running job or a queued one, which would take minutes.
  */
 function isSafe({ operation, path }: Made): boolean {
   const [, queued = '', , , running = ''] = job_ids;
@@ -192,7 +192,7 @@ function isSafe({ operation, path }: Made): boolean {
   return !mayWait || !(seconds > heldSecondsMax);
 }
 
-/** Requests of a known outcome. Chance may make none that is accepted. */
+/** Requests with a known outcome. All random requests could be refused. */
 const KNOWN: Readonly<
   Record<string, readonly { readonly query?: string; readonly job_id?: string; readonly body?: object }[]>
 > = {

@@ -12,7 +12,7 @@ const rig = useRig({
   links: 'on',
 });
 
-/** Keys of tenant alpha: one for each scope alone, and one for all scopes but it. */
+/** Keys of tenant alpha. For each scope, one has only this scope, and one has all other scopes. */
 const only = {} as Record<Scope, string>;
 const without = {} as Record<Scope, string>;
 let contract: Contract;
@@ -144,7 +144,7 @@ describe('with a key that has every scope except the one an operation needs', {
 const scopedParameters = scoped.flatMap(([id, operation]) =>
   Object.entries(operation.queryAccess ?? {}).map(([name, scope]) => [id, name, scope, operation] as const),
 );
-/** A value of each that needs the scope, and one that does not; none if it needs it whatever it says. */
+/** For each parameter, a value that needs the scope, and one that does not; only the first if every value needs it. */
 const OF_PARAMETER: Readonly<Record<string, readonly [string, string?]>> = {
   wait_seconds: ['1', '0'],
   include: ['stream_ticket'],
@@ -172,7 +172,7 @@ describe('with a key that has only one scope', { tags: ['Authentication-3a'] }, 
   test.each(scoped)('%s is allowed by its scope alone', async (_id, operation) => {
     const key = operation.alsoAccess === undefined ? only[operation.access as Scope] : rig().alpha.key;
     const answer = await ask(operation, { key });
-    // Whose job it is is another matter.
+    // The scope suffices, even if the job belongs to another principal.
     const isOfAnother = answer.text.includes('principal_not_allowed');
     expect(isOfAnother ? [] : [401, 403, 429]).not.toContain(answer.status);
   });

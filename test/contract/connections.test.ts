@@ -43,11 +43,11 @@ describe('E-13 three hundred connections that never finish a request', { tags: [
     ['stop in their first line', 'GET /v1/jo'],
     ['stop in their headers', `GET /v1/jobs HTTP/1.1\r\n${HOST}Authorization: Bea`],
   ])(
-    'and %s: the oldest are closed without an answer, while health checks, open and new callers are served',
+    'and %s: the oldest are closed without an answer, while health checks and callers, old and new, are served',
     async (_name, bytes) => {
       const kept = await open(whoami());
       expect((await kept.answer()).status).toBe(200);
-      // One after the other, so that it is known which are the oldest.
+      // Opened one after the other, so that the test knows which are the oldest.
       const others: RawSocket[] = [];
       for (let index = 0; index < 300; index += 1) others.push(await open(bytes));
       const countOpen = () => others.filter(({ isClosed }) => !isClosed).length;

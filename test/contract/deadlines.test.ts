@@ -16,12 +16,12 @@ import { loadSize, loadTimeout } from './load-size.ts';
 
 const headMilliseconds = loadSize({ small: 400, full: TRANSPORT_BOUNDS.headMilliseconds });
 const bodyMilliseconds = loadSize({ small: 1500, full: TRANSPORT_BOUNDS.bodyMilliseconds });
-/** Between two bytes: several fit into each deadline. */
+/** The time between two bytes. Several such times fit into each deadline. */
 const dripMilliseconds = loadSize({ small: 100, full: 5000 });
 /** A timer may be early by its resolution, and the deadline began before the client could see it. */
 const earlyMilliseconds = 100;
 
-/** One deadline at a time is short: on a slow machine, a quick client must not meet the other one. */
+/** Each server has only one short deadline, so that a slow machine does not exceed the other one by accident. */
 let heads: TestServer;
 let bodies: TestServer;
 beforeAll(async () => {
@@ -90,7 +90,7 @@ test.each([
     expect([answers.length, answer?.status, answer?.headers['connection']]).toEqual([1, 408, 'close']);
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { code: 'body_timeout', retryable: true } });
     expect(took).toBeGreaterThan(bodyMilliseconds - earlyMilliseconds);
-    // If the machine took longer than the deadline to ask, the permit was free by then.
+    // On a slow machine this request may come after the deadline, when the permit is free again.
     expect([201, 429]).toContain(refused.status);
     expect(other.status).toBe(201);
     await expect.poll(() => bodies.permits.held('body'), loadTimeout).toBe(0);

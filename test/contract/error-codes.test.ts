@@ -1,6 +1,6 @@
 /**
- * Spec § Errors: every code of the table occurs over HTTP, under its status, as retryable as the table says, with
- * `Retry-After` if coming back makes sense. A code that no test provokes does not compile here.
+ * Spec § Errors: every code of the table occurs over HTTP, with the status and `retryable` of the table, and with
+ * `Retry-After` if waiting helps. This file does not compile if it provokes no refusal with some code.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { w
 
 /** A service that signs, and has room. */
 const rig = useRig({ provider: 'subprocess', 'attestation-mode': 'on', 'drain-seconds': '0' });
-/** A service that does not sign, and has room for one of each. */
+/** A service that does not sign, and has room for one running job, one queued job and one wait of a tenant. */
 const tight = useRig({
   provider: 'subprocess',
   concurrency: '1',
@@ -197,7 +197,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   blob_not_found: async () => told(await rig().request(`/v1/blobs/sha256/${'0'.repeat(64)}`)),
   route_not_found: async () => told(await rig().request('/v1/nothing')),
   attestation_unavailable: withoutSigningKey,
-  // A log that just got it provokes it; `log.test.ts` has one.
+  // A log refuses so just after it got a job; `log.test.ts` has such a log.
   async log_proof_unavailable() {
     const early = new ServiceError('log_proof_unavailable', 'Not yet.', { retryAfterSeconds: 1 });
     await using server = await openServer({ jobs: { logProof: () => Promise.reject(early) } });
@@ -207,7 +207,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
     await using server = await openServer();
     return await raw(server.port, head(`GET /v1/jobs/${JOB}/log-proof`, '', KEY_OF_ACME));
   },
-  // A promise is signed within milliseconds; `promise.test.ts` has one that is not.
+  // A promise is signed within milliseconds; `promise.test.ts` has a promise that is not signed yet.
   async promise_unavailable() {
     const early = new ServiceError('promise_unavailable', 'Not yet.', { retryAfterSeconds: 1 });
     await using server = await openServer({ jobs: { promise: () => Promise.reject(early) } });
@@ -219,7 +219,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
     await using server = await openServer();
     return await raw(server.port, head(`GET /v1/jobs/${JOB}/canary`, '', KEY_OF_ACME));
   },
-  // A key that is in no directory provokes it; `attestation.test.ts` of `job/view` has one.
+  // A signing key that is in no directory causes this refusal; `attestation.test.ts` of `job/view` has such a key.
   async signing_key_unknown() {
     const gone = new ServiceError('signing_key_unknown', 'No key.');
     await using server = await openServer({ jobs: { attestation: () => Promise.reject(gone) } });
@@ -291,7 +291,7 @@ test.each(ERROR_CODES)(
     const { error } = JSON.parse(text) as { error: { code: string; retryable: boolean } };
     const { status: tabled, retryable } = ERRORS[code];
     expect([status, error.code, error.retryable]).toEqual([tabled, code, retryable]);
-    // If time mends it the answer says how much. Time mends neither a slow body nor a bug.
+    // If waiting helps, the answer says how long to wait. Waiting helps neither a slow body nor a bug.
     const says = /^[1-9]\d*$/.test(retryAfter ?? '');
     expect(says).toBe(retryable && code !== 'body_timeout' && code !== 'internal');
   },

@@ -27,7 +27,7 @@ const { publicKey } = generateKeyPairSync('ed25519');
 const public_key_pem = publicKey.export({ type: 'spki', format: 'pem' }) as string;
 const parsed = parsePublicKey(public_key_pem);
 
-/** A service that has one job with one uploaded file, which it answers as a test says. */
+/** A service that has one job with one uploaded file. It answers requests for the file with these answers in turn. */
 function serving(...blob: readonly Answer[]): Promise<ScriptedService> {
   const exact = json({}, 200, { 'x-content-sha256': sha256Hex('{}') });
   const detail = {
@@ -61,13 +61,13 @@ const bytes =
     response.end(body);
   };
 
-/** Declares all of it, sends a part, and ends the connection. */
+/** Declares the length of the whole file, sends a part of it, and ends the connection. */
 const cutOff: Answer = (response) => {
   response.writeHead(200, { 'content-length': content.length });
   response.write(content.subarray(0, 100_000), () => response.destroy());
 };
 
-/** More than any file has, without a length. */
+/** Sends more bytes than any file has, without a declared length. */
 const endless: Answer = (response) => {
   response.writeHead(200, { 'content-type': 'application/octet-stream' });
   const more = () => {

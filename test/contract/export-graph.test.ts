@@ -11,7 +11,7 @@ import { Rig } from '../rig/rig.ts';
 const settings = { 'attestation-mode': 'on', provider: 'subprocess' };
 let rig: Rig;
 let scratch: string;
-/** The last of four jobs: it was given outputs of two, and both of those one of the first. */
+/** Four jobs: `last` was given outputs of `left` and `right`, and each of these an output of `seed`. */
 let jobs: { readonly seed: string; readonly left: string; readonly right: string; readonly last: string };
 
 /** Runs a program that is given an output of each job, by the names of the jobs. */

@@ -20,7 +20,7 @@ import { vouchbox } from '../rig/command.ts';
 import { Rig } from '../rig/rig.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** Prints the digest of its input: the job read all of it. */
+/** Prints the digest of its input, which shows that the job read all of it. */
 const digester =
   'import hashlib, os\nfor n in sorted(os.listdir("input")): print(hashlib.sha256(open("input/"+n,"rb").read()).hexdigest())';
 
@@ -49,7 +49,7 @@ const verified = (directory: string) =>
     'alpha',
   ]);
 
-/** A file of random bytes, and zeros after the first of them. */
+/** A file whose first 64 KiB are random bytes, and whose other bytes are zeros. */
 function fileOf(name: string, bytes: number): string {
   const file = join(scratch, name);
   writeFileSync(file, crypto.getRandomValues(new Uint8Array(65_536)));

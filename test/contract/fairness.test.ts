@@ -43,14 +43,14 @@ test('a thousand queued jobs of one tenant do not delay the first job of another
   const [first = ''] = await submitted(beta.key, 1);
   await release();
   const startedAt = await startOf(first, beta.key);
-  // At most the one whose turn it was.
+  // At most one job of alpha ran before, whose turn it already was.
   const before = [];
   for (const job_id of many.slice(0, 5)) {
     const { started_at } = await alpha.client.detail(job_id);
     if (started_at !== null && started_at < startedAt) before.push(job_id);
   }
   expect(before.length).toBeLessThanOrEqual(1);
-  // The rest of the thousand is cancelled, a few at a time, as the service has 256 connections.
+  // Cancels the rest of the thousand, a few at a time, because the service has 256 connections.
   for (let at = 0; at < many.length; at += 20) {
     await Promise.all(many.slice(at, at + 20).map((job_id) => alpha.client.cancel(job_id)));
   }

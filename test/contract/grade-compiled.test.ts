@@ -16,7 +16,7 @@ const SUM = '#include <bits/stdc++.h>\nint main() { long a, b; std::cin >> a >> 
 const TESTS = [{ name: 'one', stdin: '1 2', expected: '3' }];
 const roomy = { cpu_seconds: 60, wall_seconds: 60 };
 
-/** Limits below all that a compiler needs, and above all that the program does. */
+/** Limits that are too low for a compiler, and high enough for the program. */
 const LIMITS: readonly [what: string, limits: Record<string, number>][] = [
   ['the CPU time', { cpu_seconds: 0.3 }],
   ['the memory', { mem_mb: 64 }],
@@ -24,7 +24,7 @@ const LIMITS: readonly [what: string, limits: Record<string, number>][] = [
   ['the size of a file', { max_file_mb: 1 }],
 ];
 
-/** Its product is larger than a file of a build can be. */
+/** A program whose product is larger than a file of a build can be. */
 const HUGE = 'char data[70 << 20] = {1};\nint main() { return 0; }';
 
 /** Programs and their verdicts. */

@@ -234,7 +234,7 @@ sys.exit(0 if said == wanted and sys.argv[-1] == "word" else 1)`,
     expect(await newest()).toEqual(before);
   });
 
-  test('judges an input, an output and lines longer than a record', async () => {
+  test('judges an input and an output whose lines are longer than a record', async () => {
     const stdin = `${'1 '.repeat(600_000)}\n`;
     const expected = '1\n'.repeat(600_000);
     const { verdict } = await grade('print(*input().split(), sep="\\n")', [{ name: 'one', stdin, expected }]);

@@ -29,7 +29,7 @@ async function jobsEnded(client: ServiceClient, id: string, count: number): Prom
   for await (const { kind } of client.gradingEvents(id)) if (kind === 'job' && ++seen === count) return;
 }
 
-/** Every run ended once with an end of its own, and both programs have the verdict that they deserve. */
+/** Expects that every run ended once and by itself, and that both programs have the right verdict. */
 async function whole(client: ServiceClient, id: string): Promise<void> {
   const detail = await client.waitForGrading(id);
   expect(detail).toMatchObject({ status: 'finished', runs_ended: 16 });

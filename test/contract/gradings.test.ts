@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { type Answer, type RequestOptions, Rig, type Tenant, useRig } from '../rig/rig.ts';
 
 const rig = useRig({ provider: 'subprocess', concurrency: '2' });
-/** One place in the queue, one slot, and few requests. */
+/** A service that runs one job at a time, and has a queue of two jobs. */
 const tight = useRig({ provider: 'subprocess', concurrency: '1', 'queue-max': '2', 'drain-seconds': '0' });
 
 const SUM = { language: 'python', code: 'print(sum(map(int, input().split())))' };
@@ -123,7 +123,7 @@ describe('a grading', () => {
       { name: 'b', stdin, expected, args: ['x'], files },
     ];
     const detail = await graded({ programs: [{ language: 'python', code }], tests });
-    // `print` adds a line feed, which `exact` minds.
+    // `print` adds a line feed, which is a difference for `exact`.
     expect(detail.graded[0]?.verdict).toMatchObject({ points: 0 });
     const again = await graded({
       programs: [{ language: 'python', code }],
@@ -420,7 +420,7 @@ describe('in a full service', { tags: ['Gradings-7'] }, () => {
     const tests = Array.from({ length: 1000 }, (_, at) => ({ name: `${at}` }));
     const id = await begun({ programs: [{ language: 'bash', code: 'sleep 0.01' }], tests }, tight());
     await runningJob(tight());
-    // One place is left, whatever the grading has in the queue.
+    // One place is left, however many jobs of the grading are queued.
     const one = await beta.client.submit({ language: 'bash', code: 'echo beside' });
     const { stdout } = await beta.client.waitForResult(one.job_id);
     expect(stdout).toBe('beside\n');

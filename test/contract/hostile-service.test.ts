@@ -1,4 +1,4 @@
-/** The commands that call a service, with a service that answers anything: no part of it acts on a terminal. */
+/** Commands call a service that may answer anything. What they print has no character that a terminal interprets. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -179,7 +179,7 @@ describe('a grading by a hostile service', () => {
   const sha256 = (text: string) => sha256Hex(new TextEncoder().encode(text));
   const HEX = sha256('');
 
-  /** Makes a grading of one test, which it says was this job, and a verdict that names another. */
+  /** A service with a grading of one test. Its events name the job `ran` for the test, and its verdict the job `told`. */
   function grading(ran: string, told: string): Promise<ScriptedService> {
     const won = { verdict: 'accepted', points: 1, points_max: 1 };
     const digests = { stdin_sha256: sha256('1'), stdout_sha256: sha256('1\n'), expected_sha256: sha256('1\n') };
@@ -218,7 +218,7 @@ describe('a grading by a hostile service', () => {
     ]);
   }
 
-  /** The result or the detail of a job, of which one judged. */
+  /** The result or the detail of a job. The job `judge_1` has the verdict as its output. */
   function jobAnswer(path: string, verdict: string): object {
     const [, id = ''] = /^\/v1\/jobs\/([^/]+)/.exec(path) ?? [];
     const job = { job_id: decodeURIComponent(id), status: 'succeeded', terminal_reason: 'exited', exit_code: 0 };

@@ -1,6 +1,6 @@
 /**
- * A launcher that answers no more: it is killed and replaced, no request waits for it, and no job is lost. The kernel
- * stops one here as nothing else can.
+ * A launcher that stops answering is killed and replaced, no request waits for it, and no job is lost. SIGSTOP makes
+ * a launcher stop answering here.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Language } from '@vouchbox/protocol';
@@ -39,7 +39,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 

@@ -26,7 +26,7 @@ const toService = (): CommandOptions => ({
 });
 
 const ASKS = 'print("17", flush=True)\nprint("it said", input())';
-/** Writes more than the other reads: that one has ended by then. */
+/** Writes a second line after the other program has ended without reading it. */
 const ANSWERS = 'import sys\nn = int(input())\nprint(n * 2, flush=True)\nsys.stdin.read()\nprint("too late")';
 
 test('a pair of jobs is exported from either job, and each receipt is checked against the other', {

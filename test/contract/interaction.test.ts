@@ -131,7 +131,7 @@ describe('a pair', () => {
     expect(await single().jobCount()).toBe(0);
   });
 
-  test('runs even if its tenant may run one job, and each program then gets at most half of the memory', {
+  test('runs even if its tenant may run only one job, and each program then gets at most half of the memory', {
     tags: ['Interaction-5', 'Interaction-6'],
   }, async () => {
     const many = await Promise.all(
@@ -142,7 +142,7 @@ describe('a pair', () => {
       expect(program.requested_spec.limits?.mem_mb).toBe(256);
       expect(program.started_at).toBe(interactor.started_at);
     }
-    // None starts before the one before it has ended.
+    // Each pair starts after the previous pair has ended.
     const times = many.map(({ program }) => [program.started_at ?? '', program.finished_at ?? '']);
     const inOrder = times.toSorted(([one = ''], [other = '']) => one.localeCompare(other)).flat();
     expect(inOrder).toEqual(inOrder.toSorted((one, other) => one.localeCompare(other)));

@@ -1,4 +1,4 @@
-/** Spec § Libraries: an archive that a job brings along, and that nothing but its cell unpacks. */
+/** Spec § Libraries: the archive of libraries that a job brings along, which only the job's cell unpacks. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect(ends.map(({ result }) => result.stdout)).toEqual(jobs.map((_, n) => (n % 2 === 0 ? 'tiny\n' : 'none\n')));
   });
 
-  test('steps of a session may have libraries, and objects of their classes are kept', {
+  test('steps of a session may have libraries, and objects of classes from the libraries are kept', {
     tags: ['Libraries-3'],
   }, async () => {
     const libraries = await given(PYTHON);

@@ -1,4 +1,4 @@
-/** Labels of jobs: what they may be, where they are shown, and that nothing that is signed or compared has them. */
+/** Labels of jobs: which are valid, where they are shown, and that signed or compared data leave them out by default. */
 import { expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 

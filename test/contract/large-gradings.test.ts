@@ -23,7 +23,7 @@ const uploads: Record<'input' | 'doubled' | 'other', { readonly blob: string }> 
 const DOUBLE = `import sys
 data = sys.stdin.buffer.read()
 sys.stdout.buffer.write(data.replace(b"1234567", b"2469134"))`;
-/** In the words of testlib: input, output, expected. */
+/** A checker with the arguments that testlib gives: input, output and expected output. */
 const CHECKER = `import sys
 given, output, expected = (open(path, "rb").read() for path in sys.argv[1:4])
 sys.exit(0 if len(given) == len(output) and output == expected else 1)`;
@@ -57,7 +57,7 @@ test.each<[string, How]>([
   ],
 ])('texts of any size are %s, and the verdict verifies', { tags: ['Gradings-2f'] }, async (_words, how) => {
   const { client } = rig().alpha;
-  // What was named as expected is no upload any more.
+  // A blob that an earlier grading named as expected output is no upload any more, so it is uploaded again.
   for (const bytes of [doubled, other]) await client.upload(bytes);
   const compare = how.compare === undefined ? {} : { compare: how.compare };
   const tests = [

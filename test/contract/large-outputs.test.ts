@@ -169,7 +169,7 @@ describe('standard output', { tags: ['Large-6'] }, () => {
     expect(ran.result).toMatchObject({ truncated: false, large_outputs: [], violations: [] });
   });
 
-  test('is stored not even in part if it is larger than max_bytes, and a violation names it', async () => {
+  test('of more than max_bytes is not stored at all, and a violation names it', async () => {
     const ran = await rig().run(printing(`sys.stdout.write('x' * ${2 * MIB + 1})`, { max_bytes: 2 * MIB }));
     expect(ran.result.large_outputs).toEqual([]);
     expect(ran.result.violations).toMatchObject([
@@ -298,7 +298,7 @@ test('a large output is stored as long as its own job, or another job that names
   const database = new DatabaseSync(join(first.dataDir, 'svc.db'));
   const old = '2020-01-01T00:00:00.000Z';
   database.prepare('update jobs set finished_at = ? where job_id = ?').run(old, gone.detail.job_id);
-  // Nobody has used them for long.
+  // Makes all blobs look as if nobody had used them for long.
   database.exec(`update blobs set used_at = '${old}'`);
   database.close();
 

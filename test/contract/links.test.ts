@@ -52,7 +52,7 @@ const read = ({ id, secret }: Pick<Given, 'id' | 'secret'>, part: string, to: Ri
   to.request(`/links/${id}/${part}`, { key: secret });
 
 const PARTS = ['job', 'result', 'attestation', 'result-artifact'];
-/** All that a refusal says but the number of its request. */
+/** Everything that a refusal says, except the id of its request. */
 const told = ({ status, json, headers }: Answer) => [
   status,
   { ...(json.error as object), request_id: '' },
@@ -68,7 +68,7 @@ test('the shell example in docs/CLIENTS.md reads a result with only the address 
   expect((JSON.parse(stdout) as FoldedResult).stdout).toContain('document.domain');
 });
 
-test('a link shows status, result, receipt and signed documents, and of the submission only the parts it names', {
+test('a link shows status, result, receipt and signed documents, and only those parts of the submission that it names', {
   tags: ['Links-4', 'Links-5'],
 }, async () => {
   const job_id = await signed();
@@ -275,7 +275,7 @@ test('a link to a running job shows the current state of the job', { tags: ['Lin
   await client.waitForResult(job_id);
 });
 
-/** Reads over as many connections as one address may have without a credential, and less. */
+/** Reads over fewer connections than one address may have without a credential. */
 function readTogether({ id, secret }: Given, times: number): Promise<[status: number, retryAfter: number][]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 40 });
   const headers = { authorization: `Bearer ${secret}` };

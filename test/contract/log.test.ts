@@ -1,6 +1,6 @@
 /**
- * The log of a service: what it signs is proved by what anyone may read, before and after a restart, and checked by
- * `service-verify`. docs/decisions/0064.
+ * The log of a service: anyone may read the proofs of what the service signed, before and after a restart, and
+ * `service-verify` checks them. docs/decisions/0064.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

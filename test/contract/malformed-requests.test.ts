@@ -377,7 +377,7 @@ describe('E-17 many requests in a row on one connection', { tags: ['E-17'] }, ()
     expect([burst, burst + 1, burst + 2]).toContain(served);
     const ids = new Set(answers.map(({ headers }) => headers['x-request-id']));
     expect(ids.size).toBe(requests);
-    // Other tenants lose no budget by it.
+    // The budgets of other tenants are unchanged.
     expect((await limited().request('/v1/whoami', { key: limited().beta.key })).status).toBe(200);
   });
 });

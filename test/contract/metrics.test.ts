@@ -74,7 +74,7 @@ describe('the metrics of the service', () => {
     );
     expect(taken.reduce((sum, count) => sum + count, 0)).toBe(3);
     expect(taken[0]).toBeGreaterThanOrEqual(1);
-    // Accepted and finished, each. Those for which no cell waited were started in between.
+    // Each job has a commit when it is accepted and one when it ends. A job without a parked cell has one more, at its start.
     expect(await grown('svc_store_commit_seconds_count')).toBeGreaterThanOrEqual(6);
     expect(await grown('svc_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toBe(3);
   });

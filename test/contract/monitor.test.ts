@@ -1,4 +1,4 @@
-/** `vouchbox monitor` over real HTTP: what it says of a log that grows, and of each that does not. */
+/** `vouchbox monitor` over real HTTP: what it says of a log that grows, and of every kind of log that does not. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -58,7 +58,7 @@ function promiseBy(seconds: number, logOrigin = 'log.example/log/1'): string {
   return file(Buffer.from(signStatement(promiseStatement(predicate), signer).envelope).toString());
 }
 
-/** The address of a service that shows this log, and answers what `says` has instead. `grows` is called before each proof. */
+/** The address of a service that shows this log, except for the answers in `says`. `grows` is called before each proof. */
 async function showing(
   shown: TestLog,
   says: Readonly<Record<string, string>> = {},

@@ -30,7 +30,7 @@ async function producer() {
   return { job_id, text, blob: `sha256:${digestOf(text)}`, from: { job_id, path: 'output/a' } };
 }
 
-/** An upload of so many bytes, none of which is text. */
+/** An upload of this many bytes, which are not text. */
 async function uploaded(bytes: number, to: Rig = rig()) {
   const content = Buffer.alloc(bytes, `\xff\x00${++made} `, 'latin1');
   const { blob } = await to.alpha.client.upload(new Uint8Array(content));

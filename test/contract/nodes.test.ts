@@ -67,7 +67,7 @@ test('a job that was sent to a busy node runs on another node, and a wait at the
   expect((await other.ended(first)).result.status).toBe('cancelled');
 });
 
-/** Makes a job one that a living node has taken, though it knows nothing of it. */
+/** Makes the store say that a living node has claimed the job. The node does not know of this claim. */
 async function giveTo(job_id: string): Promise<void> {
   await using session = await Session.open(url, {});
   const sql = `insert into claims (tenant, job_id, node) select 'alpha', '${job_id}', min(node) from nodes
@@ -104,7 +104,7 @@ test('a caller at one node sees each tool call of a program on another node, and
 }, async () => {
   const code =
     'for n in range(5): print(call("search", n=n)["result"])\nbegin("search"); begin("search"); print({told()["call"] for n in range(2)})';
-  // The only slot of the one is taken, so the next job runs at the other.
+  // The only slot of the node `one` is taken, so the next job runs at the other node.
   const busy = await running(one);
   const { job_id } = await one.alpha.client.submit(callingPython(code));
   const stream = await AnsweringStream.open(one, job_id);
@@ -202,7 +202,7 @@ test('every node serves the attestation that one of them signed', async () => {
   expect(there.text).toBe(here.text);
 });
 
-/** The signing of each living node in its own words, the oldest first. */
+/** Why each living node cannot sign, as that node says it; null for one that can. The oldest node is first. */
 async function signingProblems(): Promise<(string | null)[]> {
   await using session = await Session.open(url, {});
   const { rows } = await session.execute<{ problem: string | null }>({

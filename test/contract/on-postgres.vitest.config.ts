@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { CONTRACT_NOT_ON_POSTGRES, POSTGRES_SETUP } from '../../tools/postgres-tests.ts';
 
-/** These open the file of a store, or give a command only the directory that has it. */
+/** Tests that open the file of a store, or give a command only the directory of that file. */
 const OF_A_FILE = [
   'a key that is issued while no service runs works in the next one',
   'stored bytes are the same after a restart',
@@ -26,7 +26,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
-    // Tests name statements, which the run of `npm test` knows.
+    // The tags of tests name statements, which only the configuration of `npm test` declares.
     strictTags: false,
     maxWorkers: 3,
   },

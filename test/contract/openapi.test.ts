@@ -1,6 +1,6 @@
 /**
- * Spec § Versioning 1: the document equals the service. For every operation every code of the error table is provoked,
- * and occurs exactly where the document lists it. Every success has exactly the listed headers. Every parameter accepts
+ * Spec § Versioning 1: the document describes the service exactly. Of all codes of the error table, each operation gives
+ * exactly those that the document lists for it. Every success has exactly the listed headers. Every parameter accepts
  * what its schema says.
  */
 
@@ -47,7 +47,7 @@ const GRADING = JSON.stringify({ programs: [{ language: 'bash', code: 'true' }],
 const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
-/** How a request, or the server it is made to, differs from the plain one. */
+/** How a request, or the server that gets it, differs from the plain request and server. */
 interface Change {
   readonly server?: TestServerOptions;
   /** The change of the server before the first request. */
@@ -107,7 +107,7 @@ function serverOf(change: Change): Promise<TestServer> {
 
 const PLAIN: Change = {};
 
-/** The request goes to the plain server, whatever it says. */
+/** Sends the request to the plain server, whatever the request says. */
 function askPlain(
   operation: ContractOperation,
   request: Omit<Change, 'server' | 'prepare' | 'hasNothingOptional'>,
@@ -131,7 +131,7 @@ const pathOf = ({ path }: ContractOperation) =>
     .replace('{file}', 'a.js')
     .replace('{tile}', '0/000');
 
-/** What an operation needs in its query to answer at all. */
+/** The query without which an operation refuses every request. */
 const NEEDED: Readonly<Record<string, string>> = {
   getLogLeafProof: `hash=${'0'.repeat(64)}`,
   getLogConsistency: 'old=1',
@@ -168,7 +168,7 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
   return `${lines.join('\r\n')}\r\n${id === 'streamEvents' ? UPGRADE : ''}${headers}\r\n${body}`;
 }
 
-/** A server whose jobs refuse: it answers as a stage below HTTP would, by the one method that answers it. */
+/** A server on which these methods of jobs refuse with the code, as a stage below HTTP would. */
 function refusing(code: ErrorCode, ...methods: (keyof Jobs)[]): Change {
   const refused = Object.fromEntries(methods.map((name) => [name, refusalOf(code)]));
   return { server: { jobs: refused, gradings: refused } };
@@ -178,13 +178,13 @@ function refusalOf(code: ErrorCode): () => Promise<never> {
   return () => Promise.reject(new ServiceError(code, 'It cannot be done.'));
 }
 
-/** A credential that cannot be looked up now. */
+/** A server that cannot look up credentials. */
 function unresolved(error: Error): Change {
   const kind: CredentialKind = { method: 'jwt', resolve: () => Promise.reject(error), stands: async () => true };
   return { server: { credentials: [kind] } };
 }
 
-/** A store that answers neither who a caller is nor what the log has. */
+/** A server whose store fails when it is asked for credentials, links or the log. */
 function failing(error: StoreError): Change {
   const fails = () => Promise.reject(error);
   const linkRows = { link: fails };
@@ -196,7 +196,7 @@ const none = { total: 10, perTenant: 0 };
 const FULL = new StoreError('full', 'there is no space left');
 const rejecting = () => Promise.reject(FULL);
 
-/** Provokes each code where it can occur. Answers that belong to no operation's own path and method are left out. */
+/** How to provoke each code. Left out is the code that occurs only for a method which no operation of the path has. */
 const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Change>> = {
   invalid_request: { headers: 'Host: y\r\n' },
   invalid_json: { body: '{' },
@@ -430,7 +430,7 @@ describe('a path accepts the methods that the document lists, OPTIONS, HEAD wher
     if (!listed.has('GET')) return;
     const [head, get] = [await answerTo('HEAD'), await answerTo('GET')];
     expect(head.status).toBe(get.status);
-    // The client itself asks for a HEAD on a connection of its own.
+    // `fetch` sends a HEAD on a connection of its own, so the header of kept connections may differ.
     const namesIn = ({ headers }: Response) => [...headers.keys()].filter((name) => name !== 'keep-alive');
     expect(namesIn(head)).toEqual(namesIn(get));
     expect(await head.text()).toBe('');

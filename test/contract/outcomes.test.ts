@@ -1,6 +1,6 @@
 /**
- * How a job ends and how the endings are told apart, the five limits, and that nothing of a program survives it. Spec §
- * Job submission, limits.
+ * How a job ends and how the endings are told apart, the five limits, and that nothing of a program outlives its job.
+ * Spec § Job submission, limits.
  */
 import { totalmem } from 'node:os';
 import type { LimitName, Violation } from '@vouchbox/protocol';
@@ -141,7 +141,7 @@ describe('mem_mb', () => {
     const ran = await python('data = bytearray(300 * 1024 * 1024)', { mem_mb: 64, ...ample });
     expect(outcomeOf(ran)).toEqual(oomKilled);
     expect(violations(ran)).toEqual(['memory']);
-    // The kernel counts an allocation that must not fail, although it goes over the limit.
+    // The peak may exceed the limit: the kernel also counts its own allocations that must not fail.
     expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeLessThan(65 * 1024 * 1024);
   });
 
@@ -219,7 +219,7 @@ describe('a limit that is too low for an interpreter to wait for its program', (
   test('is raised to what the interpreter needs, and only the requested limits state the original value', {
     tags: ['Submission-26b'],
   }, async () => {
-    // Each breach has a job of its own: the kernel may kill for memory before it has to refuse a process.
+    // Each limit is exceeded in a job of its own: the kernel may kill for memory before it has to refuse a process.
     const spawning = `require('node:child_process').spawn('/bin/true').on('error', () => {});`;
     await expectRaised({ max_pids: 1 }, spawning, ({ max_pids }) => ({
       type: 'pids',
@@ -233,7 +233,7 @@ describe('a limit that is too low for an interpreter to wait for its program', (
     }));
   });
 
-  /** A job of node that asks for 1 of each of these limits, and breaches the last of them. */
+  /** Runs a job in Node that requests these limits, all of them 1, and exceeds the last one. */
   async function expectRaised(
     limits: Limits,
     code: string,
@@ -319,7 +319,7 @@ if os.fork() == 0:
 os.wait()
 print('done')`;
     const ran = await python(code, { wall_seconds: 120 });
-    // A wait for them would have lasted until the wall limit.
+    // If the service had waited for the daemons, the job would have reached its wall limit.
     expect(outcomeOf(ran)).toEqual(exited(0));
     expectGone('4712');
   });

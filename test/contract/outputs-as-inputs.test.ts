@@ -71,7 +71,7 @@ describe('an output that a submission names', () => {
     const unavailable = [422, 'input_unavailable'];
     expect(await refused(from(running.job_id))).toEqual(unavailable);
     await client.cancel(running.job_id);
-    // An output of a cancelled job is an output like any other.
+    // An output of a cancelled job can be named too.
     const [left] = (await client.waitForResult(running.job_id)).artifacts;
     const afterwards = await rig().post(reader(from(running.job_id)));
     expect(afterwards.status).toBe(left === undefined ? 422 : 201);

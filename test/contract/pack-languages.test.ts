@@ -10,7 +10,7 @@ import { useRig } from '../rig/rig.ts';
 
 const { packs } = await shippedPacks(hasEveryPack ? ['lua', 'c', 'ruby', 'php', 'r', 'java'] : ['lua', 'c']);
 
-/** Each prints its two arguments, a variable and its stdin, and writes an output. */
+/** Each program prints its two arguments, a variable and its stdin, and writes an output. */
 const PROGRAMS: Readonly<Record<string, string>> = {
   lua: 'print(arg[1], arg[2], os.getenv("A"), io.read("a")); local f = io.open("output/f", "w"); f:write("o"); f:close()',
   c: `#include <stdio.h>

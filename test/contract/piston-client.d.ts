@@ -1,4 +1,4 @@
-/** The npm package `piston-client`, which brings no types: as far as the tests call it. */
+/** Types for the calls that the tests make to the npm package `piston-client`, which has no types of its own. */
 declare module 'piston-client' {
   export default function piston(options: { readonly server: string }): {
     execute(language: string, code: string): Promise<unknown>;

@@ -1,5 +1,5 @@
 /**
- * Only observed facts are claimed of a job, and a program can check them from inside. Spec § Job detail, § Receipt.
+ * The service claims only observed facts about a job; its program can check them. Spec § Job detail, § Receipt.
  */
 import { createHash } from 'node:crypto';
 import { verifyReceipt } from '@vouchbox/evidence';
@@ -107,7 +107,7 @@ open('output/b', 'w').write('b')`;
       requested_limits: limits,
       effective_limits: limits,
       limit_enforcement: ALL_HELD,
-      // Either of the two that builds cells of this class on this host.
+      // One of the two launchers that can start cells of this class on this host.
       runtime_identity: {
         name: expect.stringMatching(/^(crun|svc-launcher)$/) as unknown,
         version: expect.stringMatching(/^\d+(\.\d+)*/) as unknown,

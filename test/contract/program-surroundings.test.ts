@@ -1,4 +1,4 @@
-/** The view of a program: its files, its streams, its environment, and nothing of the host. */
+/** What a program sees: its files, its streams, its environment, and nothing of the host. */
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 
@@ -54,7 +54,7 @@ describe('the working directory', () => {
     expect(await stdoutOf({ language: 'bash', code, files })).toBe('kept');
   });
 
-  test('can be written only in output/; outside it only /tmp can be written', { tags: ['Submission-39'] }, async () => {
+  test('can be written only in output/; elsewhere only /tmp can be written', { tags: ['Submission-39'] }, async () => {
     const code = `
 for directory in /work/output /tmp / /usr /etc /proc /dev /root /var; do
   (echo x > "$directory/probe") 2>/dev/null && echo "$directory"

@@ -1,4 +1,4 @@
-/** The words that a program gets beside its source, and outputs that were not named: additions to the contract. */
+/** Arguments and environment variables of a program, and outputs that a pattern names: additions to the contract. */
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import type { JobSubmission } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Promises of a service that keeps a log: fetched and compared by both clients, answered by the log, and checked by
- * `service-verify promise`. docs/decisions/0066.
+ * Promises of a service that keeps a log: both clients fetch and compare them, the log keeps them, and
+ * `service-verify promise` checks them. docs/decisions/0066.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ let scratch: string;
 let rig: Rig;
 beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), 'svc-promise-test-'));
-  // So that a job that sleeps waits longer than was promised.
+  // Short, so that a job that sleeps lasts longer than the promised time.
   rig = await Rig.start({ ...LOGGED, 'log-promise-seconds': '10' });
 });
 afterAll(async () => {

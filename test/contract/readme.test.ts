@@ -1,4 +1,4 @@
-/** README.md, followed as it stands: from a submission to a result that somebody else verified, with what is pasted from it. */
+/** The blocks of README.md, run as they stand there: from a submission to a result that somebody else verified. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,8 +22,8 @@ function blockWith(words: string): string {
 }
 
 /**
- * npx finds commands from the directory of the checkout. Here they run in another one, so that nothing is left in it. They
- * read nothing, as from a terminal where nobody types.
+ * Stands in for npx, which finds commands only in the checkout: the blocks run in another directory, so that they leave
+ * nothing in the checkout. Their stdin is empty, like a terminal at which nobody types.
  */
 const NPX = `exec < /dev/null; npx() { [ "$1" = --no ] || return 1; shift; "${root}/node_modules/.bin/$1" "\${@:2}"; }\n`;
 

@@ -13,8 +13,8 @@ import { ScriptedServer } from './scripted-server.ts';
 const RESETS = loadSize({ small: 10, full: 1000 });
 const AT_ONCE = 10;
 /**
- * The timers and descriptors that other code of this process may have made or freed meanwhile. One per reset would be
- * more.
+ * How many timers and descriptors other code of this process may have made or freed meanwhile. A leak of one for each
+ * reset would be more.
  */
 const STRAY = 6;
 const patient = { timeout: 60_000 };
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => served[Symbol.asyncDispose]());
 
-/** Followers that wait for news of a job, counted where they register. */
+/** Counts the followers that wait for news of a job, where they register. */
 function countFollowers(): void {
   const { nudges } = served.rig;
   const next = nudges.next.bind(nudges);
@@ -57,7 +57,7 @@ function countFollowers(): void {
   };
 }
 
-/** The things that this process holds and should free. */
+/** How many descriptors and timers this process holds now. */
 function held() {
   const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
   return { descriptors: readdirSync('/proc/self/fd').length, timers };
@@ -72,9 +72,9 @@ interface Phase {
   readonly name: string;
   /** The bytes that the client sends before it vanishes. */
   readonly bytes: () => string | Promise<string>;
-  /** The permit that a request in this phase holds; null if it holds none, and vanishes at once. */
+  /** The permit that a request in this phase holds; null if it holds none, so that the client vanishes at once. */
   readonly permit: PermitKind | null;
-  /** The bytes that the client has received by then; nothing if left out. */
+  /** Text that the client has received before it vanishes; left out if it need not receive any. */
   readonly told?: string;
 }
 

@@ -1,4 +1,4 @@
-/** `vouchbox restore` makes a data directory that a service starts from, of a backup that passes every check, or none. */
+/** `vouchbox restore` makes a data directory for a service from a backup that passes every check, and else makes nothing. */
 import {
   copyFileSync,
   cpSync,
@@ -25,7 +25,7 @@ let signed: unknown;
 
 const SIGNING = { 'attestation-mode': 'on', 'log-host': 'log.example' };
 
-/** A service that ran a job and signed it and its promise, its store backed up and its keys put aside. */
+/** Starts a service that signs a job and its promise, backs up its store, and copies its keys. */
 beforeAll(async () => {
   const rig = await Rig.start(SIGNING);
   ran = await rig.run({ language: 'bash', code: 'echo kept', promise: true });
@@ -46,7 +46,7 @@ async function signedBytes({ alpha: { client } }: Rig, job_id: string) {
   return [await client.attestation(job_id), await client.resultArtifact(job_id), await client.promise(job_id)];
 }
 
-/** Nothing of a refused restore is left. */
+/** Expects that a restore is refused in one line, and leaves nothing behind. */
 async function expectRefused(from: string, reason: RegExp, ...more: string[]): Promise<void> {
   const dataDir = fresh();
   const { code, stderr } = await restoring(from, dataDir, ...more);

@@ -1,4 +1,4 @@
-/** Nodes that share the work of one service by their roles: an ordinary user serves callers, others run and sign. */
+/** Nodes with different roles in one service: a node of an ordinary user serves callers, other nodes run and sign jobs. */
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { Command, vouchbox } from '../rig/command.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 
 const NOBODY = 65_534;
-/** An ordinary user without a single right, who cannot get any. */
+/** Runs a command as an ordinary user who has no privilege and cannot get one. */
 const AS_NOBODY = [
   ...['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
   ...['--no-new-privs', '--inh-caps=-all', '--bounding-set=-all'],
@@ -73,7 +73,7 @@ class Node {
     return readFileSync(join(directory, readdirSync(directory)[0] ?? ''), 'utf8');
   }
 
-  /** Stops it, and names what it left on the host. */
+  /** Stops the node, and returns what it left on the host. */
   async stop(): Promise<string[]> {
     this.command.kill('SIGTERM');
     const { code } = await this.command.ended();

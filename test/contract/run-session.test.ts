@@ -1,4 +1,4 @@
-/** `vouchbox run --session` and `vouchbox sessions`: programs at the command line that go on from where the last one ended. */
+/** `vouchbox run --session` and `vouchbox sessions`: each program begins with the state that the last program left. */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -104,7 +104,7 @@ test.each([
   [['--interactor', 'a.py'], /^vouchbox: --interactor must be left out of a step of a session .*\n$/],
   [['--language', 'c'], /^vouchbox: --session must be left out: c is compiled, .*\n$/],
   [['--output', 'output/.session/state'], /^vouchbox: --session keeps outputs of its own, .*\n$/],
-])('a session with %j is wrong usage', async (words, told) => {
+])('vouchbox run --session with %j is wrong usage', async (words, told) => {
   const ended = await step('wrong', '0', ...words);
   expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(told)]);
 });

@@ -1,4 +1,4 @@
-/** `vouchbox run --tool`: commands answer what the program calls. */
+/** `vouchbox run --tool`: commands answer the tool calls of the program. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ function run(code: string, ...words: string[]) {
   return vouchbox(['run', 'a.py', '--limit', 'wall_seconds=60', ...words], { cwd: scratch, env });
 }
 
-/** What a program says of a call of the tool `it`, which is this command. */
+/** Runs a program that calls the tool `it`, which is this command, and returns what the program prints. */
 async function says(command: string): Promise<string> {
   const code = `try:\n    print(ascii(tools.it(a="é", b=1)))\nexcept tools.ToolError as error:\n    print("error:", error)`;
   const { stdout, stderr, code: exit } = await run(code, '--tool', `it=${command}`);

@@ -48,7 +48,7 @@ export class ScriptedServer implements AsyncDisposable {
     return new ScriptedServer(rig, await openServer({ ...server, jobs: rig.jobs, ticketRows: rig.store }));
   }
 
-  /** A job whose program has begun, and its cell. Its code tells it from others. */
+  /** Starts a job with `name` as its code, and returns the job and its cell once the program has begun. */
   async start(name: string): Promise<{ key: JobKey; cell: ScriptedCell }> {
     const key = await this.rig.submit({ language: 'bash', code: name });
     for await (const events of this.rig.jobs.tail(acme, key.job_id, { after: 0, signal: NEVER })) {
@@ -64,7 +64,7 @@ export class ScriptedServer implements AsyncDisposable {
     return { key, cell };
   }
 
-  /** Opens a stream with the key, or with a ticket if `by` says so. */
+  /** Opens a stream with the ticket, or with the key if no ticket is given. */
   stream({ job_id }: JobKey, { after = 0, ticket }: { after?: number; ticket?: string } = {}): Streamed {
     const url = `ws://127.0.0.1:${this.server.port}/v1/jobs/${job_id}/stream?after=${after}`;
     const socket =

@@ -1,4 +1,4 @@
-/** `vouchbox serve` as a process: how it starts, refuses to start, stops, and what it finds when it starts again. */
+/** `vouchbox serve` as a process: how it starts, refuses to start and stops, and what its next start does. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -50,7 +50,7 @@ async function serving(dataDir: string, env: Record<string, string> = {}, within
   return { command, url, client: createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' }) };
 }
 
-/** Runs the next service of a data directory in this process, and requires that nothing of it is left. */
+/** Runs the next service of a data directory in this process, and requires that this service leaves nothing behind. */
 async function nextService(
   dataDir: string,
   use: (client: ReturnType<typeof createServiceClient>) => Promise<void>,
@@ -241,7 +241,7 @@ test('after a crash running jobs end as errors, queued jobs run, and no cell of 
   first.command.kill('SIGKILL');
   await first.command.ended();
 
-  // A process announces itself on the host, and removes what the one that was killed announced.
+  // The second service announces itself on the host, and removes what the killed service announced.
   const second = await serving(dataDir);
   await using _second = second.command;
   const detail = await second.client.detail(running);
@@ -417,7 +417,7 @@ describe('a failed start prints one clear line and exits with 1', () => {
   test('a host on which nothing can isolate programs, with three remedies', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-serve-nobody-'));
     chownSync(dataDir, 65534, 65534);
-    // User namespaces are all that an ordinary user needs: the kernel seems to have none left.
+    // An ordinary user needs only user namespaces: here the kernel seems to allow none.
     const refusal = join(dataDir, 'refusal');
     writeFileSync(refusal, '0\n');
     const become = 'exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"';

@@ -1,4 +1,4 @@
-/** Spec § Sessions: what becomes of a session when its service is killed, removes jobs, is copied, or is checked from outside. */
+/** Spec § Sessions: what remains of a session when its service is killed, removes jobs or is copied, and in an export. */
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ test('a session keeps its state if its service is killed between two steps or du
   expect(leftoversOf(dataDir)).toEqual([]);
 });
 
-/** Makes a job older than any retention, in the store of a service that is stopped. */
+/** Makes a job older than any retention, in the store of a stopped service. */
 function age({ dataDir }: Rig, job_id: string): void {
   using database = new DatabaseSync(join(dataDir, 'svc.db'));
   database.prepare('update jobs set finished_at = ? where job_id = ?').run('2020-01-01T00:00:00.000Z', job_id);
@@ -159,7 +159,7 @@ test('a session continues in a store that was copied to PostgreSQL', async () =>
   expect(await copied.stop()).toEqual([]);
 });
 
-/** The next step of the session begins with its state, by the client, at the command line and as an agent's tool. */
+/** Expects that the next steps continue the session: by the client, and by the tool of an agent. */
 async function expectGoesOn({ alpha: { client, key }, service: { url } }: Rig, lastJob: string): Promise<void> {
   const env = { PATH: process.env['PATH'] ?? '', SERVICE_URL: url, SERVICE_KEY: key };
   expect((await vouchbox(['sessions'], { env })).stdout).toMatch(new RegExp(`^s .*${lastJob}`, 'm'));

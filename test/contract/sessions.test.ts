@@ -1,4 +1,4 @@
-/** Spec § Sessions: steps that each begin with the variables and files that the one before left. */
+/** Spec § Sessions: each step begins with the variables and files that the step before left. */
 
 import { sha256Hex } from '@vouchbox/evidence';
 import type { JobSubmission } from '@vouchbox/protocol';
@@ -14,7 +14,7 @@ const step = (name: string, after: string | null, code = 'x = 1', more: object =
 let count = 0;
 const fresh = () => `session.${++count}`;
 
-/** Steps of one session, and what they left. */
+/** Runs steps of one session, and returns what they left. */
 async function steps(codes: readonly string[], language = 'python', to: Rig = rig()) {
   const session = await to.alpha.client.session(fresh(), { language });
   const results = [];
@@ -201,7 +201,7 @@ describe('a step', () => {
     },
   );
 
-  test('may name inputs and outputs, except the files in which the session stores its state', {
+  test('may name any inputs and outputs except the files in which the session stores its state', {
     tags: ['Sessions-2'],
   }, async () => {
     const named = { path: 'input/.session/step.py', content_base64: '' };

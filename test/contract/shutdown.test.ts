@@ -17,7 +17,7 @@ const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { w
 function expectShuttingDown({ status, json, headers }: Answer): void {
   expect([status, json.error.code, json.error.retryable]).toEqual([503, 'shutting_down', true]);
   expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-  // The client comes back on another connection, to whatever answers there then.
+  // The client must reconnect, and so reaches the service that is running by then.
   expect(headers.get('connection')).toBe('close');
 }
 
@@ -108,7 +108,7 @@ test('RST-01: a stop under load refuses new jobs, answers all waits, ends all jo
     expect(await closed).toBe(STREAM_CLOSE_CODES.restarting);
     expect(kinds).not.toContain('finished');
   }
-  // Only programs are left, for which the stop would wait.
+  // The stop would wait for the programs, which alone still run.
   for (const id of running) await client.cancel(id);
   expect(await stopped).toEqual([]);
 

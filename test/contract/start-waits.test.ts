@@ -1,4 +1,4 @@
-/** A start that comes before its database: it waits, says so, and can be stopped. */
+/** A service that starts before its database does: it waits, says so, and can be stopped. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

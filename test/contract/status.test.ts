@@ -35,7 +35,7 @@ describe('the status of a service', () => {
       parked: { cells: expect.any(Number) as unknown, mem_mb: expect.any(Number) as unknown, mem_mb_max: 256 },
       object_store: null,
     });
-    // A service with a store that others can share names itself.
+    // A service whose store other nodes can share lists itself as a node.
     const isShared = (await databaseOf(rig().dataDir)) !== null;
     expect(nodes.map(({ slots, claims }) => [slots, claims])).toEqual(isShared ? [[1, 0]] : []);
     const { uptime_seconds } = await status();
@@ -80,7 +80,7 @@ describe('the status of a service', () => {
     const age = queue.oldest_age_ms ?? -1;
     expect(age).toBeGreaterThanOrEqual(0);
     await expect.poll(async () => (await status()).queue.oldest_age_ms, soon).toBeGreaterThan(age);
-    // The younger one still waits: its age is now stated.
+    // The younger job still waits, so its age is stated after this.
     await alpha.client.cancel(queued[0]?.job_id ?? '');
     expect((await status()).queue.depth).toBe(1);
     await beta.client.cancel(queued[1]?.job_id ?? '');
@@ -112,7 +112,7 @@ test('a stopping service reports draining in its status, and unready in /readyz'
   expect(await stopped).toEqual([]);
 });
 
-/** Starts a command on a host without runsc, as that command sees it. */
+/** Starts a command from which runsc is hidden. */
 const WITHOUT_RUNSC = [
   'unshare',
   '--mount',

@@ -1,6 +1,6 @@
 /**
- * Spec § WebSocket stream 3 and 5: a job that ends anywhere between the history that a stream replays and the events
- * that it follows live. Each event comes once and in order, `finished` is the last, and then the stream closes.
+ * Spec § WebSocket stream 3 and 5: a job may end at any moment between the replay of the history and the live events.
+ * The stream sends each event once and in order, `finished` last, and then closes.
  */
 import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { ScriptedServer, type Streamed } from './scripted-server.ts';
 const TRIES = loadSize({ small: 160, full: 10_000 });
 const LANES = 16;
 
-/** The test's work at a read of events: called before and after each, with its ordinal from 1. */
+/** What a test does at a read of events. It is called before and after each read, with the read's number from 1. */
 type OnRead = (read: number, when: 'before' | 'after') => Promise<void> | undefined;
 const onReads = new Map<string, { count: number; readonly onRead: OnRead }>();
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   served = await ScriptedServer.open({
     faults: (real) => ({
       async events(input) {
-        // A page of one is not a follower's: it asks whether the job exists.
+        // A read of one event comes from no follower: it asks whether the job exists.
         const watch = input.limit > 1 ? onReads.get(input.key.job_id) : undefined;
         const read = watch === undefined ? 0 : ++watch.count;
         await watch?.onRead(read, 'before');
@@ -33,8 +33,8 @@ beforeAll(async () => {
 afterAll(() => served[Symbol.asyncDispose]());
 
 /**
- * Where the end falls. A stream reads the stored events and waits, and reads again once there are more. The end comes
- * before or after one of these two reads, before or during the handshake, or once the reader got the start.
+ * When the job ends. A stream reads the stored events, waits, and reads again once there are more. The end comes before
+ * or after one of these two reads, before or during the handshake, or once the reader got the event `started`.
  */
 const MOMENTS = [
   { read: 1, when: 'before' },
@@ -46,13 +46,13 @@ const MOMENTS = [
   'live',
 ] as const;
 
-/** The order that a try takes, derived from its number. */
+/** The order of events in a try, derived from the try's number. */
 function planOf(number: number) {
   const digit = (base: number, count: number) => Math.floor(number / base) % count;
   const moment = MOMENTS[number % MOMENTS.length] ?? 'live';
   return {
     moment,
-    /** Whether a record is written after the first read, so that there is a second. */
+    /** Whether the program writes a record after the first read, so that there is a second read. */
     readsAgain: typeof moment === 'object' && moment.read === 2,
     /** Whether the stream continues only when the end is stored, or while it is being stored. */
     isAwaited: digit(7, 2) === 0,
@@ -64,7 +64,7 @@ function planOf(number: number) {
   };
 }
 
-/** The fault of a try; null if there is none. */
+/** What went wrong in a try; null if nothing did. */
 async function attempt(number: number): Promise<string | null> {
   const plan = planOf(number);
   const { key, cell } = await served.start(`try ${number}`);

@@ -105,10 +105,10 @@ describe('E-23: a reader of a stream that stops reading', { tags: ['E-23'] }, ()
     await append(served, key, { count, text: 'x'.repeat(16_000) });
     reads = 0;
     await expect.poll(() => served.server.permits.held('stream'), { timeout: 60_000 }).toBe(0);
-    // A kernel holds only a few megabytes for each of the many connections.
+    // The kernel buffers only a few megabytes for a connection, so the service read only a part of the events.
     expect(reads * pages).toBeLessThan(count / 2);
 
-    // Meanwhile and afterwards others read, and the slow one resumes after its cursor.
+    // Another reader gets everything, and the slow reader resumes after its cursor.
     cell.end({ kind: 'exited', exit_code: 0 });
     const other = served.stream(key);
     expect(await other.closed).toBe(STREAM_CLOSE_CODES.finished);

@@ -47,7 +47,7 @@ async function streamed(service: Rig, stream_url: string, key: string | null = n
   return { events, code };
 }
 
-/** A key that expires soon, with two tickets that it minted before; a loaded machine gets more time for that. */
+/** A key that expires soon, and two tickets that it minted before. On a loaded machine the key lasts longer. */
 async function mintedBeforeTheEnd(operator: OpenCredentials, job_id: string, seconds = 1): Promise<[string, Ticket[]]> {
   const expires_at = new Date(Date.now() + seconds * 1000).toISOString();
   const { key } = await operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at });
@@ -106,7 +106,7 @@ describe('a ticket', () => {
     const { job_id } = await before.run({ language: 'bash', code: 'echo kept' });
     const foreign = await before.run({ language: 'bash', code: 'true' }, before.beta);
     const operator = () => openCredentials({ dataDir: before.dataDir });
-    // On a loaded machine a restart may take longer than a ticket lives: that ticket shows nothing.
+    // On a loaded machine a restart may take longer than a ticket lives: such a try decides nothing, and is repeated.
     for (let turn = 0, isConclusive = false; !isConclusive; turn++) {
       const issue = async () =>
         await (await operator()).create({ tenant: 'alpha', principal: null, scopes: null, expires_at: null });
@@ -150,7 +150,7 @@ describe('a stream', () => {
   }, async () => {
     for (let round = 0; round < loadSize({ small: 5, full: 500 }); round++) {
       const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'echo a; echo b >&2; echo c' });
-      // From the moment of its submission on: each opens a little later than the one before.
+      // The first stream opens right after the submission, and each other stream a little later than the one before.
       const streams = await Promise.all(
         Array.from({ length: 8 }, async (_, ordinal) => {
           for (let turn = 0; turn < ordinal; turn++) await rig().request('/v1/whoami');

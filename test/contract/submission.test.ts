@@ -109,7 +109,7 @@ describe('an accepted submission', () => {
 });
 
 describe('a refused submission', () => {
-  /** A refused submission leaves nothing: no job, whatever the reason. */
+  /** Expects that the submission is refused and makes no job. */
   async function expectRefusal(body: unknown, status: number, code: string, pointer = ''): Promise<void> {
     const before = await rig().jobCount();
     const answer = await rig().post(body);

@@ -1,4 +1,4 @@
-/** Spec § Tools: what was asked and answered is signed, exported, kept, and removed with its job. */
+/** Spec § Tools: tool calls and their answers are signed, exported, kept, and removed with their job. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

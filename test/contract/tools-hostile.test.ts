@@ -1,4 +1,4 @@
-/** Spec § Tools, programs and callers that cheat: each harms its own job alone. */
+/** Spec § Tools: a program or caller that breaks the rules harms only its own job. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A transcript answers the calls of a second run: it tells the program the same, or fails at the first call that differs. */
+/** A transcript answers the tool calls of a second run as before, or fails at the first call that differs. */
 import { createServiceClient, EvidenceFailure, type JobEvent, type RunOptions, type RunResult } from '@vouchbox/client';
 import { Transcript } from '@vouchbox/evidence';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) =
     return transcript.text();
   };
 
-  /** Calls two tools at once, of which the second answers first, and then in ways that fail. */
+  /** Calls two tools at once, of which the second answers first, and then makes three calls that fail. */
   const program = `
 const said = [];
 const [slow, quick] = ['slow', 'quick'].map((name, at) => tools[name]({ at }).then(() => name));

@@ -19,7 +19,7 @@ async function keyOf(changes: object): Promise<string> {
   return (await operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at: null, ...changes })).key;
 }
 
-/** The job goes on, and nobody has answered it. */
+/** Expects that the call of the job is still open, and then cancels the job. */
 async function expectUnanswered(job_id: string): Promise<void> {
   expect((await openCalls(rig(), job_id)).length).toBe(1);
   await rig().alpha.client.cancel(job_id);

@@ -1,4 +1,4 @@
-/** docs/TUTORIAL.md, walked in one shell from its first block to its last: every line after an arrow is printed, in order. */
+/** All blocks of docs/TUTORIAL.md, run in one shell: they print every line that follows an arrow, in order. */
 import { execFile } from 'node:child_process';
 import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ const blocksOf = (file: string) =>
   [...readFileSync(join(root, file), 'utf8').matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = '']) => text);
 const [SET_UP, START, ...WALK] = blocksOf('docs/TUTORIAL.md');
 const rig = useRig({ 'attestation-mode': 'on' });
-/** A user to whom nothing was given. */
+/** An ordinary user who has no rights on the files of this checkout or of a service. */
 const NOBODY = 65_534;
 const AS_NOBODY = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
 
@@ -24,7 +24,7 @@ function emptyHome(): string {
   return home;
 }
 
-/** Walks with this key of the tenant, in the words' rights. */
+/** Runs the blocks with this key of the tenant, as a child of the command `within`, and checks what they print. */
 async function expectWalk(
   walker: { url: string; key: string; tenant: string; dataDir: string; home: string },
   within: readonly string[] = [],

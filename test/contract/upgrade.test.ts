@@ -1,6 +1,6 @@
 /**
- * Spec § Versioning 3–6, § Events 7, § Job detail: this version serves, runs, ends and attests what an older version
- * left.
+ * Spec § Versioning 3–6, § Events 7, § Job detail: this version serves, runs, ends and attests the jobs that an older
+ * version stored.
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const fixtures = join(import.meta.dirname, '../../packages/server/src/store/sqli
 const settings = { 'legacy-keys': 'acme=key-of-acme,umbrella=key-of-umbrella', 'attestation-mode': 'on' };
 const patient = { timeout: 30_000 };
 
-/** Every job of the stored v0.3 store, and how it is to end. */
+/** The jobs of the stored v0.3 store: those that ended, those that waited, and those that ran. */
 const ENDED = {
   acme: ['job_09', 'job_01', 'job_f0c1', 'job_a1b2', 'job_c3d4', 'job_d4e5', 'job_e5f6'],
   umbrella: ['job_02', 'job_b2c3'],

@@ -1,4 +1,4 @@
-/** Verdicts of version 2: what each test took, groups, points, repeated runs, and the refusal of forgeries. */
+/** Verdicts of version 2: the usage of each test, groups, points, repeated runs, and the refusal of forgeries. */
 import type { LimitsInput } from '@vouchbox/protocol';
 import {
   checkRecord,
@@ -24,7 +24,7 @@ const rig = useRig({ 'attestation-mode': 'on' });
 const text = (text: string) => ({ text });
 const python = (code: string) => ({ language: 'python', code });
 
-/** Gives as many points as the output says, and refuses what is no number. */
+/** Gives as many points as the output says, and refuses an output that is not a number. */
 const CHECKER = `import sys
 output, expected = (open(name).read() for name in sys.argv[2:4])
 if not output.strip().replace(".", "").isdigit(): sys.exit(1)
@@ -101,7 +101,7 @@ test('the interactor decides a test, and the verdict needs the evidence of both 
   tags: ['Gradings-2e', 'Gradings-14'],
 }, async () => {
   const { client } = rig().alpha;
-  // Guess the number that the input names, with at most the steps that are expected.
+  // The program must guess the number in the input, in at most as many steps as the expected output says.
   const interactor = {
     ...python(`import sys
 secret, most = int(open(sys.argv[1]).read()), int(open(sys.argv[3]).read())
@@ -141,7 +141,7 @@ while True:
   expect(one).toMatchObject({ verdict: 'accepted', check: { exit_code: 0, codes: 'testlib' } });
   const pair = await client.detail(one.run.job_id);
   expect(pair.requested_spec.interaction?.peer).toBe(one.check.job_id);
-  // The interactor of another test in place of its own.
+  // The evidence of the interactor is replaced by that of another test's interactor.
   const given = files.jobs.get(other.check.job_id);
   const swapped = new Map([...files.jobs].map(([id, job]) => [id, id === one.check.job_id && given ? given : job]));
   expect(await problemsOf(client, { ...files, jobs: swapped })).toContainEqual(expect.stringMatching(/^test 7/));

@@ -1,6 +1,6 @@
 /**
- * A log and its witnesses over real HTTP: a good one signs its heads among others that hang, lie, flood and redirect. A store
- * that was taken back is missed by what they know, and then signs results and logs nothing. docs/decisions/0067.
+ * A log and its witnesses over real HTTP. A good witness signs the log's heads, while others hang, lie, flood and redirect.
+ * A service on a rolled-back store learns this from the witness, and signs results without logging them. docs/decisions/0067.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -16,7 +16,7 @@ import { Rig } from '../rig/rig.ts';
 const SETTINGS = { provider: 'subprocess', 'attestation-mode': 'on', 'log-host': 'log.example' };
 const python = { language: 'python', code: 'print("hi")' } as const;
 
-/** What a witness of bad will, or none at all, does. */
+/** How hostile witnesses, and servers that are no witnesses, answer. */
 const HOSTILE: readonly RequestListener[] = [
   () => {},
   (_, response) => {
@@ -35,7 +35,7 @@ const HOSTILE: readonly RequestListener[] = [
 
 let scratch: string;
 let servers: Server[];
-/** The lines of a file of witnesses that name them. */
+/** The lines of a file of witnesses that name the hostile witnesses. */
 let hostile: string[];
 let witness: Command;
 let witnessUrl: string;
@@ -110,7 +110,7 @@ async function attestedThough(rig: Rig): Promise<string> {
 
 const problemOf = async (rig: Rig) => (await rig.alpha.client.status()).log?.last_error ?? '';
 
-/** A head waits two seconds for its witnesses. On a busy machine a later head is the one that has what a test looks for. */
+/** A head waits two seconds for its witnesses. On a busy machine, only a later head may have their signatures. */
 const laterHead = { timeout: 60_000, interval: 500 };
 
 test('a good witness among hostile ones cosigns each head, also after it was killed and restarted', {
@@ -144,7 +144,7 @@ test('a good witness among hostile ones cosigns each head, also after it was kil
   expect(await rig.stop('kept')).toEqual([]);
 });
 
-/** A module that ends a witness at that moment. */
+/** A module that ends a witness between storing its state and answering. */
 const DIES = fileURLToPath(new URL('../log/dies-before-its-answer.mjs', import.meta.url));
 
 test('a witness that dies between storing its state and answering cosigns the same tree afterwards', {
@@ -153,7 +153,7 @@ test('a witness that dies between storing its state and answering cosigns the sa
   const { port } = new URL(witnessUrl);
   witness.kill('SIGKILL');
   await witness.ended();
-  // The log begins because another one answers.
+  // The log begins because the other witness in the file answers.
   const two = file('two', `${witnessKey} ${witnessUrl}\n${hostile.at(-1)}\n`);
   const rig = await Rig.start({ ...SETTINGS, 'log-witnesses': two }, join(scratch, 'data'));
   const proofText = async () => {
