@@ -1,6 +1,6 @@
 /**
- * The audit after any number of crashes, from outside through the interface: every acknowledged job exists, each ended once,
- * every chain, receipt and envelope verifies, and every program wrote exactly what it should have.
+ * The audit after crashes, through the HTTP interface: every acknowledged job exists and ended once, every chain, receipt and
+ * envelope verifies, and every program wrote exactly what it should have written.
  */
 import type { ServiceClient } from '@vouchbox/client';
 import { resultSubjectName, verifyChain, verifyEnvelope, verifyReceipt } from '@vouchbox/evidence';
@@ -30,10 +30,10 @@ export interface Audit {
   readonly problems: readonly string[];
 }
 
-/** Reasons for which a job may have ended other than by itself. */
+/** Reasons for which a crash may have ended a job. */
 export type Interruptions = readonly TerminalReason[];
 
-/** Waits for the end of every promised job, each of which has its id, and audits it. */
+/** Waits for the end of every promised job and audits the job. The id of each job is known by now. */
 export async function auditJobs(
   url: string,
   promises: readonly Promised[],
@@ -135,7 +135,7 @@ function problemsOfEnd(promised: Promised, { result, detail, interruptions }: En
   return problems;
 }
 
-/** Signing follows the end by a moment: this waits for it, but not forever. Null if the envelope verifies. */
+/** Waits a bounded time for the signature, which comes a moment after the job's end. Null if the envelope verifies. */
 async function attestationProblem(job_id: string, { client, public_key_pem }: Context): Promise<string | null> {
   const deadline = performance.now() + ATTESTED_MILLISECONDS_MAX;
   while (!(await client.detail(job_id)).attestation.available) {
@@ -151,7 +151,7 @@ async function attestationProblem(job_id: string, { client, public_key_pem }: Co
   return verified.kind === 'verified' ? null : `its envelope is refused: ${verified.step}, ${verified.reason}`;
 }
 
-/** Jobs that stand for two promises, and jobs that were not promised. */
+/** Reports a job that stands for two promises, and every job that nobody submitted. */
 async function strangers(client: ServiceClient, promises: readonly Promised[]): Promise<string[]> {
   const known = new Set(promises.map(({ job_id }) => job_id));
   const problems = known.size === promises.length ? [] : ['one job stands for two keys'];
@@ -162,7 +162,7 @@ async function strangers(client: ServiceClient, promises: readonly Promised[]): 
 }
 
 /**
- * Compares what the witness saw with how the jobs ended: a program ran once, or it was ended before it did anything.
+ * Compares what the witness saw with how the jobs ended. A program ran once, or its job was ended before the program began.
  */
 export async function runProblems(
   url: string,

@@ -1,7 +1,7 @@
 /**
- * `npm run crash -- --kills 200 --seed 7`: kills the service at random moments under load and audits what it promised,
- * then breaks every step of a job, one after another, in each of the ways of `fault-points.ts`. `--no-sweep` leaves out
- * the steps, and `--kills 0` the kills.
+ * `npm run crash -- --kills 200 --seed 7`: kills the service at random moments under load and audits its promises. Then it
+ * breaks the service at every step of a job, in each of the ways of `fault-points.ts`. `--no-sweep` leaves out the steps,
+ * and `--kills 0` leaves out the kills.
  */
 import { parseArgs } from 'node:util';
 import { everyFaultPoint } from './fault-points.ts';

@@ -1,11 +1,11 @@
 /**
- * The named steps of a job at which a crash test breaks the service, and the faults it uses. They cover every step from
- * the submission to its attestation. None needed a hook in the service: `fault-preload.ts` adds them.
+ * The named steps of a job at which a crash test breaks the service, and the faults that it uses. The steps cover a job from
+ * its submission to its attestation. The service has no hooks for them: `fault-preload.ts` finds the steps.
  */
 
 /**
  * The commits of the store, in the order of a job's life. A job that finds a parked cell is accepted and started by one commit,
- * `start at once`. `recover` is the end that the next start gives to a job that was running.
+ * `start at once`. `recover` is the commit by which the next start of the service ends a job that was running.
  */
 export const STORE_STEPS = [
   'open',
@@ -23,7 +23,7 @@ export type StoreStep = (typeof STORE_STEPS)[number];
 export const OTHER_STEPS = ['prepare', 'hand over', 'release', 'collect', 'sign', 'clean up'] as const;
 export type OtherStep = (typeof OTHER_STEPS)[number];
 
-/** The kernel's answers to the thread that writes the store, from the step on, in the `inject` syntax of strace(1). */
+/** What the kernel does from the step on to the thread that writes the store, in the `inject` syntax of strace(1). */
 export const KERNEL_FAULTS = {
   'killed before it writes': 'pwrite64:signal=KILL:when=1',
   'killed between two writes': 'pwrite64:signal=KILL:when=2',
@@ -57,7 +57,7 @@ export function isParked({ step }: FaultPoint): boolean {
   return !STEPS_WITHOUT_PARKING.has(step);
 }
 
-/** Whether the process ends at the point by itself, or continues with the answer it got. */
+/** Whether the fault kills the process. Otherwise the process continues with the kernel's answer. */
 export function isKill({ fault }: FaultPoint): boolean {
   return fault.startsWith('killed');
 }

@@ -1,7 +1,7 @@
 /**
- * Loaded into a service before its own code (`--import`): waits for one named step and breaks it. The steps are found
- * at the interfaces between the service's parts, so the service itself needs no change. From a step of the store on,
- * strace(1), attached at that moment, replaces the kernel's answers to that thread.
+ * Loaded into a service before its own code (`--import`): waits for one named step and breaks it. It finds the steps at the
+ * interfaces between the service's parts, so the service itself needs no change. At a step of the store, strace(1) attaches
+ * to the thread, and replaces the kernel's answers to this thread from then on.
  */
 import { spawn } from 'node:child_process';
 import { fdatasyncSync, openSync, readlinkSync, writeSync } from 'node:fs';
@@ -25,7 +25,7 @@ const armed = {
   /** Tells the test that the step was reached. */
   reached: openSync(process.env[FAULT_VARIABLES.reached] ?? '', 'a'),
 };
-/** The step of each command of the store. A recovering process ends jobs of an earlier one. */
+/** The step of each command of the store. In a process that breaks at `recover`, `finish` is that step. */
 function stepOf({ name, input }: Call): string {
   if (name === 'admit' && (input as AdmitInput).start !== undefined) return 'start at once';
   return STEP_OF_COMMAND[name] ?? name;
@@ -46,7 +46,7 @@ function die(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** The code before and after the step that is to break. */
+/** Runs before each step, and breaks the step that is to break. */
 function before(step: string): void {
   if (step !== armed.step || isBroken) return;
   if (armed.fault === 'killed before') die();
@@ -57,7 +57,7 @@ function after(step: string): void {
   if (step === armed.step && armed.fault === 'killed after') die();
 }
 
-/** From here on this thread gets the kernel's answers of the fault. Returns once that is so. */
+/** Attaches strace to this thread with the fault's answers. Returns once it is attached. */
 function breakKernel(injection: string): void {
   isBroken = true;
   const thread = basename(readlinkSync('/proc/thread-self'));
@@ -80,7 +80,7 @@ function isTraced(): boolean {
 
 type Method = (this: unknown, ...input: unknown[]) => unknown;
 
-/** Replaces a method by another, which gets the original. */
+/** Replaces a method by another method, which can call the original. */
 function replace(target: object, name: PropertyKey, by: (original: Method) => Method): void {
   const methods = target as Record<PropertyKey, Method>;
   const original = methods[name];
@@ -88,10 +88,10 @@ function replace(target: object, name: PropertyKey, by: (original: Method) => Me
   methods[name] = by(original);
 }
 
-/** The canaries at the start take the same path, before there is any job. */
+/** False while only canaries run, which take the same path as jobs. */
 let hasJob = false;
 
-/** Breaks what a method does, from the first job that is submitted to the service. */
+/** Breaks the step that a method makes, once a job was submitted to the service. */
 function breakMethod(prototype: object, name: PropertyKey, step: OtherStep): void {
   replace(prototype, name, (original) => {
     return function (this: unknown, ...input) {
@@ -153,7 +153,7 @@ function breakStoreThread(): void {
   });
 }
 
-/** Each call that is taken from the front belongs to the open transaction. */
+/** Notes the step of each call that is taken from the front of the queue: the call belongs to the open transaction. */
 function noteShifts(waiting: Call[], committing: string[]): void {
   waiting.shift = () => {
     const call: Call | undefined = Array.prototype.shift.call(waiting);

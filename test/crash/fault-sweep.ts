@@ -1,6 +1,6 @@
 /**
- * Breaks the service at one named step after another, starts it again intact, and audits what it promised. Nothing
- * depends on time: a fault occurs at its step, and a step that was not reached is a problem too.
+ * Breaks the service at one named step after another, starts it again without a fault, and audits its promises. Nothing
+ * depends on time: a fault occurs at its step, and a step that was not reached is reported as a problem.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,28 +16,28 @@ import { Witness } from './witness.ts';
 import { crashClient, Workload } from './workload.ts';
 
 const PRELOAD = new URL('./fault-preload.ts', import.meta.url).href;
-/** Long enough that a timeout means that a service that must die does not, and not that the machine is busy. */
+/** Long enough that a timeout means that a service which must die goes on, and not that the machine is busy. */
 const DEATH_MILLISECONDS_MAX = 120_000;
 /** Long enough that a timeout means that a step does not occur. */
 const REACHED_MILLISECONDS_MAX = 120_000;
-/** Languages that have a parked cell from the start of a service. */
+/** How many languages have a parked cell from the start of a service. */
 const usualLanguages = 3;
 /** The one line that a service prints if it cannot start. */
 const ONE_LINE = /^vouchbox: [^\n]+$/;
 
-/** The values that one life with a fault shares with the lives before and after it. */
+/** What the service with the fault shares with the services that run before and after it. */
 interface Ordeal {
   readonly dataDir: string;
   readonly workload: Workload;
   readonly reached: string;
 }
 
-/** Runs one job against a service that breaks at this point, starts it again intact, and names every broken promise. */
+/** Runs one job at a service that breaks at this point, starts the service again without a fault, and names broken promises. */
 export async function breakAt(point: FaultPoint): Promise<readonly string[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-faults-'));
   const aside = mkdtempSync(join(tmpdir(), 'svc-faults-aside-'));
   await using witness = await Witness.open();
-  // Output is appended while the program goes on after it.
+  // At `append`, the program must still run after its output was appended.
   const workload = new Workload(() => (point.step === 'append' ? 0.29 : 0.5), witness);
   const ordeal = { dataDir, workload, reached: join(aside, 'reached') };
   try {
@@ -49,7 +49,7 @@ export async function breakAt(point: FaultPoint): Promise<readonly string[]> {
   }
 }
 
-/** One life of the service with its fault: it refuses, ends or goes on, but it does not hang and does not lie. */
+/** Runs the service with its fault: it may refuse, end or go on, but it must not hang or report what is false. */
 async function liveThrough(point: FaultPoint, ordeal: Ordeal): Promise<string[]> {
   if (point.step === 'recover') await leaveRunning(ordeal);
   await using service = new ServiceProcess({ ...ordeal, environment: armedWith(point, ordeal.reached) });
@@ -82,7 +82,7 @@ async function cellsWait(url: string): Promise<void> {
   }
 }
 
-/** Some steps come after the job has ended. */
+/** Waits until the step was reached, because some steps come after the end of the job. */
 async function reachedAt(file: string): Promise<void> {
   const deadline = performance.now() + REACHED_MILLISECONDS_MAX;
   while (!wasReached(file) && performance.now() < deadline) await delay(10);
@@ -96,7 +96,7 @@ async function leaveRunning({ dataDir, workload, reached }: Ordeal): Promise<voi
   await service.exited;
 }
 
-/** The next life: every job exists, every job ends, and nothing is left. */
+/** Runs the next service without a fault: every job exists, every job ends, and the service leaves nothing behind. */
 async function liveOn({ dataDir, workload }: Ordeal, witness: Witness): Promise<string[]> {
   await using service = await ServiceProcess.start({ dataDir, environment: { SERVICE_STORE_CHECK: 'full' } });
   await workload.settle(service.url);
@@ -135,7 +135,7 @@ function endProblems(point: FaultPoint, signal: NodeJS.Signals | null): string[]
   return !isKill(point) || signal === 'SIGKILL' ? [] : [`it was to be killed, and ended with ${signal}`];
 }
 
-/** Beside its log, which is JSON, a service that does not start says why in one line. */
+/** A service that does not start must say why in one line, apart from its log, which is JSON. */
 function refusalProblems(said: string): string[] {
   const lines = said.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
   return lines.length === 1 && ONE_LINE.test(lines[0] ?? '')

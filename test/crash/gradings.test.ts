@@ -1,4 +1,4 @@
-/** A grading goes on after its service was killed, and its verdict is what it would have been. */
+/** A grading continues after its service was killed, and ends with the same verdict as without the kill. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { ServiceProcess } from './service-process.ts';
 import { crashClient } from './workload.ts';
 
-/** Judges once the program has ended, in a cell that has loopback. In another it waits to be killed. */
+/** Waits for the program's end, and judges only in a cell that has loopback. In a cell without, it waits to be killed. */
 const JUDGE = `import socket, sys, time
 said = sys.stdin.read()
 try:

@@ -1,4 +1,4 @@
-# Prints `listening`, then what follows the mark in the name of each process of this host that takes a name with it.
+# Prints `listening`. Then, for each process of this host that takes a name with the mark, prints the rest of the name.
 # Linux, Documentation/driver-api/connector.rst; include/uapi/linux/cn_proc.h.
 import os
 import socket
@@ -11,7 +11,7 @@ PROC_EVENT_COMM = 0x200
 SO_RCVBUFFORCE = 33
 HEADER, MESSAGE = 16, 20  # nlmsghdr, cn_msg
 EVENT = HEADER + MESSAGE
-NAME = EVENT + 16 + 8  # behind what, processor, time and two process ids
+NAME = EVENT + 16 + 8  # after the fields what, cpu, timestamp and two process ids
 
 news = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, NETLINK_CONNECTOR)
 news.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 32 << 20)

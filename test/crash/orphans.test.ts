@@ -1,4 +1,4 @@
-/** A killed service cannot end what it started, and nobody watches its limits: the kernel ends it. */
+/** A killed service can neither end its programs nor watch their limits, so the kernel must end these programs. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const patient = { timeout: 600_000 };
 const processesOf = (dataDir: string) => leftoversOf(dataDir).filter((leftover) => leftover.startsWith('process'));
 
 test.each(['namespace', 'gvisor'])(
-  'a program and its cell end with a %s service that is killed, before another one is started',
+  'a program and its cell end when their %s service is killed, before the next service starts',
   { ...patient, tags: ['RST-03'] },
   async (provider) => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-orphans-'));

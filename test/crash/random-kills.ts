@@ -1,6 +1,6 @@
 /**
- * Kills the service at random moments: while it starts, while it recovers, and under load. Starts it again each time,
- * and then audits every promise it made. The moments come from a seed.
+ * Kills the service at random moments: while it starts, while it recovers, and under load. Starts it again after each kill,
+ * and at the end audits every promise that it made. The moments come from a seed.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -88,7 +88,7 @@ interface Surroundings {
   readonly dataDir: string;
 }
 
-/** The last life, which is not killed: every promised job ends in it, and is audited. */
+/** Runs the last service, which is not killed. Every promised job ends there and is audited. */
 async function settled({ dataDir }: Surroundings, workload: Workload, witness: Witness) {
   await using service = await ServiceProcess.start({
     dataDir,

@@ -1,6 +1,6 @@
 /**
- * The service as a separate process, so that it can be killed like a machine that loses power: without warning, at any
- * moment. It chooses its own port; its data directory survives.
+ * The service as a separate process, which a test can kill without warning at any moment, as a power failure does. The
+ * service chooses its own port, and its data directory survives.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const SVC = fileURLToPath(new URL('../../packages/cli/bin/vouchbox.mjs', import.meta.url));
-/** The sources as Node compiled them, kept by a service that stops: the next one starts faster. */
+/** Node's compile cache of the sources. A service that stops writes it, so that the next service starts faster. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/crash', import.meta.url));
 
 /** Long enough that a timeout means that a start hangs, and not that the machine is busy. */
@@ -16,9 +16,9 @@ const READY_MILLISECONDS_MAX = 240_000;
 
 export interface ServiceProcessOptions {
   readonly dataDir: string;
-  /** Put before the service's own command: it changes the surroundings, and then becomes the service. */
+  /** A command that is put before the service's own command: it changes the environment, and then becomes the service. */
   readonly wrapper?: readonly string[];
-  /** Environment variables beside those of every crash test; mainly settings. */
+  /** Further environment variables beside those of every crash test, mainly settings. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -28,7 +28,7 @@ export interface ProcessEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A process that is the service, or soon will be. Disposing kills it if it still lives. */
+/** A process that is the service or is about to become it. Disposing kills the process if it still runs. */
 export class ServiceProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #exited: Promise<ProcessEnd>;
@@ -64,18 +64,18 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#child.pid ?? 0;
   }
 
-  /** Resolves once it listens; rejects if it ends before. */
+  /** Resolves with its address once the service listens. Rejects if the process ends before. */
   get listening(): Promise<string> {
     return this.#listening;
   }
 
-  /** Where it listens. */
+  /** The address at which the service listens. */
   get url(): string {
     if (this.#url === null) throw new Error('the service does not listen yet');
     return this.#url;
   }
 
-  /** The end of its output, on either stream. */
+  /** The last part of what the process wrote to stdout and stderr. */
   get said(): string {
     return this.#said;
   }
@@ -85,7 +85,7 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#exited;
   }
 
-  /** Ends the process without warning and waits until it is gone. The kernel ends what it started. */
+  /** Kills the process without warning and waits until it has ended. The kernel ends the processes that it started. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exited;

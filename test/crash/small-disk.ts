@@ -1,4 +1,4 @@
-/** A small disk that only processes started within it can see. It outlives them. */
+/** A small disk that only processes started with its wrapper can see. The disk outlives these processes. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
@@ -21,12 +21,12 @@ export class SmallDisk implements AsyncDisposable {
     return disk;
   }
 
-  /** Put before a command that is to see the disk. */
+  /** The words to put before a command that is to see the disk. */
   get wrapper(): readonly string[] {
     return ['nsenter', `--mount=/proc/${this.#holder.pid}/ns/mnt`, '--'];
   }
 
-  /** Leaves no byte free. */
+  /** Fills the disk to its last byte. */
   fill(): void {
     const ballast = openSync(this.#seen('ballast'), 'w');
     const piece = new Uint8Array(4096);
@@ -48,7 +48,7 @@ export class SmallDisk implements AsyncDisposable {
     this.#resize(`${mebibytes}m`);
   }
 
-  /** Makes the disk as small as what is on it, however large it was. Takes no memory, as `fill` does. */
+  /** Makes the disk as small as its content, however large it was. Unlike `fill`, this takes no memory. */
   shrink(): void {
     for (;;) {
       const { blocks, bfree, bsize } = statfsSync(this.seen);
@@ -56,12 +56,12 @@ export class SmallDisk implements AsyncDisposable {
         this.#resize(String((blocks - bfree) * bsize));
         return;
       } catch {
-        // Something was written meanwhile.
+        // Something was written meanwhile, so the new size was too small: try again.
       }
     }
   }
 
-  /** The path of the directory for processes outside. */
+  /** The path by which processes outside see the directory. */
   get seen(): string {
     return join(`/proc/${this.#holder.pid}/root`, this.directory);
   }

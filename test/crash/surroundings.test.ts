@@ -1,4 +1,4 @@
-/** A host that fails the service: its disk is full, its data directory is read-only, its log is torn. */
+/** A service on a faulty host: the disk is full, the data directory is read-only, or the store's log is torn. */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { crashClient, Workload } from './workload.ts';
 const patient = { timeout: 600_000 };
 const FIXTURE = join(import.meta.dirname, '../../packages/server/src/store/sqlite/migrations/fixtures/v0.3.db');
 
-/** The output of a service that cannot start, beside its log, which is JSON. */
+/** The output of a service that cannot start, without its log, which is JSON. */
 async function refusal(service: ServiceProcess): Promise<string> {
   await expect(service.listening).rejects.toThrow(/ended before it listened/);
   expect((await service.exited).code).toBe(1);
@@ -51,7 +51,7 @@ test.runIf(isLongForm)(
       disk.fill();
       const refused: unknown[] = [];
       while (refused.length < 3) {
-        // Anything that still fits into the log's last page is accepted and kept.
+        // The service may still accept and keep jobs that fit into the last page of the store's log.
         await workload.run(service.url, { clients: 1, jobsEach: 1 }).catch((error: unknown) => refused.push(error));
       }
       for (const error of refused) {
@@ -65,7 +65,7 @@ test.runIf(isLongForm)(
       disk.fill();
       await service.kill();
     }
-    // On a full disk it starts, or says in one line why it does not.
+    // On a full disk the service starts, or says in one line why it does not.
     await using onFullDisk = new ServiceProcess(surroundings);
     const url = await onFullDisk.listening.catch(() => null);
     const lines = url === null ? await refusal(onFullDisk) : 'vouchbox: it started';
@@ -78,7 +78,7 @@ test.runIf(isLongForm)(
   },
 );
 
-/** A program that writes 480 KiB which hardly compress. They are stored as events, and once more in its result. */
+/** Writes 480 KiB that hardly compress. The store has this output twice: in the events and in the result. */
 const WRITER = { language: 'bash', code: 'head -c 368640 /dev/urandom | base64 -w 0' } as const;
 
 test('jobs wait while the disk has only the free-space reserve left, and all succeed once the disk is larger', {

@@ -1,6 +1,6 @@
 /**
- * The possible effects of a power cut on the store's log, made in the store of a killed service: an unfinished write after the
- * last commit, which costs nothing, and the loss of acknowledged data, which must be reported.
+ * Imitates what a power cut may do to the store's log, in the store of a killed service: an unfinished write after the last
+ * commit, which loses nothing, and the loss of acknowledged data, which the next start must report.
  */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const FRAME_BYTES = 4096 + 24;
 
 const logOf = (dataDir: string) => join(dataDir, 'svc.db-wal');
 
-/** Leaves half a frame after the last one, as an interrupted write does. */
+/** Adds half a frame after the last frame, as an interrupted write does. */
 export function tearLogBehindEnd(dataDir: string): void {
   const log = logOf(dataDir);
   if (!existsSync(log)) return;
@@ -22,8 +22,8 @@ export function tearLogBehindEnd(dataDir: string): void {
 }
 
 /**
- * Removes the last acknowledged frame from a copy of the store, and names what is wrong with how the service starts on
- * it.
+ * Removes the last acknowledged frame from a copy of the store, starts a service on the copy, and names what this service
+ * does wrong.
  */
 export async function problemsOfLostEnd(dataDir: string): Promise<string[]> {
   const acknowledged = acknowledgedFrames(dataDir);
@@ -47,7 +47,7 @@ export async function problemsOfLostEnd(dataDir: string): Promise<string[]> {
   }
 }
 
-/** How many frames the log had when a commit was last answered; 0 if the mark belongs to another log. */
+/** How many frames the log had at the last acknowledged commit; 0 if the mark belongs to another log. */
 function acknowledgedFrames(dataDir: string): number {
   const [mark, log] = [join(dataDir, 'svc.db-mark'), logOf(dataDir)];
   if (!existsSync(mark) || !existsSync(log)) return 0;

@@ -1,4 +1,4 @@
-/** Spec § Events 6, § Result artifact: truncated output is reported as truncated, whatever happens to the service. */
+/** Spec § Events 6, § Result artifact: truncated output is reported as truncated, even if the service is killed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,8 +32,8 @@ test('a service that was killed while output was truncated signs the output as t
 });
 
 /**
- * Runs a program that writes more than is recorded and goes on, and kills the service as soon as the truncation is
- * reported.
+ * Runs a program that writes more than is recorded and then goes on, and kills the service as soon as it reports the
+ * truncation.
  */
 async function killWhileCut(dataDir: string): Promise<string> {
   await using service = await ServiceProcess.start({ dataDir });

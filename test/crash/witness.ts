@@ -1,8 +1,8 @@
 /**
- * A witness independent of the service: the kernel's news of processes (connector, PROC_EVENT_COMM). Every program of a
- * crash test begins by giving a process a name with its number. No cell can hide that name from the host, whichever
- * process of the service started it and whatever happened to that process since. A number that occurs twice means a
- * program that ran twice.
+ * A witness that is independent of the service: the kernel's reports of process names (connector, PROC_EVENT_COMM). Every
+ * program of a crash test begins by giving a process a name with the program's number. No cell can hide that name from
+ * the host, whichever process of the service started the cell and even if that process has ended. A number that occurs
+ * twice means a program that ran twice.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -15,9 +15,9 @@ const LISTENER = fileURLToPath(new URL('./listen-for-names.py', import.meta.url)
 /** A name of a process has 15 characters at most (proc_pid_comm(5)). */
 const LAST = 'last';
 
-/** Counts from the moment it is opened until it is disposed. */
+/** Counts the programs that begin from the moment when it is opened until it is disposed. */
 export class Witness implements AsyncDisposable {
-  /** Distinguishes it from other witnesses on this host. */
+  /** Distinguishes this witness from other witnesses on this host. */
   readonly #mark = `w${randomBytes(2).toString('hex')}-`;
   readonly #listener: ChildProcess;
   readonly #runs = new Map<number, number>();
@@ -29,7 +29,7 @@ export class Witness implements AsyncDisposable {
     });
   }
 
-  /** Resolves once the witness can miss nothing that runs from now on. Rejects if the kernel reports no processes. */
+  /** Resolves once the witness sees every program that begins from now on. Rejects if the kernel reports no processes. */
   static async open(): Promise<Witness> {
     const witness = new Witness();
     const lines = createInterface({ input: witness.#listener.stdout as Readable });
@@ -42,7 +42,7 @@ export class Witness implements AsyncDisposable {
     return witness;
   }
 
-  /** The first lines of a bash program of this number. */
+  /** The first lines of the bash program with this number. */
   commandOf(number: number): string {
     return `perl -e '$0 = "${this.#mark}${number}"'`;
   }

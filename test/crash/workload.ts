@@ -1,6 +1,6 @@
 /**
- * Clients that keep submitting while the service is being killed, and remember every promise it made: an acknowledged
- * job, an acknowledged cancellation, and a key whose answer was lost.
+ * Clients that keep submitting while the service is being killed, and remember every promise that it made: an acknowledged
+ * job, an acknowledged cancellation, and an idempotency key whose answer was lost.
  */
 import { createServiceClient, type ServiceClient, ServiceFailure } from '@vouchbox/client';
 import type { JobSubmission } from '@vouchbox/protocol';
@@ -15,19 +15,19 @@ export interface Promised {
   readonly submission: JobSubmission;
   readonly stdout: string;
   readonly exitCode: number;
-  /** Null if the answer was lost: the job may or may not exist, but not twice. */
+  /** Null if the answer was lost: the job may exist, but only once. */
   job_id: string | null;
   /** Whether the job's cancellation was requested, and whether the service acknowledged it. */
   cancellation: 'none' | 'asked' | 'promised';
 }
 
-/** How much is requested in one life of the service. */
+/** How many jobs are submitted to one process of the service. */
 export interface Load {
   readonly clients: number;
   readonly jobsEach: number;
 }
 
-/** A client that never retries by itself, so that lost answers are seen. */
+/** A client that never retries by itself, so that the test sees lost answers. */
 export function crashClient(url: string): ServiceClient {
   return createServiceClient({
     baseUrl: url,
@@ -56,7 +56,7 @@ export class Workload {
     await Promise.all(Array.from({ length: clients }, () => this.#submitUntilGone(client, jobsEach)));
   }
 
-  /** Repeats every submission whose answer was lost: the same key stands for the same job, or for a first one. */
+  /** Repeats every submission whose answer was lost. Its key returns the job that was made, or makes the job now. */
   async settle(url: string): Promise<void> {
     const client = crashClient(url);
     for (const promised of this.promises.filter(({ job_id }) => job_id === null)) {
@@ -66,8 +66,8 @@ export class Workload {
   }
 
   /**
-   * Submits one job, and may cancel it. A slow one writes a line every 0.2 seconds. Rejects as the client does if the
-   * answer is lost or a refusal.
+   * Submits one job, and may cancel it. A slow job writes a line every 0.2 seconds. Rejects, as the client does, if the answer
+   * is a refusal or is lost.
    */
   async submitOne(client: ServiceClient, { isSlow = false } = {}): Promise<Promised> {
     const promised = this.#next(isSlow);

@@ -1,23 +1,23 @@
-/** A place where jobs are submitted and read, and how each kind of scenario is played there. */
+/** How jobs are submitted and read at a place, and how each kind of scenario is played there. */
 import type { Crossing } from './crossing.ts';
 import type { Seen } from './facts.ts';
 import { type Links, linksByClient, playLinks } from './links.ts';
 import { type Readings, withReading } from './readings.ts';
 
 export interface Caller {
-  /** Runs the program to its end. With a key, the submission is sent with it. */
+  /** Runs the program to its end. If there is a key, the submission has it. */
   readonly run: (crossing: Crossing, idempotencyKey?: string) => Promise<Seen>;
   /** Cancels a running job in the way of this place. */
   readonly cancel?: (crossing: Crossing, job_id: string) => Promise<void>;
   /** Reads a job that has ended. */
   readonly read?: (crossing: Crossing, job_id: string) => Promise<Seen>;
-  /** Ends what this place runs again after a crash. The run then ends. */
+  /** Ends the program that this place starts again after a crash, so that the run ends. */
   readonly endAgain?: (crossing: Crossing) => Promise<void>;
   /** Grades the program by the tests of the scenario. */
   readonly grade?: (crossing: Crossing) => Promise<Seen>;
-  /** Makes and revokes links to results in the way of this place; a client does where it has none. */
+  /** Makes and revokes links to results in the way of this place. Default: a client does. */
   readonly links?: Links;
-  /** Reads in the way of this place what a service shows beside the job. */
+  /** Reads, in the way of this place, the facts that a service shows apart from the job. */
   readonly readings?: Partial<Readings>;
 }
 
@@ -56,7 +56,7 @@ async function cancelled(caller: Caller, crossing: Crossing): Promise<Seen> {
   return await ended;
 }
 
-/** A caller may learn that the service is gone. It then reads the job once the service is back. */
+/** The service crashes during the run, which may fail then. The job is read once the service is back. */
 async function crashed(caller: Caller, crossing: Crossing): Promise<Seen> {
   const ended = caller.run(crossing).then(
     (seen) => () => seen,
@@ -77,7 +77,7 @@ function endedEarly(seen: Seen): never {
   throw new Error(`the job ended before anything happened to it: ${JSON.stringify(seen).slice(0, 300)}`);
 }
 
-/** The first key signs the job. Afterwards the job is read again. */
+/** The first key signs the job. The job is read again after the rotation of the key. */
 async function rotated(caller: Caller, crossing: Crossing): Promise<Seen> {
   const seen = await caller.run(crossing);
   const job = await crossing.job();
@@ -94,7 +94,7 @@ async function linked(caller: Caller, crossing: Crossing): Promise<Seen> {
   return { ...seen, ...(await caller.read?.(crossing, job)), linked: read };
 }
 
-/** The idempotency key of a scenario that is repeated: the same wherever it is repeated. */
+/** The idempotency key of a scenario whose submission is repeated. It is the same for every repetition. */
 export function keyOfRepeated({ tenant }: Crossing): string {
   return `repeated-by-${tenant}`;
 }

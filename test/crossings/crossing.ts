@@ -1,6 +1,6 @@
 /**
  * One cell of the matrix while it is tried: a scenario with a tenant of its own, on a service that it shares with other cells.
- * An event of that service happens to all of them at once, so each waits here until all have come.
+ * An event such as a crash happens to all cells of the service at once, so each cell waits here until all are ready.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,7 +16,7 @@ const betweenMilliseconds = 100;
 /** The name of the session of a cell. */
 const SESSION = 'crossed';
 
-/** The cells that wait for one thing to happen. */
+/** Cells that wait until all of them are ready for one event. */
 export class Gathering {
   #missing: number;
   readonly #done = Promise.withResolvers<void>();
@@ -28,13 +28,13 @@ export class Gathering {
     this.#done.promise.catch(() => {});
   }
 
-  /** Called by a cell that is ready: resolves once the event has happened. */
+  /** A cell that is ready calls this. Resolves once the event has happened. */
   arrive(): Promise<void> {
     this.leave();
     return this.#done.promise;
   }
 
-  /** Called for a cell that will not come. */
+  /** Must be called for a cell that will never be ready. */
   leave(): void {
     this.#missing--;
     if (this.#missing === 0) this.#act().then(this.#done.resolve, this.#done.reject);
@@ -81,8 +81,8 @@ export class Crossing {
   }
 
   /**
-   * The public key that signs the job of the scenario, as PEM: the newest, or the first where the scenario is about a key that
-   * is no more in use.
+   * The public key that signed the job of the scenario, as PEM: the first key if the scenario is about the rotation of keys, and
+   * else the newest key.
    */
   get signer(): string {
     const { publicKeys } = this.service;
@@ -102,8 +102,8 @@ export class Crossing {
   }
 
   /**
-   * The session of the program, after the step before it, which is run unless the session has one, at another node where there is
-   * one. Null if the program is no step.
+   * The session of the program, ready for its step. If the session has no step yet, the first step runs now, at another node if
+   * there is one. Null if the program is not a step.
    */
   async step(): Promise<SessionStep | null> {
     const { before, language } = this.scenario.program;
@@ -114,8 +114,8 @@ export class Crossing {
   }
 
   /**
-   * The submission of the program without its files. The service has what it names: its standard input, its libraries, and a
-   * build of it.
+   * The submission of the program without its files. First sends the service what the submission names: the standard input, the
+   * libraries, and a build of the program.
    */
   async submission(): Promise<Omit<JobSubmission, 'files'>> {
     const { uploads: _, fromJobs: __, before: ___, uploadedStdin, packed, build, ...program } = this.scenario.program;
@@ -133,7 +133,7 @@ export class Crossing {
     };
   }
 
-  /** Answers what a program asks its tools, until it has ended, at another node where there is one. */
+  /** Answers the tool calls of a program until the program has ended, at another node if there is one. */
   async answered(job_id: string): Promise<void> {
     const { answers } = this.scenario;
     if (answers !== undefined) await this.otherClient.answerToolCalls(job_id, { tools: answers });
@@ -172,7 +172,7 @@ export class Crossing {
     );
   }
 
-  /** Resolves once every node has tried what its cells must refuse: results that are signed from then on name it. */
+  /** Resolves once every node has run a canary, which the results signed from then on name. */
   async canaried(): Promise<void> {
     await this.until('no canary came to its end', async () => {
       for (const client of [this.client, this.otherClient]) await client.run({ language: 'bash', code: 'true' });
@@ -196,12 +196,12 @@ export class Crossing {
     await this.#gathering?.arrive();
   }
 
-  /** The others do not wait for a cell that is over. */
+  /** Called once the cell is done, so that the other cells do not wait for it. */
   over(): void {
     if (!this.#hasArrived) this.#gathering?.leave();
   }
 
-  /** Waits for a fact: the first value that is not null. */
+  /** Calls `look` until it returns a value that is not null, and returns this value. */
   async until<Value>(problem: string, look: () => Promise<Value | null>): Promise<Value> {
     const givesUpAt = performance.now() + patienceMilliseconds;
     for (;;) {

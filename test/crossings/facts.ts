@@ -1,6 +1,6 @@
 /**
- * The facts that can be seen of a job that ended, at any place. A place may show fewer than another; those that it shows must
- * be the same.
+ * The facts about an ended job that places can show. A place may show fewer facts than another place, but the facts that both
+ * show must be the same.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { FoldedResult, JobDetail, TerminalReason, TerminalStatus } from '@vouchbox/protocol';
@@ -15,34 +15,34 @@ export interface Facts {
   readonly truncated: boolean;
   /** The types of the violations, without repeats, in alphabetical order. */
   readonly violations: readonly string[];
-  /** The bytes of each file that came back, as `textOf` writes them, by its path. */
+  /** The bytes of each returned file, as a text by `textOf`, by the path of the file. */
   readonly files: Readonly<Record<string, string>>;
-  /** Whether the receipt says what the program alone took. */
+  /** Whether the receipt states the usage of the program alone. */
   readonly isMeasured: boolean;
   /** What the other program of a pair wrote. */
   readonly peer: string;
   /** The verdict of each test of a grading, in its order. */
   readonly verdicts: readonly string[];
-  /** How the newest grading of the tenant stands, as `gradingWords` says it. */
+  /** The state of the tenant's newest grading, in the words of `gradingWords`. */
   readonly grading: string;
-  /** The output that somebody reads who has a link to the job, and no credential. */
+  /** The output that a reader with a link to the job, and without a credential, gets. */
   readonly linked: string;
-  /** The output in the page of evidence that the dashboard saves, which a pinned key signed. */
+  /** The output in the page of evidence that the dashboard saves. A pinned key signed this evidence. */
   readonly evidence: string;
-  /** The first line of the program, as the list of jobs has it. */
+  /** The first line of the program, as the list of jobs shows it. */
   readonly listed: string;
-  /** How many jobs failed in the last hour, as the status of the service has it. */
+  /** How many jobs failed in the last hour, as the status of the service states it. */
   readonly counted: number;
   /** The number of jobs after all requests of the scenario. */
   readonly jobs: number;
 }
 
-/** The statements about every ended job in the two answers of the contract. */
+/** The facts that the two answers of the contract state about every ended job. */
 export const OF_EVERY_JOB = [
   ...(['status', 'terminal_reason', 'exit_code', 'signal', 'stdout', 'stderr', 'truncated', 'violations'] as const),
 ] as const satisfies readonly (keyof Facts)[];
 
-/** The facts that one place showed. Where it cuts a long text, it shows the ends of it. */
+/** The facts that one place showed. If a place shortens a long text, it shows the beginning and the end. */
 export type Seen = Partial<Facts> & {
   readonly stdoutEnds?: TextEnds;
 };
@@ -56,7 +56,7 @@ export interface TextEnds {
 
 const shownCharacters = 200;
 
-/** The difference between a fact that was seen and the one that must be seen, in a line; null if there is none. */
+/** The first difference between the facts that were seen and those that are expected, in a line; null if there is none. */
 export function differenceOf(seen: Seen, expected: Partial<Facts>, essential: readonly (keyof Facts)[]): string | null {
   const { stdoutEnds } = seen;
   const hasOutput = (seen.stdout ?? stdoutEnds) !== undefined;
@@ -103,7 +103,7 @@ export function factsOf(detail: Pick<JobDetail, 'terminal_reason' | 'signal' | '
   };
 }
 
-/** Bytes as a text that has a character for each, so that no two are the same and a difference can be read. */
+/** Bytes as a text with one character for each byte, so that every difference of bytes can be read. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('latin1');
 }

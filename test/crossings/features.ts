@@ -1,6 +1,6 @@
 /**
- * The features of a job that are tried at every place: the rows of the matrix. The code lists what it can do. Each entry of
- * such a list has its row here, so that a new one does not compile without a row.
+ * The features of a job that are tried at every place: the rows of the matrix. Each entry of the lists in the code, such as
+ * languages and limits, has its row here. A new entry does not compile without a row.
  */
 import type { GradeOptions } from '@vouchbox/client';
 import type {
@@ -61,10 +61,10 @@ export const FEATURES = [
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 
-/** The places where features without a row of their own are tried. */
+/** The test file of a feature that has no row of its own. */
 type Elsewhere = `${'test' | 'packages'}/${string}.ts`;
 
-/** Every limit is a row of its own name. */
+/** Every limit has a row with its name. */
 const LIMIT_ROWS: { readonly [Name in LimitName]: Name } = {
   wall_seconds: 'wall_seconds',
   cpu_seconds: 'cpu_seconds',
@@ -73,7 +73,7 @@ const LIMIT_ROWS: { readonly [Name in LimitName]: Name } = {
   max_file_mb: 'max_file_mb',
 };
 
-/** Every member of a submission is in a row. */
+/** Every member of a submission is tried in a row. */
 const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Elsewhere>> = {
   language: 'typescript',
   code: 'typescript',
@@ -100,7 +100,7 @@ const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Else
   libraries: 'libraries',
 };
 
-/** Every language is in a row, or in the tests of the packs. */
+/** Every language is tried in a row, or in the tests of the packs. */
 const LANGUAGE_ROWS: Readonly<Record<Language, Feature | Elsewhere>> = {
   python: 'large_output',
   node: 'env',
@@ -115,7 +115,7 @@ const LANGUAGE_ROWS: Readonly<Record<Language, Feature | Elsewhere>> = {
   java: 'test/contract/pack-languages.test.ts',
 };
 
-/** Every way to end is in a row. */
+/** Every status of an ended job is tried in a row. */
 const STATUS_ROWS: Readonly<Record<TerminalStatus, Feature>> = {
   succeeded: 'glob',
   failed: 'failed',
@@ -125,7 +125,7 @@ const STATUS_ROWS: Readonly<Record<TerminalStatus, Feature>> = {
   error: 'crash',
 };
 
-/** Every reason for an end is in a row, or in the tests that bring it about. */
+/** Every reason why a job ended is tried in a row, or in the tests that cause it. */
 const REASON_ROWS: Readonly<Record<TerminalReason, Feature | Elsewhere>> = {
   exited: 'failed',
   signaled: 'max_file_mb',
@@ -142,7 +142,7 @@ const REASON_ROWS: Readonly<Record<TerminalReason, Feature | Elsewhere>> = {
   internal_error: 'test/crash/fault-sweep.ts',
 };
 
-/** Every violation is in a row, or in the tests of what breaks it. */
+/** Every violation is tried in a row, or in the tests that cause it. */
 const VIOLATION_ROWS: Readonly<Record<(typeof VIOLATION_TYPES)[number], Feature | Elsewhere>> = {
   wall_time: 'wall_seconds',
   cpu_time: 'cpu_seconds',
@@ -162,7 +162,7 @@ const VIOLATION_ROWS: Readonly<Record<(typeof VIOLATION_TYPES)[number], Feature 
   tool_protocol: 'packages/server/src/sandbox/program/tools/tool-channel.test.ts',
 };
 
-/** Every operation on a job or a file is in a row; those about the service itself are tried where they are named. */
+/** Every operation on a job or a file is tried in a row. Operations about the service are tried in the named test files. */
 const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   submitJob: 'repeated',
   getJob: 'failed',
@@ -204,7 +204,7 @@ const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   getMetrics: 'test/contract/metrics.test.ts',
 };
 
-/** Every page of a service and every file beside them is in a row, or in the tests of what it is about. */
+/** Every page of a service, and every file beside the pages, is tried in a row or in the tests of its subject. */
 const PAGE_ROWS: Readonly<Record<PageId, Feature | Elsewhere>> = {
   getFrontPage: 'packages/server/src/http/routes/pages.test.ts',
   getDashboard: 'evidence',

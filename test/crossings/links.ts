@@ -1,4 +1,4 @@
-/** Links to the result of a job: made and revoked in the way of a place, and read by somebody who has nothing else. */
+/** Links to the result of a job: a place makes and revokes them, and a reader who has only a link reads the result. */
 import type { FoldedResult } from '@vouchbox/protocol';
 import type { Crossing } from './crossing.ts';
 
@@ -6,11 +6,11 @@ export interface Links {
   /** Returns the address. */
   readonly make: (crossing: Crossing, job_id: string) => Promise<string>;
   readonly revoke: (crossing: Crossing, job_id: string, address: string) => Promise<void>;
-  /** Returns the output that somebody sees who opens the address; without, it is asked for over HTTP. */
+  /** Opens the address and returns the output that it shows. Default: a request over HTTP. */
   readonly read?: (address: string) => Promise<string>;
 }
 
-/** Made at the first node, revoked at the other, if there is another. */
+/** The client makes links at the first node, and revokes them at the other node if there is one. */
 export const linksByClient: Links = {
   make: async ({ client }, job_id) => (await client.createLink(job_id)).address,
   revoke: async ({ otherClient }, job_id, address) => {
@@ -18,10 +18,10 @@ export const linksByClient: Links = {
   },
 };
 
-/** The link of each cell that stands, by its tenant. Its address is told once, and it may be read where its data is carried. */
+/** The link of each cell that is not revoked, by tenant. The service told its address once; carried data may still have it. */
 const standing = new Map<string, string>();
 
-/** Makes links, revokes all but one, and returns what a reader sees by that one. */
+/** Makes links, revokes all except one, and returns the output that this link shows. */
 export async function playLinks(crossing: Crossing, job_id: string, { make, revoke, read }: Links): Promise<string> {
   const [one, other, stays] = [
     await make(crossing, job_id),
@@ -36,7 +36,7 @@ export async function playLinks(crossing: Crossing, job_id: string, { make, revo
   return read === undefined ? answered : await read(stays);
 }
 
-/** Reads by the link that stands, and ends it. */
+/** Reads the result by the link that is left, and revokes this link. */
 export async function readLinkAgain(crossing: Crossing, job_id: string): Promise<string> {
   const address = standing.get(crossing.tenant) ?? '';
   const read = await readByLink(crossing, job_id, address);
@@ -54,7 +54,7 @@ async function readByLink(crossing: Crossing, job_id: string, address: string): 
   return ((await answer.json()) as FoldedResult).stdout;
 }
 
-/** @throws Error if one of the links opens something, at any node */
+/** @throws Error if one of the links still opens something at any node */
 async function isOver({ service }: Crossing, addresses: readonly string[]): Promise<void> {
   for (const address of addresses) {
     for (const url of new Set([service.url, service.otherUrl])) {
@@ -64,7 +64,7 @@ async function isOver({ service }: Crossing, addresses: readonly string[]): Prom
   }
 }
 
-/** The service may be another than that which made the link. */
+/** Asks the service at `url`, which may not be the service that made the link. */
 async function ask(url: string, address: string): Promise<Response> {
   const { pathname, hash } = new URL(address);
   return await fetch(`${url}${pathname}/result`, { headers: { authorization: `Bearer ${hash.slice(1)}` } });

@@ -1,11 +1,11 @@
-/** The cells of the matrix: which are tried, and which cannot meet. */
+/** The cells of the matrix: which of them are tried, and which features cannot be tried at which places. */
 import { FEATURES, type Feature } from './features.ts';
 import type { Place } from './place.ts';
 import { PLACE_NAMES, PLACES, type PlaceName } from './places.ts';
 import type { Cell } from './run-cells.ts';
 import { SCENARIOS } from './scenarios.ts';
 
-/** Why a feature and a place cannot meet, in a sentence; null if they can. */
+/** Why a feature cannot be tried at a place, in a sentence; null if it can. */
 export function sentenceOf(place: PlaceName, feature: Feature): string | null {
   const { except }: Place = PLACES[place];
   return except[feature] ?? null;
@@ -23,8 +23,8 @@ const QUICK: readonly PlaceName[] = [
 ];
 
 /**
- * The short form: every feature over HTTP, and one feature more at each other quick place, another one with each seed. Features
- * that need a pack are left out where the packs are not built.
+ * The short form: every feature over HTTP, and one feature at each other quick place. The seed chooses these features. Features
+ * that need a pack are left out if the packs are not built.
  */
 export function shortForm(seed: number, hasPacks: boolean): Cell[] {
   const cells = CELLS.filter(({ feature }) => hasPacks || SCENARIOS[feature].needs === undefined);

@@ -1,4 +1,4 @@
-/** docs/CROSSINGS.md: what a whole run of the matrix showed. */
+/** docs/CROSSINGS.md: the results of a whole run of the matrix. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FEATURES, type Feature } from './features.ts';
@@ -54,7 +54,7 @@ seen there. \`test/crossings\` has the scenarios and the drivers. \`npm test\` t
 of the quick places, another with each \`PROPERTY_SEED\`. What is no part of a job, such as the documents at
 \`/docs\`, is tried in the file that \`test/crossings/features.ts\` names.`;
 
-/** Sentences by number: each stands once. */
+/** Numbers the sentences of the page's notes. Equal sentences share one number. */
 class Notes {
   readonly #sentences: string[] = [];
 

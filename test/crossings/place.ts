@@ -4,10 +4,10 @@ import type { Facts, Seen } from './facts.ts';
 import type { Feature } from './features.ts';
 import type { Service, Settings } from './service.ts';
 
-/** Whether the place is where a job is submitted and read, where its record is kept or checked, or where its program runs. */
+/** `callers` submit and read jobs, at `records` a job's record is stored or checked, and in `cells` its program runs. */
 export type Group = 'callers' | 'records' | 'cells';
 
-/** The services of the matrix. Places that name the same one share it. */
+/** The services of the matrix. Places that name the same service share it. */
 export type ServiceName = 'usual' | 'gvisor' | 'crun' | 'nodes' | 'objects';
 
 export interface Place {
@@ -15,28 +15,28 @@ export interface Place {
   readonly title: string;
   readonly group: Group;
   readonly service: ServiceName;
-  /** The facts that this place shows of every job that ended: without one of them a cell does not hold. */
+  /** The facts that this place must show about every ended job. If it does not show one of them, the cell fails. */
   readonly shows: readonly (keyof Facts)[];
-  /** A sentence for each feature that cannot be met here. Every other feature is tried. */
+  /** For each feature that cannot be tried here, why not, in a sentence. Every other feature is tried. */
   readonly except: Readonly<Partial<Record<Feature, string>>>;
-  /** For each feature of which some facts cannot be seen here: those facts, and why. */
+  /** For each feature, the facts that this place cannot show, and why. */
   readonly unseen?: Readonly<Partial<Record<Feature, Unseen>>>;
   readonly open: () => Promise<OpenPlace>;
 }
 
 export interface Unseen {
   readonly facts: readonly (keyof Facts)[];
-  /** A sentence. */
+  /** The reason, in a sentence. */
   readonly why: string;
 }
 
-/** A place that shows only jobs: what a service shows beside them is read with the TypeScript client. */
+/** For a place that shows only jobs: the TypeScript client reads what a service shows apart from jobs. */
 export const NO_LIST: Unseen = { facts: [], why: 'It has no list of jobs: a client reads the list.' };
 export const NO_STATUS: Unseen = { facts: [], why: 'It does not show the status of a service: a client reads it.' };
 
-/** A driver: plays scenarios at its place, several at the same time. */
+/** A place that is open: it plays scenarios, several at the same time. */
 export interface OpenPlace extends AsyncDisposable {
-  /** Plays a scenario to its end and gives back what this place shows of it. */
+  /** Plays a scenario to its end, and returns the facts that this place shows of it. */
   readonly play: (crossing: Crossing) => Promise<Seen>;
   /** Carries the service's data elsewhere, after all scenarios, and starts a service from it. */
   readonly carry?: (service: Service, start: StartAgain) => Promise<Service>;
@@ -47,7 +47,7 @@ export interface OpenPlace extends AsyncDisposable {
 /** Starts a service for the same tenants. */
 export type StartAgain = (settings: Settings, dataDir: string) => Promise<Service>;
 
-/** For a place that holds nothing open. */
+/** For a place that has nothing to close. */
 export function withoutOpening(place: Omit<OpenPlace, typeof Symbol.asyncDispose>): () => Promise<OpenPlace> {
   return async () => ({ ...place, [Symbol.asyncDispose]: async () => {} });
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Change, copyOfTree } from '../../tools/copy-of-tree.ts';
 
-/** A new entry in each list of the code, and where the matrix misses it. */
+/** A new entry in each list of the code, and where the matrix then lacks a row or a column. */
 const PLANTS: readonly (Change & { readonly misses: string })[] = [
   {
     file: 'packages/protocol/src/limits.ts',
@@ -81,7 +81,7 @@ const PLANTS: readonly (Change & { readonly misses: string })[] = [
   },
 ];
 
-/** The settings of `npm run check`, for the tables of the matrix alone. */
+/** The compiler's settings of `npm run check`, for only the tables of the matrix. */
 const SETTINGS = {
   extends: '../../tsconfig.json',
   files: ['features.ts', 'places.ts'],
@@ -99,7 +99,7 @@ async function compiled(tree: string): Promise<string> {
   return await promise;
 }
 
-/** The names that a table of a file misses. What an error is about may be in the lines below it. */
+/** The names that a table of a file lacks. The lines below an error may have the details. */
 function missedIn(said: string): string[] {
   return said.split(/^(?=\S)/m).flatMap((error) => {
     const [, file] = /^test\/crossings\/(\w+\.ts)\(/.exec(error) ?? [];

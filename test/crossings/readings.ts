@@ -1,4 +1,4 @@
-/** What a service shows of a job beside the job itself: read in the way of a place, or as here where it has none. */
+/** Facts that a service shows about a job apart from the job itself. A place may read them in its own way, or as here. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const READINGS: Readings = {
   },
 };
 
-/** Adds what the scenario is about, if it is about something beside the job. */
+/** Adds the fact that the scenario is about, if it is one of these. */
 export async function withReading(crossing: Crossing, seen: Seen, readings: Partial<Readings> = {}): Promise<Seen> {
   const { act } = crossing.scenario;
   if (!isReading(act)) return seen;
@@ -39,7 +39,7 @@ function isReading(act: string): act is Reading {
   return act in READINGS;
 }
 
-/** A node counts a job once its end is stored. */
+/** Waits until a node has counted a failed job, which happens once the job's end is stored. */
 export async function counted(
   crossing: Crossing,
   read: () => Promise<readonly { readonly last_hour?: { readonly ended: { readonly failed: readonly number[] } } }[]>,
@@ -50,14 +50,14 @@ export async function counted(
   });
 }
 
-/** The signature, checked in the dashboard against the key that signed it. */
+/** Checks the signature in the dashboard against the key that signed. */
 export async function checked(page: Page, signer: string): Promise<void> {
   await page.getByLabel('Public key to pin').fill(signer);
   await page.getByRole('button', { name: 'Pin this key' }).click();
   await page.getByText('A pinned key signed this result as it is here.').waitFor();
 }
 
-/** The directory of the export in the page that the dashboard saves. The page opens from the disk, and asks nobody. */
+/** Unpacks the export in the page that the dashboard saves. The page opens from the disk, and must send no request. */
 export async function enclosed(crossing: Crossing, job_id: string): Promise<string> {
   const { directory, key, service } = crossing;
   await crossing.signed(job_id);
@@ -69,7 +69,7 @@ export async function enclosed(crossing: Crossing, job_id: string): Promise<stri
     return join(directory, file);
   };
   await using dashboard = await openDashboard(browser, { url: service.otherUrl, view: `/jobs/${job_id}` }, { key });
-  // The first key of the service signed it. The page cannot hand it on unpinned where a later one took its place.
+  // The first key of the service signed the job. After a rotation, the page offers the evidence only if this key is pinned.
   const signer = service.publicKeys[0] ?? '';
   await historyRead(dashboard.page);
   await openFolds(dashboard.page);

@@ -1,4 +1,4 @@
-/** Whether the record of each job of a cell is whole, and signed if its service signed. */
+/** Checks that the record of each job of a cell is complete, and signed if the cell's service signed. */
 import { digestPieces, type LogKeys, type NoteKey, parseNoteKey, parsePublicKey, Transcript } from '@vouchbox/evidence';
 import { ownBytes, parseExport, verifyExport } from '@vouchbox/verifier';
 import { exportFilesOf, readUploads } from '../../packages/cli/src/files/export-origin.ts';
@@ -26,7 +26,7 @@ async function checkCalls({ client, scenario }: Crossing, job: string): Promise<
   if (transcript.text() !== expected) throw new Error(`its calls of tools are ${transcript.text()}, not ${expected}`);
 }
 
-/** Each label finds the job, and the receipt has those that are to be signed. */
+/** Checks that each label finds the job, and that the receipt has the labels that are to be signed. */
 async function checkLabels({ client, scenario }: Crossing, job: string): Promise<void> {
   const { labels } = scenario.program;
   const { receipt, requested_spec: spec } = await client.detail(job);
@@ -45,13 +45,13 @@ async function checkUnsigned({ client }: Crossing, job: string): Promise<void> {
 }
 
 /**
- * Checks everything that an export of the job has: its signature by the key that must have signed it, and its place in the log.
+ * Checks everything in an export of the job: the signature by the key that must have signed, and the job's place in the log.
  */
 async function checkSigned(crossing: Crossing, job: string): Promise<void> {
   const { client, scenario, service, tenant } = crossing;
   await crossing.signed(job);
   const { key_id } = (await client.detail(job)).attestation;
-  // Where the data was carried since, the key of most jobs is no longer the newest.
+  // If the data was carried, most jobs were signed by a key that is not the newest any more.
   const allowed = scenario.act === 'key_rotated' ? [crossing.signer] : service.publicKeys;
   const pinned = allowed.find((pem) => keyIdOf(pem) === key_id);
   if (pinned === undefined) throw new Error(`the job is signed with another key: ${key_id}`);
@@ -62,7 +62,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
     scenario.act === 'canaried' && (await runsTheProgram(crossing, job))
       ? { bytes: new Uint8Array(await origin.canary()) }
       : null;
-  // It was signed by a service whose data was carried: that logs nothing until an operator opens its log again.
+  // A job of the act `signing_off` is signed later, maybe from carried data: then nothing is logged until the log is reopened.
   const isSignedSince = scenario.act === 'signing_off';
   const logProof = isSignedSince ? null : new Uint8Array(await origin.logProof());
   const log = { keys: keysOfLog(service.logKey) };
@@ -80,7 +80,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
     await checkPromise(crossing, job, { pinned, logProof });
 }
 
-/** Whether a job runs the scenario's program: other jobs only wait for the canary of a scenario, and name none. */
+/** Whether a job runs the scenario's program. The other jobs only wait for the canary of a scenario, and name no canary. */
 async function runsTheProgram({ client, scenario }: Crossing, job: string): Promise<boolean> {
   return (await client.detail(job)).requested_spec.code === scenario.program.code;
 }

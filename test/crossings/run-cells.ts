@@ -1,7 +1,7 @@
 /**
- * Tries cells of the matrix. Cells on one service share it. Those whose service stays as it is come first. Then come those
- * about its new key, about its crash and about a start without signing, each group at once. Afterwards the service's data is
- * carried.
+ * Tries cells of the matrix. First come the cells that need no event of their shared service. Then come those about a new key,
+ * about a crash and about a start without signing, each group together. Last, the service's data is carried to other places,
+ * where the cells of these places are read again.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
@@ -22,13 +22,13 @@ export interface Cell {
 
 /** The result of a cell. */
 export interface Outcome extends Cell {
-  /** Why it does not hold, in a line; null if it does. */
+  /** Why the cell failed, in a line; null if it passed. */
   readonly problem: string | null;
   readonly seconds: number;
 }
 
 export interface Run {
-  /** Cells at a time. */
+  /** How many cells are tried at the same time. */
   readonly atOnce: number;
   /** The directory of the packs; null if they are not built. */
   readonly packs: string | null;
@@ -56,20 +56,20 @@ export async function runCells(cells: readonly Cell[], run: Run): Promise<void> 
     try {
       await runOnService(name, those, run);
     } catch (error) {
-      // A service that does not start, or does not end in order, is the fault of every cell on it.
+      // If a service does not start, or does not end in order, every cell on it has failed.
       for (const cell of those) run.onOutcome({ ...cell, problem: `the service: ${lineOf(error)}`, seconds: 0 });
     }
   }
 }
 
-/** Cells on one service, their places, and what was found so far. */
+/** A service with its cells' places, and the results so far. */
 interface Stage {
   readonly service: Service;
   readonly places: ReadonlyMap<PlaceName, OpenPlace>;
   readonly run: Run;
-  /** Cells that did not hold: they are not tried again elsewhere. */
+  /** Cells that failed. They are not tried again with carried data. */
   readonly failed: Set<Cell>;
-  /** Cells of places that carry the data are reported once they were read there. */
+  /** How long the cells took that are reported later, once they were read from carried data. */
   readonly seconds: Map<Cell, number>;
 }
 
@@ -104,7 +104,7 @@ async function runOnService(name: ServiceName, cells: readonly Cell[], run: Run)
   }
 }
 
-/** The cells of one part. What happens to the service happens once all of them are ready. */
+/** Tries the cells of one part. The event of the service happens once all of these cells are ready. */
 async function runPart(stage: Stage, cells: readonly Cell[]): Promise<void> {
   const [first] = cells;
   if (first === undefined) return;
@@ -123,7 +123,7 @@ async function runPart(stage: Stage, cells: readonly Cell[]): Promise<void> {
   });
 }
 
-/** A cell of a place that carries data is reported when it was read after that, or when it failed before. */
+/** Reports a cell. If its place carries data, a cell that passed is reported later, once it was read there. */
 function tell({ run, failed, seconds }: Stage, outcome: Outcome, place: OpenPlace, cell: Cell): void {
   if (outcome.problem !== null) failed.add(cell);
   if (outcome.problem === null && place.carry !== undefined) seconds.set(cell, outcome.seconds);
@@ -145,7 +145,7 @@ function crossingOf({ service }: Stage, cell: Cell, gathering: Gathering | null)
   return new Crossing({ ...given, gathering });
 }
 
-/** Why a cell does not hold, in a line; null if it does. */
+/** Why a cell failed, in a line; null if it passed. */
 async function problemOf(crossing: Crossing, cell: Cell, play: () => Promise<Seen>): Promise<string | null> {
   const stop = new AbortController();
   const tooLong = pause(cellMillisecondsMax, undefined, { signal: stop.signal }).then(() => {
@@ -167,13 +167,13 @@ async function problemOf(crossing: Crossing, cell: Cell, play: () => Promise<See
   }
 }
 
-/** The facts that a place must show of a feature. A grading need not show the jobs that were made for it. */
+/** The facts that a place must show of a feature. Of a grading, a place need not show the jobs. */
 function shownAt({ place, feature }: Cell): readonly (keyof Facts)[] {
   const { essential, act } = SCENARIOS[feature];
   return act === 'graded' ? essential : [...essential, ...PLACES[place].shows];
 }
 
-/** The facts that a place does not show of a feature, with the reason. */
+/** The facts that a place cannot show of a feature. */
 function unseenAt({ place, feature }: Cell): readonly (keyof Facts)[] {
   const { unseen }: Place = PLACES[place];
   return unseen?.[feature]?.facts ?? [];

@@ -1,4 +1,4 @@
-/** The submission for each feature, and the facts that must then be seen, whatever the place. */
+/** The submission for each feature, and the facts that every place must then show. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Checker, RunTools } from '@vouchbox/client';
 import type { JobSubmission, Language } from '@vouchbox/protocol';
@@ -7,7 +7,7 @@ import type { Facts } from './facts.ts';
 import type { Feature } from './features.ts';
 import type { Reading } from './readings.ts';
 
-/** A program with all that belongs to it. Its uploaded files are apart: each place has its own way to send them. */
+/** A program with all that belongs to it. Files to upload are separate members, because each place sends them in its own way. */
 export interface Program extends Omit<JobSubmission, 'language' | 'files' | 'stdin' | 'product'> {
   readonly language: Language;
   readonly stdin?: string;
@@ -17,9 +17,9 @@ export interface Program extends Omit<JobSubmission, 'language' | 'files' | 'std
   readonly packed?: Buffer<ArrayBuffer>;
   /** Content by path below `input/`. */
   readonly uploads?: Readonly<Record<string, Buffer>>;
-  /** The program in bash of another job, whose `output/made` is the file, by path below `input/`. */
+  /** Input files that are outputs of other jobs: by path below `input/`, the bash program that writes it as `output/made`. */
   readonly fromJobs?: Readonly<Record<string, string>>;
-  /** The program of the step before, where it is a step of a session. */
+  /** The program of the step before, if this program is a step of a session. */
   readonly before?: string;
 }
 
@@ -30,7 +30,7 @@ export interface GivenTest {
   readonly expected: string;
 }
 
-/** The event beside the program's own run. */
+/** What happens in the scenario besides the run of the program. */
 export type Act =
   | Reading
   | 'nothing'
@@ -48,12 +48,12 @@ export interface Scenario {
   readonly title: string;
   readonly program: Program;
   readonly sees: Partial<Facts>;
-  /** The facts that a place must show: without them the feature was not met there. */
+  /** The facts that a place must show. Without them, the place did not try the feature. */
   readonly essential: readonly (keyof Facts)[];
   readonly act: Act;
-  /** The functions behind its tools. */
+  /** The functions that answer the program's tool calls. */
   readonly answers?: RunTools;
-  /** What its tools were asked and told, as what is signed of them has it. */
+  /** The calls of the program's tools and their answers, as the signed transcript has them. */
   readonly transcript?: string;
   /** Talks to the program in each test of a grading, and judges. */
   readonly interactor?: Checker;
@@ -78,10 +78,10 @@ const SUCCEEDED: Partial<Facts> = {
 
 const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('hex');
 const MIB = 2 ** 20;
-/** More than a submission may carry in itself. */
+/** More bytes than a submission may contain. */
 const uploadBytes = 5 * MIB;
 const UPLOAD = randomBytes(uploadBytes);
-/** Lines that no compression makes small, so that they are large wherever they are kept. */
+/** Lines that no compression makes small, so that they are large wherever they are stored. */
 const linesOf = (length: number) =>
   Array.from({ length }, (_, at) => `${sha256(`${at}`)}${sha256(`-${at}`)}\n`).join('');
 const LARGE = Buffer.concat(Array.from({ length: 80_000 }, (_, at) => createHash('sha256').update(`${at}`).digest()));
@@ -195,7 +195,7 @@ printf 'two\\xff\\0\\r\\n\\xfe' > output/deep/er/b.bin
 echo no > other`),
       outputs: ['output/**'],
     },
-    // A file that is not text: a change of any byte is seen.
+    // The second file is not text, so a change of any byte is noticed.
     sees: { ...SUCCEEDED, stdout: '', files: { 'output/a.txt': 'one\n', 'output/deep/er/b.bin': 'two\xff\0\r\n\xfe' } },
     essential: ['files'],
     act: 'nothing',
@@ -272,7 +272,7 @@ echo no > other`),
     program: {
       language: 'cpp',
       code: '#include <iostream>\nint main() { int n; std::cin >> n; std::cout << n * FACTOR << "\\n"; return 0; }',
-      // Nothing but its build can compile it.
+      // The program compiles only with the options of its build.
       build: { options: ['-DFACTOR=3', '-O1'] },
       stdin: '21\n',
     },
@@ -479,7 +479,7 @@ sys.exit(42 if sys.stdin.read() == answer else 43)`,
   },
   links: {
     title: 'links to its result',
-    // Large enough to lie in an object store.
+    // The output is large enough for the object store.
     program: printsLines(700),
     sees: { ...SUCCEEDED, stdout: linesOf(700), linked: linesOf(700) },
     essential: ['linked'],

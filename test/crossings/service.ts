@@ -1,6 +1,6 @@
 /**
- * A service of the matrix: one or two processes of `vouchbox serve` with a store of their own. It can be killed and started
- * again on its port. Disposing stops it, and fails if anything of it is left on the host.
+ * A service of the matrix: one or two processes of `vouchbox serve` with a store of their own. A test can kill it and start it
+ * again on its port. Disposing stops the service, and fails if it left anything on the host.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ const COMMON: Settings = {
   links: 'on',
 };
 
-/** One process of a service, and what it keeps. */
+/** One process of a service, with its data directory and its port. */
 interface Node {
   readonly dataDir: string;
   port: string;
@@ -41,7 +41,7 @@ export class Service implements AsyncDisposable {
   readonly #nodes: Node[] = [];
   readonly #keys: string;
   #settings: Settings;
-  /** Public keys that signed here, the first of them first, as PEM. */
+  /** The public keys that signed at this service, the oldest first, as PEM. */
   readonly publicKeys: string[] = [];
   /** The key of its log, as it was when the service first started. */
   logKey = '';
@@ -53,7 +53,7 @@ export class Service implements AsyncDisposable {
 
   /**
    * Starts a service for these tenants.
-   * @param dataDir of its first node; a new one without
+   * @param dataDir the data directory of the first node; default: a new directory
    */
   static async start(
     tenants: readonly string[],
@@ -80,7 +80,7 @@ export class Service implements AsyncDisposable {
     return this.#first.url;
   }
 
-  /** Where jobs are read and cancelled: another node where there is one. */
+  /** The address where jobs are read and cancelled: that of the second node if there is one. */
   get otherUrl(): string {
     return this.#nodes.at(-1)?.url ?? this.url;
   }
@@ -99,7 +99,7 @@ export class Service implements AsyncDisposable {
     return createServiceClient({ baseUrl: url, apiKey: keyOf(tenant), retry: { attemptsMax: 9 } });
   }
 
-  /** Kills the node that takes the jobs as a crash does, and starts it again where it was. */
+  /** Kills the node that accepts the jobs, as a crash does, and starts it again at the same address. */
   async crash(): Promise<void> {
     const node = this.#first;
     node.process.kill('SIGKILL');
@@ -107,7 +107,7 @@ export class Service implements AsyncDisposable {
     await this.#run(node);
   }
 
-  /** Stops it in order, and starts it again with other settings. */
+  /** Stops the service in order, and starts it again with other settings. */
   async restart(settings: Settings): Promise<void> {
     this.#settings = { ...this.#settings, ...settings };
     for (const node of this.#nodes) {
@@ -126,7 +126,7 @@ export class Service implements AsyncDisposable {
     }
   }
 
-  /** Stops it and leaves its data. */
+  /** Stops the service and leaves its data. */
   async stop(): Promise<void> {
     for (const node of this.#nodes) await this.#stop(node);
   }
@@ -137,7 +137,7 @@ export class Service implements AsyncDisposable {
     this.publicKeys.push(stdout);
   }
 
-  /** A log has its key once it is opened, shortly after the start. One that was carried is closed, and its key is known. */
+  /** Waits for the key of the log, which is opened shortly after the start. Empty if it is not, as the log of carried data. */
   async #readLogKey(): Promise<string> {
     for (let tries = 0; tries < 100; tries++) {
       const answer = await fetch(`${this.url}/log/keys`);
@@ -156,7 +156,7 @@ export class Service implements AsyncDisposable {
   async #run(node: Node): Promise<void> {
     const settings = { ...COMMON, ...this.#settings, 'data-dir': node.dataDir, port: node.port };
     const words = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-    // The keys of all tenants are too long for a word of the command line, and so are in the environment.
+    // The keys of all tenants are too long for an argument, and so are in the environment.
     node.process = new Command(['serve', ...words], { env: { SERVICE_LEGACY_KEYS: this.#keys } });
     const [, url = ''] = await node.process.shows(/^listening on (http:\S+)/m);
     node.url = url;
@@ -185,13 +185,13 @@ export function keyOf(tenant: string): string {
 
 let root: string | null = null;
 
-/** A directory for anything, until `removeDirectories`. */
+/** A new directory, which `removeDirectories` removes. */
 export function newDirectory(): string {
   root ??= mkdtempSync(join(tmpdir(), 'svc-crossings-'));
   return mkdtempSync(join(root, 'd-'));
 }
 
-/** Removes every directory that was made here. */
+/** Removes every directory that `newDirectory` made. */
 export function removeDirectories(): void {
   if (root !== null) rmSync(root, { recursive: true, force: true });
   root = null;

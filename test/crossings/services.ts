@@ -1,4 +1,4 @@
-/** The services of the matrix by name, with what each needs beside itself. */
+/** Starts the services of the matrix by name, each with the database or object store that it needs. */
 import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
 import { startObjectServer } from '../rig/object-server.ts';
 import { startPostgres } from '../rig/postgres-server.ts';
@@ -11,7 +11,7 @@ export interface StartedService extends AsyncDisposable {
 
 type Start = (tenants: readonly string[], settings: Settings) => Promise<StartedService>;
 
-/** A service with nothing beside it. */
+/** A service without a database server and without an object store. */
 const alone =
   (kind: Settings): Start =>
   async (tenants, settings) => {
@@ -19,7 +19,7 @@ const alone =
     return { service, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
   };
 
-/** Two nodes of one store. A node that was killed is given up soon. */
+/** Two nodes with one store on PostgreSQL. */
 const twoNodes: Start = async (tenants, settings) => {
   await using undo = new AsyncDisposableStack();
   const server = undo.use(await startPostgres());
@@ -29,7 +29,7 @@ const twoNodes: Start = async (tenants, settings) => {
   return { service, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 };
 
-/** Contents of at least 64 KiB, the smallest possible setting, lie in the object store. */
+/** The object store gets contents of at least 64 KiB, which is the smallest possible setting. */
 const withObjects: Start = async (tenants, settings) => {
   await using undo = new AsyncDisposableStack();
   const server = undo.use(await startObjectServer());

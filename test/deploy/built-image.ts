@@ -8,7 +8,7 @@ import { makeCleanRoot, run } from '../set-up/clean-root.ts';
 const BASE = 'docker.io/library/debian:bookworm-slim';
 export const NAME = 'localhost/vouchbox';
 
-/** Podman with its images below a directory. They need no file system of their own there. */
+/** Podman with its images below a directory, where it copies their layers and so needs no special file system. */
 export class Podman {
   readonly #words: readonly string[];
 
@@ -21,9 +21,9 @@ export class Podman {
     return run('podman', [...this.#words, ...words]).trim();
   }
 
-  /** Builds from a directory, showing what is said. */
+  /** Builds the image from a directory, and shows the output of the build. */
   build(directory: string): void {
-    // This machine may not be able to run a container; the build then only has a root of its own.
+    // This machine may not be able to run a container, so the build only has its own root directory.
     const words = ['build', '--isolation', 'chroot', '--network', 'host', '--pull=missing', '--layers=false'];
     const file = ['--file', join(directory, 'deploy/Containerfile')];
     const { status } = spawnSync('podman', [...this.#words, ...words, ...file, '--tag', NAME, directory], {
@@ -46,7 +46,7 @@ function makeBase(podman: Podman, work: string): void {
   for (const path of [root, archive]) rmSync(path, { recursive: true });
 }
 
-/** Builds it in this directory, whose storage then has it. The base is made here, unless Debian's own is asked for. */
+/** Builds the image in the storage below this directory. Makes the base image, unless Debian's published image is wanted. */
 export function buildImage(work: string, { isPublished = false } = {}): Podman {
   const podman = new Podman(work);
   if (!isPublished) makeBase(podman, work);

@@ -1,6 +1,6 @@
 /**
- * Runs the service with some of root's capabilities and no others, as its unit does, and says what then fails. Real jobs run
- * in both isolation classes: one that reads and writes files, one that must be killed, and one that takes too much memory.
+ * Runs the service with only some of root's capabilities, as its unit does, and reports what then fails. Real jobs run in both
+ * isolation classes: one that reads and writes files, one that must be killed, and one that takes too much memory.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { leftoversOf } from '../rig/leftovers.ts';
 export const CLASSES = ['namespace', 'gvisor'] as const;
 export type IsolatedClass = (typeof CLASSES)[number];
 
-/** The words that start a command with these capabilities alone, such as `CAP_KILL`. setpriv(1). */
+/** The words that start a command with only these capabilities, such as `CAP_KILL`. setpriv(1). */
 function withOnly(capabilities: readonly string[]): string[] {
   const set = ['-all', ...capabilities.map((name) => `+${name.replace('CAP_', '').toLowerCase()}`)].join(',');
   return ['setpriv', `--bounding-set=${set}`, '--inh-caps=-all'];
@@ -71,8 +71,8 @@ const JOBS: readonly JobTrial[] = [
 ];
 
 /**
- * The faults of a service with these capabilities that runs jobs of one class; empty where all is well.
- * @param within a command that runs the service with them
+ * The faults of a service with these capabilities that runs jobs of one class; empty if there are none.
+ * @param within a command that runs the service
  */
 export async function serviceProblems(
   isolated: IsolatedClass,
@@ -103,7 +103,7 @@ export async function serviceProblems(
   }
 }
 
-/** The faults of one job of each kind; empty where all is well. */
+/** The faults of one job of each kind; empty if there are none. */
 export async function jobProblems(client: ServiceClient): Promise<readonly string[]> {
   return (await Promise.all(JOBS.map((trial) => jobProblem(client, trial)))).filter((one) => one !== null);
 }

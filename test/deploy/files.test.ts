@@ -1,4 +1,4 @@
-/** The files of deploy/ are true: systemd takes the unit, and unit, container and documents name the same things. */
+/** The files of deploy/ are valid: systemd accepts the unit, and unit, container and documents agree. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { CLASSES, serviceProblems } from './capability-trial.ts';
 import { DEPLOY, readUnit, serviceUnit, unitCapabilities } from './unit.ts';
 
-/** The name of the command. Each file has it once. */
+/** The name of the command, which occurs once in each file. */
 const COMMAND = 'vouchbox';
 const root = join(DEPLOY, '..');
 const unit = serviceUnit();

@@ -1,4 +1,4 @@
-/** The chart of deploy/helm: what it renders is what Kubernetes takes, and gives each component what it needs alone. */
+/** The chart of deploy/helm: Kubernetes accepts what it renders, and each component gets only what it needs. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ const ALL = {
     egress: [{ ports: [{ port: 4318 }] }],
   },
 };
-/** Roles of one service, so that each can be loaded alone. */
+/** A setting without which the service refuses a configuration that has only some roles. */
 const PARTIAL = { SERVICE_DATABASE_URL: 'postgres://database/vouchbox' };
 
 let renderer: Renderer;
@@ -142,7 +142,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
       .map((name: string) => `CAP_${name.slice(1).toUpperCase()}`);
     expect(left).toEqual(unitCapabilities());
     expect(command).toContain('--no-new-privs');
-    // To give up a capability takes SETPCAP, which is then given up too.
+    // A process needs SETPCAP to give up capabilities, and then gives up SETPCAP too.
     const added = securityContext.capabilities.add.map((name: string) => `CAP_${name}`);
     expect(added.filter((name: string) => name !== 'CAP_SETPCAP')).toEqual(unitCapabilities());
   });

@@ -1,7 +1,7 @@
 /**
- * `npm run image`: builds the image of `deploy/Containerfile` from a copy of this tree, and runs the service in its root, with
- * the rights of the compose file, in both classes. Podman builds in a storage of its own, and nothing of it is left. The base is
- * the published image of Debian with `--published`; else one made here of Debian's packages, which needs no registry of images.
+ * `npm run image`: builds the image of `deploy/Containerfile` from a copy of this tree, and runs the service in the image's root,
+ * with the rights of the compose file, in both classes. Podman uses a temporary storage. With `--published`, the base is Debian's
+ * published image. Otherwise the base is made here from Debian's packages, without a registry of images.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ function say(line: string): void {
 
 /** The faults of the service in the root of the image. */
 async function problemsIn(root: string, entrypoint: string): Promise<readonly string[]> {
-  // The words of the trial begin with the command of this checkout, which is the name of the shell here.
+  // The trial's command begins with the path of this checkout's vouchbox, which becomes $0 of the shell here.
   const within = [...inRoot(root, { shares: tmpdir() }), 'sh', '-c', `exec ${entrypoint} "$@"`];
   const problems: string[] = [];
   for (const isolated of CLASSES) {

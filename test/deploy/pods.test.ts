@@ -1,4 +1,4 @@
-/** The pods of the chart, started here by the words of the chart, each with the rights that its manifest states. */
+/** The pods of the chart, started here with the command lines of the chart and the rights in each manifest. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ describe.skipIf(untried !== '')(`the pods of the chart${untried}`, () => {
   test('share one service: the api accepts jobs, the executor runs them isolated, and the signer signs', async () => {
     await using api = await start('api');
     const client = createServiceClient({ baseUrl: api.url, apiKey: API_KEY });
-    // A pod that serves callers gets them before there is an executor.
+    // The API pod is ready for callers before there is an executor.
     expect(await api.probes()).toEqual({ startupProbe: 200, livenessProbe: 200, readinessProbe: 200 });
     expect((await client.capabilities()).languages).toEqual([]);
     await using signer = await start('signer');

@@ -1,4 +1,4 @@
-/** The samples of deploy/ for proxies, each in the real proxy in front of the real service, over TLS. */
+/** The sample configurations of deploy/ for proxies: each runs in the real proxy in front of the real service, over TLS. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -43,8 +43,8 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
   const through = (path: string) =>
     fetch(`${proxy.url}${path}`, { headers: { authorization: `Bearer ${rig.alpha.key}` } });
   /**
-   * The answer to a submission of exactly so many bytes: JSON may have any number of blanks around it. Over HTTP/1.1:
-   * Node's `fetch` does not send so much over HTTP/2.
+   * The answer to a submission of exactly this many bytes, which is filled up with blanks around its JSON. The request uses
+   * HTTP/1.1, because Node's `fetch` does not send so much over HTTP/2.
    */
   async function submitBytes(bytes: number) {
     const headers = {
@@ -53,7 +53,7 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
       'content-length': bytes,
     };
     const sent = request(`${proxy.url}/v1/jobs`, { method: 'POST', headers });
-    // A proxy that refused may close before it was sent everything.
+    // A proxy that refuses may close the connection before everything was sent.
     const failed = once(sent, 'error');
     const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
     sent.end(JSON.stringify({ language: 'bash', code: 'true' }).padEnd(bytes));

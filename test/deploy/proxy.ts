@@ -1,6 +1,6 @@
 /**
- * A real proxy on loopback in front of a service, with the sample that operators are given: only the addresses, the
- * certificate and the places of its files are replaced, because the sample's are those of a host.
+ * A real proxy on loopback in front of a service, with the sample configuration for operators. Only the addresses, the
+ * certificate and the paths of files are replaced, because the sample has those of an operator's host.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,9 +20,9 @@ export interface ProxyKind {
   readonly name: string;
   readonly program: string;
   readonly sample: string;
-  /** The configuration for a port and a service, and what makes the sample one that a host without it accepts. */
+  /** The sample's text with the ports, the certificate and the paths that are used here. */
   readonly configuration: (sample: string, at: Places) => string;
-  /** Words that only check the configuration, and words that serve with it. */
+  /** The arguments with which the program only checks a configuration; those of `serve` make it serve. */
   readonly check: (file: string) => readonly string[];
   readonly serve: (file: string) => readonly string[];
 }
@@ -33,7 +33,7 @@ interface Places {
   readonly servicePort: number;
 }
 
-/** Replaces each text, and fails for one that the sample does not have. */
+/** Replaces each text, and fails for a text that the sample lacks. */
 function replaced(sample: string, replacements: readonly (readonly [string, string])[]): string {
   return replacements.reduce((text, [from, to]) => {
     if (!text.includes(from)) throw new Error(`the sample has no ${from}`);
@@ -106,13 +106,13 @@ function writeConfiguration(kind: ProxyKind, at: Places): string {
   return file;
 }
 
-/** The proxy's words about the sample; throws if it does not accept it. */
+/** What the proxy prints when it checks the sample. Throws if the proxy does not accept the sample. */
 export function checkSample(kind: ProxyKind, directory: string): string {
   const file = writeConfiguration(kind, { directory, port: 1, servicePort: 2 });
   return execFileSync(kind.program, kind.check(file), { env: environment(directory), stdio: 'pipe' }).toString();
 }
 
-/** Starts the proxy in front of a service, and resolves once it takes connections. */
+/** Starts the proxy in front of a service, and resolves once the proxy accepts connections. */
 export async function startProxy(kind: ProxyKind, directory: string, servicePort: number): Promise<RunningProxy> {
   const port = await freePort();
   const file = writeConfiguration(kind, { directory, port, servicePort });
@@ -132,7 +132,7 @@ export async function startProxy(kind: ProxyKind, directory: string, servicePort
   };
 }
 
-/** Nothing of this user's own is read or written. */
+/** An environment in which the proxy reads and writes none of this user's own files. */
 function environment(directory: string): NodeJS.ProcessEnv {
   const home = join(directory, 'home');
   mkdirSync(home, { recursive: true });
@@ -158,7 +158,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** A proxy does not say when it listens, so that it is tried until it does or has ended. */
+/** A proxy does not say when it listens, so this tries to connect until the proxy listens or has ended. */
 async function listening(child: ChildProcess, port: number, said: () => string): Promise<void> {
   while (child.exitCode === null && child.signalCode === null) {
     const socket = connect(port, '127.0.0.1');

@@ -1,4 +1,4 @@
-/** Reads the files of deploy/ that a host's supervisor reads. */
+/** Reads the systemd unit in deploy/. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -20,7 +20,7 @@ export function serviceUnit(): ReadonlyMap<string, readonly string[]> {
   return readUnit(readFileSync(join(DEPLOY, 'vouchbox.service'), 'utf8'));
 }
 
-/** The capabilities that the unit leaves to the service, in its order. */
+/** The capabilities that the unit leaves to the service, in the order of the unit. */
 export function unitCapabilities(): readonly string[] {
   return (serviceUnit().get('CapabilityBoundingSet') ?? []).flatMap((words) => words.split(' '));
 }

@@ -1,4 +1,4 @@
-/** What runs Vouchbox as a user in places of others: a container without a capability, a devcontainer, an action of GitHub. */
+/** Vouchbox as an ordinary user in other environments: a container without capabilities, a devcontainer, a GitHub action. */
 import { spawnSync } from 'node:child_process';
 import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const { vouchbox } = (parse(readFileSync(join(DEPLOY, 'compose.user.yaml'), 'utf
 describe('the container for an ordinary user', () => {
   test('runs without capabilities, not as root, and mounts nothing of the host', () => {
     expect(vouchbox).toMatchObject({ user: '1000:1000', cap_drop: ['ALL'], read_only: true });
-    // Docker would put it below /usr, which a cell cannot show then.
+    // Docker would put its init process below /usr, and then a cell cannot show /usr.
     expect(vouchbox['init']).toBeUndefined();
     expect(vouchbox['cap_add']).toBeUndefined();
     expect(vouchbox['privileged']).toBeUndefined();
@@ -70,7 +70,7 @@ describe('the container for an ordinary user', () => {
     const text = readFileSync(join(root, '.devcontainer/devcontainer.json'), 'utf8').replaceAll(/^\s*\/\/.*$/gm, '');
     const { runArgs } = JSON.parse(text) as { runArgs: readonly string[] };
     const options = ['seccomp=/deploy/seccomp.json', 'apparmor=unconfined', 'systempaths=unconfined'];
-    // The directory of the clone is a variable of the tool that starts the container.
+    // The tool that starts the container replaces a variable by the directory of the clone.
     expect(runArgs.map((word) => word.replace(/\$\{\w+\}/, ''))).toEqual(
       options.map((option) => `--security-opt=${option}`),
     );
@@ -98,7 +98,7 @@ function step(name: string, inputs: Readonly<Record<string, string>>) {
     GITHUB_OUTPUT: output,
   };
   const user = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
-  // As GitHub starts a step whose shell is bash.
+  // GitHub starts a step with the shell bash in this way.
   const bash = ['bash', '--noprofile', '--norc', '-eo', 'pipefail', '-c', run];
   const { status, stdout, stderr } = spawnSync('setpriv', [...user, ...bash], {
     encoding: 'utf8',

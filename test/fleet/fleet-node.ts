@@ -1,4 +1,4 @@
-/** One node of a fleet as a process with a data directory on a disk of its own, and the way from it to the database. */
+/** One node of a fleet: a process, a data directory on its own disk, and the connection to the database, which can be cut. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,13 +14,13 @@ const diskMebibytes = 64;
 
 export interface FleetNodeOptions {
   readonly databaseUrl: string;
-  /** How far its clock is ahead. */
+  /** How far the clock of the node is ahead. */
   readonly clockShiftMilliseconds?: number;
-  /** The node with whose key it signs. Without one it makes a key. */
+  /** The node whose key this node signs with. Default: this node makes its own key. */
   readonly signsLike?: FleetNode;
-  /** Default: this version. */
+  /** The version of the service that the node runs. Default: this version. */
   readonly version?: 'next';
-  /** Default: `namespace`. A node that makes no cells starts sooner. */
+  /** Default: `namespace`. With `subprocess` the node makes no cells and starts sooner. */
   readonly provider?: 'subprocess';
 }
 
@@ -39,20 +39,20 @@ export class FleetNode implements AsyncDisposable {
     }
   }
 
-  /** Makes its data directory. */
+  /** Makes the node's data directory, without starting the node. */
   static async make(options: FleetNodeOptions): Promise<FleetNode> {
     const disk = await SmallDisk.mount(diskMebibytes);
     return new FleetNode(options, await TcpProxy.to(options.databaseUrl), disk);
   }
 
-  /** Starts it and waits until it listens. */
+  /** Makes a node, starts it, and waits until it listens. */
   static async start(options: FleetNodeOptions): Promise<FleetNode> {
     const node = await FleetNode.make(options);
     await node.start();
     return node;
   }
 
-  /** Where it listens; null while it does not run. */
+  /** The address at which the node listens; null while it does not run. */
   get url(): string | null {
     return this.#process?.url ?? null;
   }
@@ -85,29 +85,29 @@ export class FleetNode implements AsyncDisposable {
     });
   }
 
-  /** Leaves no space on the disk of its data directory, or as much as before. */
+  /** Takes all free space from the disk of the node's data directory, or gives the space back. */
   set isDiskFull(isFull: boolean) {
     if (isFull) this.#disk.shrink();
     else this.#disk.grow(diskMebibytes);
   }
 
-  /** Ends it without warning. */
+  /** Kills the node without warning. */
   async kill(): Promise<void> {
     await this.#process?.kill();
     this.#process = null;
   }
 
-  /** Stops every process of the node at once, and lets them go on. */
+  /** SIGSTOP pauses the node's process, and SIGCONT lets it continue. */
   signal(name: 'SIGSTOP' | 'SIGCONT'): void {
     if (this.#process !== null) process.kill(this.#process.pid, name);
   }
 
-  /** Resolves as the exit code of a node that ends by itself. */
+  /** Resolves with the exit code once the node has ended by itself. */
   async exited(): Promise<number | null> {
     return (await this.#process?.exited)?.code ?? null;
   }
 
-  /** Asks it to stop. Returns what it left on the host, and its exit code if that is not 0. */
+  /** Asks the node to stop. Returns what it left on the host, and its exit code if that is not 0. */
   async stop(): Promise<string[]> {
     const code = (await this.#process?.stop()) ?? 0;
     return [

@@ -1,6 +1,6 @@
 /**
- * Several nodes and a PostgreSQL server on loopback, under load, while one failure comes after another. Then everything
- * that was promised is audited. Which failures come, and when, follows from a seed.
+ * Runs several nodes and a PostgreSQL server on loopback, under load, and makes one failure after another. Then it audits
+ * every promise. The kinds and times of the failures come from a seed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceFailure } from '@vouchbox/client';
@@ -31,22 +31,22 @@ export type Failure = (typeof FAILURES)[number];
 export interface FleetRunOptions {
   readonly nodes: number;
   readonly seed: number;
-  /** For how long failures are made. */
+  /** How long failures are made, in milliseconds. */
   readonly milliseconds: number;
-  /** The most jobs that are submitted. Failures end with them. */
+  /** At most this many jobs are submitted. After them, no more failures are made. */
   readonly jobsMax: number;
   readonly clients: number;
   /** How far the clock of the last node is ahead. */
   readonly clockShiftMilliseconds?: number;
   readonly onFailure?: (failure: Failure) => void;
-  /** Called with how long it took until no job of a node that is gone was left. */
+  /** Called with the time that passed until no job of a failed node was left. */
   readonly onRecovery?: (seconds: number) => void;
 }
 
 export interface FleetRun extends Audit {
   readonly failures: readonly Failure[];
   readonly lostAnswers: number;
-  /** How often each refusal came in place of a job, or no answer at all. */
+  /** How often a submission got each refusal, or no answer. */
   readonly refusals: Readonly<Record<string, number>>;
   /** Programs that the witness saw begin. */
   readonly ran: number;
@@ -54,18 +54,18 @@ export interface FleetRun extends Audit {
   readonly ranTwice: number;
   readonly followed: number;
   readonly resumed: number;
-  /** How long it took, at most, until no job of a killed or paused node was left running. */
+  /** The longest time until no job of a killed or paused node was left running. */
   readonly recoverySeconds: number;
   readonly leftovers: readonly string[];
 }
 
-/** Longer than the lease of a node. */
+/** How long a node is paused or cut off: longer than its lease. */
 const awayMilliseconds = 9000;
 const pauseMilliseconds = 1500;
 /** How long a client waits after a refusal. */
 const refusedMilliseconds = 500;
 
-/** A log that stays small: its files are kept and used again, so a disk is full only when a new one is needed. */
+/** A small write-ahead log, whose files are used again: a full disk matters only when the database needs a new file. */
 const LOG = { max_wal_size: '64MB', min_wal_size: '32MB' };
 const databaseMebibytes = 2048;
 
@@ -101,7 +101,7 @@ export async function runFleet(options: FleetRunOptions): Promise<FleetRun> {
   });
   const runs = await witness.runs();
   const problems = [...audit.problems, ...(await runProblems(url, workload.promises, runs))];
-  // Every job has ended, so every stream has.
+  // Every job has ended, so every stream has ended.
   problems.push(...(await followers.problems(url)), ...trouble.problems, ...load.problems);
   const leftovers = (await Promise.all(fleet.map((node) => node.stop()))).flat();
   const { recoverySeconds } = trouble;
@@ -148,19 +148,19 @@ interface LoadOptions {
 
 const followedShare = 0.2;
 /**
- * Each follower asks for a new ticket after a failure, and looks at the store now and then. A queue that only grows would
- * have more of them than three nodes can serve, so clients wait for the fleet.
+ * Each follower requests a new ticket after a failure, and each stream reads the store now and then. In a queue that only
+ * grows, there would be more followers than three nodes can serve. So clients wait while there are this many.
  */
 const followedAtOnceMax = 40;
 /** Jobs that write for some seconds, so that failures come in the middle of their streams. All are followed. */
 const slowShare = 0.03;
 
-/** Clients that submit to any node, and go on at another when one does not answer. */
+/** Clients that submit to any node, and continue at another node if a node does not answer. */
 class Load {
   readonly #options: LoadOptions;
   /** Refusals that a caller cannot act on. */
   readonly problems: string[] = [];
-  /** How often each answer came in place of a job. */
+  /** How often each answer came in place of a new job. */
   readonly refusals: Record<string, number> = {};
   #isOver = false;
 
@@ -272,7 +272,7 @@ class Trouble {
     }
   }
 
-  /** A node that others took for dead ends by itself. */
+  /** Waits until a node that others took for dead has ended by itself, and starts it again. */
   async #ended(node: FleetNode): Promise<void> {
     const code = await node.exited();
     if (code !== 1) this.problems.push(`a node that was taken for dead ended with ${code}:\n${node.said}`);
@@ -280,8 +280,8 @@ class Trouble {
   }
 
   /**
-   * Waits until one node is gone and none of its jobs is left running. After a restart of the database no node is taken
-   * for dead before each had the time of a lease to come back.
+   * Waits until one node is gone and none of its jobs is left running. After a restart of the database, every node has the
+   * time of a lease to come back before it is taken for dead.
    */
   async #recovered(): Promise<void> {
     const { fleet, databaseUrl } = this.#options;
@@ -301,7 +301,7 @@ class Trouble {
   }
 }
 
-/** A busy machine may be late to answer. */
+/** Opens a session, and tries again while the database does not answer: a busy machine may be late. */
 async function opened(databaseUrl: string): Promise<Session> {
   for (;;) {
     const session = await Session.open(databaseUrl, {}).catch((error: unknown) => {

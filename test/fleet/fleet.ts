@@ -1,8 +1,8 @@
 /**
- * `npm run fleet -- --minutes 5 --seed 7`: three nodes and a PostgreSQL server on loopback, under load, while nodes are
- * killed, paused past their leases and cut off, the database is restarted, and disks are full. The clock of one node is a
- * minute ahead. Then every promise is audited. With `--jobs N` the failures end when N jobs were submitted, or with the
- * minutes. Last, nodes of another store are replaced by a newer version one after the other.
+ * `npm run fleet -- --minutes 5 --seed 7`: runs three nodes and a PostgreSQL server on loopback, under load. Nodes are killed,
+ * paused longer than their leases and cut off, the database is restarted, and disks fill up. The clock of one node is a minute
+ * ahead. Then every promise is audited. With `--jobs N`, failures end after N jobs or after the minutes, whichever comes first.
+ * Last, a newer version replaces the nodes of another store, one after the other.
  */
 import { parseArgs } from 'node:util';
 import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';

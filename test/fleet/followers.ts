@@ -1,7 +1,7 @@
 /**
- * Readers of streams that lose their nodes: each goes on at another node behind the last event that it saw. They read the
- * frames themselves: the client of the service would read what a stream left out, and drop what it sent twice. What they
- * saw of a job must be the history that its receipt names, without a gap and without an event twice.
+ * Readers of streams whose nodes fail: each reader continues at another node after the last event that it saw. It reads the
+ * frames itself, because the client would fetch events that a stream left out, and drop events that came twice. The events
+ * of a job must be the history that its receipt names, each event once.
  */
 import { verifyChain } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
@@ -32,12 +32,12 @@ export class Followers {
     this.#following.push(this.#follow({ job_id, events: [] }).finally(() => (this.#underWay -= 1)));
   }
 
-  /** How many jobs have not been followed to their ends yet. */
+  /** How many jobs are still being followed. */
   get underWay(): number {
     return this.#underWay;
   }
 
-  /** Resolves when every job was followed to its end, with everything that was wrong. `url` is that of a node that serves. */
+  /** Waits until every job was followed to its end, and returns everything that was wrong. `url` is that of a running node. */
   async problems(url: string): Promise<readonly string[]> {
     const client = crashClient(url);
     const problems: string[] = [];
@@ -63,7 +63,7 @@ export class Followers {
     for (;;) {
       const url = this.#anyUrl();
       const before = events.length;
-      // A node that is gone, or that cannot reach the database, is left for another.
+      // If the node is gone or cannot reach the database, the reader continues at another node.
       if (url !== null) await readStream(url, followed).catch(() => {});
       if (before > 0 && events.length > before) this.#resumed += 1;
       if (events.at(-1)?.kind === 'finished') return followed;
@@ -72,7 +72,7 @@ export class Followers {
   }
 }
 
-/** Adds the events of one connection until it ends. */
+/** Adds the events of one connection until the connection ends. */
 async function readStream(url: string, { job_id, events }: Followed): Promise<void> {
   const { stream_url } = await crashClient(url).streamTicket(job_id);
   const address = new URL(stream_url, url.replace('http', 'ws'));

@@ -1,4 +1,4 @@
-/** Fills the disk of a node, or that of the database, and sees what the service answers until there is space again. */
+/** Fills the disk of a node or of the database, and checks what the service answers until there is space again. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceFailure } from '@vouchbox/client';
 import type { SmallDisk } from '../crash/small-disk.ts';
@@ -6,19 +6,19 @@ import { crashClient, type Workload } from '../crash/workload.ts';
 import type { PostgresServer } from '../rig/postgres-server.ts';
 import type { FleetNode } from './fleet-node.ts';
 
-/** Long enough on a busy machine, too: an answer that is not there by then will not come. */
+/** Long enough for a busy machine: an answer that has not come by then will not come. */
 const patienceMilliseconds = 30_000;
 const pauseMilliseconds = 100;
 
 /** The answers that a full disk may cause. Spec § Errors. */
 const CLEAR: ReadonlySet<number> = new Set([503, 507]);
 
-/** Whether a failure of a call is no answer at all, or a refusal that a caller can act on. */
+/** Whether a call failed clearly: it got no answer, or a refusal that a caller can act on. */
 export function isClear(error: unknown): boolean {
   return !(error instanceof ServiceFailure) || CLEAR.has(error.status);
 }
 
-/** A node with a full disk refuses jobs with 507, and takes them again when there is space. Returns what was wrong. */
+/** Checks that a node with a full disk refuses jobs with 507, and accepts jobs once there is space. Returns what was wrong. */
 export async function fillNode(node: FleetNode, workload: Workload, milliseconds: number): Promise<string[]> {
   const url = node.url ?? '';
   const problems: string[] = [];
@@ -42,8 +42,8 @@ export interface DatabaseOnDisk {
 }
 
 /**
- * A database with a full disk refuses changes, and ends when it cannot write its log. It is started again when there is
- * space, as an operator does. Returns what was wrong.
+ * Fills the disk of the database, which then refuses changes, and ends when it cannot write its log. Starts the database again
+ * once there is space, as an operator does. Returns what was wrong.
  */
 export async function fillDatabase(
   { server, disk, mebibytes }: DatabaseOnDisk,
@@ -51,7 +51,7 @@ export async function fillDatabase(
 ): Promise<string[]> {
   disk.shrink();
   try {
-    // Until its log needs a new file, the database goes on. How long that takes is not a promise.
+    // The database continues until its log needs a new file. How long that takes is unknown.
     await until(async () => {
       const answered = await outcome(node.url ?? '', workload);
       return answered === 'accepted' ? null : answered;
@@ -71,7 +71,7 @@ async function accepts(node: FleetNode, workload: Workload): Promise<string[]> {
   return accepted === null ? [`a node does not accept jobs again after its disk was full:\n${node.said}`] : [];
 }
 
-/** The outcome of one more job. */
+/** Submits one more job, and returns whether it was accepted. */
 async function outcome(url: string, workload: Workload): Promise<'accepted' | { readonly error: unknown }> {
   try {
     await workload.submitOne(crashClient(url));

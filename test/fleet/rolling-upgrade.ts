@@ -1,6 +1,6 @@
 /**
- * A rolling upgrade: two nodes of this version and one of the next work on one store, the next one is killed in the
- * middle of its upgrade, and the older nodes are stopped one after the other. Callers submit all the time.
+ * A rolling upgrade: two nodes of this version and one of the next version share a store. The newer node is killed in the
+ * middle of its upgrade, and the older nodes are stopped one after the other. Callers submit jobs all the time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Session } from '../../packages/server/src/store/postgres/connection.ts';
@@ -12,9 +12,9 @@ import { Witness } from '../crash/witness.ts';
 import { crashClient, seeded, Workload } from '../crash/workload.ts';
 import { FleetNode, type FleetNodeOptions } from './fleet-node.ts';
 
-/** Rows beside those of the jobs. The backfill looks at them in several transactions. */
+/** How many old rows there are beside those of the callers' jobs. The backfill reads them in several transactions. */
 const oldRows = 4 * backfillRowsMax;
-/** The row that the backfill cannot pass for a while: in the third of its transactions. */
+/** The row at which a lock stops the backfill for a while, in its third transaction. */
 const heldRow = 2 * backfillRowsMax + 1;
 
 const pauseMilliseconds = 20;
@@ -23,9 +23,9 @@ const clients = 3;
 const burst = 4;
 
 export interface RollingUpgrade extends Audit {
-  /** The schema beside the last older node, and after it was gone. */
+  /** The version of the schema while the last older node ran, and after it was gone. */
   readonly versions: readonly [beside: number, after: number];
-  /** Rows that had been moved when the node was killed, and rows that were looked at again afterwards. */
+  /** How many rows were moved when the node was killed, and how many of them the backfill read again afterwards. */
   readonly movedBeforeKill: number;
   readonly lookedAtAgain: number;
   /** Claims that a node left when it was stopped. */
@@ -39,10 +39,10 @@ export interface RollingUpgrade extends Audit {
 export function upgradeProblems(run: RollingUpgrade): string[] {
   const expected: [what: string, was: number, is: number][] = [
     ['jobs attested', run.attested, run.jobs],
-    // The old form stays while a node needs it, and goes with the last of them.
+    // The old form stays until the last node that needs it is gone.
     ['schema beside the last older node', run.versions[0], rangeOf(STEPS).knows + 1],
     ['schema after it', run.versions[1], rangeOf(NEXT_STEPS).knows],
-    // A node that was killed in the middle goes on where it was, and nothing stays in the old form.
+    // A node that was killed in the middle continues where it was, and no row stays in the old form.
     ['rows moved before the kill', run.movedBeforeKill, 2 * backfillRowsMax],
     ['rows looked at again', run.lookedAtAgain, 0],
     ['rows in the old form', run.unfilled, 0],
@@ -52,7 +52,7 @@ export function upgradeProblems(run: RollingUpgrade): string[] {
   return [...run.problems, ...wrong.map(([what, was, is]) => `${what}: ${was} in place of ${is}`)];
 }
 
-/** @param options the URL is that of an empty schema */
+/** @param options its URL names an empty schema */
 export async function runRollingUpgrade(
   options: Pick<FleetNodeOptions, 'databaseUrl' | 'provider'>,
 ): Promise<RollingUpgrade> {
@@ -95,7 +95,7 @@ export async function runRollingUpgrade(
   };
 }
 
-/** Kills the newer node once a part of the rows is moved, and starts it again. Returns once the rest is moved, too. */
+/** Kills the newer node once a part of the rows is moved, and starts it again. Returns once all rows are moved. */
 async function killInTheMiddle(next: FleetNode, store: WatchedStore): Promise<{ moved: number; again: number }> {
   const begin = await store.hold('lock table backfills in share mode');
   await next.start();
@@ -105,7 +105,7 @@ async function killInTheMiddle(next: FleetNode, store: WatchedStore): Promise<{ 
   while ((await store.number(rowsMoved)) < heldRow - 1) await delay(pauseMilliseconds);
   await next.kill();
   const moved = await store.number(rowsMoved);
-  // The rows would be filled again if the next node began anew.
+  // If the restarted node began from the first row, it would fill these rows again.
   await store.run(`update jobs set outcome = null where tenant = '${OLD}' and job_id < '${idOf(heldRow)}'`);
   await release();
   await next.start();
@@ -123,7 +123,7 @@ const rowsMoved = `select coalesce((select rows_done from backfills), 0)::int as
 const unfilledOld = `select count(*)::int as number from jobs where tenant = '${OLD}' and outcome is null`;
 const orphans = `select count(*)::int as number from claims where node not in (select node from nodes)`;
 
-/** The store as its operator sees it. */
+/** Reads and changes the store as an operator can. */
 class WatchedStore implements AsyncDisposable {
   readonly #url: string;
   readonly #session: Session;
@@ -146,7 +146,7 @@ class WatchedStore implements AsyncDisposable {
     return rows[0]?.number ?? 0;
   }
 
-  /** Jobs that ended long ago. */
+  /** Adds rows of jobs that ended long ago. */
   async addOldRows(): Promise<void> {
     await this.run(`insert into jobs (tenant, job_id, status, language, created_at, finished_at, cancellation_requested,
         truncated, chain_seq, chain_head)
@@ -190,7 +190,7 @@ class Load implements Disposable {
     this.#isOver = true;
   }
 
-  /** A node that stops or was killed refuses, or does not answer: the next one is asked. */
+  /** Submits a job. If a node stops or was killed, and so refuses or does not answer, the next node is tried. */
   async #submit(): Promise<void> {
     for (let count = 1; !this.#isOver; count++) {
       const urls = this.#nodes().flatMap(({ url }) => url ?? []);

@@ -1,4 +1,4 @@
-/** The common part of the columns of the three adapters: an adapter of its own for each cell, and calls of it. */
+/** The common part of the columns of the three adapters: opens an adapter for each cell, and calls it. */
 import { type AdapterName, openAdapter } from '@vouchbox/adapters';
 import type { Crossing } from '../crossing.ts';
 
@@ -11,8 +11,8 @@ export interface AdapterAnswer {
 export type Ask = (path: string, body?: unknown) => Promise<AdapterAnswer>;
 
 /**
- * Opens the adapter in front of the service, as the tenant of the cell, for as long as the callback runs. A pack is named by
- * whoever starts it.
+ * Opens an adapter of the service for the tenant of the cell, for as long as the callback runs. The pack of a program is
+ * named when the adapter starts.
  */
 export async function withAdapter<Result>(
   name: AdapterName,
@@ -28,7 +28,7 @@ export async function withAdapter<Result>(
   });
 }
 
-/** Sentences that hold for each of them. */
+/** Why a feature cannot be tried at an adapter, in sentences that hold for all three adapters. */
 export const NOT_IN_THEIR_INTERFACE = {
   env: (name: string) => `A request of ${name} has no variables.`,
   session: (name: string) => `A request of ${name} cannot go on from an earlier one.`,
@@ -52,7 +52,7 @@ export const NOT_IN_THEIR_INTERFACE = {
     `${name} sends its files in the request itself, of which a job takes 2 MiB each, so none is uploaded before.`,
 };
 
-/** The words of an adapter's error about a job without a result: the interfaces have no word for it. */
+/** The status in an adapter's error message about a job without a result. The interfaces have no status for such a job. */
 export function endWithoutResult(message: unknown): 'cancelled' | 'error' {
   return /: cancelled\b/.test(String(message)) ? 'cancelled' : 'error';
 }

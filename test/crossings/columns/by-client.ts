@@ -1,4 +1,4 @@
-/** Places that add nothing to a call: jobs are submitted, cancelled and read by the TypeScript client. */
+/** Places that only store or run jobs: the TypeScript client submits, cancels and reads the jobs. */
 import { type Caller, keyOfRepeated, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import type { Seen } from '../facts.ts';
@@ -15,7 +15,7 @@ const caller: Caller = {
   grade: async (crossing) => await judged(crossing, await gradeByClient(crossing)),
 };
 
-/** What is seen of a grading, from the job that judged. */
+/** The facts about a grading: the verdicts in the output of the judge job, and the status of the grading. */
 async function judged(crossing: Crossing, job_id: string): Promise<Seen> {
   return { ...verdictsOf(await readByClient(crossing, job_id)), grading: await gradingOf(crossing) };
 }
@@ -24,14 +24,14 @@ export async function playByClient(crossing: Crossing): Promise<Seen> {
   return await playCaller(caller, crossing);
 }
 
-/** The session is where it was, if there is one. @throws Error if it is not */
+/** @throws Error if the cell has a session whose last step is not this job */
 async function standsAt(crossing: Crossing, job_id: string | null): Promise<void> {
   const step = await crossing.step();
   if (step !== null && step.after !== job_id) throw new Error(`the session stands at ${step.after}, not ${job_id}`);
 }
 
 /**
- * The newest job of the cell, read again, or the one that runs the program. After a grading this is the job that judged; a
+ * Reads the newest job of the cell again. After a grading, this is the judge job. Of a pair, the job of the program is read. A
  * repeated submission is sent again.
  */
 export async function readAgain(crossing: Crossing): Promise<Seen> {

@@ -11,7 +11,7 @@ import type { Program } from '../scenarios.ts';
 import { gradingOf, verdictsIn } from './grade-by-client.ts';
 import { gradePackage } from './grade-package.ts';
 
-/** How the command knows the language of a file. */
+/** The endings of file names by which the command knows a language. */
 const ENDINGS: Readonly<Partial<Record<Language, string>>> = {
   python: 'py',
   bash: 'sh',
@@ -41,7 +41,7 @@ function programFile({ directory, scenario: { program } }: Crossing): string {
   return name;
 }
 
-/** Writes the archive of its libraries into the directory of the cell, and returns the words that name it. */
+/** Writes the archive of the program's libraries into the directory of the cell, and returns the option that names it. */
 function librariesWords({ directory, scenario: { program } }: Crossing): string[] {
   if (program.packed === undefined) return [];
   writeFileSync(join(directory, 'libraries.tar.gz'), program.packed);
@@ -87,7 +87,7 @@ async function wordsOf(crossing: Crossing, program: Program) {
   ];
 }
 
-/** The command that answers what a program asks its tool. */
+/** Writes the command that answers the program's calls of its tool. */
 function toolFile(directory: string): string {
   const code = 'import json\nprint(json.dumps({"pages": ["a page about " + json.loads(input())["query"]]}))';
   writeFileSync(join(directory, 'tool.py'), code);
@@ -99,7 +99,7 @@ function interactorFile(directory: string, code: string): string {
   return 'interactor.py';
 }
 
-/** The files that the command wrote below `back/`, as what they were in the cell. */
+/** The files that the command wrote below `back/`, by their paths in the cell. */
 function filesBack(directory: string): Record<string, string> {
   const back = join(directory, 'back');
   mkdirSync(back, { recursive: true });
@@ -158,7 +158,7 @@ const caller: Caller = {
   },
 };
 
-/** The program's output, from an export of its job with the key that signed it, which the service has replaced. */
+/** The program's output in an export of its job, which is checked with the key that signed the job. This key is replaced now. */
 async function exportedOutput(crossing: Crossing, job_id: string): Promise<string> {
   const without = await told(crossing, ['export', job_id, '--output', 'exported']);
   if (without.code === 0 || !without.stderr.includes('--public-key')) {

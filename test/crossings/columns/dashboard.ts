@@ -15,7 +15,7 @@ import type { Program } from '../scenarios.ts';
 import { gradeByClient, verdictsOf } from './grade-by-client.ts';
 import { submitByClient } from './typescript-client.ts';
 
-/** Opens a view as the tenant of the cell. A page that had trouble, such as an error in its console, is a fault. */
+/** Opens a view as the tenant of the cell. Fails if the page had trouble, such as an error in its console. */
 async function withPage<Result>(
   { browser, crossing, view }: { readonly browser: Browser; readonly crossing: Crossing; readonly view: string },
   use: (page: Page) => Promise<Result>,
@@ -24,7 +24,7 @@ async function withPage<Result>(
   await using opened = await openDashboard(browser, { url: service.url, view }, { key });
   opened.page.setDefaultTimeout(90_000);
   const result = await use(opened.page);
-  // The crash of a service is seen in the console, too.
+  // The crash of a service also causes errors in the console.
   const troubles = crossing.scenario.act === 'crash' ? [] : opened.troubles;
   if (troubles.length > 0) throw new Error(`the page had trouble: ${troubles.join('; ').slice(0, 300)}`);
   return result;
@@ -63,7 +63,7 @@ async function typed(page: Page, program: Program) {
   }
 }
 
-/** Answers by hand what the program asks its tool. */
+/** Answers the program's call of its tool by hand. */
 async function answered(page: Page, { scenario: { transcript } }: Crossing): Promise<void> {
   if (transcript === undefined) return;
   const { result } = JSON.parse(transcript) as { readonly result: unknown };
@@ -133,7 +133,7 @@ async function jobPage(page: Page): Promise<Seen> {
   };
 }
 
-/** What the other program of a pair wrote, on the page that is linked to. Comes back to the first page. */
+/** Reads the other program's output on the linked page of its job, and returns to the first page. */
 async function peerOf(page: Page): Promise<Pick<Seen, 'peer'>> {
   const link = page.getByRole('link', { name: /^the interactor, / });
   if ((await link.count()) === 0) return {};
@@ -147,12 +147,12 @@ async function peerOf(page: Page): Promise<Pick<Seen, 'peer'>> {
   return { peer };
 }
 
-/** Whether the line of the jobs that failed rises above zero, which is where the marks of time end. */
+/** Whether the chart's line of failed jobs rises above zero. The marks of time end at the height of zero. */
 function risesAbove(chart: Locator): Promise<boolean> {
   return chart.evaluate((svg) => {
     const ends = [...svg.querySelectorAll('.chart-grid')].map((line) => Number(line.getAttribute('y2')));
     const series = svg.querySelector('[data-tone="bad"]') as { getBBox(): { y: number } } | null;
-    // A single point has a size of its own.
+    // The margin of 10 is for the mark of a single point, which has a size even at zero.
     return series !== null && series.getBBox().y < Math.max(...ends) - 10;
   });
 }
@@ -168,8 +168,8 @@ function callerIn(browser: Browser): Caller {
     run: async (crossing) => {
       const { program } = crossing.scenario;
       const { uploads, fromJobs, uploadedStdin, packed, build, interactor, before, labels } = program;
-      // The playground takes files of up to 2 MiB, none by name, and one program that it compiles and runs, in no session and
-      // without labels that are signed. A client sends other submissions, and their job is read here.
+      // The playground takes only files of up to 2 MiB, and one program that is compiled and run, without a session and signed
+      // labels. A client submits the other jobs, and the dashboard reads them.
       if (
         [uploads, fromJobs, uploadedStdin, packed, build, interactor, before, labels].some(
           (member) => member !== undefined,
@@ -210,7 +210,7 @@ function callerIn(browser: Browser): Caller {
           await end.click();
           await end.waitFor({ state: 'detached' });
         }),
-      // Somebody else opens it, in a browser that knows nothing of the dashboard.
+      // Somebody else opens the link, in a browser without a session of the dashboard.
       read: async (address) => {
         await using opened = await openPage(browser, address);
         await verdictOf(opened.page, 'whole');

@@ -1,4 +1,4 @@
-/** An exported job, checked without the service against a key that was pinned: by the command, the library and the page. */
+/** An exported job is checked without the service, against a pinned key: by the command, the library and the page. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { cancelByClient, submitByClient } from './typescript-client.ts';
 
 const SERVICE_VERIFY = join(import.meta.dirname, '../../../packages/verifier/bin/service-verify.mjs');
 
-/** An exported job, and what it is checked against. */
+/** The directory of an exported job, and the expected tenant, job and key. */
 interface Exported {
   readonly directory: string;
   readonly job_id: string;
@@ -33,7 +33,7 @@ type Check = (exported: Exported) => Promise<void>;
 async function read(crossing: Crossing, check: Check, job_id: string): Promise<Seen> {
   const { client, directory, service, signer: publicKey, tenant, key } = crossing;
   await client.waitForResult(job_id);
-  // An existing directory is not overwritten.
+  // A new directory for each export, because the command overwrites none.
   const target = mkdtempSync(join(directory, 'export-'));
   rmdirSync(target);
   writeFileSync(join(directory, 'signer.pem'), publicKey);
@@ -76,7 +76,7 @@ function callerWith(check: Check): Caller {
       await read(crossing, check, await submitByClient(crossing, idempotencyKey)),
     read: async (crossing, job_id) => await read(crossing, check, job_id),
     cancel: cancelByClient,
-    // The export that the page encloses is checked as one that the command wrote.
+    // The export enclosed in the saved page is checked like an export that the command wrote.
     readings: {
       evidence: async (crossing, job_id) => {
         const directory = await enclosed(crossing, job_id);
@@ -130,7 +130,7 @@ async function openPageColumn(): Promise<OpenPlace> {
     await using opened = await openPage(browser, verifyPage.href);
     const { page } = opened;
     await page.fill('#key', publicKey);
-    // The page gets the file from the disk, because a file that is passed in memory has a bound of its own.
+    // The page gets the file from the disk, because Playwright limits the size of files that are passed in memory.
     const archive = `${directory}.zip`;
     writeFileSync(archive, zipOf(filesBelow(directory)));
     await page.setInputFiles('#choose-files', archive);
@@ -149,7 +149,7 @@ async function anyVerdict(page: Page): Promise<readonly [Verdict, string]> {
   const waits = (['good', 'whole', 'unchecked', 'refused'] as const).map(async (verdict) =>
     resolve([verdict, await verdictOf(page, verdict)]),
   );
-  // Waits for other verdicts give up after a while, or end with the page.
+  // The other waits fail after a while, or when the page closes.
   void Promise.allSettled(waits).then(() => reject(new Error('the page showed no verdict')));
   return await promise;
 }

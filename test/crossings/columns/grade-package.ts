@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { vouchbox } from '../../rig/command.ts';
 import type { Crossing } from '../crossing.ts';
 
-/** Why a package does not meet a place that makes gradings itself. */
+/** Why a problem package cannot be tried at a place that makes gradings itself. */
 export const READ_BY_THE_COMMAND =
   'A problem package is read by `vouchbox grade`, which sends what is in it as a grading.';
 

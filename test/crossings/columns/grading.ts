@@ -1,6 +1,6 @@
 /**
- * A grading whose one test is the program of the scenario, run by `grade`. The test's run is what is seen; the verdict must say
- * the same.
+ * A grading with one test, which runs the program of the scenario. The facts are those of this run, and the verdict must agree
+ * with them.
  */
 import type { NamedContent, RunResult, Verdict } from '@vouchbox/client';
 import type { TerminalStatus } from '@vouchbox/protocol';
@@ -30,7 +30,7 @@ async function graded(crossing: Crossing): Promise<{ readonly run: RunResult | n
   for (const [path, content] of Object.entries(uploads)) {
     files[path] = { blob: (await client.upload(new Uint8Array(content))).blob };
   }
-  // What a record holds of a cut output is not all that is judged.
+  // The record of a truncated output is only a part of the output that is judged.
   const expected = scenario.sees.truncated ? '' : scenario.sees.stdout;
   let run: RunResult | null = null;
   const { verdict } = await client.grade(program, {
@@ -67,7 +67,7 @@ const caller: Caller = {
   cancel: async ({ client }, job_id) => {
     await client.cancel(job_id);
   },
-  // The newest job is the one that judged; the one before it ran the test.
+  // The newest job is the judge job, and the job before it ran the test.
   read: async (crossing, job_id) => {
     if (crossing.scenario.act !== 'key_rotated') return await readByClient(crossing, job_id);
     const [judge = '', test = ''] = await crossing.jobs();
@@ -76,7 +76,7 @@ const caller: Caller = {
     if (verdicts?.[0] !== 'accepted') throw new Error(`the verdict is ${verdicts?.[0]}`);
     return await readByClient(crossing, test);
   },
-  // A test that a crash broke off is made again.
+  // The service runs a test again that a crash interrupted.
   endAgain: async (crossing) => {
     await crossing.client.cancel(await crossing.begun());
   },

@@ -1,4 +1,4 @@
-/** HTTP alone, as any language can speak it: requests of the contract without a client. */
+/** Plain HTTP requests of the contract without a client, as any language can send them. */
 import { createHash } from 'node:crypto';
 import type {
   FoldedResult,
@@ -39,7 +39,7 @@ async function ask<Answer>(crossing: Crossing, path: string, request?: Request):
 
 const JSON_BODY = { 'content-type': 'application/json' };
 
-/** Sends the files that a submission only names. */
+/** Uploads the files that a submission names by digest, and returns the submission. */
 async function uploaded(crossing: Crossing): Promise<JobSubmission> {
   const { uploads = {} } = crossing.scenario.program;
   const outputs = Object.entries(await crossing.outputsOfJobs());
@@ -67,7 +67,7 @@ async function read(crossing: Crossing, job_id: string): Promise<Seen> {
   return { ...seen, files: { ...files, ...large }, ...(told && { peer: told.stdout }) };
 }
 
-/** Answers what the program asks its tools, until it has ended. */
+/** Answers the program's tool calls until the program has ended. */
 async function answered(crossing: Crossing, job_id: string): Promise<void> {
   const { answers } = crossing.scenario;
   if (answers === undefined) return;

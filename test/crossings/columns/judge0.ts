@@ -59,7 +59,7 @@ function seenOf({ status, json }: AdapterAnswer): Seen {
   const shown = { stdout: stdout ?? '', stderr: stderr ?? '', truncated };
   if (ended === 'error') return { status: endWithoutResult(message) };
   if (isMemory) return { ...shown, status: 'oom_killed' };
-  // Judge0 tells only that the compiler failed.
+  // About a program that does not compile, Judge0 tells neither exit code nor signal.
   if (status_id === 6) return { ...shown, status: ended };
   return { ...shown, status: ended, ...(ended !== 'timed_out' && { exit_code, signal: exit_signal }) };
 }

@@ -26,7 +26,7 @@ interface ToolAnswer {
   readonly content: any;
 }
 
-/** Uses the tools with all keys that signed here, which the operator pinned. */
+/** Opens `vouchbox mcp` with all keys that signed at this service as pinned keys. */
 async function withTools<Result>(crossing: Crossing, use: (client: Client) => Promise<Result>): Promise<Result> {
   const { directory, key, service } = crossing;
   const pinned = service.publicKeys.map((pem, index) => {
@@ -51,7 +51,7 @@ async function call(client: Client, name: string, words: Record<string, unknown>
   return answer as unknown as ToolAnswer;
 }
 
-/** Without members for these, the tool cannot say what the program needs: its job is made by a client, and read here. */
+/** Whether the tool has members for all that the program needs. If not, a client makes the job, and the tool reads it. */
 function canSay({ uploads, uploadedStdin, build, interactor, promise, limits = {} }: Program): boolean {
   const { wall_seconds: _wall, mem_mb: _memory, ...others } = limits;
   const unsaid = [uploads, uploadedStdin, build, interactor, promise, ...Object.values(others)];
@@ -118,7 +118,7 @@ const caller: Caller = {
       outputs = [],
       ...more
     } = program;
-    // Its tools are those of another server. Labels that an agent gives are not signed.
+    // The program's tools are those of another server, and an agent cannot have its labels signed.
     const { tools: _tools, sign_labels: _signs, ...said } = more;
     const named = Object.entries(await crossing.outputsOfJobs());
     const session = (await crossing.step())?.name;

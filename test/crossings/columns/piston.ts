@@ -24,7 +24,7 @@ function bodyOf({ scenario: { program } }: Crossing) {
   };
 }
 
-/** Piston has a pair of letters and a message in place of our status. */
+/** In place of our status, Piston has a code of two letters and a message. */
 function seenOf({ status, json }: AdapterAnswer): Seen {
   if (status >= 500) return { status: endWithoutResult(json.message) };
   if (status !== 200) throw new Error(`HTTP ${status}: ${JSON.stringify(json).slice(0, 300)}`);

@@ -31,12 +31,12 @@ def search(query: str) -> dict[str, list[str]]:
 
 def run(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
     files = {path: {"blob": client.upload(Path(file).read_bytes())["blob"]} for path, file in asked["uploads"].items()}
-    files |= asked["outputs"]  # Outputs of other jobs, which are not sent.
+    files |= asked["outputs"]  # Outputs of other jobs are named, not uploaded.
     program = {"outputs": [], **asked["program"]}
     runner = client.session(program["session"]["name"]) if "session" in program else client
     options = {"tools": {"search": search}} if "tools" in program else {}
     result = runner.run(program, files=files or None, idempotency_key=asked.get("idempotency_key"), **options)
-    if "tools" in program:  # A second run, which is told what the first one was told, must do the same.
+    if "tools" in program:  # A second run that gets the recorded answers must do the same.
         result = client.run(program, replay=list(client.follow(result.job_id)))
     client.verify(result.job_id)
     return {**seen_of(client, result), "terminal_reason": result.terminal_reason, "signal": result.signal}

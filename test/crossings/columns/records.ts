@@ -1,6 +1,6 @@
 /**
- * The places where a service's data is kept, and those that it is carried to. The data is carried after all jobs of the
- * service. Each job is then read again in the service that starts from it.
+ * The places where a service stores its data, and the places to which the data is carried after all jobs of the service. A
+ * service then starts from the carried data, and each job is read again there.
  */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -68,7 +68,7 @@ export const copy: Place = {
   },
 };
 
-/** Submitted at one node, read and cancelled at the other. */
+/** Jobs are submitted at one node, and read and cancelled at the other. */
 export const nodes: Place = {
   title: 'two nodes',
   group: 'records',
@@ -78,7 +78,7 @@ export const nodes: Place = {
   open: withoutOpening({ play: playByClient }),
 };
 
-/** Reads again once everything large has moved to the object store. */
+/** Reads the job again once all large contents have moved to the object store. */
 async function moved(crossing: Crossing): Promise<Seen> {
   const seen = await playByClient(crossing);
   if (crossing.service.signs) for (const job of await crossing.jobs()) await crossing.signed(job);

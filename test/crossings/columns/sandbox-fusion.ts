@@ -11,7 +11,7 @@ import { cancelByClient } from './typescript-client.ts';
 const NAMES: Readonly<Record<string, string>> = { node: 'nodejs' };
 
 /**
- * In SandboxFusion, files lie in the working directory, from which they are fetched by the same names. A request names each.
+ * In SandboxFusion, input and output files are in the working directory. A request names each file that it gives or fetches.
  */
 function bodyOf({ scenario: { program, sees } }: Crossing) {
   const { language, code, stdin, limits = {} } = program;

@@ -1,4 +1,4 @@
-/** The TypeScript client: `run`, and reading and cancelling with it. Other places that add nothing to a call use it, too. */
+/** The TypeScript client: it runs, reads and cancels jobs. Places that have no calls of their own use these functions too. */
 import type { NamedContent, RunOptions, ServiceClient } from '@vouchbox/client';
 import type { FoldedResult } from '@vouchbox/protocol';
 import { type Caller, playCaller } from '../caller.ts';
@@ -8,7 +8,7 @@ import { type Place, withoutOpening } from '../place.ts';
 import { gradingOf, verdictsIn } from './grade-by-client.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
 
-/** The options of a run with the client for a scenario, whose files are uploaded. */
+/** Uploads the files of a scenario, and returns the options for its run with the client. */
 async function optionsOf(crossing: Crossing): Promise<RunOptions> {
   const { client, scenario } = crossing;
   const { uploads = {}, outputs = [] } = scenario.program;
@@ -35,7 +35,7 @@ export async function readByClient({ otherClient }: Crossing, job_id: string): P
   return { ...seen, files, ...(await peerOf(otherClient, job_id)) };
 }
 
-/** Large outputs, which come by their digests. */
+/** Fetches the large outputs of a job by their digests. */
 async function largeFiles(
   client: ServiceClient,
   { large_outputs = [] }: Pick<FoldedResult, 'large_outputs'>,
@@ -55,7 +55,7 @@ export async function cancelByClient({ otherClient }: Crossing, job_id: string):
   await otherClient.cancel(job_id);
 }
 
-/** A second run, which is told what the first one was told: it must do the same. */
+/** A second run, which gets the recorded answers of the first run and must do the same. */
 async function replayed({ client, scenario: { program } }: Crossing, job_id: string) {
   const { language, code, limits = {}, outputs = [] } = program;
   const replay = await Array.fromAsync(client.events(job_id));

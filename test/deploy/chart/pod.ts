@@ -1,7 +1,7 @@
 /**
- * A pod of the chart, started here as the kubelet starts it: the users, rights and read-only root that the manifest states,
- * with its secrets mounted as files and one folder in place of its data volume. What a container runtime adds, such as its
- * filter of system calls and namespaces of its own, is not there.
+ * A pod of the chart, started here as the kubelet starts it: with the users, rights and read-only root of the manifest, with
+ * its secrets mounted as files, and with one folder in place of its data volume. It lacks what a container runtime adds, such
+ * as a filter of system calls and namespaces.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import type { Manifest } from './rendered-chart.ts';
 export interface PodSecrets {
   /** The files of `CREDENTIALS_DIRECTORY` by their names. */
   readonly settings: Readonly<Record<string, string>>;
-  /** In PEM, for a pod that mounts it. */
+  /** The signing key as PEM, for a pod that mounts it. */
   readonly signingKey: string;
 }
 
@@ -24,7 +24,7 @@ interface Volume {
   readonly projected?: { readonly defaultMode: number };
 }
 
-/** The mounts, in the words of the manifest, which stay writable under a read-only root. */
+/** The mount points in the manifest that stay writable under a read-only root. */
 const WRITABLE = ['/run', '/tmp'];
 
 /** Disposing stops the service if it still runs, and removes its files. */
@@ -42,14 +42,14 @@ export class Pod implements AsyncDisposable {
     for (const { command, securityContext } of this.#spec.initContainers ?? [])
       this.#run([...this.#rights(securityContext), ...command]);
     const [{ command, securityContext }] = this.#spec.containers;
-    // The command line of the chart ends with the command itself.
+    // The last word of the chart's command line is the command itself.
     this.#command = new Command(['serve'], {
       within: [...this.#rights(securityContext), ...command.slice(0, -1)],
       env: this.#environment(),
     });
   }
 
-  /** Starts the pod of a Deployment. Resolves when its service listens. */
+  /** Starts the pod of a Deployment. Resolves once the service in the pod listens. */
   static async start(deployment: Manifest, secrets: PodSecrets): Promise<Pod> {
     const pod = new Pod(deployment, secrets);
     try {
@@ -71,7 +71,7 @@ export class Pod implements AsyncDisposable {
     return this.#command.stderr;
   }
 
-  /** The status that each probe of the manifest gets, by its name. */
+  /** The HTTP status that each probe of the manifest gets, by the name of the probe. */
   async probes(): Promise<Readonly<Record<string, number>>> {
     const [container] = this.#spec.containers;
     const asked = ['startupProbe', 'livenessProbe', 'readinessProbe'].map(async (probe) => {
@@ -81,7 +81,7 @@ export class Pod implements AsyncDisposable {
     return Object.fromEntries(await Promise.all(asked));
   }
 
-  /** Stops it as the kubelet does, and names what it left on the host. */
+  /** Stops the pod as the kubelet does, and returns what it left on the host. */
   async stop(): Promise<string[]> {
     this.#command.kill('SIGTERM');
     const { code } = await this.#command.ended();
@@ -129,7 +129,7 @@ export class Pod implements AsyncDisposable {
     }
   }
 
-  /** Links to files in a folder of which there may be a newer one. */
+  /** Mounts a secret as the kubelet does: as links to files in a folder that a newer folder can replace. */
   #mountSecret(volume: string, mode: number, files: Readonly<Record<string, string>>): void {
     const folder = this.#folder(volume);
     mkdirSync(join(folder, '..2026'), { recursive: true });

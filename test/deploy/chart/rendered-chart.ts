@@ -1,4 +1,4 @@
-/** The chart of deploy/helm as a cluster gets it: rendered by Helm where it is installed, else by `render.go`. */
+/** The chart of deploy/helm as a cluster gets it: rendered by Helm if it is installed, and else by `render.go`. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ export class Renderer implements Disposable {
   readonly #rendered = new Map<string, readonly Manifest[]>();
   readonly #scratch = mkdtempSync(join(tmpdir(), 'vouchbox-chart-'));
 
-  /** The objects that the chart makes with these values. @throws with the words of the renderer if it makes none */
+  /** The objects that the chart makes with these values. @throws with the renderer's message if it fails */
   render(values: Readonly<Record<string, unknown>>): readonly Manifest[] {
     const asked = JSON.stringify(values);
     const manifests = this.#rendered.get(asked) ?? this.#render(asked);
