@@ -1,4 +1,4 @@
-/** The attacks of a program on the files that the service gives it and takes from it. */
+/** A program's attacks on its input files, and on the output files that the service takes. */
 import assert from 'node:assert/strict';
 import { execFile as execFileWithCallback } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -26,7 +26,7 @@ const SPECIAL: Attack = {
   runs: 'once',
 };
 
-/** Sizes of outputs by name, and the violations that they must cause. The others cause none. */
+/** Sizes of outputs, by name. */
 const SIZES = {
   one: { exact: fileBytesMax, less: fileBytesMax - 1, over: fileBytesMax + 1 },
   sum: { a: fileBytesMax, b: fileBytesMax - 1, c: 1, d: 1, empty: 0 },
@@ -241,7 +241,7 @@ export const artifactCases: readonly HostileCase[] = [
   },
 ];
 
-/** The files that a program may leave, written to a directory of this host for the collector alone. */
+/** Writes files that a program may leave to a directory of this host, which only the collector reads. */
 function plantOutputs(): { directory: string; outputs: string[] } {
   const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-outputs-'));
   const output = join(directory, 'output');
@@ -259,7 +259,7 @@ function digestOf(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** How often the swap is raced. */
+/** How often a program that swaps a file and a link races the collector. */
 const RACES = { namespace: 30, gvisor: 8, full: 1000 } as const;
 const RACE: Attack = { program: 'rename-race.py', outputs: ['output/kept', 'output/raced'] };
 
@@ -275,7 +275,7 @@ function namesOf(seen: Seen): string[] {
   return seen.artifacts.map(({ path }) => path.slice('output/'.length));
 }
 
-/** The violation's type for each of these outputs; `none` without a violation. */
+/** The violation's type for each of these outputs; `none` if an output has no violation. */
 function violationsOf(seen: Seen, names: readonly string[]): string[] {
   return names.map((name) => seen.violations.find(({ path }) => path === `output/${name}`)?.type ?? 'none');
 }

@@ -1,6 +1,6 @@
 /**
- * Collects outputs of a workspace as the service does, in a process that Node allows to read and nothing else: any call
- * that would change a file system throws. Prints what was collected, and what happened to an attempted write.
+ * Collects outputs of a workspace as the service does, in a process that Node allows only to read: any call that would
+ * change a file system throws. Prints what was collected, and the result of an attempted write.
  */
 import { writeFileSync } from 'node:fs';
 import { Workspace } from '../../packages/server/src/sandbox/program/output/workspace.ts';

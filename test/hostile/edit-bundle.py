@@ -1,6 +1,6 @@
-# Stands between the stage of a cell and its runtime: changes the bundle's config.json as a JSON list of edits says, then becomes
+# Runs between the stage of a cell and its runtime: changes the bundle's config.json by a JSON list of edits, and then becomes
 # the runtime. An edit is {"set": [path…], "to": value}, {"drop": [path…]}, {"mount": place, "without": [option…]}, or
-# {"filter": "none" | "broken"}: of the system call filter, whoever sets it.
+# {"filter": "none" | "broken"}, which changes the system call filter, whether the runtime or process 1 sets it.
 import json
 import os
 import sys

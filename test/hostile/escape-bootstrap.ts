@@ -1,4 +1,4 @@
-/** A cell that cannot be made as it must be: nothing runs, nothing is claimed, nothing is left. */
+/** If a cell cannot be made as it must be, nothing runs, nothing is claimed, and nothing is left. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import { programOf } from './target.ts';
 /** One step of a bootstrap, made to fail. */
 interface Fault {
   readonly title: string;
-  /** The text that an operator reads about it. */
+  /** What the message for the operator must say. */
   readonly says?: RegExp;
   readonly change: (options: BenchOptions, bench: FaultBench) => BenchOptions;
 }
@@ -154,7 +154,7 @@ function withoutOverlays(options: BenchOptions): BenchOptions {
   return { ...options, runtime: withParts(runtime, { stage }) };
 }
 
-/** The methods of a group, for an object that replaces it. */
+/** The methods of a group, for an object that replaces the group. */
 function bound(group: CellOptions['group']): Partial<CellOptions['group']> {
   return {
     joinFiles: group.joinFiles,
@@ -170,7 +170,7 @@ function bound(group: CellOptions['group']): Partial<CellOptions['group']> {
   };
 }
 
-/** A protection that is left out of a bundle, and the name of what is then missing. */
+/** A protection that is left out of a bundle, and the message that must name it as missing. */
 interface Weakness {
   readonly title: string;
   readonly edits: readonly BundleEdit[];
@@ -183,7 +183,7 @@ const WEAKNESSES: readonly Weakness[] = [
   ...[
     { ...OWN('net'), at: 1 },
     { ...OWN('ipc'), at: 2 },
-    { ...OWN('uts'), at: 3, edits: [{ drop: ['hostname'] }] }, // crun requires one for the other.
+    { ...OWN('uts'), at: 3, edits: [{ drop: ['hostname'] }] }, // crun refuses a host name without this namespace.
     { ...OWN('cgroup'), at: 5 },
   ].map(({ at, edits = [], ...weakness }: ReturnType<typeof OWN> & { at: number; edits?: readonly BundleEdit[] }) => ({
     ...weakness,
@@ -191,7 +191,7 @@ const WEAKNESSES: readonly Weakness[] = [
     classes: ['namespace'] as const,
   })),
   { title: 'its system call filter', edits: [{ filter: 'none' }], missing: /a seccomp filter/ },
-  // The host's trees have these flags already, and crun cannot remove them.
+  // Left out for mounts of the host's trees, which already have this flag: crun cannot remove it.
   ...['/tmp', '/dev/shm'].map((mount) => ({
     title: `nosuid on ${mount}`,
     edits: [{ mount, without: ['nosuid'] }],
@@ -228,7 +228,7 @@ const WEAKNESSES: readonly Weakness[] = [
   },
 ];
 
-/** What a preflight finds in place of a working runtime, and its message. */
+/** What a preflight finds in place of a working runtime, and the message that it must give. */
 interface Stub {
   readonly title: string;
   /** A shell script in place of the runtime; `--version` is answered before it. Null means no runtime. */
@@ -281,7 +281,7 @@ export const bootstrapCases: readonly HostileCase[] = [
     needsRoot: true,
     async scenario(target) {
       await using bench = await FaultBench.open(target);
-      await (await bench.prepare((options) => options))[Symbol.asyncDispose](); // Without a fault it works.
+      await (await bench.prepare((options) => options))[Symbol.asyncDispose](); // Without a fault, the preparation works.
       for (const { title, says, change } of FAULTS) {
         const error = await bench.failure((options) => change(options, bench));
         assert.equal(error.step, 'bootstrap', `${title}: ${error.message}`);
@@ -323,7 +323,7 @@ export const bootstrapCases: readonly HostileCase[] = [
       needsRoot: true,
       async scenario({ hostileClass }) {
         const name = hostileClass === 'namespace' ? 'crun' : 'runsc';
-        // A provider that is never told rejects here: the process that opens it has a deadline.
+        // If the provider never learned of the failure, this would reject: the process that opens it has a deadline.
         const answer = (await doSeparately({ kind: 'open', hostileClass }, hostWith(name, stub))) as {
           ready: boolean;
           message: string;
@@ -345,7 +345,7 @@ function refusingSecondLimit({ group }: CellOptions, count: () => number): CellO
 }
 
 /**
- * A host on which a runtime is replaced, in the view of one process and its children. Remembered results are set aside.
+ * A host on which one process and its children see another runtime. Remembered results of the preflight are hidden from them.
  */
 function hostWith(name: 'crun' | 'runsc', { script, version }: Stub): SeparateHost {
   const said = version ?? `${name} version ${name === 'crun' ? '1.8.1' : '0.0~20221219.0'}`;

@@ -37,7 +37,7 @@ interface Bundle {
 }
 
 const NAMESPACES = ['cgroup', 'ipc', 'mount', 'network', 'pid', 'user', 'uts'];
-/** Process 1 needs these to make the job another user and to limit it. The job has none of them. */
+/** The capabilities that process 1 needs to change the job's user and to limit the job. The job has none of them. */
 const OF_PROCESS_ONE = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_RESOURCE'];
 
 const optionsFor = (hostileClass: HostileClass): fc.Arbitrary<DescriptionOptions> =>
@@ -60,7 +60,7 @@ function lint(config: Bundle, given: DescriptionOptions): void {
     { terminal: job.terminal, noNewPrivileges: job.noNewPrivileges, root: root.readonly },
     { terminal: false, noNewPrivileges: true, root: true },
   );
-  // With loopback, crun starts in a network namespace that has one. Nobody in the cell may change it.
+  // With loopback, crun starts in a network namespace that already has it, and nobody in the cell may change the namespace.
   const isMadeBefore = given.sharesHostKernel && given.loopback;
   const namespaces = NAMESPACES.filter((type) => type !== 'network' || !isMadeBefore);
   assert.deepEqual(linux.namespaces.map(({ type }) => type).toSorted(), namespaces);

@@ -26,7 +26,7 @@ function digestsOfBinaries(): Readonly<Record<string, string>> {
 
 const before = digestsOfBinaries();
 
-/** The place of each mount and its least options, under crun. gVisor shows fewer: see below. */
+/** The path of each mount and the options that it must have, under crun. gVisor shows fewer options: see below. */
 const MOUNTS: Readonly<Record<string, readonly string[]>> = {
   '/': ['ro', 'nosuid', 'nodev'],
   '/usr': ['ro', 'nosuid', 'nodev'],
@@ -167,7 +167,7 @@ export const fileCases: readonly HostileCase[] = [
       const answers = answersOf<{ seen: string[]; files: number }>(seen);
       assert.deepEqual(answers.seen, []);
       assert.ok(answers.files > 50, 'almost nothing was searched');
-      // The search works: the same program finds its own text.
+      // Shows that the search works: the same program finds a text that is there.
       const own = await target.attack({
         program: 'canary-hunt.py',
         values: { CANARY_REVERSED: 'gnitnalp' },

@@ -9,7 +9,7 @@ import { WORK_BYTES } from './target.ts';
 
 type Answers = Readonly<Record<string, string>>;
 
-/** The findings of the reach probe when it was last accepted, by class. */
+/** The accepted answers of `reach.py`, by class. */
 export function goldenReach(hostileClass: HostileClass): Answers {
   return JSON.parse(readFileSync(join(import.meta.dirname, `golden/reach-${hostileClass}.json`), 'utf8')) as Answers;
 }
@@ -24,13 +24,13 @@ function answersTo(answers: Answers, prefix: RegExp): Answers {
 
 /** The answers that differ where only one user is mapped. None of them lets the program do more. */
 const OF_ONE_USER: Answers = {
-  // Whoever has no capability gains none.
+  // The program has no capability, and gains none.
   'call capset': 'EFAULT',
   'become: setuid 0': 'EINVAL',
   'become: setgid 0': 'EINVAL',
   'become: setresuid 0': 'EINVAL',
   'become: chown to 0': 'EINVAL',
-  // The numbers of its descriptors, none of which can be followed, and an empty directory that cannot be written.
+  // These two show only the numbers of descriptors, which cannot be followed, and an empty directory that cannot be written.
   'read /proc/1/fd': 'ok',
   'read /svc/report': 'ok',
 };

@@ -1,4 +1,4 @@
-/** Ways out of a cell through the network; none may work. */
+/** Ways out of a cell through the network, none of which may work. */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -69,7 +69,7 @@ export const networkCases: readonly HostileCase[] = [
   },
 ];
 
-/** The counter works: it counts one connection from here as one. */
+/** Checks that the counter counts one connection from this process. */
 async function reachItOurselves(port: number): Promise<void> {
   const { connect } = await import('node:net');
   await once(connect({ port, host: '127.0.0.1' }), 'close');

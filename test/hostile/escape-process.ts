@@ -195,7 +195,7 @@ async function assertProcessOneUntouched(
     session: string;
   }>(seen);
   assertExited(seen, 42);
-  // The first process of a namespace gets no signal from within that it does not ask for: it has gone on to report the end.
+  // As one user, the calls succeed, but the kernel gives the first process of a namespace only signals that it handles.
   const answer = hasOneUser ? 'ok' : 'EPERM';
   assert.deepEqual(Object.keys(signals), [answer]);
   assert.equal(signals[answer]?.length, 64);
@@ -208,12 +208,12 @@ async function assertProcessOneUntouched(
   const readable = telling.filter((name) => files.read.includes(name));
   if (hostileClass === 'namespace') {
     assertRefused({ priority, affinity });
-    // These two open, and cannot be read: ESC-01 tries it.
+    // As one user, `stack` and `syscall` open but cannot be read, as ESC-01 shows.
     assert.deepEqual({ readable, descriptors }, { readable: hasOneUser ? ['stack', 'syscall'] : [], descriptors: {} });
     return;
   }
   assert.deepEqual(readable, ['auxv', 'environ', 'maps', 'smaps']);
-  // The null device that it has as its input, and the two pipes of the program itself.
+  // Process 1 has the null device as its input, and the two pipes of the program as its outputs.
   assert.deepEqual(
     Object.keys(descriptors).map((name) => Number(name.split(' ')[1])),
     [0, 0, 1, 1, 2, 2],

@@ -1,5 +1,5 @@
 /**
- * Ways to run before, or instead of, the code that starts a program: by files that an interpreter reads, or by names it
+ * Ways to run before, or instead of, the code that starts a program: by files that an interpreter reads, or by names that it
  * uses.
  */
 import assert from 'node:assert/strict';
@@ -14,7 +14,7 @@ function planted(path: string, code: string): NonNullable<Attack['files']>[numbe
 const PYTHON = "print('HIJACKED', flush=True)\n";
 const NODE = "console.log('HIJACKED');\n";
 
-/** Each prints `clean` and nothing else if its trick has no effect. */
+/** Programs with a trick each. They print only `clean` if the trick has no effect. */
 const TRICKS: readonly (Attack & { readonly trick: string })[] = [
   {
     trick: 'a hoisted function with the name of a function that a prologue calls',

@@ -1,6 +1,6 @@
 /**
- * Makes a bootstrap fail: real cells of a real runtime, with one change in how they are made. The production code does
- * not know of it: a cell is made from its options, and the bench changes the options.
+ * Makes the bootstrap of real cells of a real runtime fail by one change. The production code has no hook for this: it makes a
+ * cell from options, and the bench changes the options.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -37,13 +37,13 @@ export type BundleEdit =
   | { readonly filter: 'none' | 'broken' }
   | { readonly mount: string; readonly without: readonly string[] };
 
-/** The options of a cell here. */
+/** The options of a cell that the bench makes. */
 export interface BenchOptions extends CellOptions {
   readonly runtime: StartedRuntime;
 }
 
 export class FaultBench implements AsyncDisposable {
-  /** The data directory of this bench alone: it names its groups and its directory on the host. */
+  /** The data directory of this bench, which gives its groups and its directory on the host their names. */
   readonly #dataDirectory: string;
   readonly #directory: string;
   readonly #groups: GroupRoot;
@@ -64,7 +64,7 @@ export class FaultBench implements AsyncDisposable {
     this.#pack = parts.pack;
   }
 
-  /** With the runtime of a class that passed its preflight: gVisor on the platform that its provider chose. */
+  /** Opens a bench with the runtime that the target uses, and for gVisor with the platform that the target chose. */
   static async open(target: Target): Promise<FaultBench> {
     const data = mkdtempSync(join(tmpdir(), 'svc-faults-'));
     const groups = openGroupRoot(readCgroupLayout(), instanceName(data));

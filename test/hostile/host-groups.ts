@@ -1,7 +1,7 @@
 /**
  * The control groups of a service's cells as the kernel shows them on this host: their names, their processes and their
- * counters. Read from the kernel's files alone, on either cgroup version. Where this process can make no groups, a cell is the
- * tree of processes below its process 1, by whose id it is named.
+ * counters. All is read from the kernel's files, on either cgroup version. If this process cannot make groups, a cell is the
+ * tree of processes below its process 1, and the id of this process is its name.
  */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const V1_CONTROLLERS = ['pids', 'memory', 'cpuacct', 'cpu'];
 function directoriesOf(dataDirectory: string): string[] {
   const isServed = existsSync(join(dataDirectory, 'instance-id'));
   const instance = isServed ? instanceOf(dataDirectory) : instanceName(dataDirectory);
-  // Below the mount, or in the unit of a service that has only its own group.
+  // The group is below the mount, or in the unit of a service that may use only its own group.
   if (existsSync(join(ROOT, 'cgroup.controllers'))) return globSync(join(ROOT, `{,*/,*/*/}${instance}`));
   return V1_CONTROLLERS.map((name) => join(ROOT, name, instance)).filter((path) => existsSync(path));
 }
@@ -51,7 +51,7 @@ export function groupCpuMilliseconds(dataDirectory: string, group: string): numb
   return microseconds === undefined ? Number(usage.find(Boolean)) / 1e6 : Number(microseconds) / 1000;
 }
 
-/** Processes that are the first of a process namespace below this one's own, among the descendants of this process. */
+/** The descendants of the process that are the first process of a further process namespace. */
 function treesBelow(pid: number): number[] {
   return treeOf(pid).filter((one) => /^\d+ 1$/.test(statusOf(one, 'NSpid')));
 }
@@ -89,6 +89,6 @@ function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // A process or a group may end while it is read.
+    return ''; // A process or a group may end while its files are read.
   }
 }

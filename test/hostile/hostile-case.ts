@@ -1,6 +1,6 @@
 /**
- * One attack, and its required outcome. The tests, the benchmark and the table in docs/THREATS.md all read these
- * tables, so the document lists what is tried.
+ * One attack, and its required outcome. The tests, the benchmark and the table in docs/THREATS.md are all made from these
+ * cases, so the document lists exactly what is tried.
  */
 import type { RequestedLimits } from '@vouchbox/protocol';
 import type { Collection, HeldLimits, Posture, Program } from '../../packages/server/src/sandbox/sandbox.ts';
@@ -10,7 +10,7 @@ import type { Target } from './target.ts';
 export const HOSTILE_CLASSES = ['namespace', 'gvisor'] as const;
 export type HostileClass = (typeof HOSTILE_CLASSES)[number];
 
-/** A program from `programs/`, its language given by its ending, and its input. */
+/** A program from `programs/` and its input. The ending of the file name gives the language. */
 export interface Attack {
   readonly program: string;
   /** Replaces `@NAME@` in the program's source. */
@@ -38,13 +38,13 @@ interface CommonCase {
   readonly id: string;
   /** A sentence about what must hold. */
   readonly title: string;
-  /** The protection behind it, in a few words. */
+  /** The protection that makes the title true, in a few words. */
   readonly holds: string;
-  /** Why it is accepted that a class does not hold it, or holds it less. The expectation asserts exactly that. */
+  /** Why it is accepted that a class does not fulfil the title, or only in part. The test requires exactly this weakness. */
   readonly accepted?: Partial<Readonly<Record<HostileClass, string>>>;
   /**
-   * Why it is accepted that a cell holds it less where the service's user is every program, too. The expectation asserts exactly
-   * that.
+   * Why it is accepted that a cell fulfils the title only in part if programs run as the service's own user. The test requires
+   * exactly this weakness.
    */
   readonly ofOneUser?: string;
   /** Only root of the host can make what the trial needs, so nobody else runs the trial. */
@@ -53,7 +53,7 @@ interface CommonCase {
   readonly classes?: readonly HostileClass[];
   /** The architecture to which it applies, by its name in Node; all if absent. */
   readonly architecture?: 'x64';
-  /** It measures or loads the machine: nothing else runs at the same time. */
+  /** The case measures or loads the machine, so no other case runs at the same time. */
   readonly alone?: true;
 }
 
@@ -63,14 +63,14 @@ interface AttackCase extends CommonCase {
   readonly expect: (seen: Seen, target: Target) => void | Promise<void>;
 }
 
-/** Several programs, or something done on the host meanwhile. */
+/** A case with several programs, or with actions on the host. */
 interface ScenarioCase extends CommonCase {
   readonly scenario: (target: Target) => Promise<void>;
 }
 
 export type HostileCase = AttackCase | ScenarioCase;
 
-/** Tries a case against a target. Rejects with an assertion's error if it does not hold. */
+/** Tries a case against a target. Rejects with an assertion's error if the case fails. */
 export async function expectHeld(hostileCase: HostileCase, target: Target): Promise<void> {
   if ('scenario' in hostileCase) return await hostileCase.scenario(target);
   await hostileCase.expect(await target.attack(hostileCase.attack), target);

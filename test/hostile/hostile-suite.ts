@@ -1,6 +1,6 @@
 /**
- * Registers the cases that apply to a class as tests, against one provider that is opened for all of them: in one project
- * those that run side by side, in another those that must be alone on the machine.
+ * Registers the cases that apply to a class as tests, against one provider that is opened for all of them. One project runs
+ * the cases that may run side by side, another project those that must be alone on the machine.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { isRootOfHost } from '../../packages/server/src/sandbox/kernel/user-namespace/mapped-users.ts';
@@ -13,8 +13,8 @@ import { CASE_MILLISECONDS_MAX } from './size.ts';
 import { Target } from './target.ts';
 
 /**
- * A missing runtime fails every test of the class: nothing is skipped. `differs` chooses the cases to try, those whose
- * outcome may depend on the launcher; without it, and in the long form, all.
+ * If the runtime is missing, every test of the class fails. `differs` chooses the cases whose outcome may depend on the
+ * launcher. Without `differs`, and in the long form, all cases are tried.
  */
 export function describeHostile(
   hostileClass: HostileClass,

@@ -1,10 +1,10 @@
 /**
- * The makers of the attacked cells, a launcher for each class: the suite runs once with each. Processes that a case starts read
- * the same choice from their environment.
+ * The launchers of the attacked cells, two for each class. The suite runs once with each launcher. Processes that a case starts
+ * read the same choice from their environment.
  */
 import type { HostileClass } from './hostile-case.ts';
 
-/** For each class, what the service prefers first. */
+/** The launchers of each class. The service prefers the first one. */
 export const LAUNCHERS = { namespace: ['fork', 'crun'], gvisor: ['direct', 'runsc'] } as const;
 
 export type NamespaceLauncher = (typeof LAUNCHERS)['namespace'][number];
@@ -20,7 +20,7 @@ export function gvisorStarter(): GvisorStarter {
   return process.env[VARIABLES.gvisor] === 'runsc' ? 'runsc' : 'direct';
 }
 
-/** Chooses for every target that is opened until the result is disposed. */
+/** Chooses the launcher for every target that is opened until the result is disposed. */
 export function useLauncher(hostileClass: HostileClass, launcher: NamespaceLauncher | GvisorStarter): Disposable {
   process.env[VARIABLES[hostileClass]] = launcher;
   return {

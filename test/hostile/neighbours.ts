@@ -71,7 +71,7 @@ export const neighbourCases: readonly HostileCase[] = [
       const [single = 0, crowd = 0] = used().map((now, at) => now - (before[at] ?? 0));
       for (const { run } of [many, one]) run.stop('cancelled');
       await Promise.all([many.seen, one.seen]);
-      // One thread can use one processor at most; without weights it would get a sixtieth of them.
+      // One thread can use at most one processor. Without weights, it would get a sixtieth of all processors.
       assert.ok(single > crowd / 4, `the single one had ${single} ms, the crowd ${crowd} ms`);
     },
   },
@@ -122,7 +122,7 @@ export const neighbourCases: readonly HostileCase[] = [
       await watcher.said('watching');
       for (const program of ['be-noticed.py', 'buffers.cjs', 'echo.sh']) await target.attack({ program });
       for (const path of ['/usr/bin/perl', '/usr/bin/bash', process.execPath, '/dev/zero']) openAndClose(path);
-      // One event of its own, made after all of the neighbour's.
+      // Waits for two more events of the watcher's own, which come after all events of the neighbours.
       const before = Number(watcher.output().match(/own (\d+)\n$/)?.[1] ?? 0);
       await watcher.said(`own ${before + 2}\n`);
       watcher.run.stop('cancelled');
@@ -166,6 +166,6 @@ function openAndClose(path: string): void {
 }
 
 const SPINNERS = { namespace: 60, gvisor: 30 } as const;
-/** Processor shares are compared, which need some time to show. */
+/** How long programs spin until their shares of the processors are compared. */
 const SPIN_MILLISECONDS = 4000;
 const CROWD = { namespace: 32, gvisor: 10 } as const;

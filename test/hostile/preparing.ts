@@ -1,12 +1,12 @@
 /**
- * Prepares many cells at once, or one alone. While one is prepared alone, a control group that appears on the host is
- * its own.
+ * Prepares many cells at once, or one cell alone. A control group that appears on the host while a cell is prepared alone
+ * belongs to this cell.
  */
 export class Preparing {
   #alone: Promise<unknown> = Promise.resolve();
   readonly #together = new Set<Promise<unknown>>();
 
-  /** Prepares beside others, but not beside one that is prepared alone. */
+  /** Prepares a cell beside others, but not beside a cell that is prepared alone. */
   async together<Result>(prepare: () => Promise<Result>): Promise<Result> {
     for (let waitedFor: unknown; waitedFor !== this.#alone; ) {
       waitedFor = this.#alone;
@@ -18,7 +18,7 @@ export class Preparing {
     return await prepared.finally(() => this.#together.delete(settled));
   }
 
-  /** Prepares when no other is being prepared, and holds the others back meanwhile. */
+  /** Waits until no other cell is being prepared, prepares this one, and makes later ones wait until it is done. */
   alone<Result>(prepare: () => Promise<Result>): Promise<Result> {
     const before = this.#alone;
     const prepared = before.then(async () => {

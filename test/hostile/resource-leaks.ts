@@ -1,4 +1,4 @@
-/** A service holds the same things of its host after its work as before. */
+/** After its work, a service holds as many resources of its host as before. */
 import assert from 'node:assert/strict';
 import { leftoversOf } from '../rig/leftovers.ts';
 import type { Holdings } from './holdings.ts';
@@ -51,7 +51,7 @@ export const leakCases: readonly HostileCase[] = [
       const { residentBytes: grownTo, ...stillHeld } = after;
       assert.deepEqual(stillHeld, held);
       assert.deepEqual([held.groups, held.cells], [0, 0]);
-      // A launcher stays for each language of the mixture; a runtime exists for one cell alone.
+      // One launcher stays for each of these languages, while a runtime exists only for one cell.
       const launchers = hostileClass === 'namespace' && namespaceLauncher() === 'fork' ? LAUNCHERS : 0;
       assert.equal(held.children, launchers);
       assert.ok(grownTo - grownFrom < 20 * MIB, `grew by ${Math.round((grownTo - grownFrom) / MIB)} MiB`);

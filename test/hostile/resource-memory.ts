@@ -7,7 +7,7 @@ import { answersOf, assertExited, violationTypes } from './seen.ts';
 import { WORK_BYTES } from './target.ts';
 
 const MIB = 1024 * 1024;
-/** Memory limits for a filled heap: of another size, and much larger, than that of a waiting interpreter. */
+/** Memory limits, in MiB, for programs that fill their heap. Both differ from the memory of a waiting interpreter. */
 const HEAPS = [192, 384] as const;
 
 /** The kernel lets a process that it kills exceed the limit by the few pages that it needs to end. */
@@ -27,7 +27,7 @@ export const memoryCases: readonly HostileCase[] = [
     async scenario(target) {
       const running = await target.start({ program: 'oom-score.py', values: { SECONDS: 60 } });
       await running.said('}');
-      // A process that is ending has no memory and no score any more.
+      // A process that is ending no longer has memory and an OOM score.
       const members = groupMembers(target.dataDirectory, running.group).filter((pid) => statusOf(pid, 'VmRSS') !== '');
       const scores = members.map((pid) => Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')));
       running.run.stop('cancelled');
@@ -83,7 +83,7 @@ export const memoryCases: readonly HostileCase[] = [
       );
       assert.ok((taken['/work/output']?.[0] ?? Number.POSITIVE_INFINITY) <= WORK_BYTES);
       assert.deepEqual([taken['/tmp']?.[0], taken['/dev/shm']?.[0]], [64 * MIB, 16 * MIB]);
-      // Without a group, nothing observes all of the memory. The next case shows that this memory counts.
+      // Without a group, nobody measures all of the memory. The next case shows that this memory counts towards the limit.
       if (!hasOneUser) assert.ok(Number(seen.usage.memory_peak_bytes) > 100 * MIB, 'it does not count as memory');
     },
   },

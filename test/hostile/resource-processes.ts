@@ -24,7 +24,7 @@ export const processLimitCases: readonly HostileCase[] = [
       assertExited(seen);
       assert.equal(seen.stdout, '63 EAGAIN\n');
       assert.equal(seen.held.effective_limits.max_pids, 64);
-      // gVisor refuses inside, where nothing counts it.
+      // gVisor's own kernel refuses the fork and counts no refusals, so there is no violation.
       assert.deepEqual(violationTypes(seen), hostileClass === 'namespace' && !hasOneUser ? ['pids'] : []);
     },
   },
@@ -101,7 +101,7 @@ export const processLimitCases: readonly HostileCase[] = [
           if (ending.kind !== 'cpu_limit' || types !== 'cpu_time') wrong.push(JSON.stringify({ ending, types, usage }));
         }
       };
-      // Enough that each gets a small part of a processor, and few enough that a cell is still ready in time.
+      // So many that each gets a small part of a processor, and so few that each cell is still ready in time.
       await Promise.all(Array.from({ length: Math.min(left, 3 * availableParallelism()) }, runSome));
       assert.deepEqual(wrong, []);
     },
@@ -195,7 +195,7 @@ export const processLimitCases: readonly HostileCase[] = [
   },
 ];
 
-/** Null if the cell was not ready in time, as happens on a busy machine: it ran nothing, and is tried again. */
+/** Null if the cell was not ready in time, as happens on a busy machine. Such a cell ran nothing, and is tried again. */
 async function unlessUnready(target: Target): Promise<Seen | null> {
   try {
     return await target.attack(SPINNING);

@@ -7,7 +7,7 @@ import type { HostileCase } from './hostile-case.ts';
 import { assertExited } from './seen.ts';
 import type { Target } from './target.ts';
 
-/** The number of pages of a file that are still to be written: cachestat(2), Linux 6.5. */
+/** Prints how many pages of a file are still to be written: cachestat(2), Linux 6.5. */
 const DIRTY_PAGES = `
 import ctypes, os, struct, sys
 room = ctypes.create_string_buffer(40)
@@ -33,7 +33,7 @@ export const syncCases: readonly HostileCase[] = [
   },
 ];
 
-/** The host, or other programs on it, may write a file out at any moment, but hardly every time that a job is tried. */
+/** Fails only if the file was written out at every try, since the host itself may write it out at any moment. */
 async function assertHostKeepsWriting(target: Target): Promise<void> {
   const directory = mkdtempSync(join(process.cwd(), 'node_modules/.svc-sync-'));
   try {

@@ -1,4 +1,4 @@
-/** Reads what a hostile program printed, and has the few expectations that many cases share. */
+/** Reads what a hostile program printed, and checks what many cases expect. */
 import assert from 'node:assert/strict';
 import type { Seen } from './hostile-case.ts';
 
@@ -24,7 +24,7 @@ export function violationTypes(seen: Seen): string[] {
   return seen.violations.map(({ type }) => type);
 }
 
-/** The answers of a kernel to an attempt that leads nowhere. */
+/** The answers by which a kernel refuses an attempt. */
 const REFUSALS: ReadonlySet<string> = new Set([
   ...['EPERM', 'EACCES', 'ENOENT', 'ENOSYS', 'EROFS', 'EXDEV', 'EBUSY', 'ENXIO', 'ENOTTY', 'ENOTSUP', 'EAFNOSUPPORT'],
   ...[

@@ -30,7 +30,7 @@ async function attackOnce({ hostileClass, attack }: SeparateTask & { kind: 'atta
 }
 
 /**
- * The things that this process holds of the host before and after a load. Things that are made once and kept are made before.
+ * Counts what this process holds of the host before and after a load. A first load makes what is made only once and kept.
  */
 async function countAround({ hostileClass, jobs }: SeparateTask & { kind: 'load' }): Promise<unknown> {
   await using target = await Target.open(hostileClass);
@@ -42,7 +42,7 @@ async function countAround({ hostileClass, jobs }: SeparateTask & { kind: 'load'
 
 /** Opens the provider as the service does, and reports what it found or why it refused. */
 async function open({ hostileClass }: SeparateTask & { kind: 'open' }): Promise<unknown> {
-  // The stand-ins of a case are for crun.
+  // The cases replace crun, so it must be the launcher.
   const namespaceLauncher = 'crun' as const;
   const options = {
     choice: hostileClass,

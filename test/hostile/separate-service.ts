@@ -1,6 +1,6 @@
 /**
- * A provider in a separate process, for attacks that need a special service: one that leaks descriptors, one that was
- * started in a terminal, one whose host lacks something, or one that is counted before and after its work.
+ * A provider in a separate process, for attacks that need a special service: with leaked descriptors, started in a terminal, on
+ * a host that lacks something, or with its resources counted before and after its work.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -20,7 +20,7 @@ export type SeparateTask =
   | { readonly kind: 'load'; readonly hostileClass: HostileClass; readonly jobs: number }
   | { readonly kind: 'open'; readonly hostileClass: HostileClass };
 
-/** The process that does it. */
+/** How the process that does a task is started. */
 export interface SeparateHost {
   /** Paths that the service has open, under descriptors that every process it starts inherits. */
   readonly leaked?: readonly string[];
@@ -35,7 +35,7 @@ const PROCESS = fileURLToPath(import.meta.resolve('./separate-service-process.ts
 /** Node sets close-on-exec on the lowest descriptors that it inherits, and stops at the first gap after 15. */
 const LEAKED_FIRST = 40;
 const IN_TERMINAL = ['python3', '-c', 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))'];
-/** With these options, memory differs before and after some work only by what is kept: V8 reserves nothing for later. */
+/** With these options, V8 reserves no memory for later, so memory grows during some work only by what is kept. */
 const OPTIONS = ['--expose-gc', '--max-semi-space-size=1'];
 
 /** Runs an attack in a special service. */

@@ -1,4 +1,4 @@
-/** Attacks on the whole service: on what it admits, how much of it runs, and what it does when it breaks. */
+/** Attacks on the whole service: on what it admits, on how many jobs run, and on what it does after a failure. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { programOf } from './target.ts';
 const MIB = 1024 * 1024;
 const WAITING: JobSubmission = { language: 'bash', code: 'echo up; exec sleep 300', limits: { wall_seconds: 300 } };
 
-/** Uses its own service, and requires that nothing of it is left. */
+/** Starts a service for one case, and requires that the service leaves nothing behind. */
 async function withService(settings: RigSettings, use: (rig: Rig) => Promise<void>): Promise<void> {
   const rig = await Rig.start({ 'drain-seconds': '0', 'namespace-launcher': namespaceLauncher(), ...settings });
   try {
@@ -37,7 +37,7 @@ async function up(rig: Rig, job_id: string): Promise<void> {
   for await (const { kind } of rig.alpha.client.follow(job_id)) if (kind === 'stdout' || kind === 'finished') return;
 }
 
-/** A submission with the same text in place of each of these limits. */
+/** A submission in which each of these limits has this text as its value. */
 function members(names: readonly string[], value: string): string {
   return `{"language":"bash","code":"true","limits":{${names.map((name) => `"${name}":${value}`).join(',')}}}`;
 }
@@ -62,7 +62,7 @@ const LIMITS: readonly { readonly body: string; readonly status: 201 | 400 }[] =
   { body: '{"language":"bash","code":"true","limits":{}}', status: 201 },
 ];
 
-/** Outputs that lead somewhere else, or nowhere. */
+/** Paths of outputs that must be refused. */
 const PATHS: readonly string[] = [
   ...[
     '',
@@ -109,7 +109,7 @@ const PATHS: readonly string[] = [
   ],
   ...[`output/${'a/'.repeat(2048)}b`, 'ｏutput/a', 'output\u2044a', 'output\uff0fa', ' output/a', '\toutput/a'],
 ];
-/** Sets of outputs that are refused only together. */
+/** Sets of paths, each of which is refused only because of the other paths. */
 const PATH_SETS: readonly (readonly string[])[] = [
   ['output/a', 'output/a'],
   ['output/a', 'output/a/b'],
@@ -123,7 +123,7 @@ export const serviceCases: readonly HostileCase[] = [
     title: 'a job waits while no cell can be made, claims nothing, and runs once one can',
     holds: 'a program is handed over only to a cell that was observed; the receipt states only what happened',
     needsRoot: true,
-    // This removes what crun needs for each cell. A parked cell would still be good.
+    // This removes what crun needs for each cell. A parked cell would still work.
     scenario: ({ hostileClass }) =>
       withService({ provider: hostileClass, 'namespace-launcher': 'crun', 'parked-mb-max': '0' }, waitForCells),
   },
@@ -188,12 +188,12 @@ const STORM = { namespace: 48, gvisor: 8, full: 200 } as const;
 
 function stormSettings(provider: HostileClass): RigSettings {
   const concurrency = String(sizeFor(provider, STORM));
-  // Parked cells would be counted with those that are left.
+  // Without parked cells, which would be counted as leftovers.
   const many = { 'tenant-waits-max': '256', 'waits-max': '256', 'parked-mb-max': '0' };
   return { provider, concurrency, 'concurrent-mem-mb-max': '100000', ...many };
 }
 
-/** The root of all cells is moved away, as if the host had lost it, and comes back. */
+/** Moves the root of all cells away, as if the host had lost it, and back: a job waits for the root and then runs. */
 async function waitForCells(rig: Rig): Promise<void> {
   const directory = join('/run/svc', instanceOf(rig.dataDir));
   const root = join(directory, readdirSync(directory).find((name) => name.startsWith('rootfs-')) as string);
@@ -266,7 +266,7 @@ async function sumOfMemory(rig: Rig): Promise<void> {
   await up(rig, jobs[0]?.job_id as string);
   const scores = groupNames(rig.dataDir)
     .flatMap((group) => groupMembers(rig.dataDir, group))
-    // Members of cells have other users than the service, which makes the cells.
+    // Processes of cells have other users than the service, which is root.
     .filter((pid) => hasOneUser() || statusOf(pid, 'Uid') !== '0 0 0 0')
     .map((pid) => scoreOf(pid));
   assert.ok(Math.max(...scores) >= 500, `the highest score is ${Math.max(...scores)}`);
@@ -276,7 +276,7 @@ async function sumOfMemory(rig: Rig): Promise<void> {
   assert.ok(most <= 2, `${most} jobs of 256 MiB ran at once`);
 }
 
-/** How many of these jobs ran at the same moment: a job that starts is counted with all that had not ended then. */
+/** How many of these jobs ran at the same moment, at most. */
 function mostAtOnce(jobs: readonly JobDetail[]): number {
   const times = jobs.map(({ started_at, finished_at }) => ({
     started: Date.parse(String(started_at)),

@@ -1,5 +1,5 @@
 /**
- * How often, or with how many at once, something is tried. `npm test` tries enough to show a fault in a short time;
+ * How often, or with how many at once, a case is tried. `npm test` tries enough to show a fault in a short time, and
  * HOSTILE_SIZE=full tries each case as often as it takes to be sure.
  */
 import type { HostileClass } from './hostile-case.ts';
@@ -14,8 +14,8 @@ export function sizeFor(hostileClass: HostileClass, size: Size): number {
 }
 
 /**
- * How many times longer than on an ordinary machine a case may take, and each limit of time that it is not about:
- * HOSTILE_PATIENCE on an emulated one.
+ * The factor for the time that a case may take, and for each time limit that the case does not test. It is 1 on an ordinary
+ * machine, and HOSTILE_PATIENCE on an emulated machine.
  */
 export const PATIENCE = Number(process.env['HOSTILE_PATIENCE'] ?? 1);
 

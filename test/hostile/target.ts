@@ -46,10 +46,10 @@ export interface Running {
 export class Target implements AsyncDisposable {
   readonly hostileClass: HostileClass;
   readonly provider: Provider;
-  /** It is in a file of the data directory, in the environment of this process, and in no shared place. */
+  /** A secret, which is in a file of the data directory and in the environment of this process, and in no shared place. */
   readonly canary: string;
   readonly dataDirectory: string;
-  /** Whether the service's user is every program, too. */
+  /** Whether programs run as the service's own user. */
   readonly hasOneUser = hasOneUser();
   readonly #shared = new Map<Attack, Promise<Seen>>();
   readonly #preparing = new Preparing();
@@ -61,7 +61,7 @@ export class Target implements AsyncDisposable {
     this.dataDirectory = planted.directory;
   }
 
-  /** Rejects if the class cannot be used on this host: a hostile suite that tries nothing must not pass. */
+  /** Opens the provider. Rejects if the class cannot be used on this host: a suite that tries nothing must not pass. */
   static async open(hostileClass: HostileClass): Promise<Target> {
     const canary = `canary-${randomBytes(16).toString('hex')}`;
     const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-'));
@@ -111,15 +111,15 @@ export class Target implements AsyncDisposable {
     return await (await letGo(cell, program)).seen;
   }
 
-  /** Under crun a cell that is made for its job; otherwise a parked one, which is whole when its job comes. */
+  /** Prepares a cell: under crun for a waiting job, and with other launchers a parked one, complete before its job. */
   async #prepare(language: Language): Promise<PreparedCell> {
     const request = { language, runtime: null };
     if (this.hostileClass === 'namespace' && namespaceLauncher() === 'crun')
       return await this.provider.prepare(request);
     const wanted = new AbortController();
-    // With a small share of a busy machine it takes its time.
+    // On a busy machine, a cell that is made ahead has only a small share of the processors, and may take long.
     const ahead = { aheadUntil: wanted.signal, readyMilliseconds: AHEAD_MILLISECONDS_MAX };
-    // The job of this cell comes after a while, whether the cell is ready or not.
+    // After a while, the job of this cell comes, even if the cell is not ready.
     const job = setTimeout(() => wanted.abort(), AHEAD_MILLISECONDS_MAX / 30);
     const cell = await this.provider.prepare({ ...request, ...ahead }).finally(() => clearTimeout(job));
     assert.ok(cell.isWhole(), 'a cell that was made ahead is not whole');
@@ -127,7 +127,7 @@ export class Target implements AsyncDisposable {
     return cell;
   }
 
-  /** One cell at a time, so that the group that appears meanwhile belongs to this cell. */
+  /** Prepares one cell at a time, so that the group that appears meanwhile belongs to this cell. */
   #prepareAlone(language: Language): Promise<{ cell: PreparedCell; group: string }> {
     return this.#preparing.alone(async () => {
       const before = new Set(groupNames(this.dataDirectory));

@@ -1,4 +1,4 @@
-/** The table of docs/THREATS.md, made from the cases: what is tried, what holds it, and where a class holds less. */
+/** The table of docs/THREATS.md, made from the cases: what is tried, what protects, and where a class protects less. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hostileCases } from './cases.ts';

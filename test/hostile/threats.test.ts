@@ -1,4 +1,4 @@
-/** docs/THREATS.md lists what is tried, and nothing else. */
+/** docs/THREATS.md lists exactly what is tried. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';

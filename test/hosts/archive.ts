@@ -1,4 +1,4 @@
-/** The source of a host's packages: the mirror that this machine already uses, whatever release it has itself. */
+/** The source of a host's packages: the mirror that this machine already uses, whatever release this machine has. */
 import { execFileSync } from 'node:child_process';
 
 /** mmdebstrap's own apt does not read this machine's settings: an archive of a fixed date is not refused for its age. */

@@ -1,6 +1,6 @@
 /**
- * The disk with the checkout: what git tracks or would track, as it is now, and the installed packages of npm for the
- * host's architecture. What the set-up compiles is left out, so that each host compiles it.
+ * The disk with the checkout: the files that git tracks or would track, in their current state, and the installed npm packages
+ * for the host's architecture. Left out is what the set-up compiles, so that each host compiles it.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,14 +11,14 @@ import { makeImage } from './image.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const IMAGE_MEGABYTES = 8192;
 const COMPILED = 'packages/server/native';
-/** The pages, which are the same on every architecture, and what says from which sources they were built. */
+/** The built pages, which are the same on every architecture, and the record of the sources that they were built from. */
 const PAGES = ['packages/server/pages', 'node_modules/.cache/vouchbox-pages.json'];
-/** Tools that only judge sources: nothing on a host runs them. */
+/** Tools that only check sources, which no host runs. */
 const LEFT_OUT = ['.cache', '@biomejs', '@oxlint', '@oxlint-tsgolint', '@typescript', '@arethetypeswrong', 'knip'];
 
 export interface CheckoutOptions {
   readonly architecture: 'amd64' | 'arm64';
-  /** Whether what this machine compiled is on the disk, too: for trials of this architecture without the set-up. */
+  /** Whether the disk also has what this machine compiled: for trials on this architecture without the set-up. */
   readonly isCompiled: boolean;
   readonly cache: string;
   readonly image: string;
@@ -45,7 +45,7 @@ export function makeCheckout({ architecture, isCompiled, cache, image, also = []
   }
 }
 
-/** Copies what git tracks or would track, as it is now. */
+/** Copies the files that git tracks or would track, in their current state. */
 export function copySources(tree: string): void {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
   for (const file of listed.toString().split('\0')) {
@@ -55,7 +55,7 @@ export function copySources(tree: string): void {
   }
 }
 
-/** The modules as `npm ci` installs them on that architecture, kept by the digest of the lock file. */
+/** The modules that `npm ci` installs on this architecture, cached by the digest of the lock file. */
 function foreignModules(architecture: 'arm64', cache: string): string {
   const lock = readFileSync(join(ROOT, 'package-lock.json'));
   const name = `modules-${architecture}-${createHash('sha256').update(lock).digest('hex').slice(0, 16)}`;

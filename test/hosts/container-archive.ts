@@ -1,4 +1,4 @@
-/** The image of `deploy/Containerfile` as one file, which every engine of containers loads. */
+/** The image of `deploy/Containerfile` as one file, which every container engine can load. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { buildImage, NAME } from '../deploy/built-image.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** What comes into the image and could change it. */
+/** The sources that the image is made of. */
 const SOURCES = ['packages', 'packs', 'tools', 'deploy/Containerfile', 'package.json', 'package-lock.json'];
 
-/** What git tracks or would track: of this the image is built. */
+/** Options that list the files which git tracks or would track. The image is built from these files. */
 const LISTED = ['--cached', '--others', '--exclude-standard'];
 
-/** Builds it, or finds the one that was built of the same sources. @returns a directory's only file, `image.tar` */
+/** Builds the image, or finds the image built from the same sources. @returns the path of `image.tar`, alone in its directory */
 export function containerArchive(cache: string): string {
   const done = join(cache, `image-${digestOfSources()}`);
   const archive = join(done, 'image.tar');

@@ -1,6 +1,6 @@
 /**
- * Lets this machine execute programs of another architecture while a root of that architecture is built: Debian's
- * `qemu-user-static` does it, through the kernel's binfmt_misc.
+ * Lets this machine execute programs of another architecture while a root of that architecture is built, with Debian's
+ * `qemu-user-static` and the kernel's binfmt_misc.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 const REGISTRY = '/proc/sys/fs/binfmt_misc';
 const OWN: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** Until it is disposed. Does nothing for this machine's own architecture, or where it is always so. */
+/** Lasts until it is disposed. Does nothing for this machine's own architecture, or if the machine always executes both. */
 export function foreignPrograms(architecture: string): Disposable {
   if (OWN[process.arch] === architecture || existsSync(`${REGISTRY}/register`)) return { [Symbol.dispose]: () => {} };
   execFileSync('mount', ['-t', 'binfmt_misc', 'none', REGISTRY]);

@@ -1,4 +1,4 @@
-/** Tries the machine that this runs on, and keeps reports of machines that somebody else tried. */
+/** Runs the trials on this machine, and stores reports of machines on which somebody else ran them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OTHER_HOSTS, type OtherHost } from './host.ts';
@@ -9,14 +9,14 @@ import { TRIALS } from './within/trials.ts';
 const BIN = join(import.meta.dirname, '../../node_modules/.bin');
 const CHARS_MAX = 2000;
 
-/** @throws Error that names those that there are */
+/** @throws Error that names the known machines */
 function hostNamed(name: string): OtherHost {
   const found = OTHER_HOSTS.find((host) => host.name === name);
   if (found !== undefined) return found;
   throw new Error(`there is no machine ${name}: take ${OTHER_HOSTS.map((host) => host.name).join(', ')}`);
 }
 
-/** Prints what each trial shows, one line of JSON each. Resolves to 1 if one did not hold. */
+/** Prints what each trial shows, as one line of JSON. Resolves to 1 if a trial did not hold. */
 export async function reportHere(name: string): Promise<number> {
   const { trials } = hostNamed(name);
   const env = { PATH: `${BIN}:${process.env['PATH']}` };
@@ -30,7 +30,7 @@ export async function reportHere(name: string): Promise<number> {
   return code;
 }
 
-/** Keeps the report of this file. */
+/** Stores the report in this file as the results of this machine. */
 export function pasteReport(name: string, file: string): void {
   const host = hostNamed(name);
   keepObserved(host, reportedIn(readFileSync(file, 'utf8'), host));
@@ -48,7 +48,7 @@ export function reportedIn(text: string, { trials }: OtherHost): readonly Observ
       if (!trials.includes(trial) || !isWhole || typeof observed !== 'string') {
         throw new Error(`this is no line of a report: ${line.slice(0, 200)}`);
       }
-      // Of anybody: it comes into a page as one cell of a table.
+      // Anybody may have written this text, which becomes one cell of a table on a page.
       return { trial, held, observed: observed.replaceAll(/[\n<>]/g, ' ').slice(0, CHARS_MAX), seconds, when };
     });
 }

@@ -1,6 +1,6 @@
 /**
- * The hosts that the service is tried on: emulated machines made of a distribution's own packages. Each differs from the
- * others in one thing that real hosts differ in.
+ * The hosts on which the service is tried: emulated machines made of a distribution's own packages. Each host differs from the
+ * others in one way in which real hosts differ.
  */
 import type { RootRecipe } from './root-recipe.ts';
 
@@ -8,29 +8,29 @@ export type Rights = 'root' | 'unit' | 'user';
 
 /** One machine, and the trials on it. */
 export interface Host {
-  /** Names it on the command line and in docs/HOSTS.md. */
+  /** The name of the host on the command line and in docs/HOSTS.md. */
   readonly name: string;
   /** The particular thing about this host, in a few words. */
   readonly title: string;
   readonly root: RootRecipe;
   readonly cores: number;
   readonly memoryMb: number;
-  /** Further words of the kernel's command line. */
+  /** Further arguments of the kernel's command line. */
   readonly kernelWords: readonly string[];
-  /** The rights of the trials: those of root, of the unit of `deploy/`, or of an ordinary user's unit there. */
+  /** The rights of the trials: those of root, of the unit in `deploy/`, or of the unit for an ordinary user there. */
   readonly rights: Rights;
   /** Ids of the trials of `within/trials.ts`, in their order. */
   readonly trials: readonly string[];
-  /** The trials that only `--long` adds: others show the same in less time. */
+  /** The trials that only `--long` adds, because other trials show the same in less time. */
   readonly longTrials: readonly string[];
-  /** What the machine is given: the image of `deploy/Containerfile`, or the packages and a store of npm. */
+  /** What the machine gets beside the checkout: the image of `deploy/Containerfile`, or the packages and a store of npm. */
   readonly given?: 'image' | 'packages';
 }
 
 const BOOKWORM: RootRecipe = { suite: 'bookworm', architecture: 'amd64', fromBackports: ['runsc'] };
 /**
- * Has programs that map subordinate users, and a user manager with a bus, for services that an ordinary user starts without a
- * unit.
+ * A root with programs that map subordinate users, and with a user manager and its bus. An ordinary user can start services
+ * there without a unit.
  */
 const FOR_USERS: RootRecipe = { ...BOOKWORM, also: ['uidmap', 'dbus-user-session'] };
 /** The machine that docs/operating/start.md requires for installing the packages. */
@@ -41,18 +41,18 @@ const NEWCOMERS: RootRecipe = {
   isBare: true,
   also: ['nodejs', 'npm', 'python3', 'libatomic1'],
 };
-/** Two engines of containers, with what makes their networks, and AppArmor, whose profile Docker gives its containers. */
+/** Two container engines, the programs that make their networks, and AppArmor, whose profile Docker gives its containers. */
 const FOR_CONTAINERS = [
   ...['uidmap', 'dbus-user-session', 'podman', 'passt', 'netavark', 'aardvark-dns', 'catatonit', 'nftables'],
   ...['docker.io', 'docker-cli', 'docker-compose', 'iptables', 'apparmor'],
 ];
 const START = ['facts', 'set-up', 'doctor', 'quickstart'];
 const RUN = ['run-namespace', 'run-gvisor'];
-/** Long lists of tests are whole on one of the hosts for x86-64, and short on the others. */
+/** The trials with shorter lists of tests. One of the hosts for x86-64 has the whole lists. */
 const MIDDLE = [...START, 'outcomes', 'groups-short', 'hostile-namespace', 'limits-gvisor'];
 /**
- * For a host that has the root and the kernel of `debian-12`: the trials that may differ there, and `vouchbox doctor`, which
- * runs every language in both classes.
+ * For a host with the root and the kernel of `debian-12`: the trials whose results may differ there, and `vouchbox doctor`,
+ * which runs every language in both classes.
  */
 const SHORT = ['facts', 'doctor', 'limits'];
 
@@ -164,7 +164,7 @@ export const HOSTS: readonly Host[] = [
   },
 ];
 
-/** A machine that no package of Debian makes: its owner runs the trials there, as the user who would use it. */
+/** A machine that cannot be made of Debian's packages. Its owner runs the trials there, as the user who would use it. */
 export interface OtherHost {
   readonly name: string;
   readonly title: string;
@@ -172,7 +172,7 @@ export interface OtherHost {
 }
 
 const HERE = ['facts', 'doctor-here', 'run-here'];
-/** The title of each by its name. */
+/** The titles of these machines, by name. */
 const OTHERS = {
   'ubuntu-24.04': 'Ubuntu 24.04, whose AppArmor refuses user namespaces to ordinary users',
   'ubuntu-24.04-profile': 'Ubuntu 24.04, after `vouchbox setup --apparmor`',
@@ -193,5 +193,5 @@ export function allTrials(host: Host | OtherHost): readonly string[] {
   return 'longTrials' in host ? [...host.trials, ...host.longTrials] : host.trials;
 }
 
-/** Those that have rows. */
+/** The hosts that have rows in the table. */
 export const ALL_HOSTS: readonly (Host | OtherHost)[] = [...HOSTS, ...OTHER_HOSTS];

@@ -1,12 +1,12 @@
 /**
  * `npm run hosts -- [--trials ID,…] [--rest] [--long] [--at-once N] [NAME…]`: builds each host, starts it in QEMU's own
- * emulation, two at a time, and runs the trials of `within/trials.ts` there. It writes what each trial showed to
- * `observed.json` as soon as it is over, and docs/HOSTS.md from that. What was not tried keeps what it showed before, so a run
- * that was cut off goes on with `--rest`, which tries what has not held yet. At its end it prints a line for each host and the
- * time of the whole, and exits with 1 if a trial of these hosts did not hold or was not reached.
+ * emulation, two at a time, and runs the trials of `within/trials.ts` there. It writes the result of each trial to
+ * `observed.json` as soon as the trial is over, and makes docs/HOSTS.md from this file. Earlier results of other trials stay. So
+ * `--rest` continues a run that was cut off: it runs the trials that have not held yet. At the end, the command prints a line for
+ * each host and the whole time. It exits with 1 if a trial of these hosts did not hold or was not reached.
  *
- * `--here NAME` tries this very machine instead, as this user, and prints what each trial showed; `--paste NAME FILE` keeps
- * what it printed elsewhere.
+ * `--here NAME` runs the trials on this machine instead, as this user, and prints their results. `--paste NAME FILE` stores
+ * results that it printed elsewhere.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,10 +25,10 @@ import { buildRoot } from './root.ts';
 import type { Reported } from './within/outcome.ts';
 import { TRIALS } from './within/trials.ts';
 
-/** Not below `node_modules`, which `npm ci` removes. */
+/** The cache is not below `node_modules`, because `npm ci` removes that directory. */
 const CACHE = join(tmpdir(), 'vouchbox-hosts');
 const START_SECONDS_MAX = 300;
-/** This bound only ends a hung trial: trials have bounds of their own. */
+/** This bound only ends a machine that hangs. Trials have bounds of their own. */
 const SECONDS_MAX = 90 * 60;
 
 const USAGE = `npm run hosts -- [--trials ID,…] [--rest] [--long] [--at-once N] [NAME…]
@@ -57,7 +57,7 @@ function wordsGiven() {
   });
 }
 
-/** Ends the process with the usage if it is asked for, or if a word is not understood. */
+/** Ends the process with the usage if the usage is requested, or if an argument is not understood. */
 function wordsOrUsage(): ReturnType<typeof wordsGiven> {
   try {
     const words = wordsGiven();
@@ -74,7 +74,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** How a host was tried. */
+/** The results of one host. */
 interface Tried {
   readonly host: Host;
   /** Ids of the trials that did not hold, or were not reached. */
@@ -82,7 +82,7 @@ interface Tried {
   readonly seconds: number;
 }
 
-/** The files for it beside the checkout. */
+/** The files that the host gets beside the checkout. */
 async function givenTo({ given }: Host): Promise<readonly string[]> {
   if (given === 'image') return [containerArchive(CACHE)];
   return given === 'packages' ? [await newcomersPackages(CACHE)] : [];
@@ -127,7 +127,7 @@ async function tryHost(host: Host): Promise<Tried> {
   return tried;
 }
 
-/** One line. */
+/** The line about a host at the end of a run. */
 function endOf({ host, missed, seconds }: Tried): string {
   const count = host.trials.length;
   const rest = missed.length === 0 ? '' : `; not held, or not reached: ${missed.join(', ')}`;
@@ -142,7 +142,7 @@ function secondsSince(started: number): number {
   return Math.round((performance.now() - started) / 1000);
 }
 
-/** Takes hosts until none is left. */
+/** Takes hosts from the list and tries them, until the list is empty. */
 async function tryHosts(left: Host[]): Promise<readonly Tried[]> {
   const tried: Tried[] = [];
   for (let host = left.shift(); host !== undefined; host = left.shift()) {

@@ -4,7 +4,7 @@ import { truncateSync, writeFileSync } from 'node:fs';
 
 export interface ImageOptions {
   readonly tree: string;
-  /** The file to write, whose empty parts take no room. */
+  /** The file to write. It is sparse, so its empty parts take no space. */
   readonly image: string;
   readonly megabytes: number;
 }

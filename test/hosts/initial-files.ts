@@ -7,7 +7,7 @@ import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
-/** The modules of the disk, of its file system, and of the port to which the trials report. */
+/** The modules for the disk, for its file system, and for the port to which the trials report. */
 const WANTED = ['virtio_pci', 'virtio_blk', 'virtio_console', 'ext4'];
 
 /** `tree` is the host's root, with its kernel's modules. */
@@ -41,7 +41,7 @@ function initScript(modules: readonly string[]): string {
   ].join('\n');
 }
 
-/** The wanted modules in the order in which they can be inserted. A module that the kernel has built in is in no file. */
+/** The wanted modules in the order in which they can be inserted. Modules that are built into the kernel have no file. */
 function modulesOf(tree: string): readonly string[] {
   const [list = ''] = globSync(join(tree, 'lib/modules/*/modules.dep'));
   const needs = new Map(

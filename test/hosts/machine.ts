@@ -1,4 +1,4 @@
-/** Runs one host in QEMU's own emulation, from its start until it powers itself off or its time is over. qemu(1). */
+/** Runs one host in QEMU's own emulation until the host powers itself off or its time is over. qemu(1). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
@@ -7,9 +7,9 @@ import type { Host } from './host.ts';
 import type { BuiltRoot } from './root.ts';
 
 /**
- * QEMU 7.2 leaves wrong flags behind after `cmpxchg16b`, and newer kernels then end with a double fault. Without the
- * feature they do not use it. Without `erms` and `fsrm` the kernel clears and copies memory by words: an emulated `rep` takes
- * one byte at a time.
+ * QEMU 7.2 leaves wrong flags behind after `cmpxchg16b`, and newer kernels then end with a double fault, so this feature is
+ * off. Without `erms` and `fsrm`, the kernel clears and copies memory by words, because an emulated `rep` handles one byte at a
+ * time.
  */
 const MACHINES = {
   amd64: { program: 'qemu-system-x86_64', words: ['-cpu', 'max,-cx16,-la57,-erms,-fsrm'], console: 'ttyS0' },
@@ -17,25 +17,25 @@ const MACHINES = {
 } as const;
 
 /**
- * The protections that an emulated processor does not need take a good part of its time, and are off. So are two checks of the
- * kernel's clocks, which a busy machine would fail: the check of the timer would end the start, and without its time stamp
- * counter each program that reads the time would wait for an emulated device.
+ * Protections that an emulated processor does not need are off, because they take much time. Two checks of the kernel's clocks
+ * are off too, because a busy machine fails them. A failed check of the timer ends the start. After a failed check of the time
+ * stamp counter, each program that reads the time waits for an emulated device.
  */
 const PATIENT = ['mitigations=off', 'no_timer_check', 'tsc=reliable'];
 
 export interface MachineOptions {
   readonly host: Host;
   readonly root: BuiltRoot;
-  /** The image of the checkout. Neither image is changed: what the host writes goes to files that are gone afterwards. */
+  /** The image of the checkout. Both images stay unchanged: what the host writes goes to temporary files. */
   readonly checkout: string;
-  /** A directory for these files. */
+  /** A directory for the temporary files. */
   readonly work: string;
   readonly secondsMax: number;
   /** Called with each line that the trials write. */
   readonly onLine: (line: string) => void;
 }
 
-/** Resolves to what the host wrote to its console. Rejects if it did not end in time: QEMU is then killed. */
+/** Resolves with what the host wrote to its console. If the host does not end in time, kills QEMU and rejects. */
 export async function runMachine(options: MachineOptions): Promise<string> {
   const directory = mkdtempSync(join(options.work, 'machine-'));
   const lines = join(directory, 'lines');
@@ -52,7 +52,7 @@ export async function runMachine(options: MachineOptions): Promise<string> {
         said += text;
       });
     }
-    // `setpriv` and `nice` become QEMU, with the same id, which ends with this process.
+    // `setpriv` and `nice` become QEMU with the same process id. QEMU ends when this process ends.
     const timer = setTimeout(() => child.kill('SIGKILL'), options.secondsMax * 1000);
     const [code, signal] = await once(child, 'close');
     clearTimeout(timer);
@@ -64,7 +64,7 @@ export async function runMachine(options: MachineOptions): Promise<string> {
   }
 }
 
-/** All processors of a machine share one thread: two machines then wait for each other less than four threads would. */
+/** All processors of a machine share one thread: two such machines wait for each other less than four threads would. */
 function commandOf({ host, root, checkout }: MachineOptions, lines: string): string[] {
   const { program, words, console } = MACHINES[host.root.architecture];
   const disk = (file: string) => ['-drive', `file=${file},if=virtio,format=raw,cache=unsafe,snapshot=on`];

@@ -1,4 +1,4 @@
-/** The results of the hosts when they were last tried: `observed.json`, and docs/HOSTS.md, which is made of it. */
+/** The latest results of the hosts: `observed.json`, and docs/HOSTS.md, which is made from this file. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ALL_HOSTS, allTrials, HOSTS, type Host, OTHER_HOSTS, type OtherHost } from './host.ts';
@@ -13,7 +13,7 @@ const SECONDS_USUAL = 200;
 export interface ObservedTrial {
   readonly trial: string;
   readonly held: boolean;
-  /** In one line. */
+  /** What the trial showed, in one line. */
   readonly observed: string;
   readonly seconds: number;
   /** The day, as YYYY-MM-DD. */
@@ -35,7 +35,7 @@ export function readObserved(): Observed {
   return JSON.parse(readFileSync(FILE, 'utf8')) as Observed;
 }
 
-/** Replaces what was kept of the same trials of a host, and forgets those that it no longer has. */
+/** Replaces the stored results of these trials, and removes results of trials that the host no longer has. */
 export function keepObserved({ name }: Host | OtherHost, observed: readonly ObservedTrial[]): void {
   const all = readObserved();
   const has = (trial: string) => ALL_HOSTS.some((host) => host.name === name && allTrials(host).includes(trial));
@@ -45,12 +45,12 @@ export function keepObserved({ name }: Host | OtherHost, observed: readonly Obse
   writeFileSync(FILE, `${JSON.stringify({ ...all, [name]: trials }, null, 2)}\n`);
 }
 
-/** Whether a trial held on this host when it was last tried there. */
+/** Whether the trial held on this host when it last ran there. */
 export function hasHeld({ name }: Host, trial: string): boolean {
   return readObserved()[name]?.some((one) => one.trial === trial && one.held) ?? false;
 }
 
-/** How long the trials of this host took when they were last run. For one that was never run it is a guess. */
+/** How long the trials of this host took when they last ran. The time of a trial that never ran is a guess. */
 export function secondsOf({ name, trials }: Host): number {
   const seen = readObserved()[name] ?? [];
   const each = trials.map((id) => seen.find(({ trial }) => trial === id)?.seconds ?? SECONDS_USUAL);
@@ -81,7 +81,7 @@ with \`--long\`, and their rows say when they ran. An emulated host is some ten 
 use the machine. So the times say only how long a trial takes there, and nothing about the service. A trial that ran out of time counts as
 failed. A dash stands for a trial that was not run.`;
 
-/** Trials by hand, where a separate machine took too long: only the person who tries writes this file. */
+/** What was tried by hand, because a separate machine took too long. The person who tries writes this text here. */
 const BESIDE = `## Without a machine of its own
 
 These trials ran on 2026-11-27 in a clean root of Debian 12 on the machine that builds the hosts: Linux 6.18, hybrid control groups, two

@@ -1,21 +1,21 @@
-/** The hosts and the trials that a run takes, and their order. */
+/** Chooses the hosts and the trials of a run, and their order. */
 import { allTrials, HOSTS, type Host } from './host.ts';
 import { hasHeld, secondsOf } from './observed.ts';
 
-/** Compiles what starts cells, without which no other trial can be made. */
+/** The trial that compiles what starts cells. Without it, no other trial can run. */
 const SET_UP = 'set-up';
 
 export interface Choice {
-  /** Ids of trials; undefined for those that each host has. */
+  /** Ids of the trials to run; undefined for all trials that each host has. */
   readonly trials: readonly string[] | undefined;
   /** Whether trials that have held are left out. */
   readonly isRest: boolean;
-  /** Whether each host has its long trials, too. */
+  /** Whether each host also runs its long trials. */
   readonly isLong: boolean;
 }
 
 /**
- * The named hosts, or all, with the trials to run, the longest first: the last one to end then ends soonest.
+ * The named hosts, or all hosts, with the trials to run. The host that takes longest comes first, so that the run ends earlier.
  *
  * @throws Error if there is no host of a name
  */
@@ -36,7 +36,7 @@ function trialsOf(host: Host, { trials, isRest, isLong }: Choice): readonly stri
   return needsSetUp(host, wanted) ? [SET_UP, ...wanted] : wanted;
 }
 
-/** Programs that this machine compiled run on hosts of its own architecture alone. */
+/** True for hosts of another architecture, which cannot run the programs that this machine compiled. */
 function needsSetUp({ root }: Host, wanted: readonly string[]): boolean {
   return root.architecture !== 'amd64' && wanted.length > 0 && !wanted.includes(SET_UP);
 }

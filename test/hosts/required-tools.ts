@@ -1,4 +1,4 @@
-/** The tools that build and run hosts, as packages of Debian: installed where this process may, else named. */
+/** The tools that build and run hosts, as packages of Debian. They are installed if this process may, and else named. */
 import { existsSync } from 'node:fs';
 // @ts-expect-error: the set-up is plain JavaScript.
 import { planBackport } from '../../packages/server/setup/backports.mjs';
@@ -18,8 +18,8 @@ const TOOLS = [
 ];
 
 /**
- * QEMU 10 runs a host in a tenth less time than Debian 12's own QEMU 7.2, and does not let Node crash. The pins of the
- * set-up keep apt from that suite, so they are left out.
+ * QEMU 10 runs a host in a tenth less time than Debian 12's own QEMU 7.2, and Node does not crash in it. The set-up's pins keep
+ * apt from the suite that has it, so this leaves the pins out.
  */
 function installEmulators(names: readonly string[]): void {
   const plan = names.length > 0 && mayInstall() ? planBackport(names[0]) : null;
@@ -30,7 +30,7 @@ function installEmulators(names: readonly string[]): void {
   );
 }
 
-/** @throws Error that names what is missing and could not be installed */
+/** @throws Error that names the tools that are missing and could not be installed */
 export function requireTools(): void {
   const missing = () => TOOLS.filter(({ file }) => !existsSync(file)).map(({ name }) => name);
   installEmulators(missing().filter((name) => name.startsWith('qemu-system-')));

@@ -6,9 +6,9 @@ export interface RootRecipe {
   readonly suite: string;
   /** The architecture as Debian names it. */
   readonly architecture: 'amd64' | 'arm64';
-  /** Packages that are taken from the release's backports, as the set-up does. */
+  /** Packages that come from the release's backports, as in the set-up. */
   readonly fromBackports: readonly string[];
-  /** Whether it has none of what the set-up would install; left out if it has. */
+  /** True if the root has none of the packages that the set-up would install. */
   readonly isBare?: true;
   /** Further packages; left out if there are none. */
   readonly also?: readonly string[];
@@ -24,7 +24,7 @@ export const PACKAGES = [
   ...['strace', 'openssl', 'python3-cryptography'],
 ];
 
-/** A unit that starts the trials and ends the machine with them. systemd.unit(5). */
+/** A unit that starts the trials, and powers the machine off after them. systemd.unit(5). */
 const TRIAL_UNIT = `[Unit]
 Description=Tries the service on this host
 After=multi-user.target

@@ -45,7 +45,7 @@ function build(recipe: RootRecipe, work: string): void {
   finish(tree, join(work, 'built'));
 }
 
-/** Adds our files, and makes of the tree what QEMU starts. */
+/** Adds our files to the tree, and makes from it the files that QEMU starts. */
 function finish(tree: string, built: string): void {
   mkdirSync(built);
   for (const [path, text] of Object.entries(FILES)) writeFileSync(join(tree, path), text);
@@ -74,8 +74,8 @@ function bootstrap({ suite, architecture, fromBackports, isBare, also = [] }: Ro
 }
 
 /**
- * Unpacks the newest kernel for virtual machines without its scripts, which would make an initial file system with
- * everything. `$1` is the tree.
+ * Unpacks the newest kernel for virtual machines without running its scripts, which would make an initial file system with
+ * every module. `$1` is the tree.
  */
 function kernelHook(architecture: string): string {
   return [

@@ -1,4 +1,4 @@
-/** A bundle that service-verify made, checked by cosign, the command of Sigstore in Go, where it is installed. */
+/** cosign, Sigstore's command in Go, checks a bundle that service-verify made, if cosign is installed. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { serviceVerify } from '@vouchbox/verifier/command';
@@ -16,7 +16,7 @@ const key = signingKey();
 const job = attestedJob({ key });
 const pinned = scratch.write('key.pem', key.publicKeyPem);
 const artifact = scratch.write('result.json', job.attestation.result);
-/** Without one cosign asks Sigstore for its own, although no log is asked for. */
+/** An empty trusted root. Without a trusted root, cosign would fetch Sigstore's, although no log is needed. */
 const root = scratch.write('root.json', '{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}');
 
 async function bundle(...more: readonly string[]): Promise<string> {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Saves what a service has of jobs that ended, for auditor.py, with Python's own library: a directory for each job.
+"""Saves the evidence of jobs that ended, for auditor.py, with only Python's own library: a directory for each job.
 
   fetch_job.py --url URL --token KEY DIRECTORY JOB_ID...
 """

@@ -1,5 +1,5 @@
 /**
- * The service's envelopes, checked by verifiers of others: openssl, Debian's python3-cryptography and Sigstore's own.
+ * Third-party verifiers check the service's envelopes: openssl, Debian's python3-cryptography and Sigstore's own packages.
  */
 import { createPublicKey } from 'node:crypto';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ describe('@sigstore/bundle and @sigstore/verify', () => {
     return JSON.parse(stdout) as unknown;
   }
 
-  /** Stock Sigstore, trusting the pinned key by its hint. There is no log and no time stamp to require. */
+  /** Unchanged Sigstore, which trusts the pinned key by its hint, and requires neither a log nor a time stamp. */
   function verify(bundle: unknown, pinned = key): void {
     const publicKey = (hint: string) => {
       if (hint !== key.key_id) throw new VerificationError({ code: 'PUBLIC_KEY_ERROR', message: `unknown ${hint}` });

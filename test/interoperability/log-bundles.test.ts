@@ -1,6 +1,6 @@
 /**
- * Results that a service logged, checked by Sigstore's own verifier for JavaScript, unmodified and by its documented options: the
- * bundle and the trusted root are made by `service-verify` of what the service gives.
+ * Sigstore's own verifier for JavaScript, unmodified and with documented options, checks results that a service logged.
+ * `service-verify` makes the bundle and the trusted root from what the service serves.
  */
 import { createPublicKey } from 'node:crypto';
 import { bundleFromJSON } from '@sigstore/bundle';
@@ -19,7 +19,7 @@ const rig = useRig({ provider: 'subprocess', 'attestation-mode': 'on', 'log-host
 let written = 0;
 const file = (content: string | Uint8Array) => scratch.write(`file-${++written}`, content);
 
-/** What the tests look at or change of a bundle. */
+/** The members of a bundle that the tests read or change. */
 interface Bundle {
   verificationMaterial: { tlogEntries: Entry[] };
   dsseEnvelope: { payload: string };
@@ -54,14 +54,14 @@ async function made(...words: readonly string[]): Promise<unknown> {
   return JSON.parse(stdout) as unknown;
 }
 
-/** Throws what Sigstore has against it. A log without a promise gives no time, so none is demanded; one entry is. */
+/** Throws Sigstore's objection to a bundle. It must have an entry of the log, but no time stamp, as this log signs no time. */
 function verify(bundle: unknown, { pem = pinned, trusted = root } = {}): void {
   const key = { publicKey: createPublicKey(pem), validFor: () => true };
   const material = toTrustMaterial(TrustedRoot.fromJSON(trusted), () => key);
   new Verifier(material, { timestampThreshold: 0 }).verify(toSignedEntity(bundleFromJSON(bundle)));
 }
 
-/** A copy of a bundle with one thing changed. */
+/** A copy of a bundle with one change. */
 function spoilt(change: (entry: Entry, bundle: Bundle) => void): Bundle {
   const bundle = structuredClone(bundles[2] as Bundle);
   change(bundle.verificationMaterial.tlogEntries[0] as Entry, bundle);

@@ -1,4 +1,4 @@
-/** Heads and proofs of the log, checked by the packages with which Go checks its modules: golang.org/x/mod/sumdb. */
+/** golang.org/x/mod/sumdb, the packages with which Go checks its modules, check heads and proofs of the log. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ interface Case {
   readonly Consistency: readonly string[];
 }
 
-/** What Go needs to check a statement in the log, and that the log began with `old` leaves. */
+/** What Go needs to check a statement in the log, and that the tree with `old` leaves is the beginning of the log. */
 function caseOf(index: number, old: number, size: number): Case {
   return {
     Key: log.key.text,
@@ -126,7 +126,7 @@ describe.skipIf(!isInstalled)(`the Go packages sumdb/note and tlog${untried}`, (
   });
 });
 
-/** A job, the entry that follows from its signed result, and where the service says that it is. */
+/** The log entry that follows from a job's signed result, and its place in the log as the service states it. */
 async function servedCase(rig: Rig, job_id: string): Promise<Omit<Case, 'Old' | 'Consistency'>> {
   const parsed = parseLogProof(new TextEncoder().encode(await proofOf(rig, job_id)));
   const { bytes } = await rig.alpha.client.attestation(job_id);

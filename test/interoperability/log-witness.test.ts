@@ -1,6 +1,6 @@
 /**
- * The log before a witness that others wrote: `sigsum-witness` of Debian's `sigsum-go`. It watches one log, whose origin has
- * Sigsum's form, so the log is one in memory; what asks it is the service's own client of witnesses.
+ * The log with a third-party witness: `sigsum-witness` of Debian's `sigsum-go`. It accepts only origins in Sigsum's form, so the
+ * log here is made in memory. The service's own client of witnesses asks it.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ const sizedBytes = (bytes: Uint8Array) => {
   size.writeUInt32BE(bytes.length);
   return Buffer.concat([size, bytes]);
 };
-/** As OpenSSH writes a public key. */
+/** A public key in the form of OpenSSH. */
 const sshKeyOf = (raw: Uint8Array) =>
   `ssh-ed25519 ${Buffer.concat([sizedBytes(Buffer.from('ssh-ed25519')), sizedBytes(raw)]).toString('base64')} log\n`;
 function keyAt(place: string, type: NoteKey['type'], raw: Uint8Array<ArrayBuffer>): NoteKey {
@@ -82,7 +82,7 @@ describe.skipIf(program === undefined)(`a third-party witness${untried}`, () => 
     const [port = 0] = await freePorts(1);
     url = `http://127.0.0.1:${port}`;
     const files = ['-k', join(directory, 'witness'), '--log-key', join(directory, 'log.pub'), '--state-file', state];
-    // Debian builds it as a program of an older Go, whose paths have no methods.
+    // Debian builds this program as for an older Go, in which the patterns of paths have no methods.
     const env = { ...process.env, GODEBUG: 'httpmuxgo121=0' };
     child = spawn(program as string, [...files, `127.0.0.1:${port}`], { env, stdio: 'ignore' });
     await vi.waitFor(() => fetch(url), { timeout: 20_000, interval: 50 });

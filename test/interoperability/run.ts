@@ -1,9 +1,9 @@
-/** Starts programs of others, and reads their output. */
+/** Starts third-party programs, and reads their output. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 export interface Ended {
-  /** Null if a signal ended it. */
+  /** Null if a signal ended the program. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;

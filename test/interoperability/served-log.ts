@@ -1,4 +1,4 @@
-/** What a running service serves of its log. */
+/** Reads the log that a running service serves. */
 import { expect, vi } from 'vitest';
 import type { Rig } from '../rig/rig.ts';
 
@@ -8,7 +8,7 @@ export async function proofOf({ alpha }: Rig, job_id: string): Promise<string> {
   return new TextDecoder().decode(bytes);
 }
 
-/** As its readers pin it, once the log has a head. */
+/** The key of the log in the form that its readers pin, once the log has a head. */
 export async function keyOfLog(rig: Rig): Promise<string> {
   const keys = async () => {
     const { status, json } = await rig.request('/log/keys', { key: null });

@@ -1,4 +1,4 @@
-/** The evidence of the running service, checked by an auditor that shares no code with it, and by `service-verify`. */
+/** An auditor that shares no code with the service, and `service-verify`, check the evidence of the running service. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalJson, EXPORT_FILES, EXPORT_MANIFEST, exportManifest, sha256Hex } from '@vouchbox/evidence';

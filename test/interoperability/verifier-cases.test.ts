@@ -1,6 +1,6 @@
 /**
- * Every vector of a verifier's run, checked with the command itself, and some of each kind as a process: its exit code
- * counts.
+ * Every vector of a verifier's run, checked by the exit code of the command. Some vectors of each kind also run as a separate
+ * process.
  */
 import { join } from 'node:path';
 import { serviceVerify } from '@vouchbox/verifier/command';
@@ -51,7 +51,7 @@ test.each(cases.map((row) => [row.id, row.exit, row.why] as const))(
   },
 );
 
-/** Some of every exit code: a process behaves as the command does. */
+/** Some vectors of every exit code, which show that a process behaves as the command does. */
 const started = Map.groupBy(cases, ({ exit }) => exit)
   .values()
   .flatMap((rows) => rows.slice(0, 3))

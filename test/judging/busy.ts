@@ -1,4 +1,4 @@
-/** Keeps processors busy: each of these processes would take a whole one. They end with this process, and with their use. */
+/** Keeps processors busy with processes, each of which takes a whole processor if it can. They end when they are disposed. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 

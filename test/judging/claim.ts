@@ -1,4 +1,4 @@
-/** What is claimed of the judging, and what a run showed of each claim. */
+/** Claims about the judging, and what a run showed about each claim. */
 
 export interface Claim {
   readonly name: string;
@@ -6,7 +6,7 @@ export interface Claim {
   show(at: Place): Promise<Shown>;
 }
 
-/** Where claims are tried. */
+/** What a trial of a claim is given. */
 export interface Place {
   /** The directory of the pack that compiles C and C++. */
   readonly packs: string;
@@ -18,13 +18,13 @@ export interface Place {
 }
 
 export interface Shown {
-  /** What does not hold; none where the claim does. */
+  /** Why the claim does not hold; empty if it holds. */
   readonly problems: readonly string[];
-  /** Figures. */
+  /** Figures that were measured, in words. */
   readonly told: readonly string[];
 }
 
-/** Collects what does not hold. What cannot even be tried does not hold, for the reason that was given. */
+/** Collects the problems of a claim. A claim that cannot be tried does not hold, and the reason is its problem. */
 export class Findings implements Shown {
   readonly problems: string[] = [];
   readonly told: string[] = [];

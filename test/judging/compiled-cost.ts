@@ -1,4 +1,4 @@
-/** The processor time of 20 tests of a compiled program, beside one compilation and 20 runs of it without any cell. */
+/** The processor time of 20 tests of a compiled program, compared with one compilation and 20 runs without cells. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { type Claim, Findings } from './claim.ts';
 import { detailsOf, type GradedProgram, graded, processorOf, wordsOf } from './gradings.ts';
 import { bareProcessor, startedProcessor } from './processor.ts';
 
-/** Adds two numbers. The header is all that makes it slow to compile. */
+/** Adds two numbers. Only its header makes this program slow to compile. */
 export const SUM =
   '#include <bits/stdc++.h>\nint main() { long a, b; std::cin >> a >> b; std::cout << a + b << "\\n"; }\n';
 
@@ -22,7 +22,7 @@ export function sumTests(count: number) {
 }
 
 const tests = 20;
-/** Of the processor time of one compilation and all runs. */
+/** The allowed factor of the processor time of one compilation and all bare runs. */
 const factorMax = 1.2;
 
 export const COMPILED_COST: Claim = {
@@ -58,11 +58,11 @@ export function isAll(words: readonly string[], word: string): boolean {
 /** Milliseconds of a processor, without a cell. */
 interface BareCost {
   readonly compiled: number;
-  /** All runs together. */
+  /** The time of all runs together. */
   readonly ran: number;
 }
 
-/** Compiles with the compiler of the pack, as its cells call it. */
+/** Compiles with the compiler of the pack, called as in a cell, and runs the program. */
 async function bareCost(packs: string): Promise<BareCost> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-judging-'));
   try {

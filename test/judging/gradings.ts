@@ -3,10 +3,10 @@ import type { GradingSubmission, JobDetail, ServiceClient } from '@vouchbox/clie
 import type { Verdict2 } from '@vouchbox/protocol/grading-steps';
 
 export interface GradedProgram {
-  /** Null if it got none, for the reason. */
+  /** Null if the program got no verdict; `problem` then says why. */
   readonly verdict: Verdict2 | null;
   readonly problem: string | null;
-  /** Ids of its jobs, by their names such as `build` and `test 3`. The last one of a name counts. */
+  /** Ids of the program's jobs, by names such as `build` and `test 3`. If a name occurs twice, the last job counts. */
   readonly jobs: ReadonlyMap<string, string>;
 }
 
@@ -34,7 +34,7 @@ async function verdictOf(client: ServiceClient, job_id: string): Promise<Verdict
   return JSON.parse(Buffer.from(artifacts[0]?.content_base64 ?? '', 'base64').toString());
 }
 
-/** The words of a verdict, test by test; why there is none where there is none. */
+/** The verdict on each test, in words; the problem if there is no verdict. */
 export function wordsOf({ verdict, problem }: GradedProgram): readonly string[] {
   return verdict === null ? [`no verdict: ${problem}`] : verdict.tests.map((test) => test.verdict);
 }

@@ -1,6 +1,6 @@
 /**
- * Random graphs of jobs that a real service ran, exported, and then changed as a forger would: a product or another output in
- * place of the right one, a job that is left out, one bit of one file. `service-verify graph` must name it, without the service.
+ * Random graphs of jobs that a real service ran, exported, and then changed as a forger would: a product or output is replaced by
+ * another, a job is left out, or one bit of one file is flipped. `service-verify graph` must name the change without the service.
  */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ export const GRAPHS: Claim = {
   name: 'graphs',
   what: `what was changed in a graph of ${JOBS} jobs is named without the service`,
   async show(place) {
-    // Each output that another job is given is a blob of the tenant as long as that job may need it.
+    // An output that another job gets counts as a blob of the tenant as long as that job may need it.
     const settings = { provider: 'namespace', 'runtime-packs-dir': place.packs, 'tenant-blobs-max': '100000' };
     await using service = await Service.start([TENANT], settings);
     return await forgeGraphs(service, place);
@@ -68,12 +68,12 @@ async function exported(service: Service, job_id: string, scratch: string): Prom
 }
 
 interface Forging {
-  /** The directory of the graph as the service gave it. */
+  /** The directory of the unchanged export of the graph. */
   readonly whole: string;
   readonly scratch: string;
   readonly below: (bound: number) => number;
   readonly ids: readonly string[];
-  /** Null where there are no builds. */
+  /** Null if the graph has no builds. */
   readonly builds: ReturnType<typeof randomGraph> | null;
 }
 
@@ -84,7 +84,7 @@ interface Change {
   readonly jobs: readonly string[];
 }
 
-/** Each change to a copy of its own. */
+/** Makes each change in a fresh copy, and returns the changes that were not noticed. */
 async function forge(forging: Forging, counts: { forged: number }): Promise<string[]> {
   const { whole, scratch } = forging;
   const good = await verified(whole, scratch);
@@ -111,7 +111,7 @@ async function verified(directory: string, scratch: string) {
   return { exitCode, said: stdout + stderr };
 }
 
-/** An output in place of another, of a build where there is one. The lists are made anew, or its reader is given it too. */
+/** Replaces an output, of a build if there is one, by another output. Lists it again, or also changes the input of its reader. */
 function swapped(copy: string, { below, ids, builds }: Forging): Change {
   const places = ids.map((_, at) => at).filter((at) => at > 0 && (builds === null || builds[at]?.kind === 'build'));
   const [first, second] = [below(places.length), 1 + below(places.length - 1)];
@@ -156,7 +156,7 @@ function dropped(copy: string, { below, ids }: Forging): Change {
 }
 
 /**
- * Files that a verifier does not trust, and so compares only with the list of files: the key beside the job, and the key's name.
+ * Files with parts that a verifier does not trust, and so compares only with the list of files: the exported key, and its name.
  */
 const UNTRUSTED: ReadonlySet<string> = new Set([EXPORT_FILES.publicKey, EXPORT_FILES.envelope]);
 
@@ -173,7 +173,7 @@ function changed(copy: string, { below, ids }: Forging): Change {
   return { what: `byte ${position} of ${path}${isListed ? ', listed anew,' : ''}`, jobs: [job_id] };
 }
 
-/** Whoever changes a file can list it anew. */
+/** Writes the list of files again, as anyone who changes a file can. */
 function listAnew(directory: string, job_id: string): void {
   const paths = filesIn(directory).filter((path) => path !== EXPORT_MANIFEST);
   const files = new Map(paths.map((path) => [path, Uint8Array.from(readFileSync(join(directory, path)))]));
@@ -186,7 +186,7 @@ function filesIn(directory: string): readonly string[] {
   return files.map(({ parentPath, name }) => join(parentPath, name).slice(directory.length + 1)).toSorted();
 }
 
-/** Whole numbers below a bound, the same for the same seed. */
+/** Random whole numbers below a bound. The same seed gives the same numbers. */
 function numbersFrom(seed: number): (bound: number) => number {
   let state = seed % 2 ** 31;
   return (bound) => {

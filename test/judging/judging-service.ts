@@ -1,4 +1,4 @@
-/** A service that judges, and the ways of its users to it: the client, the command, and the adapters. */
+/** A service that judges, and the ways in which users call it: the client, the command, and the adapters. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ import { vouchbox } from '../rig/command.ts';
 export interface JudgingService extends AsyncDisposable {
   readonly url: string;
   readonly client: ServiceClient;
-  /** The words of `vouchbox grade` for a program and tests in files, with these options. */
+  /** The verdicts that `vouchbox grade` prints for a program and tests in files, with these options. */
   gradeByCommand(files: CommandFiles, ...options: string[]): Promise<readonly string[]>;
   /** Posts to a path of an adapter. */
   // biome-ignore lint/suspicious/noExplicitAny: whoever asks looks into whatever came

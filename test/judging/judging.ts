@@ -1,7 +1,7 @@
 /**
- * `npm run judging -- [--only WORD,…] [--programs N] [--graphs N] [--seed N]`: tries what is claimed of the judging over real
- * services, and tells each claim as held or not held, with its figures. A word chooses the claims whose names begin with it.
- * It exits with 1 if a claim does not hold.
+ * `npm run judging -- [--only WORD,…] [--programs N] [--graphs N] [--seed N]`: tries the claims about judging at real services,
+ * and prints whether each claim holds, with figures. A WORD chooses the claims whose names begin with it. The command exits
+ * with 1 if a claim does not hold.
  */
 import { parseArgs } from 'node:util';
 import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';

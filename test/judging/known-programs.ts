@@ -1,6 +1,6 @@
 /**
- * Programs whose verdicts are known, test by test: right and wrong ones, slow and greedy ones, and some that try to be judged
- * better than they are. Each shows its kind in a tenth of the tests, or in all of them, and is right in the others.
+ * Programs with known verdicts for each test: right, wrong, slow and greedy programs, and some that try to cheat the judge. Each
+ * program shows its kind in a tenth of the tests, or in all of them, and is right in the other tests.
  */
 import type { TestVerdict2 } from '@vouchbox/protocol/grading-steps';
 
@@ -14,7 +14,7 @@ export interface KnownProgram {
   readonly name: string;
   readonly language: string;
   readonly code: string;
-  /** The right verdict of a test, by its place. */
+  /** The right verdict of a test, by the position of the test. */
   verdictOf(test: number): TestVerdict2;
 }
 
@@ -24,7 +24,7 @@ export interface KnownTest {
   readonly expected: string;
 }
 
-/** Each with an answer that no other has. */
+/** Tests with different answers. */
 export function knownTests(count: number, seed: number): readonly KnownTest[] {
   return Array.from({ length: count }, (_, at) => {
     const [one, other] = [(seed * 31 + at * 977) % 99_991, (seed * 17 + at * 1009) % 99_989];
@@ -35,10 +35,10 @@ export function knownTests(count: number, seed: number): readonly KnownTest[] {
 
 interface Variant {
   readonly language: 'python' | 'bash' | 'c';
-  /** Runs where `chosen` is true, before the answer is printed. */
+  /** Code that runs in the chosen tests, before the answer is printed. */
   readonly does: string;
   readonly verdict: TestVerdict2;
-  /** In every test, and not in a tenth. */
+  /** Whether every test is chosen, and not only a tenth. */
   readonly always?: true;
 }
 
@@ -46,7 +46,7 @@ const python = (verdict: TestVerdict2, does: string): Variant => ({ language: 'p
 const bash = (verdict: TestVerdict2, does: string): Variant => ({ language: 'bash', does, verdict });
 const c = (verdict: TestVerdict2, does: string): Variant => ({ language: 'c', does, verdict });
 const always = (verdict: TestVerdict2, does: string): Variant => ({ ...python(verdict, does), always: true });
-/** Prints the answer only if it was found where it must not be. */
+/** Prints the answer only if the program finds it where it must not be. */
 const reading = (finds: string): Variant =>
   always('wrong_answer', `found = False\n${finds}\nprint(answer if found else "nothing")\nraise SystemExit`);
 
@@ -69,7 +69,7 @@ const VARIANTS: Readonly<Record<Kind, (port: number) => readonly Variant[]>> = {
     python('time_limit', 'burn(2)'),
     c('time_limit', 'burn(2);'),
     bash('time_limit', 'for half in 1 2; do (while :; do :; done) & done; wait'),
-    // Sleeping takes its wall limit twice, so it is tried in one test only.
+    // A program that sleeps is run again and takes its wall limit twice, so it sleeps in only one test.
     python('time_limit', 'if at < 10 and shift < 10: time.sleep(600)\nburn(2)'),
   ],
   greedy: () => [

@@ -1,4 +1,4 @@
-/** Programs with known verdicts against a service whose processors are all busy: every word must be the known one. */
+/** Programs with known verdicts, at a service whose processors are all busy: every verdict must be the known one. */
 import { availableParallelism } from 'node:os';
 import type { ServiceClient } from '@vouchbox/client';
 import { Service } from '../crossings/service.ts';

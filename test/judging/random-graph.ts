@@ -1,11 +1,11 @@
-/** Random graphs of jobs: builds, tests that start what was built, and steps that read what other jobs left. */
+/** Random graphs of jobs: builds, tests that start the products of builds, and steps that read outputs of other jobs. */
 import type { JobSubmission, ServiceClient } from '@vouchbox/client';
 
 export interface GraphJob {
   readonly kind: 'build' | 'test' | 'step';
-  /** The places of the jobs whose outputs it is given. They come later. */
+  /** The positions of the jobs whose outputs this job gets. They come later in the graph. */
   readonly on: readonly number[];
-  /** The place of the build that a test starts. */
+  /** The position of the build whose product a test starts. */
   readonly product?: number;
 }
 
@@ -17,7 +17,7 @@ interface Drawing {
 const builds = 3;
 const tests = 9;
 
-/** Every job is reached from the first. */
+/** Makes a graph in which the first job depends on every other job, directly or through others. */
 export function randomGraph(size: number, { below, builds: hasBuilds }: Drawing): readonly GraphJob[] {
   const buildsFrom = hasBuilds ? size - builds : size;
   const testsFrom = hasBuilds ? buildsFrom - tests : size;
@@ -33,10 +33,10 @@ export function randomGraph(size: number, { below, builds: hasBuilds }: Drawing)
   });
 }
 
-/** Files of a submission. */
+/** The most files of a submission. */
 const inputsMax = 32;
 
-/** A tenant may wait for so many jobs at a time. */
+/** How many jobs run at a time: a tenant may have this many waits. */
 const atOnce = 8;
 
 /** Runs every job after those that it depends on. The first id is that of the job which depends on all others. */
@@ -46,7 +46,7 @@ export async function runGraph(
   name: string,
 ): Promise<readonly string[]> {
   const ids: Promise<string>[] = [];
-  // A job depends only on later jobs, so a begun job never waits for one that was not begun.
+  // A job depends only on later jobs, which begin first, so no job waits for a job that has not begun.
   for (let at = graph.length - 1; at >= 0; at--) {
     const earlier = ids[at + atOnce];
     ids[at] = Promise.resolve(earlier).then(() => runJob(client, graph, { at, name, ids }));

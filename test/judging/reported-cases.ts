@@ -1,5 +1,5 @@
 /**
- * Faults that judges once found in the judging, each shown the way it was found: by the command, by a request, or by an adapter.
+ * Faults that users once found in the judging. Each is tried in the way it was found: by the command, a request or an adapter.
  */
 import { availableParallelism } from 'node:os';
 import type { GradingSubmission } from '@vouchbox/client';
@@ -10,7 +10,7 @@ import { detailsOf, type GradedProgram, graded, processorOf, wordsOf } from './g
 import { type JudgingService, openJudgingService } from './judging-service.ts';
 
 const COMPILED = [{ language: 'cpp', code: SUM }];
-/** More than a program needs that adds two numbers, and less than its compiler needs. */
+/** More than a program that adds two numbers needs, and less than its compiler needs. */
 const ofTheProgram = { milliseconds: 100, bytes: 20 * 2 ** 20 };
 
 type Asked = Omit<GradingSubmission, 'verdict'>;
@@ -38,7 +38,7 @@ function claim(
   };
 }
 
-/** The same tests by a request and by the command: all must be accepted. */
+/** Runs the same tests by a request and by the command, which must both accept all of them. */
 async function acceptedBothWays(
   service: JudgingService,
   found: Findings,
@@ -58,7 +58,7 @@ async function acceptedBothWays(
   });
 }
 
-/** What the verdict says that tests took. */
+/** Notes the usage of the tests, as the verdict states it. */
 function tellRuns(found: Findings, { verdict }: GradedProgram): void {
   const runs = verdict?.tests.map(({ run }) => run) ?? [];
   const most = (figure: 'cpu_ms' | 'memory_peak_bytes') => Math.max(...runs.map((run) => run?.[figure] ?? Number.NaN));
@@ -96,7 +96,7 @@ async function byAdapters(service: JudgingService, found: Findings): Promise<voi
   const piston = { language: 'c++', version: '*', files: [{ content: SUM }], stdin: '3 4', run_timeout: 3000 };
   const answer = await service.post('piston', '/api/v2/execute', { ...piston, compile_timeout: 60_000 });
   found.holds('Piston', answer.run?.stdout === '7\n' && answer.compile?.code === 0, answer);
-  // What was built before is not built again, whatever the limit, so this is other source.
+  // The source differs, because a program that was built before is not built again, whatever the limit.
   const other = { files: [{ content: `${SUM}//` }], compile_timeout: 50 };
   const hurried = await service.post('piston', '/api/v2/execute', { ...piston, ...other });
   found.holds('Piston with a compile_timeout that is too short', hurried.compile?.status === 'TO', hurried);
@@ -106,7 +106,7 @@ async function byAdapters(service: JudgingService, found: Findings): Promise<voi
   found.holds('SandboxFusion', isRun && fusion.run_result.execution_time < 1, fusion);
 }
 
-/** Ten tests run with the usual limits, beside eight busy processes for each processor. */
+/** Runs ten tests with the usual limits, beside eight busy processes for each processor. */
 async function onABusyHost(service: JudgingService, found: Findings): Promise<void> {
   await using _ = keepBusy(8 * availableParallelism());
   const program = await one(service, { programs: COMPILED, tests: sumTests(10) });
@@ -204,7 +204,7 @@ async function longInput(service: JudgingService, found: Findings): Promise<void
   });
 }
 
-/** An output of a job in another, by the name of that job and by its digest. */
+/** Gives an output of a job to another job, once by the job's name and once by the digest. */
 async function outputAsInput({ client }: JudgingService, found: Findings): Promise<void> {
   const made = await client.run('printf made > output/made', { language: 'bash', outputs: ['output/made'] });
   const [artifact] = (await client.result(made.job_id)).artifacts;

@@ -1,6 +1,6 @@
 /**
- * What an operator with all keys may try, and by which tool, in whose hands, it is caught. `docs/LOG.md` says the same of each
- * row. What no log catches is here as well, so that nobody has to find it out.
+ * The cheats that an operator with all keys may try, and the tool that catches each. `docs/LOG.md` says the same about each row.
+ * Cheats that no log catches are here as well.
  */
 import { readFileSync } from 'node:fs';
 import { signingKey } from '../../packages/verifier/test/attested-job.ts';
@@ -10,17 +10,17 @@ import { at, type Operator, type Said } from './operator.ts';
 export interface Cheat {
   /** Completes "An operator who". */
   readonly what: string;
-  /** The tool that catches it; null where none does. */
+  /** The tool that catches this cheat; null if no tool does. */
   readonly tool: string | null;
-  /** The exit code and the words with which the tool says so. */
+  /** The exit code and the words with which the tool reports the cheat. */
   readonly told?: readonly [code: number, words: RegExp];
-  /** Cheats, and asks the tool. */
+  /** Cheats, and runs the tool. */
   readonly tried?: (operator: Operator) => Promise<Said>;
-  /** Words of docs/LOG.md that say it. */
+  /** Words of docs/LOG.md about this cheat. */
   readonly document: string;
 }
 
-/** Seconds of the hour by which the log was to answer. */
+/** The time by which the log has promised to answer, in seconds. */
 const BY = at(10);
 
 export const CHEATS: readonly Cheat[] = [
@@ -233,7 +233,7 @@ export const CHEATS: readonly Cheat[] = [
   { what: 'cheats one person who says nothing', tool: null, document: 'Whoever is cheated alone and says nothing' },
 ];
 
-/** What docs/LOG.md says, in one line. */
+/** The text of docs/LOG.md, in one line. */
 export function documentText(): string {
   return readFileSync(new URL('../../docs/LOG.md', import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
 }

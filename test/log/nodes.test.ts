@@ -1,6 +1,6 @@
 /**
- * Two nodes on one database with one log: each is killed in the middle of a burst, and once while its first canary runs. What
- * is left is one tree with one leaf for each job.
+ * Two nodes on one database with one log. Each node is killed in the middle of a burst, and one while its first canary runs. The
+ * log must be one tree with one leaf for each job.
  */
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,9 +19,9 @@ import { isLongForm } from '../rig/form.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 
 const BURST = 60;
-/** What a node that is gone may take until another one ends its jobs, on a busy machine. */
+/** How long it may take on a busy machine until another node ends the jobs of a killed node. */
 const patience = { timeout: 90_000, interval: 100 };
-/** Each test waits several times so long, and is over in a minute where nothing else runs. */
+/** Each test may wait several times that long, and takes a minute on a machine without other work. */
 const testMilliseconds = 10 * 60_000;
 
 let scratch: string;
@@ -41,7 +41,7 @@ function file(content: string | Uint8Array): string {
   return path;
 }
 
-/** A node that can be killed and started again with what it had. All sign with the same keys. */
+/** A node that can be killed and started again with its data. All nodes sign with the same keys. */
 class Node implements AsyncDisposable {
   readonly dataDir = mkdtempSync(join(scratch, 'node-'));
   readonly #environment: Readonly<Record<string, string>>;
@@ -69,7 +69,7 @@ class Node implements AsyncDisposable {
     await this.#process?.kill();
   }
 
-  /** What it leaves on the host. */
+  /** Stops the node, and returns what it left on the host. */
   async stop(): Promise<readonly string[]> {
     const code = await this.#process?.stop();
     return [...leftoversOf(this.dataDir), ...(code === 0 ? [] : [`it ended with ${code}: ${this.#process?.said}`])];
@@ -118,7 +118,7 @@ describe.runIf(isLongForm)('two nodes on one database', () => {
     };
     const publicKey = file((await one.client.publicKey()).public_key_pem);
 
-    /** Submits at both nodes in turn, and at the other one whenever a node does not answer. */
+    /** Submits at both nodes in turn. If a node does not answer, submits at the other node. */
     const accepted = async (name: string) => {
       let [node, another] = name.length % 2 === 0 ? [one, other] : [other, one];
       return await vi.waitFor(async () => {
@@ -185,8 +185,8 @@ describe.runIf(isLongForm)('two nodes with canaries', () => {
     for (const node of [one, other]) await vi.waitFor(() => hasCanary(node), patience);
     for (let each = 0; each < 20; each++) await Promise.all([one.client.run(program), other.client.run(program)]);
     const ended = () => canaries().then((rows) => rows.map(({ status }) => status));
-    // One that ran to its end was ended for the memory that it took last.
-    // The first was ended by the kill, unless it was over before on a busy machine.
+    // A canary that runs to its end takes too much memory last, and so ends as oom_killed.
+    // The kill ended the first canary, unless it was over before on a busy machine.
     const first = expect.stringMatching(/^(error|oom_killed)$/) as string;
     await expect.poll(ended, { timeout: 60_000 }).toEqual([first, 'oom_killed', 'oom_killed']);
     for (const node of [one, other]) expect(await node.stop()).toEqual([]);

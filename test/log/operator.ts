@@ -1,6 +1,6 @@
 /**
- * A scripted operator who has every key of a service: the one that signs results, and that of the log. It makes everything with
- * the code that the service uses, and hands it, as files, to the tools of the people whom it cheats.
+ * A scripted operator who has every key of a service: the key that signs results, and the key of the log. The operator makes
+ * everything with the code that the service uses, and gives files to the tools of the people whom it cheats.
  */
 import { sign } from 'node:crypto';
 import {
@@ -23,7 +23,7 @@ import {
 import { TestLog, testCosignature, testNoteKey } from '../rig/test-log.ts';
 
 export const TENANT = 'acme';
-/** What the witness's clock says, in seconds since the epoch, at one hour of the one day on which everything here happens. */
+/** The time of the witness's clock, in seconds since the epoch, at an hour of the one day on which everything here happens. */
 export const at = (hour: number, minute = 0) => Date.UTC(2026, 0, 1, hour, minute) / 1000;
 export const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString();
 
@@ -36,7 +36,7 @@ export interface Said {
 export class Operator implements Disposable {
   readonly key: SigningKey = signingKey();
   readonly log = new TestLog();
-  /** The key of somebody else. */
+  /** The key of the witness, who is somebody else. */
   readonly witness = testNoteKey('witness.example', 'cosignature');
   readonly #scratch = new Scratch();
   #written = 0;
@@ -46,30 +46,30 @@ export class Operator implements Disposable {
     return this.#scratch.write(`file-${++this.#written}`, content);
   }
 
-  /** A result that this operator signed, of the tenant's next job unless another number is said. */
+  /** A result that this operator signed. By default it is of the tenant's next job. */
   result(options: JobOptions = {}): AttestedJob {
     const number = options.tenant_number ?? ++this.#jobs;
     const job_id = `job_0197c0de-0000-7000-8000-${String(number).padStart(12, '0')}`;
     return attestedJob({ tenant: TENANT, job_id, key: this.key, tenant_number: number, ...options });
   }
 
-  /** What is exported of a job. */
+  /** Writes the export of a job, and returns its directory. */
   directory(job: AttestedJob): string {
     const manifest = exportManifest(job, job.files);
     return this.#scratch.writeAll(`export-${++this.#written}`, new Map([...job.files, [EXPORT_MANIFEST, manifest]]));
   }
 
-  /** Puts a result into a log; its place. */
+  /** Appends a result to a log, and returns its position. */
   logged(job: AttestedJob, log = this.log): number {
     return log.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
   }
 
-  /** More that is logged meanwhile. */
+  /** Appends other statements to a log. */
   grow(count: number, log = this.log, word = 'other'): void {
     for (let each = 0; each < count; each++) log.append(new TextEncoder().encode(`${word} ${log.size}`));
   }
 
-  /** The promise of a job, which the log answers by a time. */
+  /** The promise that the log answers for a job by a time. */
   promise({ tenant, job_id, receipt }: AttestedJob, answerBy: number, tenantJobNumber: number): string {
     const { code_sha256, language, args_sha256 } = receipt;
     const predicate: PromisePredicate = {

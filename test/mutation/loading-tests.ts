@@ -1,11 +1,11 @@
-/** The test files that load a source, found from the words between quotes: imports, and threads started by address. */
+/** The test files that load a source, found from the paths in quotes: imports, and threads started by their path. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const TYPES_ONLY = /^(?:import|export) type [^;]*;/gm;
 const QUOTED = /(['"])((?:\.{1,2}\/[^'"\n]+\.ts)|(?:@?vouchbox[^'"\n]*))\1/g;
 
-/** The direct loads of each source of a tree. Paths are relative to the tree. */
+/** The files that load each source of a tree directly. Paths are relative to the tree. */
 export type Loaders = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function loadersOf(tree: string): Loaders {
@@ -22,7 +22,7 @@ export function loadersOf(tree: string): Loaders {
   return loaders;
 }
 
-/** The test files that load a source, directly or through others, nearest first. */
+/** The test files that load a source, directly or through other files, nearest first. */
 export function testsThatLoad(source: string, loaders: Loaders): string[] {
   const seen = new Set([source]);
   for (const file of seen) for (const loader of loaders.get(file) ?? []) seen.add(loader);

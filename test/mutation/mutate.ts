@@ -1,7 +1,7 @@
 /**
- * `npm run mutate -- NAME…`: makes the statements of `mutations.ts` false, one after another, and says which tests
- * noticed. It works on a copy of the tree, and runs only the tests that carry the statement's id. It exits with 1 if a
- * mutation went unnoticed or could not be made. Without a name it makes all of them.
+ * `npm run mutate -- NAME…`: makes statements false by the changes of `mutations.ts`, one after another, and says which tests
+ * noticed. It works on a copy of the tree, and runs only the tests with the statement's id as a tag. It exits with 1 if a
+ * change was not noticed or could not be made. Without a name, it makes all changes.
  */
 import { copyOfTree, type TreeCopy } from '../../tools/copy-of-tree.ts';
 import { MUTATIONS, type Mutation } from './mutations.ts';
@@ -17,7 +17,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** The statements that no failing test noticed, and the titles of the tests that did notice one. */
+/** The statements that no failing test noticed, and the titles of the tests that noticed the others. */
 function judged({ falsifies }: Mutation, run: MarkedRun): { missed: string[]; noticedBy: string[] } {
   const failed = run.tests.filter(({ state }) => state === 'failed');
   const missed = falsifies.filter((id) => !failed.some(({ tags }) => tags.includes(id)));

@@ -1,13 +1,13 @@
 /**
- * Changes of the sources, each of which makes statements of docs/SPEC.md false. For every statement that it names, a
- * test with that id must fail: `npm run mutate`.
+ * Changes of the sources, each of which makes statements of docs/SPEC.md false. For every statement that a change names, a
+ * test with that id as a tag must fail: `npm run mutate`.
  */
 export interface Mutation {
   /** The wrong behaviour that the change causes. */
   readonly name: string;
   readonly falsifies: readonly [string, ...string[]];
   readonly file: string;
-  /** Occurs once in the file. */
+  /** The text that the change replaces. It occurs once in the file. */
   readonly from: string;
   readonly to: string;
 }
@@ -65,7 +65,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: '',
   },
   {
-    name: 'a faulty subprotocol is left to the WebSocket library to refuse',
+    name: 'the WebSocket library refuses a faulty subprotocol',
     falsifies: ['Errors-3', 'Stream-2a'],
     file: `${SERVER}/http/request/handshake.ts`,
     from: 'if (protocols !== undefined && !isListOfNames(protocols)) {',
@@ -93,7 +93,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'limits[name]',
   },
   {
-    name: 'a limit that no double holds is refused',
+    name: 'a limit that no double can represent is refused',
     falsifies: ['Submission-24', 'Limits-22'],
     file: `${SERVER}/http/call/body.ts`,
     from: "    approximateIn: 'limits',\n",
@@ -177,7 +177,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: '',
   },
   {
-    name: 'a receipt made by recovery has the members of any other',
+    name: 'a receipt made by recovery has the same members as any other receipt',
     falsifies: ['Receipt-23'],
     file: `${SERVER}/store/evidence/receipts.ts`,
     from: 'if (input.recovery) return outcome;',
@@ -219,7 +219,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'return null;',
   },
   {
-    name: 'the result artifact states the tenant of no row',
+    name: 'the result artifact states an empty tenant',
     falsifies: ['Artifact-3'],
     file: 'packages/evidence/src/result-artifact.ts',
     from: 'tenant: job.tenant,',
@@ -240,7 +240,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'isNumbered: false,\n        idempotency: null',
   },
   {
-    name: 'a predicate may have anything in place of what is open',
+    name: 'the open member of a predicate may have any type',
     falsifies: ['Artifact-14'],
     file: 'packages/evidence/src/predicate.ts',
     from: '  also: isJsonObject,',

@@ -1,8 +1,8 @@
 /**
  * `npm run mutate:sample -- FOLDER…`: makes small changes at random places of each folder's sources, in a copy of the
- * tree, and lists those that no test notices. It runs the tests that load the changed file, nearest first, and stops at
- * the first that fails. It does not judge: some changes do not matter to users of the folder. A reader decides. README.md
- * describes its options.
+ * tree, and lists the changes that no test notices. It runs the tests that load the changed file, nearest first, and stops
+ * at the first failure. A reader must judge the listed changes, because some of them make no difference to users of the
+ * folder. README.md describes the options.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -14,7 +14,7 @@ import { copyOfTree, type TreeCopy } from '../../tools/copy-of-tree.ts';
 import { loadersOf, testsThatLoad } from './loading-tests.ts';
 import { type SmallChange, smallChanges } from './small-changes.ts';
 
-/** A change may make a program that never ends. */
+/** Ends a run that never ends by itself because of the change. */
 const LONGEST_SECONDS = 300;
 const { positionals: folders, values } = parseArgs({
   allowPositionals: true,
@@ -38,7 +38,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** The sources and tests of a folder, without those that are left out. */
+/** The sources and tests of a folder, without those that `--without` leaves out. */
 function sourcesIn(tree: TreeCopy, folder: string): string[] {
   return globSync(`${folder}/**/*.ts`, { cwd: tree.path }).filter(isIncluded);
 }
@@ -48,8 +48,8 @@ function isIncluded(file: string): boolean {
 }
 
 /**
- * Some changes of the sources of a folder. The order goes by a digest of the seed and of the changed line: a larger
- * count begins with the same changes, and a new line elsewhere moves none of them.
+ * Some changes of the sources of a folder. A digest of the seed and of the changed line gives their order: a larger count
+ * begins with the same changes, and a new line elsewhere does not change the order.
  */
 function sampleOf(tree: TreeCopy, folder: string): PlacedChange[] {
   const files = sourcesIn(tree, folder).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
@@ -65,7 +65,7 @@ function sampleOf(tree: TreeCopy, folder: string): PlacedChange[] {
   return sample.map(({ change }) => change).filter((change) => values.in.length === 0 || isWanted(change));
 }
 
-/** A number that the seed and the change alone decide. */
+/** A number that depends only on the seed and the change. */
 function rankOf({ file, line, from, to, text }: PlacedChange): number {
   const changed = text.split('\n')[line - 1]?.trim();
   const digest = createHash('sha256').update(JSON.stringify([values.seed, file, from, to, changed]));

@@ -1,13 +1,13 @@
-/** Small changes of a source, found by its syntax. Each makes it behave differently, which a test should notice. */
+/** Small changes of a source, found by its syntax. Each one makes the source behave differently, so a test should notice it. */
 import ts from 'typescript';
 
 export interface SmallChange {
-  /** From 1. */
+  /** The number of the line, from 1. */
   readonly line: number;
   /** The text before and after, each on one line. */
   readonly from: string;
   readonly to: string;
-  /** The whole source with the change in it. */
+  /** The whole changed source. */
   readonly text: string;
 }
 
@@ -24,7 +24,7 @@ const OTHER_OPERATOR: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
   [ts.SyntaxKind.MinusToken]: '+',
 };
 
-/** Every small change of one source. Types, imports and texts are left as they are. */
+/** Every small change of one source, without changes of types, imports and texts. */
 export function smallChanges(source: string): SmallChange[] {
   const file = ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true);
   const changes: SmallChange[] = [];

@@ -76,11 +76,11 @@ describe.each(tarballs)('the tarball of $name', ({ name, path }) => {
 
   test('passes are-the-types-wrong for modules without a problem', async () => {
     const result = await checkPackage(createPackageFromTarballData(new Uint8Array(readFileSync(path))), {
-      // Documents, and the lists of modules in JSON.
+      // These entries are a document and JSON, not modules.
       excludeEntrypoints: ['./openapi.json', './verify.html'],
     });
     if (result.types === false) throw new Error('it has no types');
-    // All packages are modules: `require` in a version of Node before 22, and what came before `exports`, are not served.
+    // All packages are ES modules: `require` before Node 22, and resolution without `exports`, are not supported.
     const served = result.problems.filter(
       (problem) => !('resolutionKind' in problem && ['node10', 'node16-cjs'].includes(problem.resolutionKind)),
     );

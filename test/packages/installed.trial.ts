@@ -1,4 +1,4 @@
-/** The steps of a person who has installed the packages: on the machine's own Node, and on the pinned one. */
+/** The steps of a person who has installed the packages, on the machine's own Node and on the pinned Node. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ const CLIENT = `
 
 const NATIVE = 'node_modules/@vouchbox/server/native';
 
-/** Runs a command where every compiler of the path fails. */
+/** Runs a command with a path on which every compiler fails. */
 function withoutCompiler(
   project: Project,
   settings: Record<string, string>,
@@ -74,7 +74,7 @@ function runClient(project: Project, url: string): { job_id: string; status: str
 
 describe.each([
   { name: "the machine's own Node", path: SYSTEM_PATH, words: [] },
-  // The Node that the command would bring is left out, so that it takes the one of the path.
+  // Without the optional package that brings a Node, the command takes the Node of the path.
   { name: 'the pinned Node', path: PINNED_PATH, words: ['--omit=optional'] },
 ])('everything installed, on $name', ({ path, words }) => {
   let project: Project;
@@ -180,7 +180,7 @@ describe.each([
   });
 });
 
-/** The client alone, and the verifier with what it stands on, each in a folder of its own on the oldest Node. */
+/** Checks the client alone, and the verifier with its dependencies, each in its own folder on the oldest Node. */
 async function checkOnNode22(installed: Project, url: string, job_id: string): Promise<void> {
   using older = new Project(SYSTEM_PATH);
   await older.install(NODE_22);

@@ -1,4 +1,4 @@
-/** The programs that start cells, as the packages bring them: those of the other architecture run in emulation. */
+/** The compiled programs in the packages that start cells. Those of the other architecture run in emulation. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -24,7 +24,7 @@ afterAll(() => rmSync(scratch, { recursive: true }));
 
 const NAMES = ['svc-enter', 'svc-filter', 'svc-init', 'svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage'];
 
-/** Each with the machine of its ELF header, what emulates it elsewhere, and the audit architecture of its filters. */
+/** For each architecture: the machine in ELF headers, the emulator for other machines, and the audit architecture of filters. */
 const ARCHITECTURES = [
   { name: 'x64', machine: 62, emulator: 'qemu-x86_64-static', audit: 0xc000003e },
   { name: 'arm64', machine: 183, emulator: 'qemu-aarch64-static', audit: 0xc00000b7 },
@@ -55,7 +55,7 @@ describe.each(ARCHITECTURES)('the compiled programs for $name', ({ name, machine
 
   test('are static, except one library that needs a glibc no newer than that of Ubuntu 22.04', () => {
     for (const program of NAMES) {
-      // The path of the dynamic loader is in every program that needs one.
+      // Every dynamically linked program contains the path of the dynamic loader.
       const isStatic = !readFileSync(path(program), 'latin1').includes('/ld-linux');
       expect([program, isStatic]).toEqual([program, true]);
     }
@@ -78,7 +78,7 @@ describe.each(ARCHITECTURES)('the compiled programs for $name', ({ name, machine
       [...syscalls.map(ruleLine), `otherwise ${defaultErrnoRet}`, ''].join('\n'),
     );
     expect(status).toBe(0);
-    // The first instructions read the architecture of the call and compare it.
+    // The first instructions of the filter read the architecture of the call and compare it.
     expect([stdout.length % 8, stdout.readUInt32LE(4), stdout.readUInt32LE(12)]).toEqual([0, 4, audit]);
   });
 });

@@ -1,4 +1,4 @@
-/** An empty folder of somebody who installs packages, and what runs in it. It is removed when it is disposed. */
+/** An empty folder in which somebody installs packages and runs commands. Disposing removes it. */
 import { execFile, type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,13 +7,13 @@ import { promisify } from 'node:util';
 
 const checkout = join(import.meta.dirname, '../..');
 
-/** The path without the checkout's own commands: what the machine has. */
+/** The path of this machine, without the checkout's own commands. */
 export const SYSTEM_PATH = (process.env['PATH'] ?? '')
   .split(delimiter)
   .filter((directory) => !directory.startsWith(checkout))
   .join(delimiter);
 
-/** The path with the Node that runs this first. */
+/** The path that begins with the directory of the Node that runs this process. */
 export const PINNED_PATH = `${dirname(process.execPath)}${delimiter}${SYSTEM_PATH}`;
 
 /** Variables of this run, of the npm that started it and of the checkout, which another folder must not see. */
@@ -23,7 +23,7 @@ export class Project implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'vouchbox-project-'));
   readonly environment: NodeJS.ProcessEnv;
 
-  /** @param path where its commands are looked for */
+  /** @param path the PATH of commands that run in the folder */
   constructor(path: string) {
     this.write('package.json', '{ "private": true, "type": "module" }');
     const inherited = Object.entries(process.env).filter(([name]) => !OURS.test(name));
@@ -40,7 +40,7 @@ export class Project implements Disposable {
     await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...words], options);
   }
 
-  /** Runs a command of the folder or of its path, to its end. */
+  /** Runs a command of the folder, or of its path, until the command ends. */
   run(command: string, ...words: readonly string[]): SpawnSyncReturns<string> {
     const env = {
       ...this.environment,
@@ -49,7 +49,7 @@ export class Project implements Disposable {
     return spawnSync(command, words, { cwd: this.path, env, encoding: 'utf8', maxBuffer: 2 ** 26 });
   }
 
-  /** Runs Node from the path alone, and not one that was installed in the folder. */
+  /** Runs the Node of the path, and not a Node that was installed in the folder. */
   node(...words: readonly string[]): SpawnSyncReturns<string> {
     return spawnSync('node', words, { cwd: this.path, env: this.environment, encoding: 'utf8' });
   }

@@ -1,4 +1,4 @@
-/** Builds every package and packs it, once for all trials, in a directory that is removed at the end. */
+/** Builds and packs every package, once for all trials, in a directory that is removed at the end. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

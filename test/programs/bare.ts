@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Run, TriedProgram } from './program.ts';
 
-/** The user that owns nothing, which every host has. */
+/** The user `nobody`, who owns no files. */
 const UID = 65_534;
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
-/** Longer than any job may take: if a job has too little time, that is a difference and must be seen. */
+/** Longer than any job may take, so that a job that has too little time shows as a difference. */
 const LONGEST_SECONDS = 900;
 
 const INTERPRETERS = {
@@ -19,7 +19,7 @@ const INTERPRETERS = {
   python: { interpreter: '/usr/bin/python3', file: 'main.py' },
 } as const;
 
-/** Runs it to its end, or until it has taken too long, and leaves nothing of it. */
+/** Runs a program to its end, or until it has taken too long, and removes everything that it left. */
 export async function runBare({ language, code }: TriedProgram): Promise<Run> {
   const home = mkdtempSync(join(tmpdir(), 'svc-bare-'));
   const work = join(home, 'work');
@@ -59,7 +59,7 @@ async function run(words: readonly string[], { work, temporary }: Place): Promis
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
   clearTimeout(deadline);
   const { exitCode, signalCode } = child;
-  // A cell has another name for the directory, and the program's output may contain it.
+  // The program's output may contain the path of the directory, which is /work in a cell.
   const shown = (said: string) => said.replaceAll(work, '/work');
   const seconds = (performance.now() - began) / 1000;
   return {

@@ -6,7 +6,7 @@ import type { Run, TriedProgram } from './program.ts';
 /** Where a program runs: on the host itself, or in a cell of a class. */
 export type PlaceName = 'bare' | ClassName;
 
-/** The verdict on one program in one class. `difference` is null if the cell did what the host did. */
+/** The verdict on one program in one class. `difference` is null if the program did the same as on the host. */
 export interface Compared {
   readonly program: TriedProgram;
   readonly bare: Run;
@@ -30,7 +30,7 @@ function exists(path: string): boolean {
   }
 }
 
-/** Whether a bare run shows anything: a program that fails without a cell shows nothing about cells. */
+/** Whether a bare run passed. A program that fails without a cell shows nothing about cells. */
 export function passed({ ended }: Run): boolean {
   return ended === 'exit 0';
 }
@@ -38,7 +38,7 @@ export function passed({ ended }: Run): boolean {
 /** Where programs run, and the callback for each run. */
 export interface Trial {
   readonly classes: readonly ClassName[];
-  /** Runs it, or returns the result of an earlier run. */
+  /** Runs a program in a place, or returns the result of an earlier run. */
   readonly run: (program: TriedProgram, place: PlaceName) => Promise<Run>;
   readonly onBare: (program: TriedProgram, run: Run) => void;
   readonly onCell: (className: ClassName, compared: Compared) => void;
@@ -59,7 +59,7 @@ export async function compareAll(programs: readonly TriedProgram[], trial: Trial
   });
 }
 
-/** The difference between a cell and the host; null if there is none. */
+/** The difference between the run in a cell and the run on the host; null if there is none. */
 export function differenceOf(
   { compared }: TriedProgram,
   { bare, cell }: Pick<Compared, 'bare' | 'cell'>,
@@ -74,7 +74,7 @@ function shown(text: string): string {
   return JSON.stringify(text.length > 300 ? `${text.slice(0, 300)}…` : text);
 }
 
-/** The end of its output, where the reason is. */
+/** The end of the output, where the reason of a failure is. */
 function lastLines(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const telling = lines.filter((line) => /^(ERROR|FAIL|\w*Error|OSError|.*skipped)\b/.test(line));

@@ -1,4 +1,4 @@
-/** The test files of CPython's own suite, from Debian's `libpython3.11-testsuite`: one program each. */
+/** The test files of CPython's own suite, from Debian's `libpython3.11-testsuite`. Each file is one program. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { LARGEST_LIMITS, type TriedProgram } from './program.ts';
@@ -6,7 +6,7 @@ import { LARGEST_LIMITS, type TriedProgram } from './program.ts';
 const TESTSUITE_PACKAGE = 'libpython3.11-testsuite';
 const DIRECTORY = '/usr/lib/python3.11/test';
 const PYTHON = '/usr/bin/python3.11';
-/** The ending of a file that skipped every one of its tests. */
+/** How the run of a test file ends if it skipped every one of its tests. */
 export const SKIPPED = 'exit 77';
 
 /** The programs that ask the most of the system: files, processes, terminals, memory, sockets, time. */
@@ -30,7 +30,7 @@ export function cpythonPrograms(choice: 'chosen' | 'all'): readonly TriedProgram
   return wanted.map(programOf);
 }
 
-/** Debian's Python brings this directory, but few of its tests. */
+/** The test files that are installed. Debian's Python itself has this directory with only a few tests. */
 export function presentTests(): readonly string[] {
   if (!existsSync(DIRECTORY)) return [];
   const tests = readdirSync(DIRECTORY).filter((name) => /^test_\w+(\.py)?$/.test(name));
@@ -38,8 +38,8 @@ export function presentTests(): readonly string[] {
 }
 
 /**
- * A file whose tests were all skipped did not pass: it showed nothing. The tests check how Python buffers its output,
- * so they run without the settings of a cell.
+ * A file whose tests were all skipped does not count as passed. Some tests check how Python buffers its output, so they run
+ * without the settings of a cell.
  */
 function programOf(name: string): TriedProgram {
   const code = `env -u PYTHONUNBUFFERED ${PYTHON} -m test -v ${name} >log 2>&1; code=$?; tail -c 60000 log
@@ -55,14 +55,14 @@ function programOf(name: string): TriedProgram {
   };
 }
 
-/** Test files that look closely at the interpreter that runs them: its start, signals, threads and end. */
+/** Test files that test the interpreter that runs them: its start, signals, threads and end. */
 const OF_THE_INTERPRETER = 'atexit code ctypes faulthandler fork1 gc os pty signal site sys sysconfig thread threading'
   .split(' ')
   .map((name) => `test_${name}`);
 
 /**
- * The programs as Python programs of a job: a job's own interpreter, which may be forked, must be like any other. Empty
- * if the package is not installed.
+ * These test files as Python programs of a job: the interpreter of a job, which may be forked, must behave like any other.
+ * Empty if the package is not installed.
  */
 export function interpreterPrograms(): readonly TriedProgram[] {
   const present = new Set(presentTests());
@@ -83,7 +83,7 @@ export function interpreterPrograms(): readonly TriedProgram[] {
   }));
 }
 
-/** The tests are installed if possible, and named if not. */
+/** Installs the tests if possible, and else names the missing package. */
 export function installTestsuite(say: (line: string) => void): void {
   if (cpythonPrograms('all').length > 0) return;
   const command = ['apt-get', 'install', '-y', '--no-install-recommends', TESTSUITE_PACKAGE];

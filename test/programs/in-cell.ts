@@ -24,7 +24,7 @@ export async function openCellRunner(provider: ClassName): Promise<CellRunner> {
     host: '127.0.0.1',
     port: '0',
     provider,
-    // Half of what is tried is a server that a program starts and calls.
+    // In half of the programs, a server is started and called.
     loopback: 'on',
     'legacy-keys': 'programs=key-of-programs',
     concurrency: String(AT_ONCE),

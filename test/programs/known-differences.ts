@@ -1,11 +1,11 @@
-/** Programs that pass bare and not in a cell, each with its reason: `known-differences.json`. */
+/** Programs that pass bare and fail in a cell, each with the reason: `known-differences.json`. */
 import { readFileSync } from 'node:fs';
 import type { ClassName } from './in-cell.ts';
 
 export interface KnownDifference {
   readonly program: string;
   readonly classes: readonly ClassName[];
-  /** Why it is so and stays so: what a cell lacks, or what gVisor's kernel does differently. */
+  /** Why the difference is accepted: what a cell lacks, or what gVisor's kernel does differently. */
   readonly reason: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Some programs that any Linux runs must do in each class what they do bare. `npm run programs` tries many more. The
- * known differences and their reasons are in `known-differences.json`.
+ * Some programs that run on any Linux must do the same in each class as bare. `npm run programs` tries many more. The known
+ * differences and their reasons are in `known-differences.json`.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isLongForm } from '../rig/form.ts';
@@ -13,7 +13,7 @@ import { KNOWN_DIFFERENCES, knownReason } from './known-differences.ts';
 import { NODE_MODULES } from './node-modules.ts';
 import type { Run } from './program.ts';
 
-/** Seconds in all: the programs that show most for their time. */
+/** The programs that show most in little time. All of them together take seconds. */
 const FEW = ['find', 'tar', 'git', 'sqlite3', 'gcc', 'script', 'child_process', 'http', 'worker_threads', 'test_stat'];
 const MORE = [
   ...['stat', 'cp', 'mktemp', 'sort', 'sed', 'awk', 'make', 'curl,python3', 'python3'],
@@ -30,7 +30,7 @@ const programs = every.filter(
 
 const bareRuns = new Map<string, Promise<Run>>();
 
-/** A program that fails bare is tried a second time, as CPython tries its own tests: a busy machine must not decide. */
+/** Tries a program that fails bare a second time, as CPython does with its tests, because a busy machine can cause a failure. */
 function bareRunOf(program: (typeof programs)[number]): Promise<Run> {
   const tryTwice = async () => {
     const first = await runBare(program);

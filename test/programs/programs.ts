@@ -1,13 +1,13 @@
 /**
- * `npm run programs -- [--all] [--class namespace|gvisor] [--runs FILE] [--again] [NAME…]`: runs programs that any
- * Linux runs, bare as a user without privileges and then in cells, and lists the differences. The programs are everyday
- * commands, Node's built-in modules, CPython's own test files, and some of these as programs of a job's own Python.
- * `--all` takes every test file instead of the chosen ones. A NAME is the name of a program or the start of one, such
- * as `cpython/test_os` or `command/`.
+ * `npm run programs -- [--all] [--class namespace|gvisor] [--runs FILE] [--again] [NAME…]`: runs programs that run on any
+ * Linux, bare as a user without privileges and then in cells, and lists the differences. The programs are everyday
+ * commands, Node's built-in modules, CPython's own test files, and some of these files in a job's own Python. `--all` takes
+ * every test file instead of the chosen files. A NAME is the name of a program or the start of a name, such as
+ * `cpython/test_os` or `command/`.
  *
  * `--runs FILE` writes each run to a file. A run that is already there is repeated only with `--again`. A program that
- * fails is tried a second time, bare and in cells alike, as CPython retries its own tests: a busy machine must not
- * decide. It exits with 1 if a program that passed bare did not pass in a cell and is not in `known-differences.json`.
+ * fails, bare or in a cell, is tried a second time, as CPython does with its tests, because a busy machine can cause a
+ * failure. The command exits with 1 if a program passed bare, failed in a cell, and is not in `known-differences.json`.
  */
 import { parseArgs } from 'node:util';
 import { runBare } from './bare.ts';
@@ -39,7 +39,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** A NAME selects a test file, whether it was chosen or not. */
+/** Whether a NAME selects test files, which need not be among the chosen files. */
 function isEveryTestMeant(): boolean {
   return values.all || positionals.some((wanted) => wanted.startsWith('cpython/'));
 }
@@ -67,7 +67,7 @@ function chosenClasses(): readonly ClassName[] {
   return CLASSES.filter((name) => wanted.includes(name));
 }
 
-/** A second try of a program that failed, except one that skipped its tests or is known to differ. */
+/** Tries a failed program a second time, unless it skipped its tests or is known to differ. */
 async function tryTwice(program: TriedProgram, place: PlaceName, run: () => Promise<Run>): Promise<Run> {
   const first = await run();
   const isKnown = place !== 'bare' && knownReason(program.name, place) !== null;
@@ -112,7 +112,7 @@ function verdictOf(className: ClassName, { program, difference }: Compared): str
   return knownReason(program.name, className) === null ? 'DIFFERS' : 'known';
 }
 
-/** A line for each kind of program, then one for each difference. Returns how many of these are unknown. */
+/** Prints a line for each kind of program, and one for each difference. Returns how many differences are unknown. */
 function report(className: ClassName, results: readonly Compared[]): number {
   const runtimes = new Set(results.map(({ cell }) => cell.runtime ?? 'no cell'));
   say(

@@ -1,6 +1,6 @@
 /**
- * The result of each run, one JSON object a line, written at once: an interrupted trial resumes where it was. The last
- * line of a program and a place counts.
+ * The result of each run, one JSON object a line, written at once, so that an interrupted trial resumes where it was. If a
+ * program has several lines for a place, the last line counts.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import type { PlaceName } from './compare.ts';
@@ -16,7 +16,7 @@ export interface RunsFile {
   add(program: string, place: PlaceName, run: Run): void;
 }
 
-/** Opens the file at `path`, or keeps the runs in memory alone if there is none. Throws if a line is not JSON. */
+/** Opens the file at `path`. Without a path, keeps the runs only in memory. Throws if a line is not JSON. */
 export function openRunsFile(path: string | undefined): RunsFile {
   const runs = new Map<string, Run>();
   const keyOf = (program: string, place: PlaceName) => `${place} ${program}`;

@@ -11,7 +11,7 @@ export interface TokenClaims {
   readonly subject?: string;
   /** Seconds from now; negative for an expired token. */
   readonly lifetimeSeconds?: number;
-  /** Added to the header, or replacing its members. */
+  /** Members that are added to the header, or replace its members. */
   readonly header?: Readonly<Record<string, unknown>>;
 }
 
@@ -20,7 +20,7 @@ export interface TokenIssuer extends Disposable {
   /** The settings that make a service trust it. */
   readonly settings: RigSettings;
   token(claims?: TokenClaims): Promise<string>;
-  /** Removes its only key from the set in the file. */
+  /** Removes the issuer's only key from the set in the file. */
   withdraw(): void;
 }
 

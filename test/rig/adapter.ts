@@ -1,9 +1,9 @@
-/** An adapter for a test file, in front of the service of its rig. */
+/** An adapter for the tests of a file, which calls the service of their rig. */
 import { type AdapterName, openAdapter } from '@vouchbox/adapters';
 import { afterAll, beforeAll } from 'vitest';
 import type { Rig } from './rig.ts';
 
-/** Its address, for as long as the tests run. It calls as the tenant `alpha`. */
+/** Opens an adapter of the tenant `alpha` while the tests run, and returns its address. */
 export function useAdapter(rig: () => Rig, name: AdapterName, key: string | null = null): () => string {
   let opened: Awaited<ReturnType<typeof openAdapter>>;
   beforeAll(async () => {

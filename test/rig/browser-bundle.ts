@@ -1,7 +1,7 @@
-/** A package as a page loads it. */
+/** Bundles a package as a script for a page. */
 import { build, type Rolldown } from 'vite';
 
-/** One script that puts what the entry exports into a global of this name. */
+/** One script that sets a global variable of this name to the entry's exports. */
 export async function browserBundle(entry: URL, name: string): Promise<string> {
   const output = await build({
     configFile: false,

@@ -1,6 +1,6 @@
 /**
- * Debian's Chromium, driven by Playwright, for tests of the built pages. The only file that imports Playwright and axe.
- * The set-up installs the browser; nothing is downloaded from elsewhere.
+ * Debian's Chromium, driven by Playwright, for tests of the built pages. Only this file imports Playwright and axe. The
+ * set-up installs the browser; nothing is downloaded from elsewhere.
  */
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -25,12 +25,12 @@ export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
 }
 
-/** An open page, and what it did that a test may want to know. Disposing closes it with all that it stored. */
+/** An open page, with a record of its requests and troubles. Disposing closes the page and removes all that it stored. */
 export interface WatchedPage extends AsyncDisposable {
   readonly page: Page;
-  /** Addresses of everything that the page asked for, in order, its own first. */
+  /** The addresses of all requests of the page, in order. The first is that of the page itself. */
   readonly requests: readonly string[];
-  /** Uncaught errors, errors in the console, refusals of its policy among them, and dialogs. */
+  /** Uncaught errors, dialogs, and errors in the console, such as violations of the page's policy. */
   readonly troubles: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export async function openPage(
   page.on('pageerror', (error) => troubles.push(error.message));
   page.on('console', (message) => {
     const { url } = message.location();
-    // A browser says of every 404 that it failed. The log has a job a moment after its end, and some jobs name no canary.
+    // A browser logs every 404 as an error. These are normal: a job is logged a moment after its end, and may have no canary.
     const isAnswer = /\/(log-proof|canary)$/.test(url) && message.text().includes('404');
     if (message.type() === 'error' && !isAnswer) troubles.push(`${message.text()} ${url}`);
   });
@@ -60,7 +60,7 @@ export async function openPage(
   return { page, requests, troubles, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** What axe finds wrong with the page as it stands, a line each: the rule, and the first element that breaks it. */
+/** The problems that axe finds in the page, a line each: the rule, and the first element that breaks the rule. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page }).analyze();
   return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes[0]?.html ?? ''}`);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 export const commandFile = join(import.meta.dirname, '../../packages/cli/bin/vouchbox');
 
 export interface CommandOptions {
-  /** Added to an environment that has PATH and HOME alone, and no profile of `vouchbox login`. */
+  /** Variables that are added to an environment with only PATH and a HOME without profiles of `vouchbox login`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   /** Leaves stdin open until `endInput`. */
@@ -25,7 +25,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A running `vouchbox`. Disposing asks it to stop if it still runs: a killed one could not clean up. */
+/** A running `vouchbox`. Disposing asks it to stop if it still runs, because a killed command could not clean up. */
 export class Command implements AsyncDisposable {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #closed: Promise<unknown>;
@@ -50,7 +50,7 @@ export class Command implements AsyncDisposable {
     if (!options.keepsInput) this.#child.stdin.end(options.stdin);
   }
 
-  /** The last that the command reads on stdin. */
+  /** Writes this text to stdin, and ends stdin. */
   endInput(text: string): void {
     this.#child.stdin.end(text);
   }

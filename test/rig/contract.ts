@@ -1,6 +1,6 @@
 /**
- * The contract as a client reads it: the OpenAPI document that a service serves. It says what may be sent, and whether
- * an answer was promised.
+ * The contract as a client reads it: the OpenAPI document that a service serves. It says what a client may send, and which
+ * answers an operation may give.
  */
 import Schema from 'typebox/schema';
 import type { Answer } from './rig.ts';
@@ -67,11 +67,11 @@ export interface ContractOperation {
   readonly parameters: readonly Parameter[];
   /** The schema of a JSON body. */
   readonly body: JsonSchema | null;
-  /** Codes with which it may be refused. */
+  /** The codes with which the operation may refuse. */
   readonly errorCodes: readonly string[];
 }
 
-/** Headers of HTTP and of the WebSocket protocol themselves, which no document lists. OpenAPI 3.1 § Response Object. */
+/** Headers of the protocols HTTP and WebSocket, which no document lists. OpenAPI 3.1 § Response Object. */
 const OF_HTTP: ReadonlySet<string> = new Set([
   ...['connection', 'content-type', 'date', 'keep-alive', 'transfer-encoding'],
   ...['sec-websocket-accept', 'sec-websocket-protocol', 'upgrade'],
@@ -108,14 +108,14 @@ export class Contract {
     return name === undefined ? schema : (this.#document.components.schemas[name] as JsonSchema);
   }
 
-  /** The first member of a fitting value, as a path such as `/signer/key_id`, that its schema does not name; or null. */
+  /** The path, such as `/signer/key_id`, of the first member of a value that the schema does not name; null if there is none. */
   unlistedIn(schema: JsonSchema, value: unknown, path = ''): string | null {
     const { anyOf, allOf, properties, items } = this.resolved(schema);
     if (anyOf !== undefined) {
       const found = anyOf.filter((one) => this.fits(one, value)).map((one) => this.unlistedIn(one, value, path));
       return found.includes(null) ? null : (found[0] ?? null);
     }
-    // The first names the members, and the others narrow it.
+    // The first schema names all members, and the other schemas only restrict it.
     if (allOf !== undefined) return this.unlistedIn(allOf[0] ?? {}, value, path);
     if (Array.isArray(value)) {
       const found = value.map((item, index) => this.unlistedIn(items ?? {}, item, `${path}/${index}`));
@@ -142,17 +142,17 @@ export class Contract {
     return check(value);
   }
 
-  /** How an answer of an operation differs from what was promised; null if it does not. */
+  /** How an answer of an operation differs from the document; null if it does not differ. */
   problemWith(operation: ContractOperation, answer: Answer): string | null {
     return answer.status === 500 ? 'it failed' : this.mismatchOf(operation, answer);
   }
 
-  /** The first mismatch of an answer, also of a failure. */
+  /** The first difference between an answer, even a failure, and the document; null if there is none. */
   mismatchOf(operation: ContractOperation, answer: Answer): string | null {
     return this.headMismatchOf(operation, answer) ?? this.#bodyProblem(this.#responseTo(operation, answer), answer);
   }
 
-  /** The first mismatch of the status, the headers and the media type alone. */
+  /** Like `mismatchOf`, for only the status, the headers and the media type. */
   headMismatchOf(operation: ContractOperation, answer: Answer): string | null {
     const response = this.#responseTo(operation, answer);
     if (response === null) return `the status ${answer.status} is not in the contract`;
@@ -162,7 +162,7 @@ export class Contract {
     return this.#headerProblem(response, answer.headers);
   }
 
-  /** Every promised answer of an operation, including refusals. */
+  /** The statuses of all answers that the document lists for an operation, also of refusals. */
   statusesOf({ method, path }: ContractOperation): number[] {
     return Object.keys(this.#document.paths[path]?.[method.toLowerCase()]?.responses ?? {}).map(Number);
   }

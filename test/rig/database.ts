@@ -4,12 +4,12 @@ import { newSchema } from '../../packages/server/src/store/postgres/schema.fixtu
 let server: string | null = null;
 const schemas = new Map<string, Promise<string>>();
 
-/** Gives the services of the following tests a schema each on this server: `postgres://…`. */
+/** Gives each service of the following tests its own schema on this server: `postgres://…`. */
 export function useDatabaseServer(url: string): void {
   server = url;
 }
 
-/** The URL for the service of a data directory: the same at each of its starts. Null for a file in the directory. */
+/** The database URL for the service of a data directory, the same at each start. Null if its store is a file. */
 export async function databaseOf(dataDir: string): Promise<string | null> {
   if (server === null) return null;
   const schema = schemas.get(dataDir) ?? newSchema(server);

@@ -1,4 +1,4 @@
-/** Drives a grading as a service does, and collects its evidence: what a verifier is given. */
+/** Drives a grading as a service does, and collects the evidence that a verifier gets. */
 import type { JobSubmission, RunResult, ServiceClient } from '@vouchbox/client';
 import { exportFiles } from '@vouchbox/evidence';
 import { GRADING_FILE, VERDICT_FILE } from '@vouchbox/protocol/grading';
@@ -94,7 +94,7 @@ export async function verified(client: ServiceClient, files: VerdictFiles): Prom
   return await verifyVerdict(files, { publicKeys: [public_key_pem], tenant: 'alpha' });
 }
 
-/** The checks that do not hold. */
+/** The checks that fail. */
 export async function problemsOf(client: ServiceClient, files: VerdictFiles): Promise<readonly string[]> {
   const { checks } = await verified(client, files);
   return checks.flatMap(({ name, isGood, detail }) => (isGood ? [] : [`${name}: ${detail}`]));

@@ -1,13 +1,13 @@
 /**
- * A proxy on loopback that passes requests to a service, except for the faults it was told to make. It sends whole
- * bodies, and joins the two ends of a stream. `clients/README.md` lists the faults.
+ * A proxy on loopback that passes requests to a service, and makes the faults that a test asks for. It sends whole bodies,
+ * and connects the two ends of a stream. `clients/README.md` lists the faults.
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 
-/** An answer that the proxy gives itself: a refusal of the service with a `code`, or any other `body`. */
+/** An answer that the proxy gives itself: a refusal with a `code`, or any other `body`. */
 interface OwnAnswer {
   readonly status: number;
   readonly code?: string;
@@ -19,7 +19,7 @@ interface OwnAnswer {
 export interface Fault {
   /** The operation, such as `GET /v1/jobs/{id}/result`. */
   readonly on: string;
-  /** For how many requests. Default 1. */
+  /** How many requests the fault affects. Default: 1. */
   readonly count?: number;
   readonly fault?: 'cut_request' | 'cut_answer' | 'truncate_answer' | 'spoil_answer' | 'hold_answer';
   readonly answer?: OwnAnswer;
@@ -31,7 +31,7 @@ export interface Fault {
 /** One request that arrived. */
 interface Seen {
   readonly operation: string;
-  /** Milliseconds of the clock that only goes forward. */
+  /** When the request arrived, in milliseconds of a monotonic clock. */
   readonly at: number;
   readonly key: string | undefined;
 }
@@ -70,7 +70,7 @@ export async function openFaultProxy(upstream: string, faults: readonly Fault[])
     const { operation, fault } = arrive(incoming);
     if (fault.fault === 'cut_request') return response.destroy();
     if (fault.answer !== undefined) return send(response, ownAnswer(fault.answer));
-    // An answer that is kept back anyway need not be waited for.
+    // If the answer is kept back anyway, the request need not wait at the service.
     const path = fault.fault === 'hold_answer' ? incoming.url?.replace(/\?.*/, '') : incoming.url;
     const received = changed(fault, await forwarded(upstream + path, incoming, body));
     if (fault.fault === 'hold_answer') return proxy.onHeld(operation);
@@ -80,7 +80,7 @@ export async function openFaultProxy(upstream: string, faults: readonly Fault[])
   const server = createServer((incoming, response) => {
     answer(incoming, response).catch(() => response.destroy());
   });
-  // Node asks again after a 401, with the same ticket: one that was refused stays so.
+  // After a 401, Node repeats the request with the same ticket, and must get the same refusal.
   const refused = new Map<string | undefined, OwnAnswer>();
   server.on('upgrade', (incoming: IncomingMessage, socket: Duplex) => {
     const known = refused.get(incoming.url);
@@ -137,7 +137,7 @@ function ownAnswer({ status, code, retry_after, headers = {}, body = '' }: OwnAn
   };
 }
 
-/** Sends an answer; a truncated one with its whole head and half of its body. */
+/** Sends an answer, or its whole head and half of its body if it is truncated. */
 function send(response: ServerResponse, { status, headers, body }: Received, isTruncated = false): void {
   response.writeHead(status, { ...headers, 'content-length': body.length });
   if (!isTruncated) response.end(body);
@@ -151,7 +151,7 @@ function rawAnswer({ status, headers, body }: Received): string {
   return `HTTP/1.1 ${status} Refused\r\n${lines.join('\r\n')}\r\nconnection: close\r\n\r\n${String(body)}`;
 }
 
-/** Joins the two ends of a stream. One that is cut ends with the first message of the client, which the service does not see. */
+/** Connects the two ends of a stream. A cut stream ends at the client's first message, which the service does not get. */
 function join(upstream: string, { url = '', headers }: IncomingMessage, socket: Duplex, isCut: boolean): void {
   const asked = request(upstream + url, { headers: without(headers, ['host']), agent: false });
   asked.on('upgrade', ({ statusCode, statusMessage, rawHeaders }, other, head) => {

@@ -1,7 +1,7 @@
-/** The tests that `npm test` leaves to longer runs, of which .ci/run makes one. Each is named in CONTRIBUTING.md. */
+/** The tests that `npm test` leaves to longer runs, one of which .ci/run makes. CONTRIBUTING.md names these runs. */
 
-/** `npm run long`: tests that take long for what they show. */
+/** True in `npm run long`, which also runs tests that take long. */
 export const isLongForm = process.env['TEST_FORM'] === 'long';
 
-/** `npm run packs`: all tests of the shipped packs. */
+/** True in `npm run packs`, which runs all tests of the shipped packs. */
 export const hasEveryPack = process.env['PACKS'] === 'all';

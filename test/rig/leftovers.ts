@@ -1,12 +1,12 @@
 /**
- * The leftovers of a service on the host, read from the kernel and not from the service. Everything of one service carries a
- * name made from the content of its data directory.
+ * The leftovers of a service on the host, read from the kernel and not from the service. The names of everything of one service
+ * contain a name that is made from the content of its data directory.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The name that groups, directories and mounts of one service carry. Its data directory must exist. */
+/** The name in the groups, directories and mounts of one service. Its data directory must exist. */
 export function instanceOf(dataDir: string): string {
   const path = join(dataDir, 'instance-id');
   return nameOf(`${readFileSync(path, 'latin1').trimEnd()}:${statSync(path).ino}`);
@@ -18,7 +18,7 @@ function nameOf(instance: string): string {
 
 /** Everything on this host that still belongs to the service of a data directory; none if it cleaned up. */
 export function leftoversOf(dataDir: string): string[] {
-  // A provider without a service is named after its directory.
+  // The name of a provider without a service is made from its directory.
   const served = existsSync(join(dataDir, 'instance-id')) ? [instanceOf(dataDir)] : [];
   const names = [...served, nameOf(dataDir), dataDir];
   return [...groups(names), ...directories(names), ...processes(names)];
@@ -49,7 +49,7 @@ function processes(names: readonly string[]): string[] {
     });
 }
 
-/** A process may end while it is read. */
+/** The text of a file in /proc; empty if its process has ended. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -1,7 +1,7 @@
 /** Metrics text, parsed as a scraper parses it. */
 
 /**
- * Each series by its name and labels as they are spelled, `name{a="b"}`, with its value. Throws on a malformed line.
+ * The value of each series, by its name and labels as they are spelled, `name{a="b"}`. Throws on a malformed line.
  */
 export function seriesOf(text: string): ReadonlyMap<string, number> {
   const series = new Map<string, number>();

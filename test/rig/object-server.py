@@ -10,11 +10,11 @@ import os
 import signal
 import sys
 
-# Looking up names is not needed here, and takes long to load.
+# The module for looking up names is not needed here, and takes long to load.
 os.environ["EVENTLET_NO_GREENDNS"] = "yes"
 import eventlet.patcher
 
-# As Swift does in each of its servers. It looks at every object in memory, so it is quick only before anything is loaded.
+# Swift does this in each of its servers. It scans every object in memory, so it is quick only before anything is loaded.
 eventlet.patcher.monkey_patch(all=False, socket=True, select=True, thread=True)
 
 import swift.common.utils
@@ -41,7 +41,7 @@ account_autocreate = true
 use = egg:swift#catch_errors
 [filter:cache]
 use = egg:swift#memcache
-# tempauth wants a cache, and none is needed: nothing answers there.
+# tempauth requires a cache, which is not needed here: nothing answers at this address.
 memcache_servers = 127.0.0.1:1
 [filter:listing_formats]
 use = egg:swift#listing_formats
@@ -77,7 +77,7 @@ def make_ring(directory, kind, port):
 
 
 def serve(directory, name):
-    """Forks a server. It leaves the group of this process, so the kernel is asked to end it with this process."""
+    """Forks a server. The server leaves the group of this process, so the kernel must end it when this process ends."""
     pid = os.fork()
     if pid != 0:
         return pid
@@ -88,7 +88,7 @@ def serve(directory, name):
 
 
 def kill(servers):
-    """The one that answers goes first: it would tell that the others are gone in ways that no crash has."""
+    """Kills the server that answers first, because otherwise it would report that the others are gone, as no crash does."""
     for pid in reversed(servers):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

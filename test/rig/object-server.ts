@@ -1,6 +1,6 @@
 /**
  * An S3-compatible server for tests: OpenStack Swift with its S3 interface, in a temporary directory, on free ports of
- * loopback. It ends with the process that started it, however that ends.
+ * loopback. It ends when the process that started it ends, even if that process is killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -20,20 +20,20 @@ const PROGRAM = fileURLToPath(new URL('object-server.py', import.meta.url));
 const startMillisecondsMax = 60_000;
 
 export interface ObjectServer extends AsyncDisposable {
-  /** A bucket of its own for each call. */
+  /** Makes a new bucket. */
   newBucket(): Promise<S3Place>;
-  /** Refuses connections, like a server that is gone, until `accept`. The process goes on, so that neither takes long. */
+  /** Refuses connections, like a server that is gone, until `accept`. The process keeps running, so that both are quick. */
   refuse(): Promise<void>;
   accept(): Promise<void>;
-  /** Kills it as a crash does. It can be started again. */
+  /** Kills the server as a crash does. It can be started again. */
   kill(): Promise<void>;
-  /** Starts it again on the same port, with what it had stored. */
+  /** Starts the server again on the same port, with what it had stored. */
   start(): Promise<void>;
-  /** The files of all its objects: each has the bytes of one. */
+  /** The paths of the files of all objects. Each file has the bytes of one object. */
   files(): readonly string[];
 }
 
-/** Whether the server is installed: the set-up for tests installs it where it may. */
+/** Whether the server is installed. The set-up for tests installs it if it may. */
 export function hasObjectServer(): boolean {
   return existsSync('/usr/lib/python3/dist-packages/swift/__init__.py');
 }

@@ -1,6 +1,6 @@
 /**
  * A PostgreSQL server for one run of the tests: a new cluster in a temporary directory, on a free port of loopback, as a
- * user without privileges. It ends with the process that started it, however that ends.
+ * user without privileges. It ends when the process that started it ends, even if that process is killed.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -24,10 +24,10 @@ import { setImmediate } from 'node:timers/promises';
 const VERSIONS = '/usr/lib/postgresql';
 const DIRECTORY = 'svc-postgres-';
 const USER = 'vouchbox';
-/** The file with the process that made a directory. */
+/** The name of the file that names the process which made a directory. */
 const OWNER = 'owner';
 
-/** Everything that no test needs is off. A commit costs what it costs by default. */
+/** Everything that no test needs is off. A commit syncs as it does by default. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -38,14 +38,14 @@ const SETTINGS = {
 };
 
 export interface PostgresServer extends AsyncDisposable {
-  /** The URL of its one database, with its password. */
+  /** The URL of the server's one database, with its password. */
   readonly url: string;
   readonly pid: number;
-  /** Whether it has not ended. It ends by itself when its disk is full. */
+  /** Whether the server is running. It ends by itself when its disk is full. */
   readonly isRunning: boolean;
-  /** Kills it as a crash does. It can be started again. */
+  /** Kills the server as a crash does. It can be started again. */
   kill(): Promise<void>;
-  /** Starts it again after it was killed or stopped, on the same port. */
+  /** Starts the server again on the same port after it was killed or stopped. */
   start(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export function postgresCommands(): string | null {
   return newest === undefined ? null : join(VERSIONS, String(newest), 'bin');
 }
 
-/** Where a cluster is, if not in a directory of the host: a path, as others see it, and how its processes get there. */
+/** The place of a cluster on another disk: its path, the path by which other processes see it, and a wrapper of commands. */
 export interface ClusterPlace {
   readonly directory: string;
   readonly seen: string;
@@ -87,7 +87,7 @@ export async function startPostgres(
   const password = randomBytes(12).toString('hex');
   initialise(commands, place, password);
   let port = await freePort();
-  // Another test's connection may have taken the port since.
+  // A connection of another test may have taken the port meanwhile.
   let server = await running(commands, { place, port, more }).catch(async () => {
     port = await freePort();
     return await running(commands, { place, port, more });
@@ -122,7 +122,7 @@ export async function startPostgres(
   };
 }
 
-/** The processes of the server, each of which would go on for a moment. */
+/** The child processes of the server, which outlive it for a moment. */
 function childrenOf(pid: number): number[] {
   const listed = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
   return listed.split(' ').filter(Boolean).map(Number);
@@ -141,7 +141,7 @@ async function killed(pid: number): Promise<void> {
 
 /** A server refuses to run as root. */
 function unprivileged(words: readonly string[], { wrapper }: ClusterPlace): [string, string[]] {
-  // The signal comes when this process is gone: the server then ends its sessions and stops.
+  // The kernel sends the signal when this process is gone. The server then ends its sessions and stops.
   const user = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--pdeathsig=INT'];
   const [file = '', ...others] = [...wrapper, ...(process.getuid?.() === 0 ? user : []), ...words];
   return [file, others];
@@ -158,7 +158,7 @@ function initialise(commands: string, place: ClusterPlace, password: string): vo
   const initdb = [
     join(commands, 'initdb'),
     ...['--pgdata', join(directory, 'data'), '--username', USER, '--pwfile', passwordFile],
-    // No handshake of many rounds: a run makes hundreds of connections.
+    // Passwords without a slow handshake, because a run makes hundreds of connections.
     ...['--auth', 'password', '--encoding', 'UTF8', '--locale', 'C.UTF-8', '--no-sync'],
   ];
   const [file, words] = unprivileged(initdb, place);
@@ -187,7 +187,7 @@ async function running(commands: string, { place, port, more }: Cluster) {
   });
   server.once('exit', () => ready.reject(new Error(`the server did not start:\n${said.join('\n')}`)));
   await ready.promise;
-  // The run does not wait for it: whoever started it stops it.
+  // This process need not wait for the server, because whoever started the server stops it.
   server.unref();
   return server;
 }
@@ -211,12 +211,12 @@ function removeLeftovers(): void {
 
 const startsMillisecondsMax = 10 * 60_000;
 
-/** A server that was killed may be started again by the process that made it, for as long as that lives. */
+/** Whether the process that made a directory is gone. While it lives, it may start a killed server again. */
 function isAbandoned(directory: string): boolean {
   try {
     return !existsSync(`/proc/${readFileSync(join(directory, OWNER), 'utf8')}`);
   } catch {
-    // It is being made.
+    // The directory is being made.
     return Date.now() - statSync(directory).mtimeMs > startsMillisecondsMax;
   }
 }

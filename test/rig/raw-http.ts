@@ -1,7 +1,7 @@
 /** HTTP as bytes on a socket, for requests that no client library would send. */
 import { connect } from 'node:net';
 
-/** One answer as it came. Header names are in lower case. */
+/** One answer as it was received. Header names are in lower case. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -9,9 +9,9 @@ export interface RawAnswer {
 }
 
 /**
- * Sends the bytes, ends the sending side unless it shall stay open, and reads until the connection is closed. The service
- * may close it before it has read everything. What came until then is the answer, even if the connection was reset after
- * it.
+ * Sends the bytes, ends the sending side unless it is to stay open, and reads until the connection is closed. The service
+ * may close the connection before it has read everything. The bytes that came until then are returned, even if the
+ * connection was then reset.
  */
 export async function rawExchange(
   port: number,

@@ -1,6 +1,6 @@
 /**
- * The real service for a test file: its own store, port and directory, real cells, two tenants. After the last test it
- * is stopped, and nothing of it may be left on the host.
+ * The real service for a test file, with its own store, port and directory, real cells and two tenants. It is stopped after
+ * the last test, and must not leave anything on the host.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -90,7 +90,7 @@ export class Rig {
     return Number(new URL(this.service.url).port);
   }
 
-  /** One exchange: nothing is retried and no status is an error. */
+  /** Makes one request. Nothing is retried, and no status is an error. */
   async request(path: string, options: RequestOptions = {}): Promise<Answer> {
     const { method = 'GET', key = this.alpha.key, headers = {}, body } = options;
     const isPlain = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
@@ -137,12 +137,12 @@ export class Rig {
     return { job_id, result, detail, events: await Array.fromAsync(client.events(job_id, { limit: 1000 })) };
   }
 
-  /** How many jobs a tenant has: shows that a refusal made none. */
+  /** How many jobs a tenant has, for example to show that a refusal made no job. */
   async jobCount({ client }: Tenant = this.alpha): Promise<number> {
     return (await Array.fromAsync(client.listAll({ limit: 200 }))).length;
   }
 
-  /** Stops the service and names everything it left. The data directory is removed unless it is kept for a restart. */
+  /** Stops the service and returns what it left on the host. Removes the data directory unless it is kept for a restart. */
   async stop(dataDir: 'removed' | 'kept' = 'removed'): Promise<string[]> {
     await this.service.stop();
     const left = leftoversOf(this.dataDir);
@@ -159,12 +159,12 @@ function tenantOf(baseUrl: string, name: string): Tenant {
   return { name, key, client: createServiceClient({ baseUrl, apiKey: key }) };
 }
 
-/** Starts a service for this test file. Stops it after the last test, when nothing of it may be left. */
+/** Starts a service for this test file, stops it after the last test, and expects that it left nothing behind. */
 export function useRig(settings: RigSettings = {}): () => Rig {
   let rig: Rig | undefined;
   beforeAll(async () => {
     rig = await Rig.start(settings);
-    // The search below must be able to find something: a service that isolates has a directory on the host.
+    // Shows that the search for leftovers can find something: a service that isolates has a directory on the host.
     if (settings['provider'] !== 'subprocess') {
       expect(leftoversOf(rig.dataDir)).toContain(`directory /run/svc/${instanceOf(rig.dataDir)}`);
     }

@@ -1,4 +1,4 @@
-/** Forwards connections on loopback, and can stop to: silently, or by refusing them as a server that is gone. */
+/** Forwards connections on loopback. It can also go silent, or refuse connections like a server that is gone. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
@@ -33,13 +33,13 @@ export class TcpProxy implements Disposable {
     return through.href;
   }
 
-  /** Lets nothing through, neither on connections that exist nor on new ones. */
+  /** Passes no bytes any more, neither on existing connections nor on new ones. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#sockets) socket.unpipe().pause();
   }
 
-  /** Ends the connections that were cut, and lets new ones through. */
+  /** Ends the connections that were cut, and passes bytes on new ones. */
   restore(): void {
     this.#isCut = false;
     for (const socket of this.#sockets) socket.destroy();

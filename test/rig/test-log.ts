@@ -1,4 +1,4 @@
-/** A small log in memory, with keys of its own: what a test needs of heads, proofs and witnesses. */
+/** A small log in memory with its own keys, which makes heads, proofs and signatures of witnesses for tests. */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import {
   checkpointText,
@@ -28,10 +28,10 @@ import {
   signatureLine,
 } from '@vouchbox/evidence';
 
-/** A key pair with the name that it has in notes. */
+/** A key pair, with the name of the key in notes. */
 export interface TestNoteKey {
   readonly noteKey: NoteKey;
-  /** As it is pinned. */
+  /** The public key in the form in which readers pin it. */
   readonly text: string;
   readonly privateKey: KeyObject;
 }
@@ -66,7 +66,7 @@ export class TestLog {
   readonly #name: LogName;
   readonly #leaves: Hash[] = [];
 
-  /** With an opening leaf. */
+  /** Makes a log with an opening leaf. */
   constructor(name: LogName = { host: 'log.example', tree: 1 }, key = testNoteKey(originOfLog(name), 'note')) {
     this.#name = name;
     this.key = key;
@@ -86,12 +86,12 @@ export class TestLog {
     return this.#leaves.length;
   }
 
-  /** The position of the new leaf. */
+  /** Appends a leaf, and returns its position. */
   append(body: Uint8Array): number {
     return this.#leaves.push(leafHash(body)) - 1;
   }
 
-  /** The position of the leaf of an envelope, with the key that signed it. */
+  /** Appends the leaf of an envelope, with the key that signed it, and returns its position. */
   appendSigned(envelope: Uint8Array, publicKeyPem: string): number {
     const [decoded, parsed] = [decodeEnvelope(envelope), parsePublicKey(publicKeyPem)];
     if (decoded.kind === 'refused' || parsed.kind === 'refused') throw new Error('this is no signed statement');
@@ -100,7 +100,7 @@ export class TestLog {
     return this.append(logEntryBody(statement as SignedStatement));
   }
 
-  /** Drops all leaves, the opening one too. */
+  /** Removes all leaves, also the opening leaf. */
   restart(): void {
     this.#leaves.splice(0);
   }

@@ -1,10 +1,10 @@
-/** Programs that call tools, and what a caller of the service sees of them. */
+/** Programs that call tools, and ways in which a caller of the service gets and answers the calls. */
 import { once } from 'node:events';
 import type { AnswerRefused, JobEvent, JobSubmission, OpenToolCall } from '@vouchbox/protocol';
 import { WebSocket } from 'ws';
 import type { Rig } from './rig.ts';
 
-/** A client of the two descriptors, in few lines. */
+/** A short client of the two file descriptors for tool calls. */
 const TOOLS = `
 import json, os
 answers, calls, number = os.fdopen(30, "rb"), os.fdopen(31, "wb"), 0
@@ -28,7 +28,7 @@ export function callingPython(code: string, more: Partial<JobSubmission> = {}): 
   return { language: 'python', code: TOOLS + code, tools: [{ name: 'search' }], limits, ...more };
 }
 
-/** A tool that answers no call before so many are open. */
+/** A tool that answers no call before this many calls are open. */
 export function onceOpen<Result>(
   count: number,
   answer: (given: { readonly n: number }) => Result,
@@ -42,12 +42,12 @@ export function onceOpen<Result>(
   };
 }
 
-/** The open calls, once there is one. */
+/** Waits until there is an open call, and returns the open calls. */
 export async function openCalls(to: Rig, job_id: string, after = 0): Promise<OpenToolCall[]> {
   return (await to.alpha.client.toolCalls(job_id, { after, waitSeconds: 60 })).calls;
 }
 
-/** A stream that a credential opened, and what it sent. */
+/** A stream that was opened with a key or a ticket, and what it sent. */
 export class AnsweringStream {
   readonly frames: (JobEvent | AnswerRefused)[] = [];
   readonly closed: Promise<number>;

@@ -1,4 +1,4 @@
-/** The set-up's words to apt, so that one package may come from the backports of a release. */
+/** The settings that the set-up makes for apt so that one package comes from the backports of a release. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A clean Debian in a directory, and commands in it as on a machine of its own: it has this machine's kernel, network and
- * control groups, and its root is pivoted, because the kernel lets nobody make a user namespace below a `chroot`.
+ * Makes a clean Debian in a directory, and runs commands in it as on another machine, with this machine's kernel, network and
+ * control groups. Its root is pivoted, because the kernel allows no user namespaces below a `chroot`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { ARCHIVE_OPTIONS, ownMirror } from '../hosts/archive.ts';
 
 const SUITE = 'bookworm';
 const BUILD_MILLISECONDS_MAX = 20 * 60_000;
-/** Certificates that this machine trusts beside the usual ones. */
+/** Where the root has the further certificates that this machine trusts. */
 const OWN_CERTIFICATES = '/usr/local/share/own-certificates.pem';
 
 /** apt's sources as the published image of Debian has them. */
@@ -21,8 +21,8 @@ Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 `;
 
 /**
- * Makes a Debian 12 with these packages and what is essential. Needs root, `mmdebstrap` and a network.
- * @returns what a command in it needs in its environment, so that npm finds there what it finds here
+ * Makes a Debian 12 with its essential packages and these packages. Needs root, `mmdebstrap` and a network.
+ * @returns the environment for commands in the root, so that npm there uses the same registry as here
  */
 export function makeCleanRoot(root: string, packages: readonly string[]): Readonly<Record<string, string>> {
   const options = ARCHIVE_OPTIONS.map((option) => `--aptopt=${option}`);
@@ -35,7 +35,7 @@ export function makeCleanRoot(root: string, packages: readonly string[]): Readon
   return npmSettings(root);
 }
 
-/** Where this machine's npm fetches packages, and whom it trusts. */
+/** The registry from which this machine's npm fetches packages, and the certificates that it trusts. */
 function npmSettings(root: string): Readonly<Record<string, string>> {
   const configured = (name: string) => execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim();
   const registry = { npm_config_registry: configured('registry') };
@@ -46,7 +46,7 @@ function npmSettings(root: string): Readonly<Record<string, string>> {
   return { ...registry, npm_config_cafile: OWN_CERTIFICATES, NODE_EXTRA_CA_CERTS: OWN_CERTIFICATES };
 }
 
-/** Mounts end with the command. `$1` is the root, `$2` what it shares with this machine, or nothing. */
+/** The mounts end with the command. `$1` is the root, and `$2` a directory that it shares with this machine, or empty. */
 const ENTER = `set -e; root=$1 shared=$2; shift 2
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"; mount --rbind /dev "$root/dev"; mount --rbind /sys "$root/sys"
@@ -55,7 +55,7 @@ mount -t tmpfs -o mode=755 tmpfs "$root/run"
 cd "$root"; pivot_root . .; umount -l .; cd /
 exec "$@"`;
 
-/** The words that start a command in the root, as the process that they start. */
+/** The words that start a command in the root. The started process becomes the command. */
 export function inRoot(root: string, { shares = '' } = {}): readonly [string, ...string[]] {
   return ['unshare', '--mount', 'sh', '-c', ENTER, 'enter', root, shares];
 }

@@ -1,4 +1,4 @@
-/** The steps of the set-up before any package of ours is there. */
+/** The steps of the set-up before the packages are installed. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ describe('the Node that is pinned for a host', () => {
   });
 });
 
-/** One start of npm: the Node that it ran on, what it was asked, where, and the packages of the lock there. */
+/** One start of npm: its Node, its arguments, its directory, and the packages of the lock file there. */
 interface Start {
   readonly node: string;
   readonly words: readonly string[];
@@ -55,7 +55,7 @@ interface Start {
   readonly locked: Record<string, unknown>;
 }
 
-/** Stands in for npm, which would need a registry: it notes how it was started, and puts a Node where one is asked for. */
+/** Replaces npm, which would need a registry. It records how it was started, and installs a Node if it is asked for one. */
 const NPM = `
   const { appendFileSync, mkdirSync, readFileSync, symlinkSync } = require('node:fs');
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));

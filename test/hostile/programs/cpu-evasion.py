@@ -1,5 +1,5 @@
-# Renews itself before the CPU limit of one process is reached: every child spins a little and leaves the rest to its own.
-# The first process never ends by itself.
+# Starts a new process before the CPU limit of one process is reached: every child spins a little, and then leaves the rest to
+# a child of its own. The first process never ends by itself.
 import os
 import time
 

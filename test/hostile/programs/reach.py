@@ -1,6 +1,6 @@
-# Tries everything that could lead out of a cell and prints, as one JSON object, what the kernel answered to each:
-# "ok", the name of an errno, or the name of the signal it ended with. Arguments are chosen to do no harm where a call
-# is answered after all. Numbers of system calls are those of x86-64; `number_here` has those of this machine.
+# Tries everything that could lead out of a cell, and prints the kernel's answers as one JSON object: "ok", the name of an
+# errno, or the name of the signal that ended the try. The arguments do no harm even if a call succeeds. Numbers of system
+# calls are those of x86-64; `number_here` has those of this machine.
 import ctypes
 import errno
 import json

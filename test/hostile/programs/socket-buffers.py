@@ -1,5 +1,5 @@
-# Hides memory where it is in no process: in the buffers of sockets that nobody reads, a gigabyte in all of them. It ends
-# well only if it was given that much.
+# Hides memory outside of processes: one gigabyte in the buffers of sockets that nobody reads. The program succeeds only if it
+# got that much.
 import errno
 import os
 import signal
@@ -22,7 +22,7 @@ def fill():
         except OSError as error:
             if error.errno == errno.EMFILE:
                 return kept
-            # The kernel has no more for buffers and says so: memory of its own is then what is too much.
+            # The kernel refuses more memory for buffers, so the program takes memory of its own to exceed the limit.
             kept.append(bytearray(b"x" * (1 << 20)))
 
 

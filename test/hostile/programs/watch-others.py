@@ -52,7 +52,7 @@ def read_events():
             print(f"saw {names.get(watch)} {name} {mask:#x}", flush=True)
 
 
-# Files that it opened itself are no news.
+# Events of files that this program opened itself do not count.
 while True:
     try:
         os.read(queue, 1 << 16)

@@ -1,7 +1,7 @@
 /**
- * Runs the service in a container on this host, with Podman of an ordinary user or with Docker: `ENGINE bare` gives it
- * nothing and prints what its start says, `ENGINE user` starts it as docs/operating/containers.md and deploy/compose.user.yaml
- * do, and has it run a job of each kind. Prints what failed, and exits with 1 if anything did.
+ * Runs the service in a container on this host, with Podman of an ordinary user or with Docker. `ENGINE bare` gives the container
+ * no rights and prints what the start says. `ENGINE user` starts it as docs/operating/containers.md and deploy/compose.user.yaml
+ * do, and runs a job of each kind. Both print what failed, and exit with 1 if anything did.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ const READY_SECONDS_MAX = 1200;
 const ENGINES = { podman: asCaptain(), docker: [] as readonly string[] };
 type Engine = keyof typeof ENGINES;
 
-/** A session of the user's own, which has a user manager and so a control group. Podman finds subordinate ids by USER. */
+/** The words that run a command in a session of the user, with a control group. Podman finds subordinate ids by USER. */
 function asCaptain(): readonly string[] {
   const uid = '$(id -u captain)';
   const words = `exec setpriv --reuid=${USER} --regid=${USER} --init-groups env USER=${USER} HOME=${HOME} XDG_RUNTIME_DIR=/run/user/${uid}`;
@@ -32,7 +32,7 @@ function asCaptain(): readonly string[] {
 interface Said {
   readonly code: number | null;
   readonly stdout: string;
-  /** All that was printed, on both streams. */
+  /** Everything that the command printed, on both streams. */
   readonly said: string;
 }
 
@@ -42,18 +42,18 @@ function run(engine: Engine, ...words: readonly string[]): Said {
   return { code: status, stdout: stdout.trim(), said: `${stdout}${stderr}`.trim() };
 }
 
-/** @returns what it printed on stdout. @throws Error with all that it said */
+/** @returns what the command printed on stdout. @throws Error with everything that it printed, if it failed */
 function must(engine: Engine, ...words: readonly string[]): string {
   const { code, stdout, said } = run(engine, ...words);
   if (code !== 0) throw new Error(`${words.slice(0, 3).join(' ')}: ${said.slice(-1500)}`);
   return stdout;
 }
 
-/** What makes the networks of containers without root takes the routes of the host, and this one has none. */
+/** Gives this host a route, because the program that makes networks without root needs the routes of the host. */
 const NETWORK =
   'modprobe dummy; ip link add host0 type dummy; ip address add 192.0.2.2/24 dev host0; ip link set host0 up; ip route add default via 192.0.2.1';
 
-/** Makes the user, with what is named in the documents, and gives the image to the engine. */
+/** Makes the user, as the documents say, and loads the image into the engine. */
 function prepare(engine: Engine): void {
   if (!existsSync(HOME)) {
     execFileSync('sh', ['-ec', NETWORK]);
@@ -69,7 +69,7 @@ function prepare(engine: Engine): void {
   must(engine, engine, 'tag', 'localhost/vouchbox', 'vouchbox');
 }
 
-/** What a start without any settings says: as root of the container, and as the container's user. */
+/** The faults of two starts without any rights: as root of the container, and as the container's user. */
 function bare(engine: Engine): readonly string[] {
   return [[], ['--user', '1000:1000', '--env', `SERVICE_DATA_DIR=${DATA}`]].flatMap((words) => {
     const { code, said } = run(engine, engine, 'run', '--rm', ...words, 'vouchbox', 'serve');
@@ -79,7 +79,7 @@ function bare(engine: Engine): readonly string[] {
   });
 }
 
-/** The command of the document, as it is there; Docker has a compose file. */
+/** Starts the container: with the command in the document, and with the compose file for Docker. */
 function start(engine: Engine): void {
   if (engine === 'docker') {
     must(
@@ -116,12 +116,12 @@ async function user(engine: Engine): Promise<readonly string[]> {
     start(engine);
     return await faultsOf(engine);
   } finally {
-    // The next engine's container has the same port.
+    // The container of the next engine needs the same port.
     run(engine, engine, 'rm', '--force', CONTAINERS[engine]);
   }
 }
 
-/** The faults of a job of each kind, and of the end. */
+/** The faults of a job of each kind, and of the stop. */
 async function faultsOf(engine: Engine): Promise<readonly string[]> {
   const container = CONTAINERS[engine];
   const within = [engine, 'exec', container, COMMAND];

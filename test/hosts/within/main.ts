@@ -1,7 +1,7 @@
 /**
- * Runs on a host, started by its trial unit: makes each trial that the kernel's command line names, and writes what it
- * showed to the port that the machine's owner reads. Nothing that a trial does stops the others. Each gets time by how
- * slow the host is just then.
+ * Runs on a host, started by its trial unit. It runs each trial that the kernel's command line names, and writes the result to
+ * the port that the machine's owner reads. A failed trial does not stop the other trials. A trial gets more time if the host is
+ * slow at that moment.
  */
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

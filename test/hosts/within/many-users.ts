@@ -1,7 +1,7 @@
 /**
- * Makes this host one of twenty thousand users, and has three of them run a program at the same time: one in no file of
- * users, as where a directory service has them, one whose subordinate ids are the last of many, and one without any.
- * Prints a line for each, and exits with 1 if one was not heard.
+ * Gives this host twenty thousand users, three of whom run a program at the same time: one who is in no file of users, as with
+ * a directory service, one whose subordinate ids are the last of many, and one without subordinate ids. Prints a line for each
+ * of them, and exits with 1 if a program printed nothing.
  */
 import { execFile } from 'node:child_process';
 import { appendFileSync, chownSync, mkdirSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const COUNT = 20_000;
 const FIRST = 100_000;
-/** Each has as many subordinate ids as useradd(8) gives. */
+/** How many subordinate ids each user has: as many as useradd(8) gives. */
 const RANGE = 65_536;
 const PROGRAM = 'import os; print("heard from", os.getuid())';
 

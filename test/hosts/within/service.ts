@@ -14,7 +14,7 @@ import { UNIT_FILES } from './unit-rights.ts';
 const isUser = process.argv[2] === 'user';
 const UNIT = UNIT_FILES[isUser ? 'user' : 'unit'];
 const URL = 'http://127.0.0.1:8080';
-/** The trial as a whole has a bound. This is only for a start that does not end. */
+/** This only ends a start that hangs. The whole trial has a bound of its own. */
 const READY_SECONDS_MAX = 1200;
 
 function systemctl(...words: readonly string[]): string {

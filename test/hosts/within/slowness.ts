@@ -1,16 +1,16 @@
-/** How slow a host is, and trials that have time enough there: no trial may fail because others keep the machine busy. */
+/** Measures how slow a host is, and gives its trials enough time: no trial may fail because the machine is busy. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Trial } from './trials.ts';
 
 const run = promisify(execFile);
-/** A real machine without other work needs 40 ms for this, and an emulated one some 500 ms. */
+/** A real machine without other work needs 40 ms for this, and an emulated machine about 500 ms. */
 const WORK = ['-e', '$sum += $_ for 1 .. 1_000_000'];
 const REAL_MILLISECONDS = 40;
 /** The times of `trials.ts` are those of a machine this many times slower than a real one. */
 const USUAL = 12;
 const SLOWNESS_MAX = 100;
-/** How many times longer than a real machine this one needs for a fixed piece of work: a whole number from 1 to 100. */
+/** How many times longer this machine takes for a fixed piece of work than a real machine: a whole number from 1 to 100. */
 export async function slownessOf(): Promise<number> {
   const started = performance.now();
   await run('perl', WORK);
@@ -18,7 +18,7 @@ export async function slownessOf(): Promise<number> {
   return Math.min(SLOWNESS_MAX, Math.max(1, times));
 }
 
-/** Gives the trial more time if the machine is slower than emulated ones are. It also says so to the tests. */
+/** Gives the trial more time if the machine is slower than the usual emulated machine, and tells its tests the factor. */
 export function patient(trial: Trial, slowness: number): Trial {
   return {
     ...trial,

@@ -14,18 +14,18 @@ export interface Trial {
   readonly title: string;
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** On a usual emulated machine. A slower one gives more time. */
+  /** The time limit on a usual emulated machine. A slower machine gives more time. */
   readonly secondsMax: number;
-  /** Runs as root on every host, because it makes what the others need. */
+  /** The trial runs as root on every host, because it makes what the other trials need. */
   readonly needsRoot?: true;
   judge(ended: Ended): Outcome;
 }
 
 /** Enough time for an emulated host, so that memory runs out first. */
 const LIMITS = '--limit mem_mb=96 --limit wall_seconds=300 --limit cpu_seconds=120';
-/** One test that hangs leaves time to the others. Hooks have time by how slow the host is. */
+/** The limit leaves time for the other tests if one test hangs. The limit of hooks depends on how slow the host is. */
 const SLOWLY = ['--testTimeout=900000', '--maxConcurrency=1'];
-/** One process loads each module once, and lets Node strip its types: Vite would take a third of the time for it. */
+/** One process loads each module once, and Node strips the types, for which Vite would take a third of the whole time. */
 const LEAN = ['--maxWorkers=1', '--experimental.viteModuleRunner=false'];
 /** Attacks on control groups, namespaces, filters and limits. */
 const HELD_BY_THE_KERNEL = [
@@ -33,38 +33,38 @@ const HELD_BY_THE_KERNEL = [
   ...['RES-01', 'RES-03', 'RES-04', 'RES-05', 'RES-08', 'RES-11', 'RES-13', 'RES-15', 'RES-16', 'RES-19', 'RES-30'],
   ...['NEXT-01', 'NEXT-04'],
 ];
-/** One case starts sixteen cells to tell something about clocks, which no host changes. */
+/** Leaves out one case, which starts sixteen cells to test clocks, because clocks are the same on every host. */
 const NOT_A_CROWD = '^(?!.*every one of many spinning)';
 /**
- * A gVisor cell takes half a minute here. What its own kernel answers to a program is the same on every host, so this takes
- * what the host does to the cell: memory, processes and time.
+ * A gVisor cell takes half a minute here. Its own kernel answers a program in the same way on every host, so this selects the
+ * cases in which the host limits the cell: memory, processes and time.
  */
 const LIMITS_IN_GVISOR = `${NOT_A_CROWD}(?!the gvisor class.*(?:ESC-|RES-01|RES-03: a Node))`;
-/** One of each kind, for a host that differs little from one on which all of these were tried. */
+/** One case of each kind, for a host that differs little from a host on which all cases were tried. */
 const SHORTEST = ['ESC-07', 'ESC-26', 'ESC-37', 'RES-01', 'RES-03', 'RES-04', 'RES-11', 'RES-15'];
-/** Attacks on what is made in another way for an ordinary user: users, devices, mounts and groups. */
+/** Attacks on the parts of a cell that are made differently for an ordinary user: users, devices, mounts and groups. */
 const MADE_FOR_A_USER = [...SHORTEST, 'ESC-06', 'ESC-08', 'ESC-10', 'ESC-15', 'ESC-33', 'RES-05'];
-/** The rights that `vouchbox` takes by itself, for other commands: root of a user namespace with the user's subordinate ids. */
+/** Gives commands the rights that `vouchbox` takes by itself: root of a user namespace with the user's subordinate ids. */
 const ENTER = [`packages/server/native/${process.arch}/svc-enter`, '100000', '100000', '65536'];
-/** An ordinary user to whom nothing was given: no group, no subordinate ids, no directory of its own. */
+/** Runs a command as an ordinary user without a group, subordinate ids or a home directory. */
 const NOBODY = ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups', 'env', 'HOME=/nonexistent'];
 const NUMBER_FIX = 'sysctl -w user.max_user_namespaces=15000';
-/** The rights that `vouchbox` takes by itself for such a user. The runner of the tests writes into HOME. */
+/** Gives commands the rights that `vouchbox` takes by itself for such a user. The test runner writes into HOME. */
 const ENTER_ALONE = [...NOBODY, 'HOME=/tmp', ...ENTER.slice(0, 1), '0', '0', '0'];
 const SANDBOX = 'packages/server/src/sandbox';
 const CONTRACT_TESTS = ['test/contract/outcomes.test.ts', 'test/contract/posture.test.ts'];
-/** The limits of the contract, and what a job's detail and receipt say of its cell. */
+/** Tests of the limits in the contract, and of what a job's detail and receipt state about its cell. */
 const LIMITS_AND_POSTURE = [
   ...['Submission-14', 'Submission-15', 'Submission-16', 'Submission-17', 'Submission-18'],
   ...['Detail-1', 'Detail-6', 'Receipt-1'],
 ];
-/** The cases that depend on a kernel and an architecture. */
+/** The tests that depend on the kernel and the architecture. */
 const SHORTEST_GROUP_TESTS = ['kernel/cgroup', 'classes/namespace/launcher.test.ts', 'kernel/seccomp'].map(
   (name) => `${SANDBOX}/${name}`,
 );
-/** gVisor's answers to each system call, and its limits, are the same on every host, and take longest in emulation. */
+/** Leaves out tests of gVisor's system calls and limits, which are the same on every host and slowest in emulation. */
 const NOT_OF_GVISOR = ['-t', '^(?!.*gvisor (class|program))'];
-/** Without those of the whole doctor, which has a trial of its own. */
+/** The tests of groups and launchers, without the tests of `vouchbox doctor`, which has a trial of its own. */
 const GROUP_TESTS = [
   ...['kernel/cgroup', 'kernel/seccomp', 'program/watch', 'classes/namespace', 'classes/gvisor'],
   ...['prove/doctor/host-posture', 'prove/doctor/probe'],
@@ -218,7 +218,7 @@ function factsScript(): string {
   ].join('; ');
 }
 
-/** A program that says something, and then takes too much memory, in one class. One start of the service tells both. */
+/** Runs a program that prints a line and then takes too much memory, in one class. One start of the service tests both. */
 function runTrial(provider: 'namespace' | 'gvisor'): Trial {
   return {
     id: `run-${provider}`,
@@ -246,7 +246,7 @@ function sessionTrial(): Trial {
   };
 }
 
-/** `before` are words of a command that starts another one. */
+/** @param before words of a command that starts the command of the trial */
 function runScript(before = ''): string {
   const program = `import os; print('hello from', os.uname().machine, flush=True); x = bytearray(400 << 20)`;
   return `${before} vouchbox run --language python ${LIMITS} --json - <<'END'\n${program}\nEND\ntrue`;
@@ -259,7 +259,7 @@ function judgeRun({ output }: Ended): Outcome {
   return { held: isHeard && status === 'oom_killed', observed };
 }
 
-/** `titles` is what the title of a case matches, beside its id. */
+/** @param titles a pattern for the titles of cases, in addition to their ids */
 function hostileTrial(
   id: string,
   title: string,
@@ -271,7 +271,7 @@ function hostileTrial(
   return testsTrial(id, title, [...files, '--tagsFilter', ids.join(' or '), '-t', titles]);
 }
 
-/** One check says what is missing, and so does a command that would run a program. Both fail. */
+/** Two trials that must fail, and say what is missing: a check of the doctor, and a command that would run a program. */
 function refusedTrials(id: string, lacks: string, fix: string): readonly Trial[] {
   const asNobody = { env: { HOME: '/nonexistent' }, secondsMax: 300, needsRoot: true } as const;
   return [
@@ -304,7 +304,7 @@ function judgeRefusal(fix: string): Trial['judge'] {
   });
 }
 
-/** The two commands of an ordinary user with an empty folder: what they install comes from this machine's own store of npm. */
+/** The two commands with which an ordinary user begins in an empty folder. They install from this machine's store of npm. */
 function newcomersTrial(): Trial {
   const [home, given] = ['/home/newcomer', '/home/newcomer/given'];
   const prepare = [
@@ -328,7 +328,7 @@ function newcomersTrial(): Trial {
   };
 }
 
-/** The image that this machine was given, in Podman of an ordinary user, or in Docker. */
+/** Trials of the image that this machine got, in Podman of an ordinary user or in Docker. */
 function containerTrials(engine: 'podman' | 'docker'): readonly Trial[] {
   const name = { podman: "an ordinary user's Podman", docker: 'Docker' }[engine];
   const titles = {
@@ -360,13 +360,13 @@ function judgeDoctor({ code, output }: Ended): Outcome {
   const lines = stripVTControlCharacters(output).split('\n');
   const counts = lines.find((line) => /^\d+ passed/.test(line)) ?? 'no result';
   const notable = lines.filter((line) => /^(fail|warn) /.test(line)).map((line) => line.replace(/ +/g, ' '));
-  // A host that runs programs in one class alone did not hold.
+  // The trial fails on a host that runs programs in only one class.
   const classes = lines.find((line) => line.startsWith('gvisor: ')) ?? '';
   const held = code === 0 && !notable.some((line) => line.startsWith('fail')) && !classes.includes('nothing runs');
   return { held, observed: [counts, ...notable].join('; ') };
 }
 
-/** gVisor cells need root of the host. */
+/** The doctor's result for an ordinary user, who has no gVisor cells, because these need root of the host. */
 function judgeUsersDoctor({ code, output }: Ended): Outcome {
   const lines = stripVTControlCharacters(output).split('\n');
   const { observed } = judgeDoctor({ code, output });

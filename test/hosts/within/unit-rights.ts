@@ -1,6 +1,6 @@
 /**
- * Runs a trial with the rights that a unit of `deploy/` gives to the service: the unit, with another command. One is for
- * root, the other for an ordinary user, who is made first.
+ * Runs a trial with the rights that a unit of `deploy/` gives to the service: in a copy of the unit with another command. One
+ * unit is for root, the other for an ordinary user, who is made first.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const NAME = 'vouchbox-rights.service';
 const LOG = '/run/vouchbox-rights.log';
 /** The number of the signal, as systemd prints it. */
 const SIGSEGV = '11';
-/** systemd looks for a command in directories of its own; this looks in PATH. */
+/** Finds the command in PATH. systemd itself would look only in its own list of directories. */
 const SHELL = ['/bin/sh', '-c', 'exec "$@"', 'sh'];
 /** Settings that are about the service itself, and not about its rights. */
 const ITS_OWN = /^(Exec\w+|Type|Restart\w*|EnvironmentFile|Environment|WantedBy|KillMode|Documentation)=/;
@@ -63,7 +63,7 @@ function unitText({ command, env = {}, secondsMax }: Trial, rights: UnitRights):
       `StandardOutput=append:${LOG}`,
       `StandardError=append:${LOG}`,
     ],
-    // The tests keep what they compiled there.
+    // The tests store what they compile there.
     'ReadWritePaths=/opt/vouchbox/node_modules',
     ...Object.entries(environment).map(([name, value]) => `Environment="${name}=${value}"`),
   ];
