@@ -36,7 +36,7 @@ export const CHEATS: readonly Cheat[] = [
     document: 'drops a job after its promise',
   },
   {
-    what: 'drops a promised job entirely, so that nothing of it is left but its number',
+    what: 'drops a promised job, so that only its number is left',
     tool: 'service-verify tenant',
     told: [5, /MISSING: 2/],
     async tried(operator) {
@@ -80,7 +80,7 @@ export const CHEATS: readonly Cheat[] = [
     document: 'shows two people two logs',
   },
   {
-    what: 'takes the log back, or changes what it has',
+    what: 'takes the log back, or changes its leaves',
     tool: 'service-verify --log-state',
     told: [6, /log_consistency/],
     async tried(operator) {
@@ -99,7 +99,7 @@ export const CHEATS: readonly Cheat[] = [
     document: 'takes the log back with an old backup',
   },
   {
-    what: 'opens the log again, so that what it had cannot be shown any more',
+    what: 'opens the log again, so that its leaves are no longer provable',
     tool: 'service-verify --log-state',
     told: [6, /REOPENED: 6 leaves up to the head of log\.example\/log\/1 are no longer provable/],
     async tried(operator) {
@@ -115,7 +115,7 @@ export const CHEATS: readonly Cheat[] = [
     document: 'REOPENED',
   },
   {
-    what: 'reopens the log and lets an open promise of the old one fall',
+    what: 'reopens the log, and drops an open promise of the old log',
     tool: 'service-verify promise',
     told: [6, /BROKEN/],
     async tried(operator) {
@@ -174,7 +174,7 @@ export const CHEATS: readonly Cheat[] = [
     document: 'or a number to two jobs',
   },
   {
-    what: 'lost the key that signs results, and not that of the log: the thief logs nothing',
+    what: 'lost only the key that signs results, so that the thief logs nothing',
     tool: 'service-verify --require logged',
     told: [5, /NOT LOGGED/],
     async tried(operator) {
@@ -188,7 +188,7 @@ export const CHEATS: readonly Cheat[] = [
     document: 'with a stolen signing key',
   },
   {
-    what: 'lost both keys: the thief’s own log has no witness',
+    what: 'lost both keys to a thief, whose own log has no witness',
     tool: "service-verify --require 'witnesses>=1'",
     told: [5, /UNWITNESSED/],
     async tried(operator) {
@@ -214,7 +214,7 @@ export const CHEATS: readonly Cheat[] = [
     document: 'signs with a key that you did not pin',
   },
   {
-    what: 'shows the log of another host under this one’s name',
+    what: 'shows the log of another host under the name of this log',
     tool: 'service-verify --log-key',
     told: [6, /log_head/],
     async tried(operator) {
