@@ -1,6 +1,6 @@
 /**
- * What attacks on the HTTP side cost others. Each goes on for a while against its own service with default settings,
- * from a separate process. The baseline is the same service without an attack, just before. Attacker, service and
+ * What attacks on the HTTP side cost other clients. Each attack runs for a while against its own service with default
+ * settings, from a separate process. The baseline is the same service just before the attack. Attacker, service and
  * bystander share this host and its address, which is the worst case for the bystander.
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -33,17 +33,17 @@ const SETTINGS = {
   'free-space-reserve-mb': '0',
   'drain-seconds': '0',
 };
-/** Slots are another matter: an attacker whose jobs run for long has some of these, and others are left. */
+/** Enough slots, because this bench does not measure them: the attacker's long jobs take some, and others are left. */
 const SLOTS = { concurrency: '16' };
 
 const secondsDefault = 60;
-/** The baseline is measured for a quarter of the time, and for this long at least. */
+/** The baseline is measured for a quarter of an attack's time, and for at least this many seconds. */
 const baselineSecondsMin = 5;
 
 export interface AttackOptions {
-  /** How long each attack goes on. */
+  /** How long each attack runs. */
   readonly seconds?: number | undefined;
-  /** The beginning of the names of those that are tried; without it, all. */
+  /** Only attacks whose names begin with this text; default: all attacks. */
   readonly only?: string | undefined;
 }
 
@@ -134,7 +134,7 @@ async function endedJob(service: Served): Promise<string> {
   return `/v1/jobs/${job_id}`;
 }
 
-/** A job of the attacker that has ended with some 7 MB of result; the path of the result. */
+/** Runs a job of the attacker whose result has about 7 MB, and returns the path of the result. */
 async function largeResult(service: Served, key: string): Promise<string> {
   const api = clientOf(service, key);
   const code = 'yes | head -c 1000000; for n in 1 2; do head -c 2000000 /dev/urandom > output/$n; done';
@@ -144,7 +144,7 @@ async function largeResult(service: Served, key: string): Promise<string> {
   return `/v1/jobs/${job_id}/result`;
 }
 
-/** A fresh heap grows by its first use, too. After these large answers, it grows only by what is held. */
+/** Reads large answers, because a fresh heap also grows by its first use. Afterwards it grows only by what is held. */
 async function warmUp({ port }: Served, tenant: AttackingTenant | undefined): Promise<void> {
   const headers = { authorization: `Bearer ${tenant?.key}` };
   const read = async () => (await fetch(`http://127.0.0.1:${port}${tenant?.result}`, { headers })).arrayBuffer();

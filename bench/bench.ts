@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--nodes N] [--long] [--json FILE] [--write]`: measurements, each beside
- * its baseline in the same run, so that a figure means something on any machine. Without a name all of them run, one
- * after the other. They are not tests: nothing fails for being slow. `--json` writes a report, `--write` its tables into
- * `docs/BENCHMARKS.md`, those of `fleet` into `docs/SCALING.md`; `--long` runs the long form, and
- * `--nodes` a fleet of up to so many nodes.
+ * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--nodes N] [--long] [--json FILE] [--write]`: measurements, each with
+ * its baseline in the same run, so that a figure can be compared on any machine. Without a name, all of them run, one after
+ * the other. They are not tests: no measurement fails because it is slow. `--json` writes a report. `--write` writes its tables
+ * into `docs/BENCHMARKS.md`, and those of `fleet` into `docs/SCALING.md`. `--long` runs the long form, and `--nodes` runs
+ * fleets of up to this many nodes.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -12,7 +12,7 @@ import { type Measurement, rowOf } from './measurement.ts';
 import { reportOf, thisMachine, writeDocuments } from './report.ts';
 
 interface Bench {
-  /** Attacks take their duration; `only` chooses among attacks and among the figures of http and speed. */
+  /** `seconds` is the duration of attacks. `only` chooses among attacks, and among the figures of http and speed. */
   measure(
     options: AttackOptions & { readonly isLong: boolean; readonly nodes: number | undefined },
   ): AsyncIterable<Measurement> | Promise<readonly Measurement[]>;

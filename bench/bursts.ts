@@ -1,6 +1,6 @@
 /**
- * Many runs at once by each client and each adapter, against a service with the shipped budgets: whether all are answered, and
- * how long they take together, beside the same runs by a caller that bounds itself. Callers are processes of their own.
+ * Many runs at once by each client and each adapter, against a service with default budgets: whether all are answered, and how
+ * long they take together, compared with the same runs by a caller that bounds itself. Each caller is a separate process.
  */
 import { openAdapter } from '@vouchbox/adapters';
 import { createServiceClient } from '@vouchbox/client';
@@ -12,13 +12,13 @@ import { KEY, scratchDirectory, TENANT } from './speed/bench-service.ts';
 const ADAPTERS = ['piston', 'judge0', 'sandbox-fusion'] as const;
 const CALLERS: readonly CallerName[] = ['typescript', 'python', ...ADAPTERS];
 const SIZES = [1, 10, 100, 1000];
-/** What a careful caller keeps open: enough for every core of the host that this is measured on. */
+/** How many calls a careful caller keeps open: enough for every core of the measured host. */
 const BOUND = 8;
-/** Of the largest size two are enough: each is a thousand runs, and one more by the caller that bounds itself. */
+/** Two rounds are enough for the largest size: each has a thousand runs, and as many by the caller that bounds itself. */
 const roundsOf = (size: number): number => (size < 1000 ? 4 : 2);
 
 interface BurstOptions {
-  /** Only callers whose names contain this; without it, all. */
+  /** Only callers whose names contain this text; default: all callers. */
   readonly only?: string | undefined;
 }
 

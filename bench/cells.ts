@@ -1,6 +1,6 @@
 /**
- * What one namespace cell costs, without the rest of the service: the duration of each of its steps, and the processor
- * time of the service and of the launcher with the cell. One cell after the other, beside the bare interpreter.
+ * What one namespace cell costs, without the rest of the service: the duration of each step, and the processor time of the
+ * service, and of the launcher with the cell. Cells are made one after the other, and compared with the bare interpreter.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import { BARE } from './speed/bare-programs.ts';
 const HELLO = { python: 'print("hello")', node: 'console.log("hello")', bash: 'echo hello' } as const;
 type Greeting = keyof typeof HELLO;
 
-/** A copy of a Python that is up is for an owner who asks often. */
+/** The kinds of cells. Only an owner who asks often gets a copy of a running Python. */
 const KINDS: readonly { readonly name: string; readonly language: Greeting; readonly owner?: string }[] = [
   { name: 'python, copied', language: 'python', owner: 'bench' },
   { name: 'python, started', language: 'python' },
@@ -25,7 +25,7 @@ const KINDS: readonly { readonly name: string; readonly language: Greeting; read
 ];
 
 const CELLS = 200;
-/** The first ones find nothing ready: caches are cold, and a launcher starts. */
+/** How many cells do not count. For the first cells, caches are cold and a launcher starts. */
 const UNCOUNTED = 20;
 const STEPS = ['made', 'handed over', 'run and collected', 'gone'] as const;
 const TICKS_PER_SECOND = 100;
@@ -68,7 +68,7 @@ async function figuresOf(
 
 interface Repeated {
   readonly times: readonly (readonly number[])[];
-  /** Processor time for each, in milliseconds: of this process, and of its children. */
+  /** Processor time for each cell, in milliseconds: of this process, and of its children. */
   readonly own: number;
   readonly others: number;
 }
@@ -91,7 +91,7 @@ async function runBare(language: Greeting): Promise<readonly number[]> {
   return [performance.now() - started];
 }
 
-/** How long each step took, in milliseconds. */
+/** Runs a program in a cell, and returns how long each step took, in milliseconds. */
 async function runInCell(provider: Provider, request: CellRequest): Promise<readonly number[]> {
   const language = request.language as Greeting;
   const moments = [performance.now()];

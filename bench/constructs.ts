@@ -1,14 +1,14 @@
 /**
- * The worth of each construct that the code has for its speed alone: the processor time of the service, and of a service from a
- * copy of the tree without the construct. Rounds take turns and are short, so that whatever else the machine does meets both
- * sides. The least of each side's rounds counts: what others do only adds to a round.
+ * What each construct that the code has only for speed gains: the processor time of the service is compared with that of a
+ * service from a copy of the tree without the construct. Rounds are short and take turns, so that other work of the machine
+ * affects both sides. The least round of each side counts, because other work only adds to a round.
  */
 import { copyOfTree, type TreeCopy } from '../tools/copy-of-tree.ts';
 import { CONSTRUCTS, type Construct } from './constructs/without.ts';
 import { WORKS } from './constructs/work.ts';
 import { type Measurement, median } from './measurement.ts';
 
-/** Every construct, or those whose names or whose work have `only` in them. */
+/** Measures every construct, or those whose name or work contains `only`. */
 export async function* measure({ only = '' }: { readonly only?: string | undefined }): AsyncGenerator<Measurement> {
   await using whole = await copyOfTree();
   await using changed = await copyOfTree();
@@ -31,7 +31,7 @@ async function worthOf({ name, work, without }: Construct, whole: TreeCopy, chan
   // The first round warms up.
   for (const side of [kept, taken]) await side.round();
   for (let round = 0; round < kept.rounds; round++) {
-    // Each side is first as often as the other.
+    // Both sides begin a round equally often.
     const isFirst = round % 2 === 0;
     if (isFirst) figures.kept.push(await kept.round());
     figures.taken.push(await taken.round());

@@ -1,7 +1,7 @@
 /**
- * What evidence costs: attestations beside bare Ed25519 signing, in wall time and in CPU time, which varies less on a
- * busy machine; how long they hold up the service's thread; a long chain recomputed; and how much later a service
- * starts with a full store.
+ * What evidence costs: attestations compared with bare Ed25519 signing, in wall time and in CPU time, which varies less on a
+ * busy machine; how long attestations block the service's thread; the time to recompute a long chain; and how much later a
+ * service starts with a full store.
  */
 import { sign } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -31,7 +31,7 @@ const backlogJobs = 10_000;
  * code is compiled.
  */
 const warmUpJobs = 1000;
-/** How often the resulting store is copied into itself, before a service starts with it. */
+/** How many times as many jobs the store has after it was copied into itself, before a service starts with it. */
 const storeCopies = 10;
 const storedJobs = storeCopies * (warmUpJobs + backlogJobs);
 const chainLength = 10_000;
@@ -51,7 +51,7 @@ export async function measure(): Promise<readonly Measurement[]> {
 }
 
 /**
- * A backlog of a service that could not sign for a while: read, checked, signed and stored, one commit for each group.
+ * Reads, checks, signs and stores the backlog of a service that could not sign for a while, with one commit for each group.
  */
 async function attestations(dataDir: string): Promise<Measurement[]> {
   await using store = await openStore({ dataDir });
@@ -90,7 +90,7 @@ function backlog(store: Store, length: number): Promise<JobKey[]> {
   return Promise.all(Array.from({ length }, () => endedJob(store, [stdout('hello')])));
 }
 
-/** The largest output there can be: how long signing and serving it hold up the service's thread. */
+/** How long signing and serving the largest possible output block the service's thread. */
 async function largeResults(dataDir: string): Promise<Measurement[]> {
   await using store = await openStore({ dataDir });
   const lines = Array.from({ length: 10_000 }, (_, at) => stdout(`${at}`.padEnd(104, 'é')));
@@ -111,7 +111,7 @@ async function largeResults(dataDir: string): Promise<Measurement[]> {
   ];
 }
 
-/** How late timers were, in milliseconds, while attestations were prepared for serving as the API serves them. */
+/** How late timers were, in milliseconds, while attestations were prepared as the API prepares them for its answers. */
 async function servingDelay(
   store: Store,
   { jobs, dataDir }: { readonly jobs: readonly JobKey[]; readonly dataDir: string },
@@ -182,7 +182,7 @@ async function drained(store: Store, { dataDir, signer }: { readonly dataDir: st
   return { milliseconds, microsecondsOfCpu, delay };
 }
 
-/** Signing messages as long as an attestation's, with the same key, and nothing else. */
+/** Only signs messages as long as those of attestations, with the same key. */
 function bareSignatures(dataDir: string): { perSecond: number; microsecondsOfCpu: number } {
   const { privateKey } = openSigningKeys(dataDir).current();
   const message = Buffer.alloc(3300, 'x');
@@ -233,7 +233,7 @@ async function idleDelay(): Promise<number> {
   return delay.max / 1e6;
 }
 
-/** Copies every job of a store under other identifiers, `times` minus one times. */
+/** Copies every job of a store under other ids, so that the store has `times` as many jobs. */
 function multiply(path: string, times: number): void {
   using database = new DatabaseSync(path);
   database.exec('pragma foreign_keys = off');

@@ -1,6 +1,6 @@
 /**
- * Nodes of one service on one PostgreSQL server, all on this machine: jobs a second with one, two and four, and what
- * a job costs the database and the processors. One node on SQLite is beside one on PostgreSQL, and long queues beside a
+ * Nodes of one service on one PostgreSQL server, all on this machine: jobs a second with one, two and four nodes, and what a
+ * job costs the database and the processors. One node on PostgreSQL is compared with one on SQLite, and long queues with a
  * short one.
  */
 import { cpSync } from 'node:fs';
@@ -30,7 +30,7 @@ const jobs = 800;
 const jobsOfRound = 200;
 const roundsBesideSqlite = 9;
 const NODE_COUNTS = [1, 2, 4] as const;
-/** The number of nodes whose run says what a job costs: one of them signs and the other does not. */
+/** The run with this many nodes shows what a job costs: one node signs and the other does not. */
 const costsOf = 2;
 
 const KEYS = Array.from({ length: tenants }, (_, tenant) => `key-of-the-benchmark-${tenant}`);
@@ -40,7 +40,7 @@ const NODE_FLAGS = {
   'legacy-keys': KEYS.map((key, tenant) => `tenant-${tenant}=${key}`).join(','),
 };
 
-/** What all jobs of one run took together. Processor time is in milliseconds. */
+/** The usage of all jobs of one run together. Processor time is in milliseconds. */
 interface Run {
   readonly nodes: number;
   readonly milliseconds: number;
@@ -50,7 +50,7 @@ interface Run {
   readonly machineMs: number;
 }
 
-/** The runs, and the cost of a job in the database and for each processor; or a wide fleet, if its nodes are said. */
+/** The runs, and the cost of a job for the database and the processors; or a wide fleet, if its number of nodes is given. */
 export async function* measure({ nodes }: { readonly nodes?: number | undefined } = {}): AsyncGenerator<Measurement> {
   if (nodes !== undefined) {
     yield* wide(nodes);
@@ -88,7 +88,7 @@ async function run(server: PostgresServer, count: number): Promise<Run> {
   return { nodes: count, ...(await observed(server, nodes, callers, url)) };
 }
 
-/** One node on each store. They take turns, because the speed of a machine changes while it is measured. */
+/** One node on each kind of store. They take turns, because the speed of a machine changes during a measurement. */
 async function besideSqlite(): Promise<Measurement> {
   await using server = await startPostgres();
   await using stack = new AsyncDisposableStack();
@@ -138,9 +138,9 @@ async function observed(
   };
 }
 
-/** What one job costs, in milliseconds of a processor unless said otherwise. */
+/** What one job costs, in milliseconds of processor time unless a member says otherwise. */
 interface JobCost {
-  /** In the node's process, on all its threads, without signing. */
+  /** The time of the node's process, on all its threads, without signing. */
   readonly nodeMs: number;
   /** The time of the cell, and of the processes that make, limit and remove it. */
   readonly cellMs: number;
@@ -148,7 +148,7 @@ interface JobCost {
   readonly databaseMs: number;
   /** The time of the node that signs. */
   readonly signMs: number;
-  /** From `commit` to its answer, without a processor: the database's disk and the network. */
+  /** The time from `commit` to its answer that no processor works: the database's disk and the network. */
   readonly commitLatencyMs: number;
 }
 
@@ -181,8 +181,8 @@ const commitsMax = 2;
 const jobsAlone = 50;
 
 /**
- * The commits that a job waits for. No other job shares them, because there is one at a time. Output from some time
- * before the end of a program is in an earlier commit, which nobody waits for.
+ * The commits that a job waits for. No other job shares them, because only one job runs at a time. Output from well before
+ * the end of a program is in an earlier commit, which nobody waits for.
  */
 async function pathOfOneJob(server: PostgresServer): Promise<Measurement> {
   const url = await newSchema(server.url);
@@ -228,7 +228,7 @@ async function changesWithoutSigning(session: Session): Promise<number> {
   }
 }
 
-/** For each job, with the most nodes beside one node. */
+/** The costs of a job with the most nodes, compared with one node. */
 function* costsInDatabase(runs: readonly Run[]): Generator<Measurement> {
   const [one, most] = [runs[0], runs.at(-1)];
   if (one === undefined || most === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * What the HTTP side costs beside Fastify alone, with the same client in the same run; what slow readers of the largest
- * results cost in memory and in others' time; and how long one tenant's first job waits behind another's thousand.
+ * What the HTTP side costs compared with Fastify alone, with the same client in the same run; what slow readers of the largest
+ * results cost in memory and in other clients' time; and how long a tenant's first job waits behind a thousand of another.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -30,7 +30,7 @@ const rounds = 7;
 const roundMilliseconds = 1000;
 const endedJobs = 60;
 
-/** Requests a second, memory under slow readers, and fairness between tenants; `only` selects by a part of the name. */
+/** Requests a second, memory under slow readers, and fairness between tenants. `only` is a part of the chosen names. */
 export async function* measure({ only = '' }: { readonly only?: string | undefined }): AsyncGenerator<Measurement> {
   const isWanted = (what: string) => what.includes(only);
   if (['detail', 'list of 50', 'submission'].some(isWanted)) yield* await throughput(isWanted);
@@ -42,7 +42,7 @@ async function throughput(isWanted: (what: string) => boolean): Promise<Measurem
   using scratch = scratchDirectory();
   using client = new Client();
   await using bare = await serveBare();
-  // One slot, which a job keeps for itself once those that are read have ended: submitted jobs stay queued.
+  // There is one slot, which a job holds once the jobs to read have ended, so later jobs stay queued.
   await using service = await serveService({ ...RAISED, concurrency: '1' }, scratch.path);
   const api = clientOf(service, 'alpha');
   const ids = await hellos(api, endedJobs);
@@ -69,7 +69,7 @@ async function throughput(isWanted: (what: string) => boolean): Promise<Measurem
   return measurements;
 }
 
-/** The target for requests a second, beside those of bare Fastify with the same bytes. */
+/** The target for requests a second, as a part of those of bare Fastify with the same bytes. */
 const TARGETS: Readonly<Record<string, Measurement['target']>> = { 'list of 50': { ratio: 0.4, is: 'at least' } };
 
 interface Driven {
@@ -77,7 +77,7 @@ interface Driven {
   readonly requests: readonly string[];
 }
 
-/** Rounds take turns, so that whatever else the host does affects both. The median round of each counts. */
+/** Rounds take turns, so that other work of the host affects both sides. The median round of each side counts. */
 async function besideBare(
   asked: Pick<Measurement, 'what' | 'target'>,
   client: Client,
@@ -140,10 +140,10 @@ async function slowReaders(): Promise<Measurement[]> {
     if (artifacts.length !== 2) throw new Error('the largest result is not complete');
     requests.push(get(`/v1/jobs/${job_id}/result`, tenant), get(`/v1/jobs/${job_id}/replay?limit=1000`, tenant));
   }
-  // A fresh heap grows by its first use, too. After these warm-up answers, it grows only by what is held.
+  // A fresh heap also grows by its first use. After these warm-up answers, it grows only by what is held.
   for (let reading = 0; reading < 10; reading++) await Promise.all(requests.map((text) => sizeOf(service, text)));
   const alone = await probed(service, slowSeconds);
-  // One connection is left for the health check, and one for its last one to close.
+  // One connection is left for the health check, and one for its previous connection, which is still closing.
   const readers = connectionsMax - 2;
   await client.order({ kind: 'hold', port: service.port, requests, connections: readers });
   const during = await probed(service, slowSeconds);
@@ -190,7 +190,7 @@ async function probed({ port, pid }: Served, seconds: number): Promise<Probed> {
   };
 }
 
-/** From the first try to the answer: a refused connection is tried again, and its time counts. */
+/** The time from the first try to the answer. A refused connection is tried again, and its time counts. */
 async function healthMilliseconds(port: number, agent: Agent): Promise<number> {
   const startedAt = performance.now();
   while (!(await isHealthy(port, agent))) await pause(1);
@@ -211,7 +211,7 @@ function isHealthy(port: number, agent: Agent): Promise<boolean> {
 
 const queuedJobs = 1000;
 
-/** Jobs of tenants without any, on an empty service and behind a thousand of another tenant. */
+/** How long the first job of a tenant takes, on an empty service and behind a thousand jobs of another tenant. */
 async function fairness(): Promise<Measurement> {
   using scratch = scratchDirectory();
   await using service = await serveService(RAISED, scratch.path);
@@ -238,7 +238,7 @@ async function fairness(): Promise<Measurement> {
   };
 }
 
-/** Runs programs to their end, one after the other, and names them. */
+/** Runs programs to their end, one after the other, and returns the ids of their jobs. */
 async function hellos(api: ServiceClient, count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let at = 0; at < count; at++) {

@@ -1,6 +1,6 @@
 /**
- * How many attacks were tried on each isolated class, and how many of them it held. The attacks are those of
- * `test/hostile`: one table for tests, threat model and this figure. It names what did not hold.
+ * How many attacks were tried on each isolated class, and how many of them the class repelled. The attacks are the cases of
+ * `test/hostile`, from which the tests and the threat model are made too. The bench names the cases that failed.
  */
 import { hostileCases } from '../test/hostile/cases.ts';
 import {
@@ -35,7 +35,7 @@ async function tryAll(hostileClass: HostileClass): Promise<{ tried: number; held
   return { tried: cases.length, held: outcomes.filter(Boolean).length, accepted };
 }
 
-/** Tries cases, this many at a time, and says which of them held. */
+/** Tries cases, this many at a time, and says which of them passed. */
 async function inTurns(cases: readonly HostileCase[], target: Target, atOnce: number): Promise<boolean[]> {
   const outcomes: boolean[] = [];
   const rest = cases.values();

@@ -1,4 +1,4 @@
-/** What running a program through the service costs, beside the bare interpreter on the same host. */
+/** What running a program through the service costs, compared with the bare interpreter on the same host. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type EmbeddedService, openEmbeddedService } from 'vouchbox/embedded-service';
@@ -60,7 +60,7 @@ async function allAtOnce({ client }: EmbeddedService, language: Measured): Promi
   };
 }
 
-/** A figure for wrong output would be worth nothing. */
+/** Fails if the output is wrong, because a figure for wrong output would mean nothing. */
 function expectHello(stdout: string): void {
   if (stdout !== 'hello\n') throw new Error(`a program gave ${JSON.stringify(stdout)} in place of hello`);
 }

@@ -1,7 +1,7 @@
 /**
- * Tests a second of a compiled C++ program by POST /v1/gradings, beside the way that go-judge publishes, done bare with crun:
- * compiled once, a copy of the product for each test, a cell for each test. The service does not compile again what it compiled
- * in an earlier round, and the other side compiles outside of its figure. Before gradings, each test was a job that compiled.
+ * Tests a second of a compiled C++ program by POST /v1/gradings, compared with go-judge's published method, done bare with
+ * crun: one compilation, and for each test a copy of the product and a cell. The service does not compile again what it
+ * compiled in an earlier round, and the other side's figure excludes its compilation. Before gradings, each test compiled.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GradingAnswer, GradingDetail, JobSubmission } from '@vouchbox/protocol';
@@ -18,7 +18,7 @@ const TESTS = Array.from({ length: 200 }, (_, at) => ({
   stdin: `${at} ${at * at}\n`,
   expected: `${at + at * at}\n`,
 }));
-/** Where every test compiles, more would take minutes. */
+/** How many tests run if every test compiles: more tests would take minutes. */
 const FEW = 10;
 const workers = 2;
 
@@ -75,7 +75,7 @@ async function compared(
 
 const COMPILING = { cpu_seconds: 30, wall_seconds: 60, mem_mb: 512 };
 
-/** A first grading, after which it is known whether each of its tests compiled. */
+/** Makes a first grading, and returns whether its program was built once for all tests. */
 async function warmed(client: JobClient): Promise<{ readonly built: boolean; readonly milliseconds: number }> {
   const tests = TESTS.slice(0, FEW);
   const started = performance.now();

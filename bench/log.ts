@@ -1,6 +1,6 @@
 /**
- * What the log costs: a service that logs every job and promises it, beside one that keeps no log, in rounds that take turns.
- * Then how soon a job has its proof: alone, and the last one of a thousand at once.
+ * What the log costs: a service that logs and promises every job is compared with a service without a log, in rounds that
+ * take turns. Then how soon a job has its proof: a single job, and the last of a thousand jobs at once.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { serveService } from './http/processes.ts';
@@ -14,7 +14,7 @@ const rounds = 5;
 const lastingMilliseconds = 8000;
 const lastingRounds = 2;
 const burstJobs = 1000;
-/** The most connections that one unknown address may have. */
+/** The most connections that one address may have without a credential. */
 const burstClients = 48;
 const loneJobs = 20;
 
@@ -38,7 +38,7 @@ export async function* measure(): AsyncGenerator<Measurement> {
   yield await burstProofs({ logged, plain });
 }
 
-/** One service after the other; the first round warms up. */
+/** Measures both services in turns. The first round warms up. */
 async function inTurns(
   services: Both<ServedCells>,
   count: number,
@@ -95,7 +95,7 @@ function rate(when: string, { logged, plain }: Both<number[]>): Measurement {
   };
 }
 
-/** From the result of a job that nothing follows to its proof, beside the time to its attestation. */
+/** The time from the result of a single job to its proof, compared with the time to its attestation. */
 async function loneProofs(logged: ServedCells): Promise<Measurement> {
   const [proofs, attestations]: [number[], number[]] = [[], []];
   await withClients(logged, 1, async ([client]) => {
@@ -109,7 +109,7 @@ async function loneProofs(logged: ServedCells): Promise<Measurement> {
       attestations.push(performance.now() - ended);
       await answered(logged, `${job_url}/log-proof`);
       proofs.push(performance.now() - ended);
-      // The next one is alone as well.
+      // The pause lets the next job be alone as well.
       await pause(1200);
     }
   });
@@ -122,7 +122,7 @@ async function loneProofs(logged: ServedCells): Promise<Measurement> {
   };
 }
 
-/** Asks until it is there. */
+/** Requests the document until the service has it. */
 async function answered({ port }: ServedCells, path: string): Promise<void> {
   const headers = { authorization: `Bearer ${KEY}` };
   for (;;) {
@@ -134,7 +134,7 @@ async function answered({ port }: ServedCells, path: string): Promise<void> {
   }
 }
 
-/** All at once: until the last result, and until the last proof. */
+/** Submits all jobs at once: the time until the last result, and until the last proof. */
 async function burstProofs(services: Both<ServedCells>): Promise<Measurement> {
   const [proofs, results]: [number[], number[]] = [[], []];
   for (let round = 0; round < 2; round++) {
@@ -151,7 +151,7 @@ async function burstProofs(services: Both<ServedCells>): Promise<Measurement> {
   };
 }
 
-/** Every job of the burst must have these parts of its log. */
+/** Runs the burst. The service must have these documents of the log for every job. */
 async function burstAt(service: ServedCells, parts: readonly string[]) {
   return await withClients(service, burstClients, async (clients) => {
     const started = performance.now();

@@ -1,4 +1,4 @@
-/** One figure beside its baseline, and how it is printed. */
+/** One figure with its baseline, and how both are printed. */
 
 export interface Measurement {
   /** The measured thing, in a few words. */
@@ -8,13 +8,13 @@ export interface Measurement {
   readonly unit: 'ms' | 'µs' | '/s' | 'KiB' | 'MiB' | 'MiB/s' | 'cases' | 'left' | '' | '%';
   /** The same work without the service, in the same run. */
   readonly baseline: { readonly what: string; readonly value: number };
-  /** The figure's lower and upper end over its rounds. */
+  /** The lowest and the highest figure of the rounds. */
   readonly spread?: readonly [number, number];
   /** The target for the figure divided by its baseline. */
   readonly target?: { readonly ratio: number; readonly is: 'at most' | 'at least' };
   /** The target for the figure itself: at most this. */
   readonly valueMax?: number;
-  /** Printed in a line above the figure. */
+  /** A remark that is printed in a line above the figure. */
   readonly note?: string;
 }
 
@@ -33,7 +33,7 @@ function wanted({ target, valueMax, value, unit }: Measurement): string {
     : `  (at most ${withUnit(`${valueMax}`, unit)}: ${value <= valueMax ? 'held' : 'NOT HELD'})`;
 }
 
-/** The lower and the upper end, if they are known. */
+/** The lowest and the highest figure, if they are known. */
 function range(spread: Measurement['spread']): string {
   return (spread === undefined ? '' : `[${format(spread[0])}–${format(spread[1])}]`).padEnd(17);
 }
@@ -57,7 +57,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
-/** The figure that this part of all is below, from 0 to 1. */
+/** The figure below which this part of all figures is. `part` is from 0 to 1. */
 export function percentile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? Number.NaN;

@@ -1,6 +1,5 @@
 /**
- * The results of a bench run, for machines as JSON and for readers as tables: on which machine, and beside which
- * targets.
+ * The results of a bench run with the machine and the targets: as JSON for programs, and as tables for readers.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -128,7 +127,7 @@ function tablesOf({ measured_at, machine, load_before, benches }: Report): strin
   const before = `In the minute before, ${format(load_before)} processes on average ran or waited for a core.`;
   const head = `Measured on ${measured_at.slice(0, 10)} on ${host}.\n${before}\nPrograms: ${programs.join(', ')}.`;
   const tables = Object.values(benches).map((measurements) =>
-    // What has no target is in the JSON alone.
+    // Measurements without a target are only in the JSON.
     [...TABLE_HEAD, ...measurements.filter(({ held }) => held !== null).map(tableRow)].join('\n'),
   );
   return `${head}\n\n${tables.join('\n\n')}\n`;

@@ -1,8 +1,8 @@
 /**
- * What a job costs from submission to terminal result, beside the bare interpreter and beside cold runtimes, in rounds
- * that take turns: whatever else the machine does affects both. Everything is durable, chained and signed, as by
- * default. Then what the service itself costs: with very many stored jobs, at its start, when idle, and on the host
- * afterwards.
+ * What a job costs from submission to terminal result, compared with the bare interpreter and cold runtimes, in rounds that
+ * take turns, so that other work of the machine affects both sides. Everything is durable, chained and signed, as by
+ * default. Then what the service itself costs: with very many stored jobs, at its start, when idle, and what is left on the
+ * host afterwards.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import { measure as measureHttp } from './http.ts';
@@ -15,10 +15,10 @@ import { idleMemory, startTime } from './speed/own.ts';
 import { burst, latency, throughput } from './speed/runs.ts';
 import { manyStored } from './speed/stores.ts';
 
-/** Just below the most that is stored of a stream, in lines that fit the record caps. */
+/** Prints a little less than the most that is stored of a stream, in lines that fit the record caps. */
 const MEBIBYTE: JobSubmission = { language: 'python', code: 'print((("x" * 1023) + "\\n") * 1023)' };
 
-/** The figures of a service with the namespace class alone. */
+/** The figures of a service with only the namespace class. */
 const NAMESPACE_FIGURES: readonly Figures[] = [
   latency({ what: 'namespace python', submission: hello('python'), run: { bare: 'python' }, targets: [0.7, 2, 0.8] }),
   latency({ what: 'namespace node', submission: hello('node'), run: { bare: 'node' }, targets: [0.5, null, null] }),
@@ -58,7 +58,7 @@ const NAMESPACE_FIGURES: readonly Figures[] = [
   leftovers,
 ];
 
-/** The figures of a service with gVisor alone. */
+/** The figures of a service with only gVisor. */
 const GVISOR_FIGURES: readonly Figures[] = [
   latency({
     what: 'gVisor python',
@@ -91,9 +91,9 @@ const OTHER_FIGURES: Readonly<
 };
 
 export interface SpeedOptions {
-  /** Only figures whose names contain this; without it, all. */
+  /** Only figures whose names contain this text; default: all figures. */
   readonly only?: string | undefined;
-  /** Whether a million jobs are stored, which takes minutes, or a tenth of that. */
+  /** Whether a million jobs are stored, which takes minutes, and not a tenth of that number. */
   readonly isLong?: boolean;
 }
 

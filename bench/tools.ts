@@ -1,7 +1,7 @@
 /**
- * What a call of a tool costs, from the program to the caller's function and back: a thousand one after another, beside two
- * syncs of the disk and one round trip of HTTP for each, and a thousand open at once. In each class, and on PostgreSQL with
- * the caller at another node than the cell.
+ * What a call of a tool costs, from the program to the caller's function and back: a thousand calls one after another, compared
+ * with two syncs of the disk and one round trip of HTTP for each, and a thousand calls at once. In each class, and on PostgreSQL
+ * with the caller at another node than the cell.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -96,9 +96,9 @@ async function* measuredAt(
 
 /** Milliseconds of a run whose calls are all answered. */
 interface Timed {
-  /** Of the run, from its submission to its result. */
+  /** The time of the run, from its submission to its result. */
   readonly run: number;
-  /** Of its calls alone, from the first to the last: the start and the end of the job are no calls. */
+  /** The time from the first call to the last, without the start and the end of the job. */
   readonly calls: number;
 }
 
@@ -118,7 +118,7 @@ async function timed(client: ServiceClient, language: 'python' | 'node', code: s
   return { run, calls: (between * calls) / (calls - 1) };
 }
 
-/** Milliseconds of what no call can do without: each appends to a file twice, synced, and asks the service once. */
+/** The milliseconds that calls need at least: for each call, two synced appends to a file and one request. */
 async function floorMilliseconds({ dataDirectory, port }: ServedCells): Promise<number> {
   const file = openSync(join(dataDirectory, 'synced'), 'w');
   const headers = { authorization: `Bearer ${KEY}` };

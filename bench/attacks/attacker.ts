@@ -1,23 +1,23 @@
 /**
- * The attacker of the attack benchmark, as a separate process. Its parent sends it one attack, and it keeps that up
- * until it is told to stop; it ends with its parent. It reopens whatever the service closes, but never more often than
- * the attack says: attacker and service share the cores, and an attack that takes them all would measure the kernel.
+ * The attacker of the attack benchmark, as a separate process. Its parent sends it one attack, which it continues until the
+ * parent stops it or ends. It reopens connections that the service closes, but never more often than the attack says:
+ * attacker and service share the cores, and an attack that takes all cores would measure the kernel.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
-/** An attack by name, on this port. */
+/** The order to begin an attack, by its name, on this port. */
 export interface Attack {
   readonly kind: AttackName;
   readonly port: number;
-  /** As many as the attack asks for; its connections use them in turn. */
+  /** As many tenants as the attack asks for. Its connections use them in turn. */
   readonly tenants: readonly AttackingTenant[];
 }
 
 /** A tenant of the attacker, and what it may use. */
 export interface AttackingTenant {
   readonly key: string;
-  /** The path of a large result, and the path of a job that runs for long; empty if the attack needs none. */
+  /** The paths of a large result and of a long job; empty if the attack does not need them. */
   readonly result: string;
   readonly running: string;
 }
@@ -32,7 +32,7 @@ export interface Done {
 export interface Plan {
   readonly what: string;
   readonly connections: number;
-  /** Connections that it opens in a second, at most. */
+  /** The most connections that the attack opens in a second. */
   readonly perSecond: number;
   /** How many tenants the attacker has, one if left out, and what each of them has before the attack. */
   readonly tenants?: number;
@@ -150,7 +150,7 @@ export const ATTACKS = {
       const run =
         `POST /v1/jobs?wait_seconds=50 HTTP/1.1\r\n${HOST}authorization: Bearer ${key}\r\n` +
         `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-      // The head of an answer comes with its first bytes.
+      // The first bytes of an answer have its whole head.
       socket.on('data', (bytes) => {
         const head = bytes.toString('latin1', 0, 12);
         if (head === 'HTTP/1.1 201') socket.write(run);
@@ -221,7 +221,7 @@ function slowBody(socket: Socket, { key }: AttackingTenant): void {
 
 const uploadPart = randomBytes(2 ** 20);
 
-/** Ends with the answer, and is begun again. */
+/** Sends an upload with a wrong digest. The connection ends with the answer, and a new one begins. */
 function wrongUpload(socket: Socket, { key }: AttackingTenant): void {
   let left = uploadMib;
   const write = () => {
@@ -250,7 +250,7 @@ function drip(socket: Socket, text: string, milliseconds: number): void {
 
 const tickMilliseconds = 20;
 
-/** Keeps an attack up until the returned function is called. */
+/** Continues an attack until the returned function is called. */
 function attack(order: Attack): () => Done {
   const { connections, perSecond, begin }: Plan = ATTACKS[order.kind];
   const sockets = new Set<Socket>();

@@ -15,11 +15,11 @@ export interface Experience {
   readonly healthP99: number;
   /** The 99th percentile for `POST /v1/jobs`, measured in the same way. */
   readonly submissionP99: number;
-  /** How many tries of these, and of requests that need a place for a response, a wait or a stream, were refused or cut off. */
+  /** How many tries of all requests, also those that need a place for a response, wait or stream, were refused or cut off. */
   readonly retries: number;
   /** How much longer than its wall limit a job ran, at most. */
   readonly wallLateness: number;
-  /** Resident, at most. */
+  /** The most resident memory of the service. */
   readonly memory: number;
   /** The percentage of the main thread's working time in which other processes had the cores. */
   readonly coreWait: number;
@@ -34,11 +34,11 @@ const wallSeconds = 1;
 export interface Bystander {
   readonly service: Served;
   readonly key: string;
-  /** The path of a job of its tenant that has ended. */
+  /** The path of an ended job of the bystander's tenant. */
   readonly job: string;
 }
 
-/** What the service is like for a bystander, for this many seconds. */
+/** Measures for this many seconds how the service answers a bystander. */
 export async function experience({ service, key, job }: Bystander, seconds: number): Promise<Experience> {
   const endsAt = performance.now() + seconds * 1000;
   const before = mainThreadSeconds(service.pid);
@@ -101,7 +101,7 @@ async function asked(
   return { delays, retries };
 }
 
-/** False if the connection was refused or cut off, or the answer asks to come again later. */
+/** False if the connection was refused or cut off, or if the answer asks the client to try later. */
 function isAnswered(port: number, { path, key, body, isStream = false }: Asked): Promise<boolean> {
   const headers = {
     ...(key !== undefined && { authorization: `Bearer ${key}` }),

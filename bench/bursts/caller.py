@@ -1,4 +1,4 @@
-"""Calls the service with the Python client: a line of JSON on standard input is an order, and each is answered by one."""
+"""Calls the service with the Python client. Each line of JSON on stdin is an order, and is answered by a line of JSON."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-/** Calls the service with the TypeScript client, or an adapter as its own users do: see `CallerProcess`. */
+/** Calls the service with the TypeScript client, or calls an adapter as its own users do: see `CallerProcess`. */
 import { createInterface } from 'node:readline';
 import { createServiceClient } from '@vouchbox/client';
 import type { Answered, BurstOrder, CallerName } from './callers.ts';
@@ -8,7 +8,7 @@ const CODE = 'print("hello")';
 
 const [name, url = ''] = process.argv.slice(2);
 
-/** What the program printed. */
+/** A function that makes one call, and returns what the program printed. */
 function callOf(caller: Exclude<CallerName, 'python'>): () => Promise<unknown> {
   switch (caller) {
     case 'typescript': {

@@ -1,4 +1,4 @@
-/** Callers of bursts, each a process of its own that obeys one order after the other: a line of JSON for each. */
+/** Callers of bursts. Each is a separate process, which obeys one order after the other, each in a line of JSON. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -6,18 +6,18 @@ import { fileURLToPath } from 'node:url';
 
 export type CallerName = 'typescript' | 'python' | 'piston' | 'judge0' | 'sandbox-fusion';
 
-/** Runs a short program so many times, with at most so many calls open. */
+/** The order to run a short program this many times, with at most this many calls open. */
 export interface BurstOrder {
   readonly runs: number;
   readonly atOnce: number;
 }
 
 export interface Answered {
-  /** From the first call to the last answer. */
+  /** The time from the first call to the last answer. */
   readonly milliseconds: number;
   /** Calls that failed, or whose answer is not what the program printed. */
   readonly unanswered: number;
-  /** The problem of one of these calls. */
+  /** Why one of these calls failed. */
   readonly problem: string | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The constructs that the code has for its speed alone, and how to take them out: changes of the sources after which everything
- * still works, only slower. `bench/constructs.ts` measures what each is worth.
+ * The constructs that the code has only for speed, and how to remove them: changes of the sources after which everything still
+ * works, only slower. `bench/constructs.ts` measures what each construct gains.
  */
 import type { Change } from '../../tools/copy-of-tree.ts';
 import type { WorkName } from './work.ts';

@@ -1,4 +1,4 @@
-/** Work of a service that can be done again and again, and the processor time that the service takes for one piece of it. */
+/** Work that a service can repeat, and the processor time that the service takes for one piece of the work. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,9 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import { Client, cpuSeconds, type Served, serveService, threadSeconds } from '../http/processes.ts';
 
-/** Each resolves with microseconds of processor time, on all threads of the service, for one piece of the named work. */
+/** Work at a running service. A round resolves with the microseconds of processor time, on all threads, for one piece. */
 export interface Work extends AsyncDisposable {
-  /** Long rounds are few. */
+  /** How many rounds are measured. There are few rounds if they are long. */
   readonly rounds: number;
   round(): Promise<number>;
 }
@@ -105,7 +105,7 @@ async function openService(tree: string): Promise<OpenedService> {
   };
 }
 
-/** Runs this many jobs to their end, some at once, and names them. */
+/** Runs this many jobs to their end, several at the same time, and returns their ids. */
 async function run(api: ServiceClient, code: string, count: number): Promise<string[]> {
   const ids: string[] = [];
   const runner = async () => {
@@ -121,7 +121,7 @@ async function run(api: ServiceClient, code: string, count: number): Promise<str
   return ids;
 }
 
-/** Resolves when nothing waits to be signed: what is signed late is part of the work. */
+/** Resolves when no result waits for its signature, because the signatures are part of the work. */
 async function signed(api: ServiceClient): Promise<void> {
   while ((await api.status()).signer.outbox_depth > 0) await pause(10);
 }

@@ -1,7 +1,7 @@
 /**
- * What it costs a node to take jobs from a queue of 100, 10,000 and 100,000: one transaction of its writing session, by
- * the store's own command. Each queue is filled in the database: every row is a copy, under another name and time, of one
- * that the store wrote. The queues take turns, so that what else the machine does falls on all of them alike.
+ * What it costs a node to take jobs from queues of 100, 10,000 and 100,000 jobs: one transaction of its writing session, by
+ * the store's own command. Each queue is filled in the database with copies, under another name and time, of rows that the
+ * store wrote. The queues take turns, so that other work of the machine affects all of them alike.
  */
 
 import { requestCancel } from '../../packages/server/src/store/evidence/cancellation.ts';
@@ -18,9 +18,9 @@ import { type Measurement, median } from '../measurement.ts';
 const QUEUES = [100, 10_000, 100_000] as const;
 const tenants = 10;
 const rounds = 200;
-/** The first ones fill caches, and are not counted. */
+/** How many rounds do not count, because they fill caches. */
 const warmUpRounds = 20;
-/** Two medians of the same thing differ by less on a quiet machine. */
+/** Two medians of the same work differ by a smaller factor on a quiet machine. */
 const flatRatio = 1.3;
 /** Jobs that one call takes. */
 const together = 4;
@@ -40,7 +40,7 @@ const CHOICE: QueueChoice = {
   },
 };
 
-/** The time of one claim with each length of the queue, beside the time with the shortest. */
+/** The time of one claim with each length of the queue, compared with the time with the shortest queue. */
 export async function* claims(server: string): AsyncGenerator<Measurement> {
   await using stack = new AsyncDisposableStack();
   const queues: Queue[] = [];
@@ -67,7 +67,7 @@ export async function* claims(server: string): AsyncGenerator<Measurement> {
   }
 }
 
-/** Writes that the server makes to its disk later must not be measured. */
+/** Makes the server write to its disk now, so that these writes do not fall into the measurement. */
 async function checkpoint(server: string): Promise<void> {
   await using session = await Session.open(server, {});
   await session.execute({ sql: 'checkpoint', parameters: [] });
@@ -95,7 +95,7 @@ class Queue implements AsyncDisposable {
     return queue;
   }
 
-  /** One claim. Afterwards the claimed jobs leave the queue, and as many new ones join it. */
+  /** Makes one claim. Afterwards, the claimed jobs leave the queue, and as many new jobs join it. */
   async turn(round: number): Promise<void> {
     const began = performance.now();
     const { jobs } = await this.#change([], ({ db }) => takeQueuedJobs(db, CHOICE));
@@ -128,7 +128,7 @@ async function replace({ db }: Session, jobs: readonly ChosenJob[], round: numbe
 }
 
 const TABLES = ['jobs', 'job_specs', 'events', 'queue'] as const;
-/** Copies of each tenant's first job, later than it, until the tenant has $1 jobs. */
+/** Copies each tenant's first job, with later times, until the tenant has $1 jobs. */
 const copies = (table: string) => `
   insert into ${table}
   select copy.* from ${table} as row
@@ -146,6 +146,6 @@ async function fill(url: string, jobsOfTenant: number): Promise<void> {
   for (const table of TABLES) session.send({ sql: copies(table), parameters: [jobsOfTenant] });
   session.send({ sql: 'update tenants set queued = $1', parameters: [jobsOfTenant] });
   await session.commit();
-  // Work that the server does about it later must not be measured.
+  // The server does this work now, so that it does not fall into the measurement.
   for (const table of [...TABLES, 'tenants']) await session.execute({ sql: `vacuum analyze ${table}`, parameters: [] });
 }

@@ -1,4 +1,4 @@
-/** What a PostgreSQL server counts of its own work, and the processor time of its processes. */
+/** What a PostgreSQL server counts about its own work, and the processor time of its processes. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Session } from '../../packages/server/src/store/postgres/connection.ts';
@@ -9,7 +9,7 @@ export const COUNTING = { shared_preload_libraries: 'pg_stat_statements' };
 
 export interface DatabaseCounters {
   readonly statements: number;
-  /** Transactions of the writing sessions, each of which numbers its change and is synced. */
+  /** Transactions of the writing sessions. Each transaction numbers its change and is synced. */
   readonly writes: number;
   readonly rowsInserted: number;
   readonly rowsChanged: number;
@@ -40,7 +40,7 @@ type Row = Readonly<
   >
 >;
 
-/** A session reports at once only if its last report is a second old, and else once it is idle for ten. */
+/** A session reports its counts at once only if its last report is a second old, and else after ten idle seconds. */
 const reportedAfterMs = 11_000;
 
 /** Counters since the server's start. `pid` is its first process. */
@@ -65,7 +65,7 @@ export async function databaseCounters(url: string, pid: number): Promise<Databa
   };
 }
 
-/** The counts from one moment to another. Connections are those at the end. */
+/** The difference of the counters of two moments. Connections are those of the second moment. */
 export function between(before: DatabaseCounters, after: DatabaseCounters): DatabaseCounters {
   const names = Object.keys(before) as (keyof DatabaseCounters)[];
   const counted = names.map((name) => [name, after[name] - before[name]] as const);
@@ -87,7 +87,7 @@ export function processorMsOf(pid: number): number {
   return living.reduce((sum, seconds) => sum + seconds, own + ended) * 1000;
 }
 
-/** Milliseconds from `commit` to its answer: the middle of many commits of one row. */
+/** Milliseconds from `commit` to its answer: the median of many commits of one row. */
 export async function commitLatencyMs(url: string): Promise<number> {
   await using session = await Session.open(url, {});
   const run = (sql: string) => session.execute({ sql, parameters: [] });

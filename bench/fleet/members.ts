@@ -1,7 +1,7 @@
 /**
- * Some nodes of one service in one process, for the benchmark of wide fleets: each has its own store, lease, beats, budgets,
- * wake-ups and dispatcher, as a service has them. Only its cells are scripted, and end at once. Its parent sends it orders,
- * and it ends with its parent.
+ * Some nodes of one service in one process, for the benchmark of wide fleets. Each node has its own store, lease, beats,
+ * budgets, wake-ups and dispatcher, as a service has. Only its cells are scripted, and end at once. The parent sends orders to
+ * this process, which ends with the parent.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { JobMemory } from '../../packages/server/src/capacity/job-memory.ts';
@@ -20,7 +20,7 @@ import { POSTGRES_SAME_THREAD } from '../../packages/server/src/store/threads.fi
 import { createLog } from '../../packages/server/src/telemetry/log/log.ts';
 import { type ScriptedCell, ScriptedProvider } from '../../packages/server/test/scripted-provider.ts';
 
-/** Opens nodes. Then lets each be asked once a second by a tenant, and queue a job in every `jobSeconds`, for a while. */
+/** `join` opens nodes. During `work`, a tenant asks each node once a second, and each node queues a job every `jobSeconds`. */
 export type MemberOrder =
   | { readonly kind: 'join'; readonly url: string; readonly nodes: number; readonly of: number }
   | { readonly kind: 'figures' }
@@ -28,15 +28,15 @@ export type MemberOrder =
 
 /** What the nodes of a process counted since they were opened. */
 export interface MemberFigures {
-  /** Notifications that PostgreSQL sent to them. */
+  /** Notifications that PostgreSQL sent to the nodes. */
   readonly messages: number;
-  /** How often one of them asked the store for queued jobs. */
+  /** How often a node asked the store for queued jobs. */
   readonly looks: number;
-  /** The fewest living nodes that one of them knows. */
+  /** The smallest number of living nodes that a node knows. */
   readonly known: number;
-  /** From when a job was queued until the node that queued it knew that it had ended, in milliseconds. */
+  /** The milliseconds from the queueing of each job until the node that queued it knew of its end. */
   readonly ends: readonly number[];
-  /** Jobs whose end the node that queued them did not learn, because the database did not answer in time. */
+  /** Jobs whose node did not learn of their end, because the database did not answer in time. */
   readonly failed: number;
 }
 
@@ -52,10 +52,10 @@ interface Member {
 }
 
 const members: Member[] = [];
-/** Tenants of the whole fleet: as many as nodes. */
+/** The number of tenants of the whole fleet, which is the number of its nodes. */
 let tenants = 1;
 
-/** Counts what every session of this process hears. */
+/** Counts the messages that the sessions of this process receive. */
 const onMessage = Reflect.get(Session.prototype, 'onMessage') as Session['onMessage'];
 Session.prototype.onMessage = function (listener) {
   onMessage.call(this, (payload) => {
@@ -167,5 +167,5 @@ process.on('message', (order: MemberOrder) => {
     (error: unknown) => process.send?.({ error: String(error) }),
   );
 });
-// The server's end ends the sessions, and whoever started this has gone.
+// The parent is gone. The end of the server ends the sessions.
 process.on('disconnect', () => process.exit());

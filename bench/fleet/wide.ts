@@ -1,7 +1,7 @@
 /**
- * A fleet of many nodes on one PostgreSQL server: what each node costs the server while the fleet is idle and while it works. The
- * same cost for a node of smaller fleets is beside it: a ratio near 1 means linear growth, and a ratio that grows with the nodes
- * means their square.
+ * A fleet of many nodes on one PostgreSQL server: what each node costs the server while the fleet is idle and while it works,
+ * compared with the cost of a node in smaller fleets. If the ratio stays near 1, the whole cost grows linearly. If the ratio
+ * grows with the number of nodes, the whole cost grows with its square.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,17 +17,17 @@ const program = new URL('./members.ts', import.meta.url);
 const processes = 4;
 const idleSeconds = 10;
 const workSeconds = 20;
-/** Each node queues a job in this time. */
+/** Each node queues a job every this many seconds. */
 const jobSeconds = 10;
-/** The last is the number that was asked for. */
+/** The sizes of the fleets, as parts of the requested number of nodes. */
 const parts = [1 / 8, 1 / 4, 1 / 2, 1];
 
-/** What the server did. */
+/** What the server did for one node in one second. */
 type Counts = Readonly<Record<'rows' | 'messages' | 'processorMs', number>>;
 
 interface Width {
   readonly nodes: number;
-  /** For a node and second, while nothing happens and while all nodes work. */
+  /** `idle` is counted while nothing happens, and `busy` while all nodes work. */
   readonly idle: Counts;
   readonly busy: Counts;
   readonly messagesOfJob: number;
@@ -75,13 +75,13 @@ async function measured(nodes: number): Promise<Width> {
   stack.defer(() => dropSchema(url).catch(() => {}));
   const all = Array.from({ length: processes }, () => stack.use(new Members()));
   const shares = all.map((_, at) => Math.floor(((at + 1) * nodes) / processes) - Math.floor((at * nodes) / processes));
-  // The first makes the tables.
+  // The first process makes the tables.
   for (const [at, share] of shares.entries()) {
     await all[at]?.order({ kind: 'join', url, nodes: share, of: nodes });
   }
   const figures = () => Promise.all(all.map((members) => members.order({ kind: 'figures' })));
   while ((await figures()).some(({ known }) => known < nodes)) await sleep(200);
-  // Beats that began while nodes still joined, and their statistics, are over.
+  // Waits until beats that began while nodes still joined are over, and until their statistics are reported.
   await sleep(5000);
   const count = async () => ({ at: performance.now(), ...sumOf(await figures()), ...(await databaseOf(server, url)) });
   const start = await count();
@@ -118,7 +118,7 @@ function sumOf(all: readonly MemberFigures[]) {
   };
 }
 
-/** Rows that the server read in the tables of the service, by an index or not. */
+/** Selects how many rows the server read in the tables of the service, with an index or without. */
 const QUERY = `select
   (select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) from pg_stat_user_tables)::bigint as rows,
   (select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()) as connections`;

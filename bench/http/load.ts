@@ -1,11 +1,11 @@
 /**
  * The client of the HTTP benchmark, as a separate process, so that its cost does not count as the service's. Its parent
- * sends it orders, and it ends with its parent. It uses raw sockets and reads only as much HTTP as it must: a client
- * that costs more than the server would measure itself.
+ * sends it orders, and it ends with its parent. It uses raw sockets and parses only as much HTTP as it must: a client that
+ * costs more than the server would measure itself.
  */
 import { connect, type Socket } from 'node:net';
 
-/** Sends these requests in turn on each of some connections, one at a time, for a while. */
+/** The order to send these requests in turn on each of some connections, one at a time, for a while. */
 export interface Drive {
   readonly kind: 'drive';
   readonly port: number;
@@ -15,7 +15,7 @@ export interface Drive {
   readonly milliseconds: number;
 }
 
-/** Requests these answers on some connections and reads each of them slowly until told to stop. */
+/** The order to request these answers on some connections, and to read each answer slowly until told to stop. */
 export interface Hold {
   readonly kind: 'hold';
   readonly port: number;
@@ -28,9 +28,9 @@ export type Order = Drive | Hold | { readonly kind: 'let go' };
 /** The result of a drive. */
 export interface Driven {
   readonly answers: number;
-  /** Answers whose status is not of the 200s. */
+  /** How many answers had a status other than 2xx. */
   readonly refused: number;
-  /** The beginning of the first of them. */
+  /** The beginning of the first such answer. */
   readonly firstRefusal: string;
   readonly milliseconds: number;
 }
@@ -39,7 +39,7 @@ export interface Driven {
 export interface Held {
   /** Connections on which an answer of status 200 is being read. */
   readonly transfers: number;
-  /** How often a connection was told to come again later. */
+  /** How often an answer asked a connection to try later. */
   readonly refusals: number;
 }
 
@@ -54,7 +54,7 @@ class AnswerReader {
   /** The bytes that came with that head. */
   beginning: Buffer = Buffer.alloc(0);
 
-  /** Takes a piece of the bytes; true if an answer ended with it. There is never more than one under way. */
+  /** Takes a piece of the bytes. True if an answer ended with this piece; only one answer is under way at a time. */
   take(piece: Buffer): boolean {
     if (this.#bodyLeft > 0) {
       this.#bodyLeft -= piece.length;
@@ -74,9 +74,8 @@ class AnswerReader {
 }
 
 /**
- * Turns the event loop without pause until told to stop. Waking a sleeping client is work for the sender, on a virtual
- * machine as much as a small answer is. A server that keeps the client busy would be spared it, and a slower one would
- * not.
+ * Turns the event loop without pause until told to stop. On a virtual machine, waking a sleeping client costs the sender as
+ * much as a small answer. A fast server, which keeps the client busy, would save this work, and a slower server would not.
  */
 function keepAwake(): () => void {
   let isAwake = true;
@@ -127,7 +126,7 @@ function opened(port: number): Promise<Socket> {
   });
 }
 
-/** A slow reader takes a little this often: less than a kernel buffers, and never so little that it is cut off. */
+/** How often a slow reader reads a little: less than a kernel buffers, but enough that the service does not end it. */
 const sipMilliseconds = 1000;
 const sipBytes = 4096;
 const againMilliseconds = 500;

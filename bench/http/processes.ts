@@ -1,6 +1,6 @@
 /**
- * The processes of the HTTP benchmark: the service, the bare server and their client, and the kernel's figures for
- * each.
+ * The processes of the HTTP benchmark: the service, the bare server and their client, and the kernel's figures for each
+ * process.
  */
 import { type ChildProcess, fork, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -90,7 +90,7 @@ export function cpuSeconds(pid: number): number {
   return processorSeconds(pid).own;
 }
 
-/** CPU time of a process with all its threads, and of its children that it waited for, in seconds. proc_pid_stat(5). */
+/** CPU time of a process with all its threads, and of the children that it waited for, in seconds. proc_pid_stat(5). */
 export function processorSeconds(pid: number): { readonly own: number; readonly ended: number } {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
   const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = text
@@ -101,14 +101,14 @@ export function processorSeconds(pid: number): { readonly own: number; readonly 
   return { own: (user + system) / ticksPerSecond, ended: (endedUser + endedSystem) / ticksPerSecond };
 }
 
-/** Processor time by the nanosecond, of the threads that exist now: none may end between two looks. */
+/** Processor time of the threads that exist now, to the nanosecond. No thread may end between two calls. */
 export function threadSeconds(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const ran = threads.map((id) => Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0]));
   return ran.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1e9;
 }
 
-/** How long the main thread of a process ran, and how long it was ready and had no core, in seconds. */
+/** How long the main thread of a process ran, and how long it was ready to run without a core, in seconds. */
 export function mainThreadSeconds(pid: number): { readonly ran: number; readonly waited: number } {
   const [ran = 0, waited = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ').map(Number);
   return { ran: ran / 1e9, waited: waited / 1e9 };

@@ -1,7 +1,7 @@
 /**
- * The baseline of the judging benchmark, as a process in a mount namespace of its own: what go-judge publishes as its way. The
- * program is compiled once; each test gets a copy of the product in a cell of its own, its input and what it prints go through
- * pipes, and the answer is compared here. The cells are crun's, with nothing around them: no limits, no queue, no record.
+ * The baseline of the judging benchmark, as a process in its own mount namespace: go-judge's published method. The program is
+ * compiled once. Each test gets a copy of the product in a cell of its own. Input and output go through pipes, and the answer
+ * is compared here. crun makes the cells, without limits, a queue or a record.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -19,7 +19,7 @@ export interface JudgeOrder {
 
 export interface JudgeAnswer {
   readonly accepted: number;
-  /** From the first test to the end of the last, without the compilation. */
+  /** The time from the start of the first test to the end of the last, without the compilation. */
   readonly milliseconds: number;
 }
 
@@ -60,7 +60,7 @@ interface Test {
   readonly stdin: string;
 }
 
-/** A bundle of its own with a copy of the product, started cold, and removed. */
+/** Makes a bundle with a copy of the product, starts it cold, removes it, and returns what the program printed. */
 async function printed({ directory, product, stdin }: Test): Promise<string> {
   const id = `svc-bench-${randomUUID()}`;
   const bundle = join(directory, id);

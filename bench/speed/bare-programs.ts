@@ -22,7 +22,7 @@ export const BARE = {
 export type ColdRuntime = 'crun' | 'runsc';
 
 /**
- * Runs the same thing this many times, with this many workers that each wait for one end before they start the next.
+ * The order to run the same program this many times, with this many workers. A worker starts its next run after the last one.
  */
 export interface BareOrder {
   readonly run: { readonly bare: keyof typeof BARE } | { readonly cold: ColdRuntime; readonly of: keyof typeof BARE };
@@ -58,7 +58,7 @@ function runBare(language: keyof typeof BARE): Promise<number> {
   return timed(BARE[language]);
 }
 
-/** `RUNTIME run` of an existing bundle, with nothing kept from an earlier run. */
+/** Runs `RUNTIME run` with an existing bundle, without anything kept from an earlier run. */
 async function runCold(runtime: ColdRuntime, language: keyof typeof BARE): Promise<number> {
   const id = `svc-bench-${randomUUID()}`;
   const state = join(bundles(), 'state');

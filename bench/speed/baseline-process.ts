@@ -1,4 +1,4 @@
-/** A process of baselines, in a mount namespace of its own. Its parent sends it orders, and it ends with its parent. */
+/** A process that runs baselines, in its own mount namespace. Its parent sends it orders, and it ends with its parent. */
 import { type ChildProcess, fork } from 'node:child_process';
 
 /** On a hybrid cgroup layout the namespace lacks the v2 mount, which crun refuses. */
@@ -13,7 +13,7 @@ const withinMountNamespace = {
   ],
 };
 
-/** The word with which `file` serves orders. */
+/** The argument with which the program `file` serves orders. */
 const SERVE = 'serve';
 
 export class BaselineProcess<Order extends object, Answer extends object> implements Disposable {
@@ -41,7 +41,7 @@ export class BaselineProcess<Order extends object, Answer extends object> implem
   }
 }
 
-/** Obeys orders in the process that was started for them; without effect in any other. */
+/** Obeys orders in a process that was started for orders. Has no effect in other processes. */
 export function serveOrders<Order>(obey: (order: Order) => Promise<object>): void {
   if (process.argv[2] !== SERVE) return;
   process.on('message', (order: Order) => {
@@ -52,7 +52,7 @@ export function serveOrders<Order>(obey: (order: Order) => Promise<object>): voi
   });
 }
 
-/** A plain bundle: namespaces, the host's /usr read-only, a tmpfs, and no more. */
+/** The configuration of a plain bundle: only namespaces, the host's /usr read-only, and a tmpfs. */
 export function plainConfiguration({ args, cwd }: { readonly args: readonly string[]; readonly cwd: string }): string {
   return JSON.stringify({
     ociVersion: '1.0.2',

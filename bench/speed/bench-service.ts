@@ -26,7 +26,7 @@ export const FLAGS = {
 
 export type ServedCells = Awaited<ReturnType<typeof serveService>>;
 
-/** Some figures: their name, and how they are measured. */
+/** A name for some figures, and how they are measured. */
 export interface Figures {
   readonly what: string;
   measure(service: ServedCells, bare: BarePrograms): Promise<readonly Measurement[]>;
@@ -54,7 +54,7 @@ export function scratchDirectory(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Runs a program to its end, which must succeed. Milliseconds from its submission to its result. */
+/** Runs a program, which must succeed, and returns the milliseconds from its submission to its result. */
 export async function timedRun(client: JobClient, submission: JobSubmission): Promise<number> {
   const { milliseconds, result } = await client.timed(submission);
   if (result.status !== 'succeeded' || result.truncated || result.stdout.length === 0) {
@@ -63,7 +63,7 @@ export async function timedRun(client: JobClient, submission: JobSubmission): Pr
   return milliseconds;
 }
 
-/** How long all jobs took together, with one job at a time for every client. */
+/** Runs all jobs, one at a time for every client, and returns how long they took together. */
 export async function driven(clients: readonly JobClient[], submission: JobSubmission, jobs: number): Promise<number> {
   const started = performance.now();
   let left = jobs;

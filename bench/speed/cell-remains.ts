@@ -5,7 +5,7 @@ import { groupMembers, groupNames } from '../../test/hostile/host-groups.ts';
 import { instanceOf } from '../../test/rig/leftovers.ts';
 
 export interface CellRemains {
-  /** One for every existing cell. */
+  /** Control groups, one for every existing cell. */
   readonly groups: number;
   /** Directories of cells that no longer have a group. */
   readonly directories: number;
@@ -44,6 +44,6 @@ function childrenOf(pid: number): number[] {
       readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
     );
   } catch {
-    return []; // It has ended meanwhile.
+    return []; // The process has ended meanwhile.
   }
 }

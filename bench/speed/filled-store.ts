@@ -1,7 +1,7 @@
 /**
- * A store of very many jobs, made in minutes: a few real jobs are run, and their rows are copied under new names and
- * times. Every column holds what a service wrote there. Only digests and signatures over a copy's name are those of the
- * original job, and nothing that is measured reads them.
+ * A store of very many jobs, made in minutes: a few real jobs are run, and their rows are copied under new names and times.
+ * Every column has what a service wrote there. Only digests and signatures over the name of a copy are those of the original
+ * job, and no measured operation reads them.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,20 +10,20 @@ import { serveService } from '../http/processes.ts';
 import { FLAGS, hello, KEY, TENANT, timedRun } from './bench-service.ts';
 import { openJobClient } from './job-client.ts';
 
-/** A store of a million takes some two minutes on an ordinary disk. */
+/** A store of a million jobs takes about two minutes on an ordinary disk. */
 const fillMillisecondsMax = 15 * 60_000;
 const jobsOfStep = 20_000;
 const secondsBetweenJobs = 0.05;
 
 /**
- * Fills the store of a data directory that no service has open. Resolves with the names of some of its jobs, spread
- * over all.
+ * Fills the store of a data directory that no service has open. Resolves with the ids of some of its jobs, which are spread
+ * over the whole store.
  */
 export async function fillStore(directory: string, jobs: number, named: number): Promise<readonly string[]> {
   await runSeeds(directory);
   const path = join(directory, 'svc.db');
   using database = new DatabaseSync(path);
-  // Everything lost could be made again, and no log is left beside the file.
+  // A loss does no harm, because the store can be made again. No log is left beside the file.
   for (const pragma of ['journal_mode = delete', 'journal_mode = off', 'synchronous = off', 'cache_size = -262144']) {
     database.exec(`pragma ${pragma}`);
   }
@@ -46,7 +46,7 @@ async function runSeeds(directory: string): Promise<void> {
   await using service = await serveService({ ...FLAGS, provider: 'namespace' }, directory);
   using client = openJobClient({ port: service.port, key: KEY });
   for (const language of ['python', 'node', 'bash'] as const) await timedRun(client, hello(language));
-  // Attestations follow a job's end: the copies are to have theirs.
+  // Waits for the attestations, which come after a job's end, so that the copies have attestations.
   for (;;) {
     const { signer } = await client.call<{ signer: { outbox_depth: number } }>('GET', '/v1/status');
     if (signer.outbox_depth === 0) break;
@@ -69,7 +69,7 @@ function tablesOfJobs(database: DatabaseSync): ReadonlyMap<string, readonly stri
 interface Step {
   readonly first: number;
   readonly last: number;
-  /** When the first of them was accepted, in seconds. */
+  /** When the first copy was accepted, in seconds. */
   readonly at: number;
 }
 
@@ -110,7 +110,7 @@ function copied(column: string): string {
 
 const TEXTS = new Set(['receipt_json', 'execution', 'data', 'evidence']);
 
-/** Names of jobs that are spread over all, in no order. The service has a job of its own beside them, its canary. */
+/** Ids of jobs that are spread over the whole store, without an order. The service's own canary is not among them. */
 function namesIn(database: DatabaseSync, count: number): readonly string[] {
   const named = database.prepare('select job_id from jobs where tenant = :tenant order by random() limit :count');
   const rows = named.all({ tenant: TENANT, count });

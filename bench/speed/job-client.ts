@@ -1,12 +1,12 @@
 /**
- * Submits jobs and waits for their results over kept-alive connections, one for each client, and nothing else: the cost
- * of a client library is not the service's.
+ * Only submits jobs and waits for their results, over a kept-alive connection for each client, because the cost of a client
+ * library is not the service's.
  */
 import { Agent, request } from 'node:http';
 import type { AwaitedSubmission, FoldedResult, JobSubmission } from '@vouchbox/protocol';
 
 export interface JobClient extends Disposable {
-  /** From the first byte of the submission to the last of the terminal result, in milliseconds. */
+  /** The milliseconds from the first byte of the submission to the last byte of the terminal result. */
   timed(submission: JobSubmission): Promise<{ readonly milliseconds: number; readonly result: FoldedResult }>;
   /** Resolves with the address of the result. */
   submit(submission: JobSubmission): Promise<string>;

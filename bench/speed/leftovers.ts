@@ -10,7 +10,7 @@ export const leftovers: Figures = { what: '1,000 used cells left', measure: meas
 const clientsCount = 8;
 const quietMillisecondsMax = 10_000;
 
-/** The count without parked cells. */
+/** Counts the leftovers, without parked cells. */
 async function measureLeftovers({ port, pid, dataDirectory }: ServedCells): Promise<readonly Measurement[]> {
   const clients = Array.from({ length: clientsCount }, () => openJobClient({ port, key: KEY }));
   const bash: JobSubmission = hello('bash');
@@ -31,7 +31,7 @@ async function measureLeftovers({ port, pid, dataDirectory }: ServedCells): Prom
   ];
 }
 
-/** What remains beside the parked cells once no job runs and no cell is being made, or after a while in any case. */
+/** Counts what remains beside the parked cells once no job runs and no cell is being made, or when the wait is over. */
 async function quiet(client: JobClient, count: () => CellRemains): Promise<number> {
   const deadline = performance.now() + quietMillisecondsMax;
   for (;;) {

@@ -1,14 +1,14 @@
-/** How long a start takes, and what an idle service holds. */
+/** How long a start takes, and how much memory an idle service has. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { type Measurement, median } from '../measurement.ts';
 import { withService } from './bench-service.ts';
 import { residentTogetherMib } from './resident.ts';
 
 const rounds = 7;
-/** Longer than the service takes to return the memory of its start, and to end a thread that watches nothing any more. */
+/** Longer than the service takes to return the memory of its start, and to end the thread that has nothing to watch. */
 const idleMilliseconds = 45_000;
 
-/** With both classes installed, the stronger one is used and no other is opened. */
+/** The time of a start with both classes installed. The service opens only the stronger class. */
 export async function startTime(): Promise<readonly Measurement[]> {
   const starts: number[] = [];
   for (let round = 0; round <= rounds; round++) {
@@ -28,10 +28,10 @@ export async function startTime(): Promise<readonly Measurement[]> {
   ];
 }
 
-/** Without parked cells: the service's process and all its helpers. A page that they share counts once. */
+/** Memory of the service's process and all its helpers, without parked cells. A page that they share counts once. */
 export async function idleMemory(): Promise<readonly Measurement[]> {
   const measurements: Measurement[] = [];
-  // The first start after a change of the sources compiles them, and holds the compiler.
+  // The first start after a change of the sources compiles them, and keeps the compiler in memory.
   await withService({ provider: 'auto' }, () => Promise.resolve());
   for (const provider of ['auto', 'namespace'] as const) {
     const { own, helpers, anonymous } = await withService({ provider, 'parked-mb-max': '0' }, async ({ pid }) => {

@@ -1,4 +1,4 @@
-/** What some processes hold of the machine's memory together. */
+/** How much memory some processes have together. */
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 
 const pageBytes = 4096;
@@ -8,8 +8,8 @@ const present = 0x8000_0000;
 const upperFrameBits = 0x007f_ffff;
 
 /**
- * Resident memory of these processes, in MiB. A page counts once, however often these processes have mapped it, and
- * whole, even if other processes have mapped it too. Only root is told which pages they are.
+ * Resident memory of these processes, in MiB. A page counts once, even if several of these processes have mapped it, and it
+ * counts as a whole, even if other processes have mapped it too. Only root can read which pages a process has.
  */
 export function residentTogetherMib(pids: readonly number[]): number {
   const frames = new Set<number>();
@@ -32,7 +32,7 @@ interface Mapping {
   readonly end: number;
 }
 
-/** The mappings without memory that nobody may touch: V8 reserves terabytes of that. */
+/** The mappings of a process, without memory that it may not touch, of which V8 reserves terabytes. */
 function mappingsOf(pid: number): readonly Mapping[] {
   const lines = readFileSync(`/proc/${pid}/maps`, 'latin1').matchAll(/^([0-9a-f]+)-([0-9a-f]+) (\S+) .*$/gm);
   return [...lines]

@@ -1,6 +1,7 @@
 /**
- * How long one job takes, and how many complete in a second, beside the same programs without the service. Each figure is taken
- * twice: after a pause, in which the service may make cells, and without one, for longer than such cells last.
+ * How long one job takes, and how many jobs complete in a second, compared with the same programs without the service. Each
+ * figure is measured twice: after a pause, in which the service may make cells, and for so long without a pause that these
+ * cells are used up.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import type { Served } from '../http/processes.ts';
@@ -20,8 +21,8 @@ interface Latency {
   readonly submission: JobSubmission;
   readonly run: BareOrder['run'];
   /**
-   * The most that it may be of the baseline's: the median and the 99th percentile after a pause, and the median without one. Null
-   * if there is no such target.
+   * The targets, as the largest parts of the baseline's: for the median and the 99th percentile after a pause, and for the median
+   * without a pause. Null if there is no such target.
    */
   readonly targets: readonly [number | null, number | null, number | null];
   readonly rounds?: number;
@@ -33,7 +34,7 @@ export function latency(asked: Latency): Figures {
   return { what: asked.what, measure: (service, bare) => latencies(service, bare, asked) };
 }
 
-/** One client after the other, in rounds; the first warms up. The service has a pause while its baseline runs. */
+/** Measures rounds, the first of which warms up. The service has a pause while its baseline runs. */
 async function latencies(
   { port }: Served,
   bare: BarePrograms,
@@ -84,10 +85,10 @@ interface Throughput {
   readonly submission: JobSubmission;
   readonly run: BareOrder['run'];
   readonly workers: number;
-  /** The least that the rate may be of the baseline's, after a pause and without one; null if there is no such target. */
+  /** The targets, as the smallest parts of the baseline's rate: after a pause, and without a pause. Null if there is none. */
   readonly targets: readonly [number | null, number | null];
   readonly jobs?: number;
-  /** The baseline's other number of workers that the rate without a pause is held to. */
+  /** A second baseline for the rate without a pause, with another number of workers and its target. */
   readonly also?: { readonly workers: number; readonly target: number };
 }
 
@@ -164,7 +165,7 @@ function perSecond(times: number, { milliseconds }: BareAnswer): number {
   return times / (milliseconds / 1000);
 }
 
-/** How long this many jobs take that are submitted as fast as they are accepted, until the last result. */
+/** Submits this many jobs as fast as the service accepts them, and measures the time until the last result. */
 export function burst(asked: {
   readonly what: string;
   readonly jobs: number;
@@ -173,7 +174,7 @@ export function burst(asked: {
   return { what: asked.what, measure: async (service, bare) => [await millisecondsToTheLast(service, bare, asked)] };
 }
 
-/** The most connections that one unknown address may have. */
+/** The most connections that one address may have without a credential. */
 const burstClients = 48;
 
 async function millisecondsToTheLast(

@@ -1,4 +1,4 @@
-/** What very many stored jobs cost: requests and starts beside the same service with few. */
+/** What very many stored jobs cost: requests and starts, compared with the same service with few jobs. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type Served, serveService } from '../http/processes.ts';
@@ -47,7 +47,7 @@ const body = JSON.stringify(hello('python'));
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: svc.example\r\nauthorization: Bearer ${KEY}\r\n\r\n`;
 const submission = `POST /v1/jobs HTTP/1.1\r\nhost: svc.example\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-/** Submissions come last: queued jobs are the first of a list. */
+/** Submissions come last, because queued jobs are at the beginning of a list. */
 const REQUESTS: readonly { readonly what: string; readonly requestsOf: (filled: Filled) => readonly string[] }[] = [
   { what: 'detail', requestsOf: ({ names }) => names.map((name) => get(`/v1/jobs/${name}`)) },
   { what: 'list of 50', requestsOf: () => [get('/v1/jobs')] },
@@ -58,7 +58,7 @@ const REQUESTS: readonly { readonly what: string; readonly requestsOf: (filled: 
   { what: 'submission', requestsOf: () => [submission] },
 ];
 
-/** One slot, which a job keeps for itself: submitted jobs stay queued. */
+/** Serves with one slot, which one job holds, so submitted jobs stay queued. */
 async function serve({ directory }: Filled): Promise<Served> {
   const flags = { ...FLAGS, provider: 'namespace', concurrency: '1', 'parked-mb-max': '0' };
   const served = await serveService(flags, directory);
