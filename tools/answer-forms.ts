@@ -1,8 +1,8 @@
 /**
  * The forms of the service's answers, made from the schemas of the contract: what a client checks before it believes an
- * answer. `packages/client/src/answer-check.ts` says how a form is read. A list of words is any text, since a newer service
- * may have more words. A receipt and the data of an event are stored, and older versions stored fewer members: of these
- * all may be missing.
+ * answer. `packages/client/src/answer-check.ts` says how to read a form. Where a schema lists words, the form accepts any text,
+ * since a newer service may have more words. All members of receipts and of the data of events may be missing, because older
+ * versions stored fewer members.
  */
 import { AnyReceipt, AwaitedSubmission, EVENT_DATA, JobEvent, JobId, OPERATIONS } from '@vouchbox/protocol';
 
@@ -28,7 +28,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 
 const plain = (schema: unknown): Schema => JSON.parse(JSON.stringify(schema)) as Schema;
 const isSame = (schema: Schema, other: unknown) => JSON.stringify(schema) === JSON.stringify(other);
-/** The members that even older servers and versions have. For unlisted schemas, the contract says which are required. */
+/** The members that older servers and versions have too. For other schemas, the contract says which members are required. */
 const REQUIRED: readonly (readonly [schema: unknown, members: readonly string[]])[] = [
   [AnyReceipt, []],
   [JobEvent, ['job_id', 'seq', 'kind']],
@@ -47,7 +47,7 @@ export function answerForms(): { readonly answers: Record<string, Form>; readonl
   return { answers: Object.fromEntries(answers), events: Object.fromEntries(events) as Record<string, Form> };
 }
 
-/** The forms as the module of the TypeScript client. Members that stand in several places stand there once, by a name. */
+/** The module of the TypeScript client with the forms. Members that occur in several places have a name and are written once. */
 export function answerFormsModule(): string {
   const { answers, events } = answerForms();
   const repeated = repeatedMembers({ ...answers, ...events });
@@ -69,10 +69,10 @@ export const EVENT_FORMS: Readonly<Record<string, Form>> = ${spelled(events, rep
 `;
 }
 
-/** Shorter members are spelled out wherever they stand. */
+/** Members whose text is shorter than this are written out in every place. */
 const repeatedCharactersMin = 60;
 
-/** Objects that stand in several places, as JSON, the inner ones first; each named by the member that has it first. */
+/** Objects that occur in several places, as JSON, inner objects first. An object is named after the first member that has it. */
 function repeatedMembers(forms: Readonly<Record<string, Form>>): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   const repeated = new Set<string>();
@@ -95,7 +95,7 @@ function repeatedMembers(forms: Readonly<Record<string, Form>>): ReadonlyMap<str
   return new Map(long.sort((one, other) => one.length - other.length).map((text) => [text, names.get(text) ?? '']));
 }
 
-/** A form as source text, with names for what is repeated. */
+/** A form as source text, with names for repeated objects. */
 function spelled(form: Form | null, names: ReadonlyMap<string, string>): string {
   if (form === null || typeof form === 'string') return JSON.stringify(form);
   if (isList(form)) return `[${form.map((item) => spelled(item, names)).join()}]`;
@@ -111,7 +111,7 @@ function isList(form: Form): form is readonly [Form] | readonly [Form, null] {
   return Array.isArray(form);
 }
 
-/** @throws Error for a schema that no form can say */
+/** @throws Error for a schema that no form can express */
 export function formOf(schema: Schema): Form {
   if (isSame(schema, JobId)) return 'j';
   // A server of v0.3 says null where a job has none.
@@ -126,8 +126,8 @@ export function formOf(schema: Schema): Form {
 }
 
 /**
- * One of several, or null. Several objects are one with the members of each, which may be missing.
- * @throws Error for alternatives of which a form could say only some
+ * The form of alternatives, one of which may be null. Several objects become one with the members of each, which may be missing.
+ * @throws Error for alternatives that one form cannot express together
  */
 function anyOf(schemas: readonly Schema[]): Form {
   const others = schemas.filter(({ type }) => type !== 'null');

@@ -1,6 +1,6 @@
 /**
- * The client's types, made from the schemas of the contract: plain TypeScript that needs no other package, so that a
- * program that installs the client alone has every type.
+ * The client's types, made from the schemas of the contract. They are plain TypeScript and need no other package, so a program
+ * that installs only the client has every type.
  */
 import {
   ArtifactRecord,
@@ -39,7 +39,7 @@ interface Schema {
   readonly description?: string;
 }
 
-/** Lists of words that have a name. A list comes before longer lists that contain it. */
+/** The lists of words that have a name. A list must come before longer lists that contain it. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   TerminalStatus: TERMINAL_STATUSES,
   JobStatus: JOB_STATUSES,
@@ -57,10 +57,10 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   ErrorCode: ERROR_CODES,
 };
 
-/** Schemas that are written otherwise than the tables have them. */
+/** Schemas whose types are written by hand here. */
 const LEFT_OUT = new Set(['JobEvent', 'ErrorEnvelope', 'CancellationAnswer']);
 
-/** Every schema that has a name, by its text: making one optional copies it, so identity does not help. */
+/** Every schema that has a name, found by its text, because an optional schema is a copy and so another object. */
 const NAMED = {
   ...COMPONENT_SCHEMAS,
   ArtifactRecord,
@@ -105,7 +105,7 @@ export type UnknownEvent = EventMembers & { kind: UnknownKind; data: unknown };
 export type JobEvent = KnownEvent | UnknownEvent;
 `;
 
-/** The module as it is checked in. */
+/** The text of the module that is checked in. */
 export function clientTypes(): string {
   const words = Object.entries(WORDS).map(([name, list]) => `export type ${name} = ${quoted(list)};\n`);
   const bodies = Object.entries(NAMED)

@@ -1,7 +1,7 @@
 /**
- * Completes a package-lock: `npm install` silently leaves out an optional platform package that the registry at hand
- * cannot serve, and `npm ci` then refuses that lock everywhere. What is missing follows from the name and the exact
- * version that its parent requires, so one lock serves every platform.
+ * Completes a package-lock: `npm install` silently leaves out an optional platform package that the used registry lacks, and
+ * then `npm ci` refuses the lock everywhere. The missing entry follows from the name of the package and the exact version that
+ * its parent requires, so one lock serves every platform.
  */
 
 const OPERATING_SYSTEMS = [
@@ -18,7 +18,7 @@ const OPERATING_SYSTEMS = [
 ];
 const PROCESSORS = ['arm', 'arm64', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'wasm32', 'x64'];
 
-/** Words of `vocabulary` that occur in a package name between its separators. */
+/** The words of `vocabulary` that are parts of a package name, between separators. */
 function wordsIn(name, vocabulary) {
   return vocabulary.filter((word) => new RegExp(`(^|[-_./])${word}([-_./]|$)`).test(name));
 }
@@ -56,7 +56,7 @@ function platformEntry(name, version, parent) {
 /**
  * Adds the missing optional packages to a parsed lock and removes registry addresses, so that it names no host.
  * @param lock a parsed package-lock of version 3; changed in place
- * @returns {{ added: string[], impossible: string[] }} what was added, and what cannot be for lack of an exact version
+ * @returns {{ added: string[], impossible: string[] }} what was added, and what cannot be added without an exact version
  */
 export function completeLock(lock) {
   const added = [];

@@ -1,4 +1,4 @@
-/** A copy of the project in its own directory, in which a source can be changed and the tests be run. */
+/** A copy of the project in its own directory, in which a source can be changed and the tests can run. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -16,9 +16,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Vectors that others published, where they are beside a clone. */
+/** The directory of published vectors, which may be beside a clone. */
 const BESIDE = join(ROOT, '../shared');
-/** The installed modules that link to the sources, and must link to the sources of the copy. */
+/** The installed modules that are links to the sources. In the copy, they must link to its own sources. */
 const OWN = ['@vouchbox', 'vouchbox', '.bin'];
 
 export interface Change {
@@ -35,13 +35,13 @@ export interface TreeCopy extends AsyncDisposable {
   replaced(file: string, text: string): Disposable;
 }
 
-/** The files that the set-up built: without them cells would be made in another way than usual. */
+/** The files that the set-up built. Without them, cells would be made in another way than usual. */
 const BUILT = 'packages/server/native';
 
-/** Everything that git tracks or would track, with what was installed and built for the original. */
+/** Copies everything that git tracks or would track, and what was installed and built for the original. */
 export async function copyOfTree(): Promise<TreeCopy> {
   const base = mkdtempSync(join(tmpdir(), 'svc-copy-'));
-  // Programs of other users read the launchers in it.
+  // Programs of other users read the launchers in this directory.
   chmodSync(base, 0o755);
   const path = join(base, 'tree');
   if (existsSync(BESIDE)) symlinkSync(BESIDE, join(base, 'shared'));

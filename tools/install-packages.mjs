@@ -1,7 +1,7 @@
 /**
- * `npm ci` on the pinned Node. npm leaves out, without a word, optional packages that want a newer Node than the one that
- * runs npm; native parts of the tools are such packages. So where this Node is older than the sources need, the pinned one
- * is fetched first, alone, and npm is run on it. Plain JavaScript, for any Node from 18 on.
+ * Runs `npm ci` on the pinned Node. npm silently leaves out optional packages that need a newer Node than the one that runs
+ * npm, such as native parts of the tools. So if this Node is older than the sources need, the pinned Node is fetched first,
+ * alone, and runs npm. This is plain JavaScript for any Node from 18 on.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import process from 'node:process';
 const OLDEST = [26, 4];
 
 /**
- * Installs what package-lock.json in `root` names.
+ * Installs the packages that package-lock.json in `root` names.
  * @param {string} root
  * @param {{ say: (line: string) => void, host?: { platform: string, arch: string, version: string } }} options `version` is
  *   that of the Node which runs npm
@@ -57,7 +57,7 @@ export function pinnedNode({ packages }, { platform, arch, version }) {
   );
 }
 
-/** Has npm install the one package, by its digest in our lock, and returns the path of its Node, which was seen to start. */
+/** Lets npm install one package, by its digest in our lock, and returns the path of its Node. Checks that this Node starts. */
 function fetchNode({ name, version, integrity, program }, directory) {
   const write = (file, value) => writeFileSync(join(directory, file), JSON.stringify(value));
   const wanted = { name: 'first-node', version: '1.0.0', dependencies: { [name]: version } };
@@ -76,10 +76,10 @@ function fetchNode({ name, version, integrity, program }, directory) {
   return node;
 }
 
-/** Runs `npm ci` in a directory on this Node: by the npm that the user started, or by the one in PATH. */
+/** Runs `npm ci` in a directory on this Node, with the npm that the user started, or else the npm in PATH. */
 function npmCi(directory, node) {
   const npm = process.env.npm_execpath;
-  // npm itself begins with `#!/usr/bin/env node`.
+  // npm's own script begins with `#!/usr/bin/env node`, which might find another Node.
   const [command, first] = npm?.endsWith('.js') ? [node, ['--no-deprecation', npm]] : ['npm', []];
   const PATH = [dirname(node), process.env.PATH].join(delimiter);
   execFileSync(command, [...first, 'ci', '--no-audit', '--no-fund'], {

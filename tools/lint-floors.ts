@@ -1,7 +1,7 @@
 /**
- * Floors on every storey: among the folders and files that lie in one folder, imports lead one way, also imports of types. So no
- * folder leads back to itself through its neighbours. Tests and fixtures are left out. `npm run deps` prints a way around for
- * each folder of a package that has one, and exits with 1.
+ * Checks the floors within every folder: among the folders and files in one folder, imports, also of types, lead in one
+ * direction, so none leads back to itself through its neighbours. Tests and fixtures are left out. `npm run deps` prints a cycle
+ * for each folder of a package that has one, and exits with 1.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ export interface Import {
   readonly to: string;
 }
 
-/** What one folder has: for each of its folders and files, those that it imports, with an example. */
+/** The imports within one folder: for each of its folders and files, those that it imports, each with an example. */
 type Arrows = Map<string, Map<string, Import>>;
 
 export function importsIn(root: string): Import[] {
@@ -28,7 +28,7 @@ export function importsIn(root: string): Import[] {
     });
 }
 
-/** The folders whose contents import each other in a circle. */
+/** The folders whose contents import each other in a cycle, each with this cycle. */
 export function floorFaults(imports: readonly Import[]): string[] {
   const folders = new Map<string, Arrows>();
   for (const found of imports) add(folders, found);

@@ -1,17 +1,17 @@
 /**
- * Checks what formatters leave alone: the width of comments, of prose and of sources in other languages, and the length
- * of commit subjects. `npm run lint` exits with 1 if something is too long, after a line for each.
+ * Checks what formatters do not check: the width of comments, of prose and of sources in other languages, and the length of
+ * commit subjects. `npm run lint` prints a line for everything that is too long, and then exits with 1.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Characters of a comment, and of any line of C, Perl, Python and shell. The formatter keeps code narrower. */
+/** The most characters of a comment, and of any line of C, Perl, Python and shell. The formatter keeps code narrower. */
 const COLUMNS_MAX = 130;
-/** Characters of a line of Markdown, except in tables and examples. */
+/** The most characters of a line of Markdown, except in tables and examples. */
 const PROSE_COLUMNS_MAX = 140;
 const SUBJECT_CHARACTERS_MAX = 72;
-/** Subjects were longer up to this commit. */
+/** The last commit before the rule about subjects. */
 const LAST_LONG_SUBJECT = '9221ab702a6a445abfa3d04472ce70915f25ee12';
 
 const FILES = [
@@ -19,7 +19,7 @@ const FILES = [
   'docs/**/*.md',
   '*.{md,ts,cjs}',
 ];
-/** The vectors were written by others. */
+/** Left out are installed modules, and the vectors, which others wrote. */
 const LEFT_OUT = /node_modules|^test\/vectors\//;
 
 /** The lines of a file that are too long, as `FILE:LINE` and their length. */
@@ -31,7 +31,7 @@ export function wideLines(file: string, text: string): string[] {
   });
 }
 
-/** Every line of a file; null for each that may have any width. */
+/** Every line of a file; null in place of a line that may have any width. */
 function heldLines(file: string, text: string): (string | null)[] {
   const lines = text.split('\n');
   if (/\.(c|h|pl|py|sh)$/.test(file)) return lines;
@@ -50,7 +50,7 @@ export function longSubjects(subjects: readonly string[]): string[] {
     .map((subject) => `a commit's subject has over ${SUBJECT_CHARACTERS_MAX} characters: ${subject}`);
 }
 
-/** The subjects since the rule applies; none if the history is missing or too short. */
+/** The subjects of commits since the rule applies; none if the history is missing or too short. */
 export function subjectsIn(root: string): string[] {
   const range = `${LAST_LONG_SUBJECT}..HEAD`;
   try {

@@ -1,7 +1,7 @@
-/** Which files of tests run on PostgreSQL: what every store must do, what only that one does, and the contract over it. */
+/** The test files that run on PostgreSQL: those of every store, those of this store, and those of the contract over it. */
 const STORE = 'packages/server/src/store';
 
-/** The tests that `npm test` runs on PostgreSQL: all of the store, and those of the contract that depend most on the store. */
+/** The tests that `npm test` runs on PostgreSQL: all of the store, and the tests of the contract that depend most on it. */
 export const ON_POSTGRES = [
   `${STORE}/{access,blobs,copying,evidence,gradings,history,jobs,log,objects,reading,tools,postgres}/**/*.test.ts`,
   `${STORE}/{injection,lifecycle}.test.ts`,
@@ -11,7 +11,7 @@ export const ON_POSTGRES = [
   'test/log/nodes.test.ts',
 ];
 
-/** The tests that run on PostgreSQL alone. */
+/** The tests that run only on PostgreSQL. */
 export const ONLY_POSTGRES = [
   `${STORE}/{copying,postgres}/**/*.test.ts`,
   'test/contract/{database-gone,gradings-nodes,nodes,roles,start-waits}.test.ts',
@@ -19,20 +19,20 @@ export const ONLY_POSTGRES = [
   'test/log/nodes.test.ts',
 ];
 
-/** These are about files, or not about a store. */
+/** The tests that are about files, or not about a store. */
 export const NOT_ON_POSTGRES = [
   `${STORE}/access/audit.test.ts`,
   `${STORE}/history/{compressed,output-run,packed-history}.test.ts`,
   `${STORE}/jobs/whole-spec.test.ts`,
 ];
 
-/** Files of the contract that are about the file of a store, or not about a store. */
+/** Test files of the contract that are about the file of a store, or not about a store. */
 export const CONTRACT_NOT_ON_POSTGRES = [
   'test/contract/{administration,backup,restore,serve,sessions-kept,upgrade,witnesses}.test.ts',
   'test/contract/{hostile-service,locked-packs,new-pack,pack-languages,program-surroundings,program-words}.test.ts',
 ];
 
-/** The needs of these tests. */
+/** The set-up of tests on PostgreSQL. */
 export const POSTGRES_SETUP = {
   globalSetup: ['test/rig/postgres-of-the-run.ts'],
   setupFiles: ['packages/server/test/on-postgres.ts', 'test/rig/on-postgres.ts'],

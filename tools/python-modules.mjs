@@ -1,12 +1,12 @@
-/** Python modules that our own commands need: installed on Debian where this process may, and named elsewhere. */
+/** Python modules that our own commands need. On Debian they are installed if this process may; elsewhere they are named. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { installMissing } from '../packages/server/setup/system-packages.mjs';
 
-/** The system's Python has the system's packages; another one in PATH may not. */
+/** The system's Python, which has the system's packages. Another Python in PATH may lack them. */
 export const PYTHON = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
 
-/** What builds the wheel of clients/python: each module with the package that has it. */
+/** The modules that build the wheel of clients/python, each with the package that has it. */
 export const WHEEL_MODULES = [
   ['build', 'python3-build'],
   ['hatchling', 'python3-hatchling'],
@@ -17,7 +17,7 @@ function isThere([module]) {
 }
 
 /**
- * Installs what is missing of these modules.
+ * Installs those of these modules that are missing.
  * @param {readonly (readonly [module: string, debianPackage: string])[]} modules
  * @param {string} purpose completes "install … for"
  * @returns {boolean} whether all are there now

@@ -1,6 +1,6 @@
 /**
- * docs/REFUSALS.md: everything that a caller can be told, by the word that it sees. The words, their statuses and numbers are
- * from the tables of the code; here is what each asks of its reader. A word without advice does not compile.
+ * docs/REFUSALS.md: every code, reason and exit code that a caller can see. These, and their statuses and numbers, come from the
+ * tables of the code. This file has the advice for each. It does not compile if one of them has no advice.
  */
 import { ERROR_CODES, ERRORS, type ErrorCode, type TerminalReason, VIOLATION_TYPES } from '@vouchbox/protocol';
 import { EXIT, EXPORT_EXIT, MONITOR_EXIT } from '../packages/cli/src/failures/exit-code.ts';

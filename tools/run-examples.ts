@@ -1,7 +1,7 @@
 /**
- * `npm run examples`: starts a service, runs every example against it as a reader would, and checks what each prints.
- * Words on the command line choose examples by their names. The packages of examples with an SDK of others are installed
- * beside them first, from the lock of `examples/`.
+ * `npm run examples`: starts a service, runs every example against it as a reader would, and checks what each example prints.
+ * Arguments choose examples by their names. The third-party SDKs of some examples are installed beside them first, from the
+ * lock of `examples/`.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ interface Example {
   readonly file: string;
   /** The output of a working example. */
   readonly prints: readonly RegExp[];
-  /** Whether it needs packages that this project does not have. */
+  /** True if the example needs packages that this project does not have. */
   readonly brings?: true;
 }
 
@@ -52,7 +52,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Installs what the lock says and nothing else, unless that was done before. */
+/** Installs exactly what the lock says, unless that was done before. */
 function installPackages(): void {
   const [lock, installed] = [
     join(EXAMPLES, 'package-lock.json'),

@@ -1,9 +1,9 @@
 /**
- * Makes a fresh clone able to run: installs the packages that package-lock.json names, including the pinned Node, and,
- * where this process may, the runtimes of cells; with `--tests` also what only tests need, and with `--sources-only` nothing of
- * the system's packages. It runs on any Node from 18 on.
- * If nothing is missing, it changes and prints nothing. npm starts it with the Node that npm itself runs on: the pinned one
- * may not work yet.
+ * Makes a fresh clone able to run: installs the packages that package-lock.json names, including the pinned Node, and, if this
+ * process may, the runtimes of cells. With `--tests` it also installs what only tests need, and with `--sources-only` it
+ * installs no packages of the system. It runs on any Node from 18 on.
+ * If nothing is missing, it changes and prints nothing. npm starts it with the Node that npm itself runs on, because the pinned
+ * Node may not work yet.
  */
 import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -23,7 +23,7 @@ function readJson(file) {
   return JSON.parse(readFileSync(file, 'utf8'));
 }
 
-/** Why node_modules is not what package-lock.json asks for, or null if it is. */
+/** Why node_modules differs from what package-lock.json requires; null if it does not differ. */
 function staleness() {
   const installedFile = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(installedFile)) return 'no packages are installed';
@@ -47,15 +47,15 @@ function installStalePackages() {
   installPackages(root, { say });
 }
 
-/** Where the pinned Node of this host is, from the root. Throws if there is none. */
+/** The path of this host's pinned Node, from the root. Throws if no Node is pinned for the host. */
 function pathOfNode() {
   const { name, program } = pinnedNode(lock, process);
   return join(root, 'node_modules', name, program);
 }
 
 /**
- * Makes the link to the pinned Node where npm did not. npm 9, which Debian 12 has, removes it together with the Nodes of other
- * platforms, which have the same link and are not installed.
+ * Makes the link to the pinned Node if npm did not. npm 9, which Debian 12 has, removes the link together with the Nodes of
+ * other platforms, which would have the same link and are not installed.
  */
 function linkPinnedNode() {
   if (existsSync(nodeLink) || isNewEnough(process)) return;

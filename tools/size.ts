@@ -1,13 +1,13 @@
 /**
- * Counts the lines of every room: of each package, of each folder of the server, and of what is around them. `npm run size`
- * prints the table, and exits with 1 if what runs in production has more lines than it may.
+ * Counts the lines of every room: of each package, of each folder of the server, and of each folder around the packages.
+ * `npm run size` prints the table, and exits with 1 if the code that runs in production has more lines than it may.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Lines that run in production, at most. A change that needs more raises its number here, and says in its commit why they
- * are worth it. A change that leaves more than a hundred unused lowers it.
+ * The most lines that may run in production. A change that needs more lines raises its number here, and says in its commit why
+ * they are worth it. A change that leaves more than a hundred lines unused lowers the number.
  */
 const LINES_MAX = { TypeScript: 90_450, C: 4_990 } as const;
 
@@ -42,7 +42,7 @@ function roomOf(file: string): string {
   return isInServer ? `packages/server/src/${fourth}` : `packages/${second}`;
 }
 
-/** What the lines of a file count as. */
+/** The kind of lines as which a file's lines count. */
 export function kindOf(file: string, text: string): Kind {
   if (/\.(test|fixture|trial)\.tsx?$/.test(file) || /^(packages\/[^/]+\/)?test\//.test(file)) return 'tests';
   const [head = ''] = text.split('\n');

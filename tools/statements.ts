@@ -1,6 +1,6 @@
 /**
- * The statements of docs/SPEC.md and the rows of docs/ATTACKS.md. Each is a list item that begins with its id in bold; a test
- * that shows it carries the id as a tag. The tests' configuration, their summary and test/architecture read them here.
+ * Reads the statements of docs/SPEC.md and the rows of docs/ATTACKS.md, for the tests' configuration, their summary and
+ * test/architecture. Each is a list item that begins with its id in bold. A test that shows a statement has the id as a tag.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ const DOCUMENTS = ['docs/SPEC.md', 'docs/ATTACKS.md'];
 export interface Statement {
   /** The section's name and a number: `Receipt-4`, `Events-7a`, `AUTH-01`. */
   readonly id: string;
-  /** The heading above it. */
+  /** The heading above the statement. */
   readonly section: string;
-  /** One line, without the reason why no test shows it. */
+  /** The statement in one line, without the reason why no test shows it. */
   readonly text: string;
   /** False if the document says that no test shows it, and why. */
   readonly isTestable: boolean;
@@ -38,20 +38,20 @@ export function statementsOf(markdown: string): Statement[] {
   return statements;
 }
 
-/** One test of a run, as far as it concerns a statement. */
+/** One test of a run, with what concerns statements. */
 export interface MarkedTest {
   readonly name: string;
   readonly tags: readonly string[];
   readonly hasPassed: boolean;
 }
 
-/** What a whole run did not show: each statement that can be shown, but that no passed test with its id showed. */
+/** The testable statements that a whole run did not show: no test with the statement's id passed. */
 export function unshownStatements(statements: readonly Statement[], tests: readonly MarkedTest[]): Statement[] {
   const shown = new Set(tests.filter(({ hasPassed }) => hasPassed).flatMap(({ tags }) => tags));
   return statements.filter(({ id, isTestable }) => isTestable && !shown.has(id));
 }
 
-/** Marks that name no statement, or one that no test can show, each with a test that carries it. */
+/** The tags that are not the id of a testable statement, each with a test that has the tag. */
 export function strayMarks(statements: readonly Statement[], tests: readonly MarkedTest[]): Map<string, string> {
   const known = new Set(statements.filter(({ isTestable }) => isTestable).map(({ id }) => id));
   const stray = tests.flatMap(({ name, tags }) =>

@@ -1,12 +1,12 @@
 import type { TestSpecification } from 'vitest/node';
 import { BaseSequencer } from 'vitest/node';
 
-/** What takes longest: whole services, then one part of them; then anything else. */
+/** The folders of slow tests: first those of whole services, then those of cells. */
 const SLOWEST_FIRST = [/\/test\//, /\/server\/src\/sandbox\//];
 
 /**
- * Starts slow files before quick ones, so that no worker is left with a long file at the end. Files that were timed
- * before go by their times; in a fresh clone the folder decides, because the size of a file would mislead.
+ * Starts slow files before quick files, so that no worker is left with a long file at the end. The order follows the times of
+ * earlier runs. In a fresh clone, the folder decides, because the size of a file would mislead.
  */
 export default class TestOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node';
 import { allStatements, type MarkedTest, strayMarks, unshownStatements } from './statements.ts';
 
-/** Every file of tests. A run of fewer says nothing about what no test shows. */
+/** All test files. A run of fewer files cannot say which statements no test shows. */
 export const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'];
 
 /**
- * Ends a run with the plain line `N passed, N failed`, which any tool can read. After a whole run, each statement and each attack
- * that no test showed comes before that line. Each of those counts as failed, as does a mark that names no statement.
+ * Ends a run with the plain line `N passed, N failed`, which any tool can read. After a whole run, the lines before it name each
+ * statement and each attack that no test showed. These count as failed, and so does a tag that names no statement.
  */
 export default class TestSummary implements Reporter {
   #vitest: Vitest | undefined;
@@ -28,7 +28,7 @@ export default class TestSummary implements Reporter {
     print(`${states.filter((state) => state === 'passed').length} passed, ${failed} failed`);
   }
 
-  /** What is wrong between the statements and the marks of the tests that ran. */
+  /** The statements that no test showed, and the tags of the tests that name no statement. */
   #gaps(modules: readonly TestModule[], tests: readonly MarkedTest[]): string[] {
     const vitest = this.#vitest;
     if (vitest === undefined) return [];
@@ -44,7 +44,7 @@ function markedTest(test: TestCase): MarkedTest {
   return { name: test.fullName, tags: test.tags, hasPassed: test.result().state === 'passed' };
 }
 
-/** Whether every test of every file was to run. */
+/** Whether the run was to include every test of every file. */
 function isWhole({ config }: Vitest, modules: readonly TestModule[]): boolean {
   if (config.testNamePattern !== undefined || config.tagsFilter !== undefined) return false;
   const ran = new Set(modules.map(({ moduleId }) => moduleId));

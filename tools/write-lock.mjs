@@ -1,6 +1,6 @@
 /**
- * `npm run lock`: writes package-lock.json and that of examples/ anew from the package.json files. It resolves in an empty
- * directory, because npm lets installed packages leak into a lock. Versions of the present locks are kept.
+ * `npm run lock`: writes package-lock.json, and that of examples/, again from the package.json files. It works in an empty
+ * directory, because npm lets installed packages affect a lock. Versions of the present locks stay.
  */
 import { execFileSync } from 'node:child_process';
 import {

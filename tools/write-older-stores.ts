@@ -1,7 +1,7 @@
 /**
- * Writes the stores of older versions that upgrades are tested with, each as readable SQL, and those of the contract's
- * versions also as the file that they would have left. It was run when a schema was new, and what it wrote stays
- * unchanged. `node tools/write-older-stores.ts v0.3` writes that one alone.
+ * Writes the stores of older versions for the tests of upgrades, each as readable SQL, and those of the contract's versions
+ * also as the file that the version would have left. It ran when a schema was new, and what it wrote stays unchanged.
+ * `node tools/write-older-stores.ts v0.3` writes only that store.
  */
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
@@ -31,7 +31,7 @@ import { postgresCommands, startPostgres } from '../test/rig/postgres-server.ts'
 const target = new URL('../packages/server/src/store/sqlite/migrations/fixtures/', import.meta.url);
 const onPostgres = new URL('../packages/server/src/store/postgres/migrations/fixtures/', import.meta.url);
 
-/** A moment of the story that the databases tell, in seconds. */
+/** The time of an event in these databases, in seconds after the first event. */
 const at = (second: number) => new Date(Date.UTC(2025, 2, 1, 12) + second * 1000).toISOString();
 
 type Row = Readonly<Record<string, SQLInputValue>>;
@@ -96,7 +96,7 @@ function firstRelease(database: DatabaseSync): void {
   plainEvents(database, 'job_04', [queued, started, ['stdout', { text: 'half' }]], 11);
 }
 
-/** Signs as the service of that time did. The key belongs to the fixtures alone; no service has it. */
+/** Signs as the service of that time did. Only these fixtures use this key. */
 function fixtureSigner(): EnvelopeSigner {
   const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, 7)]);
   const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
@@ -222,7 +222,7 @@ function secondRelease(database: DatabaseSync): void {
 
 const ofNumber = (number: number) => ({ tenant: 'acme', job_id: `job_01955f8e-0000-7000-8000-00000000000${number}` });
 
-/** A store of the present schema as this program writes it, in either kind. */
+/** Writes a store of the present schema, of either kind. */
 async function present(options: OpenStoreOptions): Promise<void> {
   await using store = await openStore(options);
   await admitJob(store, { ...ofNumber(1), idempotency: { key: 'once', spec_sha256: 'ef'.repeat(32) } });
@@ -234,14 +234,14 @@ async function present(options: OpenStoreOptions): Promise<void> {
   await admitJob(store, ofNumber(3));
   await admitJob(store, ofNumber(4));
   await store.start(startOf(ofNumber(4)));
-  // Enough lines for a run of output.
+  // So many lines are stored as one run of output.
   const lines = Array.from({ length: 40 }, (_, line) => stdout(`line ${line} é`));
   await store.finish(finishOf(ofNumber(4), { events: lines }));
   await upload(store);
   await moveOne(store);
 }
 
-/** An uploaded file that a queued job names, and an upload that is half done. */
+/** Adds an uploaded file that a queued job names, and an unfinished upload. */
 async function upload(store: Store): Promise<void> {
   const content = Buffer.from('uploaded');
   const begun = { tenant: 'acme', sha256: sha256Hex(content), size_bytes: content.length, at: at(5) };
@@ -254,7 +254,7 @@ async function upload(store: Store): Promise<void> {
   await admitJob(store, { ...ofNumber(5), requested_spec: { ...SPEC, files } });
 }
 
-/** An artifact that lies in an object store, and one that is to be moved there. */
+/** Moves one artifact to an object store, and leaves another that is still to be moved. */
 async function moveOne(store: Store): Promise<void> {
   for (const number of [6, 7]) {
     const key = ofNumber(number);
@@ -269,7 +269,7 @@ async function moveOne(store: Store): Promise<void> {
   }
 }
 
-/** Everything of a database as SQL, without what SQLite makes by itself. */
+/** The whole content of a database as SQL, without what SQLite makes by itself. */
 function dump(database: DatabaseSync): string {
   const objects = database
     .prepare("select name, type, sql from sqlite_master where sql is not null order by type = 'index', rootpage")
@@ -285,7 +285,7 @@ function dump(database: DatabaseSync): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** SQLite takes the time of a step from the clock; these databases are older. */
+/** Writes a database. Replaces the times of steps, which SQLite took from the clock, by older times. */
 function store(name: string, path: string): void {
   using database = new DatabaseSync(path);
   database.exec(`update schema_history set timestamp = '${at(0)}'`);
@@ -297,7 +297,7 @@ function store(name: string, path: string): void {
   database.exec(`vacuum into '${file}'`);
 }
 
-/** The upgrade knows only what `pg_dump` says of a PostgreSQL schema, without the schema's name. */
+/** Writes a store on PostgreSQL as `pg_dump` prints its schema, without the schema's name. */
 async function presentOnPostgres(dataDir: string): Promise<void> {
   await using server = await startPostgres();
   const databaseUrl = await newSchema(server.url);

@@ -1,13 +1,13 @@
-/** What docs/API.md shows: the operations in the order in which a caller meets them, each with a request that is really made. */
+/** The examples of docs/API.md: the operations in the order in which a caller meets them, with requests that are really made. */
 import type { OperationId } from '@vouchbox/protocol';
 
 export interface Example {
   readonly title: string;
-  /** A command for bash. It finds `url`, `key`, `job`, `session`, `link`, `stream_url` and `metrics_token` in its environment. */
+  /** A bash command. Its environment has `url`, `key`, `job`, `session`, `link`, `stream_url` and `metrics_token`. */
   readonly command: string;
-  /** Which job `job` names: one that ended, that is running or that calls a tool, or the one that the last command made. */
+  /** The job that `job` names: one that ended, that is running or that calls a tool. Default: the job of the last command. */
   readonly job?: 'ended' | 'running' | 'calling';
-  /** Only these members of the answer are shown, each by its path; the rest is left out visibly. */
+  /** The paths of the members of the answer that are shown. A mark shows that the others are left out. */
   readonly shown?: readonly string[];
 }
 
@@ -46,11 +46,11 @@ const GRADE = `${call('"$url/v1/gradings"')} \\
     "limits": { "wall_seconds": 5 }
   }'`;
 
-/** A request that is refused, for the section about refusals. */
+/** A request that the service refuses, for the section about refusals. */
 export const REFUSED = `${call('"$url/v1/jobs"')} \\
   -H 'Content-Type: application/json' -d '{ "language": "python", "cod": "print(1)" }'`;
 
-/** The digest of what is uploaded. */
+/** Sets `digest` to the digest of the uploaded content. */
 const DIGEST = "digest=$(printf 'the content of a file' | sha256sum | cut -c 1-64)";
 const UPLOAD = `-X PUT "$url/v1/blobs/sha256/$digest" --data-binary 'the content of a file'`;
 

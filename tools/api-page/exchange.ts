@@ -1,7 +1,7 @@
-/** A request of docs/API.md and what came back, as the page shows them. The page itself is where they are kept. */
+/** A request of docs/API.md and its answer, as the page shows them. The page itself stores them. */
 import type { OperationId } from '@vouchbox/protocol';
 
-/** The name under which an exchange is kept: an operation, or the refusal that is shown. */
+/** The name under which an exchange is stored: an operation, or `refusal` for the example of a refusal. */
 export type ExchangeName = OperationId | 'refusal';
 
 export interface Exchange {
@@ -12,7 +12,7 @@ export interface Exchange {
 
 export type Exchanges = Readonly<Partial<Record<ExchangeName, Exchange>>>;
 
-/** An exchange as Markdown. The comment before it names it for `exchangesIn`; readers do not see it. */
+/** An exchange as Markdown. The comment before it, which readers do not see, has its name for `exchangesIn`. */
 export function shownExchange(name: ExchangeName, { command, answer }: Exchange): string {
   const kind = answer.startsWith('HTTP/') ? 'http' : 'text';
   return `<!-- ${name} -->\n\`\`\`sh\n${command}\n\`\`\`\n\n\`\`\`${kind}\n${answer}\n\`\`\``;

@@ -1,6 +1,6 @@
 /**
- * docs/API.md: the operations of the contract in the order in which a caller meets them. Everything about an operation is
- * from the tables of the contract; each example is one that was recorded.
+ * docs/API.md: the operations of the contract in the order in which a caller meets them. Everything about an operation comes
+ * from the tables of the contract, and each example was recorded.
  */
 import {
   COMPONENT_SCHEMAS,
@@ -18,7 +18,7 @@ import { descriptionOf, type Schema, takes } from './takes.ts';
 
 const COLUMNS = 120;
 
-/** Refusals that are not repeated at each operation: of any request, of any with a credential, of any that needs a scope. */
+/** Refusals that are not repeated at each operation: those of all requests, of all with a credential, of all with a scope. */
 const OF_ANY = sharedBy(() => true);
 const OF_CREDENTIALS = sharedBy(({ access }) => access !== 'public' && access !== 'metrics_token');
 const OF_SCOPES = sharedBy(({ access }) => access.includes(':'));
@@ -70,7 +70,7 @@ function commonRefusals(): string {
   );
 }
 
-/** The page with these examples. @throws Error if one is missing */
+/** The page with these examples. @throws Error if an example is missing */
 export function apiPage(exchanges: Exchanges): string {
   const sections = SECTIONS.map(({ title, text, operations }) => {
     const parts = Object.entries(operations).map(([id, example]) =>
@@ -153,7 +153,7 @@ function sizeOf(bytes: number): string {
   return bytes % 1024 ** 2 === 0 ? `${bytes / 1024 ** 2} MiB` : `${bytes / 1024} KiB`;
 }
 
-/** One object for a value that may be one of several: a member is required only if all of them require it. */
+/** One object for a value that may be one of several objects. A member is required only if all of these require it. */
 function merged({ anyOf = [], ...schema }: Schema): Schema {
   const objects = anyOf.filter(({ properties }) => properties !== undefined);
   if (objects.length < 2) return { ...schema, anyOf };
@@ -165,7 +165,7 @@ function merged({ anyOf = [], ...schema }: Schema): Schema {
   return { ...schema, type: 'object', properties, required };
 }
 
-/** A member that means something else in each of several objects. */
+/** A member that has another meaning in each of several objects. */
 function shared(schemas: readonly Schema[]): Schema {
   const description = [...new Set(schemas.map(descriptionOf))].filter(Boolean).join(' ');
   return { ...schemas[0], ...(description !== '' && { description }) };

@@ -1,4 +1,4 @@
-/** Starts a service, makes every request of docs/API.md with curl, as a reader would, and keeps what came back. */
+/** Starts a service, makes every request of docs/API.md with curl, as a reader would, and records the answers. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,12 +14,12 @@ import { Stable } from './stable.ts';
 
 const run = promisify(execFile);
 const METRICS_TOKEN = 'a-token-for-the-examples-alone';
-/** Lines of metrics that are shown. */
+/** How many lines of metrics are shown. */
 const METRIC_LINES = 6;
 /** Waits until the log has the job, which takes about a second. */
 const LOGGED =
   'until curl -sf -o /dev/null -H "Authorization: Bearer $key" "$url/v1/jobs/$job/log-proof"; do sleep 0.2; done';
-/** Headers of an answer that are shown; every answer has more. */
+/** The headers of an answer that are shown. Every answer has more headers. */
 const SHOWN_HEADERS = [
   'Content-Type',
   'Location',
@@ -29,7 +29,7 @@ const SHOWN_HEADERS = [
   'WWW-Authenticate',
 ];
 
-/** Every exchange of the page. Needs curl. */
+/** Records every exchange of the page. Needs curl. */
 export async function recordExchanges(): Promise<Exchanges> {
   process.env['SERVICE_METRICS_TOKEN'] = METRICS_TOKEN;
   process.env['SERVICE_LOG_HOST'] = 'log.example';
@@ -104,7 +104,7 @@ class Recorder implements AsyncDisposable {
     return shownJson(shown === undefined ? stable : onlyShown(stable, shown));
   }
 
-  /** Later commands name the job and the ticket that earlier ones brought. */
+  /** Remembers the job and the ticket of an answer, which later commands name. */
   async #learn(body: Record<string, unknown>): Promise<void> {
     const { job_id, link_id, result, ticket, stream_url, already_terminal, grading_id, calls } = body;
     if (typeof link_id === 'string') this.#environment['link'] = link_id;
@@ -116,14 +116,14 @@ class Recorder implements AsyncDisposable {
       await this.#service.client.result(job_id, { waitSeconds: 60 });
   }
 
-  /** The job that most examples are about. Its signature comes shortly after its end. */
+  /** Remembers the job that most examples are about, once it is signed, which happens shortly after its end. */
   async #keepEnded(job_id: string): Promise<void> {
     this.#ended = job_id;
     this.#environment['job'] = job_id;
     while (!(await this.#service.client.detail(job_id)).attestation.available) await setTimeout(20);
   }
 
-  /** The first jobs end before the canary that the first job causes. */
+  /** Runs a job that names a canary. The first jobs name none, because they end before the first canary. */
   async #jobWithCanary(): Promise<string> {
     const { client } = this.#service;
     for (;;) {

@@ -1,13 +1,13 @@
 /**
- * Makes what a service answered the same each time that the page is written: ids, times, durations and what is
- * derived from them are replaced, each by one value wherever it stands. What an example is about stays as it came.
+ * Makes the answers of a service the same each time that the page is written: ids, times, durations and values that are
+ * derived from them are replaced, each by the same value in every place. The subject of an example stays unchanged.
  */
 import { createHash } from 'node:crypto';
 
 const FIRST_CREATED = Date.parse('2026-01-05T09:30:00.000Z');
 const MINUTE = 60_000;
 
-/** Milliseconds after its job was created, by the name of the member and by the kind of the event. */
+/** The milliseconds after the creation of a job that replace a time, by the name of the member or the kind of the event. */
 const MOMENTS: Readonly<Record<string, number>> = {
   created_at: 0,
   queued: 0,
@@ -21,7 +21,7 @@ const MOMENTS: Readonly<Record<string, number>> = {
   link_ends: 7 * 24 * 60 * MINUTE,
 };
 
-/** Measured numbers. */
+/** What replaces measured numbers. */
 const NUMBERS: Readonly<Record<string, number>> = {
   duration_ms: 60,
   wall_ms: 58,
@@ -50,7 +50,7 @@ export class Stable {
   readonly #jobs = new Map<string, string>();
   readonly #digests = new Map<string, string>();
 
-  /** A body of JSON with what changes replaced. */
+  /** A JSON body in which everything that changes is replaced. */
   body(value: unknown, name = '', job = 0): unknown {
     if (Array.isArray(value)) return value.map((item) => this.body(item, name, job));
     if (typeof value === 'number') return NUMBERS[name] ?? value;
@@ -68,7 +68,7 @@ export class Stable {
     );
   }
 
-  /** A header with what changes replaced. */
+  /** A header in which everything that changes is replaced. */
   header(value: string): string {
     return this.#withIds(value).replace(DIGEST, (digest) => this.#digest(digest));
   }
@@ -90,7 +90,7 @@ export class Stable {
     return text.replace(JOB_ID, (id) => `019b8d6a-7c00-7000-8000-${String(this.#numberOf(id)).padStart(12, '0')}`);
   }
 
-  /** Jobs are counted from 1, in the order in which they are seen. */
+  /** The number of a job. Jobs are counted from 1, in the order in which they first occur. */
   #numberOf(job_id: string): number {
     const id = this.#jobs.get(job_id) ?? String(this.#jobs.size + 1);
     this.#jobs.set(job_id, id);

@@ -1,4 +1,4 @@
-/** What a parameter or a member takes, in words, from its schema. */
+/** Says in words which values a parameter or a member takes, from its schema. */
 
 /** A schema as plain JSON. */
 export interface Schema {
@@ -41,7 +41,7 @@ export function takes(schema: Schema): string {
   return `${TYPES[schema.type ?? ''] ?? 'any value'}${bounds(schema)}${spelling(schema)}`;
 }
 
-/** The description of a member, which a nullable one has inside. */
+/** The description of a member. A nullable member has it in one of its alternatives. */
 export function descriptionOf({ description, anyOf = [] }: Schema): string {
   return description ?? anyOf.map(descriptionOf).find((text) => text !== '') ?? '';
 }
@@ -63,7 +63,7 @@ function bounds(schema: Schema): string {
   return maxProperties === undefined ? '' : `, at most ${maxProperties},`;
 }
 
-/** `^[\x21-\x7e]+$` is the only spelling that parameters have. */
+/** The allowed characters in words. `^[\x21-\x7e]+$` is the only pattern that parameters have. */
 function spelling({ pattern }: Schema): string {
   if (pattern === undefined) return '';
   return pattern === '^[\\x21-\\x7e]+$' ? ', visible ASCII' : `, matching \`${pattern}\``;

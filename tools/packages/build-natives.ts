@@ -1,7 +1,7 @@
 /**
- * Builds the programs that start cells for every architecture that a package serves, and lists their digests. Each is built
- * against the C library and libseccomp of this host's Debian release, fetched by apt and unpacked beside: nothing of them is
- * installed, and what this host has installed does not matter. docs/decisions/0048.
+ * Builds the programs that start cells for every architecture that a package serves, and lists their digests. They are linked
+ * with the C library and libseccomp of this host's Debian release. apt fetches these libraries into a separate directory, so
+ * nothing is installed, and the libraries that this host has do not matter. docs/decisions/0048.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ import { buildNativesWith } from '../../packages/server/setup/build-natives.mjs'
 // @ts-expect-error: the set-up is plain JavaScript.
 import { installMissing, say } from '../../packages/server/setup/system-packages.mjs';
 
-/** Node's name of an architecture with Debian's, and with the one of compilers. */
+/** The names of an architecture for Node, for Debian and for compilers. */
 const ARCHITECTURES = [
   { name: 'x64', debian: 'amd64', compilers: 'x86_64-linux-gnu' },
   { name: 'arm64', debian: 'arm64', compilers: 'aarch64-linux-gnu' },
@@ -21,19 +21,19 @@ const ARCHITECTURES = [
 
 type Architecture = (typeof ARCHITECTURES)[number];
 
-/** What they are linked with, and the headers. */
+/** The libraries that the programs are linked with, and their headers. */
 const LIBRARIES = ['libc6', 'libc6-dev', 'libseccomp-dev', 'linux-libc-dev'];
-/** The C library of Ubuntu 22.04, the oldest that should load the one library; the programs themselves need none. */
+/** The version of Ubuntu 22.04's C library, the oldest that should load our one library. Our programs need no C library. */
 const GLIBC_MINOR_MAX = 35;
 
 export interface NativeList {
-  /** Version of the compiler, and of each library by its package, which both architectures have alike. */
+  /** The version of the compiler, and of each library by its package. Both architectures use the same versions. */
   readonly built_with: Readonly<Record<string, string>>;
-  /** By path, `ARCHITECTURE/NAME`. */
+  /** The programs by their paths, `ARCHITECTURE/NAME`. */
   readonly programs: Readonly<Record<string, { readonly sha256: string; readonly size_bytes: number }>>;
 }
 
-/** Writes `ARCHITECTURE/NAME` and `digests.json` into a directory. Throws where a program cannot be built, and says why. */
+/** Writes `ARCHITECTURE/NAME` and `digests.json` into a directory. If a program cannot be built, throws and says why. */
 export function buildNativePrograms(directory: string): NativeList {
   installCompilers();
   const built_with: Record<string, string> = {};
@@ -72,7 +72,7 @@ function compilerOf({ compilers }: Architecture): Record<string, string> {
   return { gcc: execFileSync(`${compilers}-gcc`, ['-dumpfullversion'], { encoding: 'utf8' }).trim() };
 }
 
-/** Unpacks the libraries of an architecture into `root` below the directory. apt checks where they come from. */
+/** Unpacks the libraries of an architecture into `root` below the directory. apt checks their signatures. */
 function fetchLibraries({ debian }: Architecture, directory: string): Record<string, string> {
   for (const name of ['lists/partial', 'cache/archives/partial', 'fetched', 'root']) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -81,7 +81,7 @@ function fetchLibraries({ debian }: Architecture, directory: string): Record<str
   const settings = [
     ...['APT::Architecture', 'APT::Architectures'].map((name) => `${name}=${debian}`),
     ...[`Dir::State=${directory}`, `Dir::State::status=${directory}/status`, `Dir::Cache=${directory}/cache`],
-    // apt as root would give the directory to a user of its own.
+    // Without this setting, apt as root would give the directory to its own user.
     ...['APT::Sandbox::User=root', 'Acquire::Retries=3'],
   ];
   const apt = (...words: readonly string[]) => {
@@ -110,7 +110,7 @@ function fetchLibraries({ debian }: Architecture, directory: string): Record<str
 
 function buildFor({ compilers }: Architecture, libraries: string, directory: string): readonly string[] {
   try {
-    // Without symbols, of which the C library has more than these programs have code.
+    // Without symbols: those of the C library would be larger than the code of these programs.
     const words = [`--sysroot=${join(libraries, 'root')}`, '-s'];
     return buildNativesWith({ compiler: `${compilers}-gcc`, words, directory }) as readonly string[];
   } catch (error) {
@@ -118,7 +118,7 @@ function buildFor({ compilers }: Architecture, libraries: string, directory: str
   }
 }
 
-/** The library for started interpreters is loaded by the Python of the host or of a pack, with the C library that is there. */
+/** Warns about the library that the Python of a host or a pack loads, if it needs a newer C library than they may have. */
 function warnOfGlibc(name: string, bytes: Buffer): void {
   const minor = newestGlibcMinor(bytes);
   if (!name.endsWith('.so') || minor <= GLIBC_MINOR_MAX) return;
@@ -127,7 +127,7 @@ function warnOfGlibc(name: string, bytes: Buffer): void {
   );
 }
 
-/** N of the newest `GLIBC_2.N` that a library asks for. */
+/** The N of the newest `GLIBC_2.N` that a library requires. */
 export function newestGlibcMinor(bytes: Buffer): number {
   return Math.max(0, ...Array.from(bytes.toString('latin1').matchAll(/GLIBC_2\.(\d+)/g), ([, minor]) => Number(minor)));
 }

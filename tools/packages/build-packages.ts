@@ -1,6 +1,6 @@
 /**
- * Builds the packages that are published: each a directory that `npm pack` takes as it is, with JavaScript,
- * declarations and source maps made from the sources. The sources stay as they are, and run without this.
+ * Builds the packages that are published. Each is a directory for `npm pack`, with JavaScript, declarations and source maps
+ * made from the sources. The sources stay unchanged, and run without this build.
  * docs/decisions/0034.
  */
 import { execFileSync } from 'node:child_process';
@@ -22,16 +22,16 @@ export interface BuiltPackage {
 }
 
 export interface BuildOptions {
-  /** Whether the server gets the programs that start cells: `false` for trials that start none. */
+  /** Whether the server gets the programs that start cells. Trials that start no cells set `false`. */
   readonly natives?: boolean;
 }
 
-/** What a package has beside its own files, from the root of the repository. */
+/** Folders at the root of the repository that a package gets in addition to its own files. */
 const FROM_ROOT: Readonly<Record<string, readonly string[]>> = { cli: ['packs', 'deploy'] };
 
 /**
- * Builds every package into a directory of its own below this one, which is emptied. Pages are not packages of their own: the
- * set-up built them into the server.
+ * Builds every package into its own directory below this directory, which is emptied first. Pages are not published as packages:
+ * the set-up built them into the server.
  */
 export async function buildPackages(directory: string, options: BuildOptions = {}): Promise<readonly BuiltPackage[]> {
   rmSync(directory, { recursive: true, force: true });
@@ -75,10 +75,10 @@ async function buildPackage(folder: string, compiled: string, directory: string)
   return { name: manifest.name, version: manifest.version, directory };
 }
 
-/** npm packs these whatever `files` says. */
+/** Files that npm packs whatever `files` of the manifest says. */
 const ALWAYS_PACKED = ['package.json', 'README.md', 'LICENSE'];
 
-/** Programs in other languages, and those that run in a cell and not here. */
+/** Copies programs in other languages, and programs that run only in a cell. */
 function copyPlainFiles(source: string, target: string): void {
   const isPlain = (file: string) => /\.\w+$/.test(file) && (!file.endsWith('.ts') || /\.[cm]ts$/.test(file));
   for (const file of globSync('**/*', { cwd: source, exclude: ['**/fixtures/**'] }).filter(isPlain)) {
@@ -93,7 +93,7 @@ function copyIfThere(from: string, to: string, name: string): void {
   }
 }
 
-/** The command brings the Node that it was tested on: the one that is pinned for the repository. */
+/** The Node that the command brings: the one that is pinned for the repository, with which it was tested. */
 function broughtNode(folder: string): Readonly<Record<string, string>> {
   if (folder !== 'cli') return {};
   const text = readFileSync(join(root, 'package.json'), 'utf8');
@@ -101,8 +101,8 @@ function broughtNode(folder: string): Readonly<Record<string, string>> {
 }
 
 /**
- * Names compiled files where a source names another source in a way that the compiler does not see: in declarations, in
- * the address of a thread, and in the commands. Names keep their length, so that source maps stay right.
+ * Replaces names of sources by names of compiled files where the compiler does not see them: in declarations, in the paths of
+ * threads, and in the commands. Names keep their length, so that source maps stay right.
  */
 function publishText(file: string): void {
   const text = readFileSync(file, 'utf8');
@@ -113,7 +113,7 @@ function publishText(file: string): void {
   if (published !== text) writeFileSync(file, published);
 }
 
-/** Names the sources of a map, whose text it holds, by where they are in the repository, and not by where it was built. */
+/** Names the sources of a source map by their paths in the repository, and not by the paths where they were built. */
 function nameSources(file: string): void {
   const map = JSON.parse(readFileSync(file, 'utf8')) as { sources: readonly string[] };
   const sources = map.sources.map((source) => source.replace(/^.*\/(?=\w+\/src\/)/, 'vouchbox:///packages/'));

@@ -11,7 +11,7 @@ const directory = join(root, 'dist/python');
 
 rmSync(directory, { recursive: true, force: true });
 if (installModules(WHEEL_MODULES, 'the wheel of clients/python')) {
-  // Debian's hatchling is without a module that only installations which can be edited need.
+  // Debian's hatchling lacks a module that only editable installations need.
   const how = ['--wheel', '--no-isolation', '--skip-dependency-check'];
   const words = ['-m', 'build', ...how, '--outdir', directory, 'clients/python'];
   execFileSync(PYTHON, words, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });

@@ -1,4 +1,4 @@
-/** The client without imports of other packages, for Node and for browsers. */
+/** Bundles the client without imports of other packages, for Node and for browsers. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'vite';
@@ -14,8 +14,8 @@ export async function bundleClient(entry: string, directory: string): Promise<vo
       emptyOutDir: false,
       sourcemap: true,
       target: 'es2022',
-      // Files that are loaded later take shared code from `index.js`, so that a page loads one file first. A library keeps its
-      // white space otherwise.
+      // Files that are loaded later take shared code from `index.js`, so that a page first loads only one file. The white space
+      // is removed, which Vite does not do for libraries by default.
       rolldownOptions: {
         preserveEntrySignatures: 'allow-extension',
         output: { minify: true, chunkFileNames: '[name].js' },
@@ -24,11 +24,11 @@ export async function bundleClient(entry: string, directory: string): Promise<vo
   });
 }
 
-/** The part of the contract that is plain types already. Its declarations lie beside those of the client. */
+/** The part of the contract that already has plain types. Its declarations are put beside those of the client. */
 const GRADING = '@vouchbox/protocol/grading';
 
 /**
- * Copies the declarations that `index.d.ts` reaches: the others name packages that the client does not have.
+ * Copies the declarations that `index.d.ts` reaches, because the others name packages that the client does not have.
  * @param compiled where the compiler put the declarations of the client, beside those of the contract
  */
 export function copyDeclarations(compiled: string, directory: string): void {

@@ -1,6 +1,6 @@
 /** The package.json of a published package, made from the one in the sources. */
 
-/** What a package.json of the sources has. */
+/** The members of a package.json in the sources. */
 export interface SourceManifest {
   readonly name: string;
   readonly version: string;
@@ -19,7 +19,7 @@ export interface SourceManifest {
 }
 
 export interface PublishedParts {
-  /** Names of files and directories of the package. */
+  /** The names of the package's files and directories. */
   readonly files: readonly string[];
   /** Whether other packages of ours are part of its own files. */
   readonly isBundled: boolean;
@@ -27,7 +27,7 @@ export interface PublishedParts {
   readonly optionalDependencies: Readonly<Record<string, string>>;
 }
 
-/** Sources are TypeScript below `src`; what is published is JavaScript with declarations below `dist`. */
+/** Replaces TypeScript below `src`, which the sources name, by the published JavaScript and declarations below `dist`. */
 export function publishedManifest(source: SourceManifest, parts: PublishedParts): Record<string, unknown> {
   const { name, version, description, keywords, license, engines, sideEffects, bin, dependencies = {} } = source;
   const { peerDependencies, peerDependenciesMeta } = source;

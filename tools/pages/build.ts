@@ -9,10 +9,10 @@ import { builtPages } from './page-packages.mjs';
 
 const packages = join(import.meta.dirname, '../../packages');
 
-/** Smaller files are hardly smaller when they are compressed. */
+/** Smaller files are not compressed, because it would hardly make them smaller. */
 const compressedFromBytes = 1024;
 
-/** Builds a page beside its place and then moves it there, so that a service that starts meanwhile finds a whole page. */
+/** Builds a page in a temporary directory and then moves it, so that a service that starts meanwhile finds a whole page. */
 async function buildPage(folder: string): Promise<void> {
   mkdirSync(builtPages, { recursive: true });
   const partial = mkdtempSync(join(builtPages, `.${folder}-`));
@@ -32,7 +32,7 @@ async function buildPage(folder: string): Promise<void> {
   }
 }
 
-/** Writes the gzip of each text beside it, which the service sends to clients that take it. */
+/** Writes a gzip of each text file beside the file, which the service sends to clients that accept gzip. */
 function compressBeside(directory: string): void {
   for (const file of globSync('**/*.{html,js,css,svg,json}', { cwd: directory })) {
     const bytes = readFileSync(join(directory, file));

@@ -1,12 +1,12 @@
-/** The mark of every page: a box, and the tick of somebody who vouches for what was in it. Drawn with a line in 32 by 32. */
+/** The mark of every page: a box, and the tick of somebody who vouches for its content, as a line drawing in 32 by 32. */
 import type { Plugin } from 'vite';
 
 export const MARK = 'M20 5H9a4 4 0 0 0-4 4v14a4 4 0 0 0 4 4h14a4 4 0 0 0 4-4v-8M11 15l5 5L28 7';
 
-/** The accent of `tokens.css` in the light: an icon is drawn where no style reaches. */
+/** The icon has the light accent colour of `tokens.css` in itself, because no style applies to an icon. */
 const ICON = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' fill='none' stroke='#1f5f6b' stroke-width='3' stroke-linecap='round' stroke-linejoin='round'><path d='${MARK}'/></svg>`;
 
-/** The Vite plugin: in a page's HTML `MARK` is the mark, and an empty icon becomes it. */
+/** A Vite plugin that puts the mark into a page's HTML, in place of `MARK` and of an empty icon. */
 export function mark(): Plugin {
   const icon = `data:image/svg+xml,${encodeURIComponent(ICON)}`;
   return {

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { Plugin, Rolldown } from 'vite';
 
 /**
- * The page may show pictures and start threads of its own making. All else, and every address but those that `connects`
- * names, is refused. CSP Level 3.
+ * The page may show pictures and start threads that it makes itself. Everything else is refused, and so is every address
+ * except those in `connects`. CSP Level 3.
  */
 function policyOf(script: string, style: string, connects: string | null): string {
   return [
@@ -22,13 +22,13 @@ function policyOf(script: string, style: string, connects: string | null): strin
 }
 
 interface OneFileOptions {
-  /** The addresses that the page may ask, as a policy names them; none by default. */
+  /** The addresses that the page may send requests to, in the form of a policy. Default: none. */
   readonly connects?: string | null;
-  /** Markup behind everything else. */
+  /** Markup at the end of the page. */
   readonly end?: string;
 }
 
-/** The Vite plugin. The policy comes first in the head: it holds for what follows it. */
+/** The Vite plugin. The policy is first in the head, because it applies only to what follows it. */
 export function oneFile({ connects = null, end = '' }: OneFileOptions = {}): Plugin {
   return {
     name: 'one-file',
@@ -70,7 +70,7 @@ function textOf({ source }: Rolldown.OutputAsset): string {
   return typeof source === 'string' ? source : new TextDecoder().decode(source);
 }
 
-/** A text in the script that looks like its end is written so that the parser of HTML does not see an end. */
+/** Escapes texts in the script that look like the script's end, so that the HTML parser does not take them for the end. */
 function inScript(code: string): string {
   return code.replaceAll(/<(?=\/script|!--|script)/gi, '\\x3c');
 }

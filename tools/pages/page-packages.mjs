@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 const packages = fileURLToPath(new URL('../../packages', import.meta.url));
 
-/** `http/pages` of the server looks for a folder here for each page. It is part of the published server. */
+/** The directory of the built pages, with a folder for each, where `http/pages` finds them. The published server has it. */
 export const builtPages = join(packages, 'server/pages');
 
 /**
- * The folders of the packages that are built to pages and not published on their own.
+ * The folders of the packages that are built into pages and not published as packages.
  * @returns {readonly string[]}
  */
 export function pagePackages() {

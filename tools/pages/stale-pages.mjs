@@ -1,6 +1,6 @@
 /**
- * Builds the pages that the service serves, where their sources changed since they were built. A page is a package with a
- * `vite.config.ts`; `packages/server/pages/` holds what was built. It runs on any Node from 18 on.
+ * Builds the pages that the service serves, if their sources changed since they were built. A page is a package with a
+ * `vite.config.ts`, and is built into `packages/server/pages/`. This module runs on any Node from 18 on.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,11 +10,11 @@ import { fileURLToPath } from 'node:url';
 import { builtPages, pagePackages } from './page-packages.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Which digest of its sources each page was built from. */
+/** The file with the digest of the sources from which each page was built. */
 const STAMPS = join(root, 'node_modules/.cache/vouchbox-pages.json');
 
 /**
- * Builds what is missing or was built from other sources.
+ * Builds the pages that are missing or were built from other sources.
  * @param {string} node the Node that runs the builder
  * @returns {readonly string[]} the packages whose pages were built
  */
@@ -31,7 +31,7 @@ export function buildStalePages(node) {
 }
 
 /**
- * The digest of the page's own files, of our packages that it stands on, of the versions of all others, and of the
+ * The digest of the page's own files, of our packages that it imports, of the versions of all other packages, and of the
  * builder.
  */
 function digestOfSources(folder) {
@@ -49,7 +49,7 @@ function digestOfSources(folder) {
   return hash.digest('hex');
 }
 
-/** A package and every other of ours below it. */
+/** A package, and all of our packages that it imports. */
 function packagesOf(folder) {
   const reached = new Set([folder]);
   for (const name of reached) {
@@ -61,10 +61,10 @@ function packagesOf(folder) {
   return [...reached].sort((one, other) => (one < other ? -1 : 1));
 }
 
-/** No page is made of tests, or of the files for readers beside the sources. */
+/** Whether a page may be made from a file: not from tests, nor from documents beside the sources. */
 const isSource = (name) => !/\.(test|fixture)\.tsx?$|\.md$/.test(name);
 
-/** What the documents are made of: pages and pictures, wherever they lie. */
+/** The sources of the documents: Markdown files and pictures, in any folder. */
 function documents() {
   const isDocument = (name) => /\.(md|svg|png)$/.test(name);
   const folders = ['docs', 'clients', 'examples', 'packages', 'test'];
