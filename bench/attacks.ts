@@ -33,7 +33,7 @@ const SETTINGS = {
   'free-space-reserve-mb': '0',
   'drain-seconds': '0',
 };
-/** Enough slots, because this bench does not measure them: the attacker's long jobs take some, and others are left. */
+/** More slots than the attacker's long jobs take, because this bench does not measure the lack of slots. */
 const SLOTS = { concurrency: '16' };
 
 const secondsDefault = 60;

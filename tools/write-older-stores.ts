@@ -234,7 +234,7 @@ async function present(options: OpenStoreOptions): Promise<void> {
   await admitJob(store, ofNumber(3));
   await admitJob(store, ofNumber(4));
   await store.start(startOf(ofNumber(4)));
-  // So many lines are stored as one run of output.
+  // The store keeps this many lines as one run of output.
   const lines = Array.from({ length: 40 }, (_, line) => stdout(`line ${line} é`));
   await store.finish(finishOf(ofNumber(4), { events: lines }));
   await upload(store);

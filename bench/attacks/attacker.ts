@@ -10,7 +10,7 @@ import { connect, type Socket } from 'node:net';
 export interface Attack {
   readonly kind: AttackName;
   readonly port: number;
-  /** As many tenants as the attack asks for. Its connections use them in turn. */
+  /** The tenants of the attacker, as many as the attack's plan states. The connections use them in turn. */
   readonly tenants: readonly AttackingTenant[];
 }
 

@@ -92,7 +92,7 @@ interface Throughput {
   readonly also?: { readonly workers: number; readonly target: number };
 }
 
-/** Runs a second by several clients. */
+/** The number of runs per second with several clients. */
 export function throughput(asked: Throughput): Figures {
   return { what: asked.what, measure: (service, bare) => ratesOf(service, bare, asked) };
 }
@@ -132,7 +132,7 @@ async function ratesOf({ port }: Served, bare: BarePrograms, asked: Throughput):
   ];
 }
 
-/** Runs a second, one number for each round. */
+/** The numbers of runs per second, one for each round. */
 interface Rates {
   readonly ours: number[];
   readonly theirs: number[];

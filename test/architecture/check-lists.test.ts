@@ -123,7 +123,7 @@ const CONFIG = {
 /** The errors for a record that lacks a member, and for a switch that lacks a case. All other errors follow from these. */
 const LACKS = /^([^(\n]+)\(\d+,\d+\): error TS(2741|1360):/;
 
-/** The errors of the compiler in a tree. Lines that are indented belong to the one before them. */
+/** The errors of the compiler in a tree. An indented line belongs to the error above it. */
 function complaintsIn(path: string): Complaint[] {
   writeFileSync(join(path, 'tsconfig.planted.json'), JSON.stringify(CONFIG));
   const { stdout } = spawnSync(process.execPath, [COMPILER, '-p', 'tsconfig.planted.json'], { cwd: path });

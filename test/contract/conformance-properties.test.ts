@@ -192,7 +192,7 @@ function isSafe({ operation, path }: Made): boolean {
   return !mayWait || !(seconds > heldSecondsMax);
 }
 
-/** Requests with a known outcome. All random requests could be refused. */
+/** Requests with a known outcome, because a service might refuse all random requests. */
 const KNOWN: Readonly<
   Record<string, readonly { readonly query?: string; readonly job_id?: string; readonly body?: object }[]>
 > = {

@@ -258,21 +258,21 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   },
   tenant_capacity_exhausted: () => whileAWaitIsHeld('alpha'),
   head_too_large: () => raw(rig().port, head('GET /healthz', `X: ${'x'.repeat(20_000)}\r\n`)),
-  // No request is known to provoke it: a layer below HTTP is broken here.
+  // No request is known to provoke this error, so a layer below HTTP is broken here.
   async internal() {
     await using server = await openServer({ jobs: { list: () => Promise.reject(new Error('a bug')) } });
     return await raw(server.port, head('GET /v1/jobs', '', KEY_OF_ACME));
   },
   queue_full: () => whileQueueIsFull((key) => tight().post(bash, { key })),
   capacity_exhausted: () => whileAWaitIsHeld('beta'),
-  // A database that is gone provokes it; `database-gone.test.ts` stops a real one.
+  // A database that is gone provokes this error; `database-gone.test.ts` stops a real database.
   async store_unavailable() {
     const gone = new ServiceError('store_unavailable', 'No store.', { retryAfterSeconds: 5 });
     await using server = await openServer({ jobs: { list: () => Promise.reject(gone) } });
     return await raw(server.port, head('GET /v1/jobs', '', KEY_OF_ACME));
   },
   issuer_unavailable: withoutIssuerKeys,
-  // A missing runtime provokes it; `serve.test.ts` removes a real one.
+  // A missing runtime provokes this error; `serve.test.ts` removes a real runtime.
   async worker_unavailable() {
     const gone = new ServiceError('worker_unavailable', 'No cell.', { retryAfterSeconds: 5 });
     await using server = await openServer({ jobs: { submit: () => Promise.reject(gone) } });

@@ -420,7 +420,7 @@ describe('in a full service', { tags: ['Gradings-7'] }, () => {
     const tests = Array.from({ length: 1000 }, (_, at) => ({ name: `${at}` }));
     const id = await begun({ programs: [{ language: 'bash', code: 'sleep 0.01' }], tests }, tight());
     await runningJob(tight());
-    // One place is left, however many jobs of the grading are queued.
+    // One place of the queue is left, however many jobs the grading still has to run.
     const one = await beta.client.submit({ language: 'bash', code: 'echo beside' });
     const { stdout } = await beta.client.waitForResult(one.job_id);
     expect(stdout).toBe('beside\n');

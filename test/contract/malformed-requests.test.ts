@@ -51,7 +51,7 @@ async function exchange(bytes: string): Promise<RawAnswer[]> {
   return await raw.send(bytes).untilClosed();
 }
 
-/** One answer on a connection that stays open, which a second request proves. */
+/** The answer to a request. A second request shows that the connection stays open. */
 async function kept(bytes: string): Promise<RawAnswer> {
   using raw = await RawSocket.open(rig().port);
   const answer = await raw.send(bytes).answer();
@@ -60,7 +60,7 @@ async function kept(bytes: string): Promise<RawAnswer> {
   return answer;
 }
 
-/** The further rows that a case shows, beside the one that its title begins with. */
+/** The rows that a case shows in addition to the row at the beginning of its title. */
 const ALSO_SHOWN: Readonly<Record<string, string>> = {
   'E-02 a TLS hello': 'What-6a',
   'E-02 HTTP/2.0': 'What-6b',
@@ -71,7 +71,7 @@ function tagsOf(title: string): string[] {
   return [title.split(' ', 1), ALSO_SHOWN[title] ?? []].flat();
 }
 
-describe('refused with 400, and the next request on the connection is not executed:', () => {
+describe('refused, with 400 unless a title names another status, and the next request on the connection is not executed:', () => {
   for (const [title, bytes] of [
     ['E-01 two hosts', get('/healthz', HOST + HOST)],
     ['E-01 two hosts that differ', get('/healthz', `${HOST}Host: other.example\r\n`)],

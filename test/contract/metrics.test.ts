@@ -142,7 +142,7 @@ describe('the metrics of a tenant', () => {
     const { alpha, beta } = rig();
     const seriesOfJobs = (language: string, status: string) =>
       `svc_tenant_jobs{language="${language}",status="${status}"}`;
-    // One for each language and status, whatever jobs a tenant has.
+    // There is one series for each language and status, whatever jobs a tenant has.
     const none = Object.fromEntries(
       LANGUAGES.flatMap((language) => ['queued', 'running'].map((status) => [seriesOfJobs(language, status), 0])),
     );

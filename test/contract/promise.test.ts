@@ -23,7 +23,7 @@ let scratch: string;
 let rig: Rig;
 beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), 'svc-promise-test-'));
-  // Short, so that a job that sleeps lasts longer than the promised time.
+  // The promised time is short, so that a sleeping job lasts longer.
   rig = await Rig.start({ ...LOGGED, 'log-promise-seconds': '10' });
 });
 afterAll(async () => {

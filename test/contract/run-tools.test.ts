@@ -44,7 +44,7 @@ test.each([
 });
 
 test('the commands of several tools run concurrently', async () => {
-  // Neither ends before the other has begun.
+  // Neither command ends before the other command has begun.
   const pipe = join(scratch, 'pipe');
   const [writes, reads] = [`mkfifo ${pipe}; echo 1 > ${pipe}`, `until [ -p ${pipe} ]; do :; done; cat ${pipe}`];
   const code = `

@@ -45,7 +45,7 @@ export class ServiceProcess implements AsyncDisposable {
     });
     this.#exited = once(this.#child, 'exit').then(([code, signal]) => ({ code, signal }) as ProcessEnd);
     this.#listening = this.#waitForAddress();
-    this.#listening.catch(() => {}); // Whoever waits for it gets the error.
+    this.#listening.catch(() => {}); // The error reaches those who wait for the address.
   }
 
   /** Starts the service and waits until it listens. Rejects with its output if it ends before. */

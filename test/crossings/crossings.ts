@@ -33,7 +33,7 @@ function chosen(only: string | undefined): readonly Cell[] {
   return CELLS.filter(({ place, feature }) => isWanted(PLACE_NAMES, place) && isWanted(FEATURES, feature));
 }
 
-/** The directory of the packs, built unless they are; null if no cell needs one. */
+/** The directory of the packs, which are first built if they are missing; null if no cell needs a pack. */
 async function packsFor(cells: readonly Cell[]): Promise<string | null> {
   if (cells.every(({ feature }) => SCENARIOS[feature].needs === undefined)) return null;
   say('building the packs, unless they are built');

@@ -69,7 +69,7 @@ interface Stage {
   readonly run: Run;
   /** Cells that failed. They are not tried again with carried data. */
   readonly failed: Set<Cell>;
-  /** How long the cells took that are reported later, once they were read from carried data. */
+  /** The duration of each cell that is reported only after a reading from carried data. */
   readonly seconds: Map<Cell, number>;
 }
 

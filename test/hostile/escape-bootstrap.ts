@@ -191,7 +191,7 @@ const WEAKNESSES: readonly Weakness[] = [
     classes: ['namespace'] as const,
   })),
   { title: 'its system call filter', edits: [{ filter: 'none' }], missing: /a seccomp filter/ },
-  // Left out for mounts of the host's trees, which already have this flag: crun cannot remove it.
+  // The host's trees are not tried: they already have this flag on the host, and crun cannot remove it.
   ...['/tmp', '/dev/shm'].map((mount) => ({
     title: `nosuid on ${mount}`,
     edits: [{ mount, without: ['nosuid'] }],
@@ -323,7 +323,7 @@ export const bootstrapCases: readonly HostileCase[] = [
       needsRoot: true,
       async scenario({ hostileClass }) {
         const name = hostileClass === 'namespace' ? 'crun' : 'runsc';
-        // If the provider never learned of the failure, this would reject: the process that opens it has a deadline.
+        // If the provider never learned of the failure, this call would reject, because the separate process has a deadline.
         const answer = (await doSeparately({ kind: 'open', hostileClass }, hostWith(name, stub))) as {
           ready: boolean;
           message: string;

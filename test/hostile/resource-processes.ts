@@ -101,7 +101,7 @@ export const processLimitCases: readonly HostileCase[] = [
           if (ending.kind !== 'cpu_limit' || types !== 'cpu_time') wrong.push(JSON.stringify({ ending, types, usage }));
         }
       };
-      // So many that each gets a small part of a processor, and so few that each cell is still ready in time.
+      // Enough cells at once that each gets a small part of a processor, and few enough that each is ready in time.
       await Promise.all(Array.from({ length: Math.min(left, 3 * availableParallelism()) }, runSome));
       assert.deepEqual(wrong, []);
     },

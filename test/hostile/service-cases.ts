@@ -188,7 +188,7 @@ const STORM = { namespace: 48, gvisor: 8, full: 200 } as const;
 
 function stormSettings(provider: HostileClass): RigSettings {
   const concurrency = String(sizeFor(provider, STORM));
-  // Without parked cells, which would be counted as leftovers.
+  // No cells are parked, because parked cells would be counted as leftovers.
   const many = { 'tenant-waits-max': '256', 'waits-max': '256', 'parked-mb-max': '0' };
   return { provider, concurrency, 'concurrent-mem-mb-max': '100000', ...many };
 }

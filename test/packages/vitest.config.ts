@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/packages/*.trial.ts'],
     globalSetup: ['test/packages/tarballs.ts'],
-    // They install and compile, on a machine that may be busy.
+    // The trials install and compile packages, on a machine that may be busy.
     testTimeout: 300_000,
     hookTimeout: 600_000,
     fileParallelism: false,

@@ -21,7 +21,7 @@ interface SetUp {
 }
 
 const root = join(import.meta.dirname, '../..');
-// Plain JavaScript, which any Node from 18 on reads: it has no types of its own.
+// The module is plain JavaScript for any Node from 18 on, so it has no types of its own.
 const module = join(root, 'tools/install-packages.mjs');
 const { installPackages, pinnedNode } = (await import(module)) as SetUp;
 const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;

@@ -110,7 +110,7 @@ function fetchLibraries({ debian }: Architecture, directory: string): Record<str
 
 function buildFor({ compilers }: Architecture, libraries: string, directory: string): readonly string[] {
   try {
-    // Without symbols: those of the C library would be larger than the code of these programs.
+    // `-s` leaves out symbols: the symbols of the C library would be larger than the code of these programs.
     const words = [`--sysroot=${join(libraries, 'root')}`, '-s'];
     return buildNativesWith({ compiler: `${compilers}-gcc`, words, directory }) as readonly string[];
   } catch (error) {
