@@ -116,7 +116,7 @@ describe('text of a hostile service is escaped', () => {
     next_cursor: null,
   });
 
-  test('the list of jobs escapes it', { tags: ['OPER-06'] }, async () => {
+  test('in the list of jobs', { tags: ['OPER-06'] }, async () => {
     await using service = await scriptedService([json(list)]);
     const listed = await call(service, 'jobs', 'list');
     expect(listed.stdout).toContain(`${SPELLED}  ${SPELLED}`);
@@ -125,7 +125,7 @@ describe('text of a hostile service is escaped', () => {
     expect([listed, asJson].map(isHarmless)).toEqual([true, true]);
   });
 
-  test('the detail of a job escapes it and stays the same JSON', async () => {
+  test('in the detail of a job, which stays the same JSON', async () => {
     const detail = whole('GET /v1/jobs/{id}', { job_id: 'job_1', requested_spec: { code: EVIL } });
     await using service = await scriptedService([json(detail)]);
     const shown = await call(service, 'jobs', 'show', 'job_1');
@@ -133,7 +133,7 @@ describe('text of a hostile service is escaped', () => {
     expect(isHarmless(shown)).toBe(true);
   });
 
-  test('the answer to a cancellation escapes it', async () => {
+  test('in the answer to a cancellation', async () => {
     await using service = await scriptedService([
       json(whole('DELETE /v1/jobs/{id}', { job_id: 'job_1', status: EVIL })),
     ]);
@@ -141,7 +141,7 @@ describe('text of a hostile service is escaped', () => {
     expect(cancelled.stdout).toBe(`job_1 is ${SPELLED}\n`);
   });
 
-  test('a refusal escapes it, in one line', { tags: ['OPER-06'] }, async () => {
+  test('in a refusal, which is one line', { tags: ['OPER-06'] }, async () => {
     const error = { code: EVIL, message: `${EVIL}\nvouchbox: all is well`, request_id: EVIL, retryable: false };
     await using service = await scriptedService([json({ error }, 400)]);
     for (const words of [
@@ -155,7 +155,7 @@ describe('text of a hostile service is escaped', () => {
     }
   });
 
-  test('the events of a running job escape it', { tags: ['OPER-06'] }, async () => {
+  test('in the events of a running job', { tags: ['OPER-06'] }, async () => {
     const events = [
       { job_id: 'job_1', seq: 1, kind: 'violation', data: { type: EVIL, message: EVIL, path: EVIL } },
       { job_id: 'job_1', seq: 2, kind: 'truncated', data: { stream: EVIL, bytes_seen: 1, bytes_stored: 1 } },
