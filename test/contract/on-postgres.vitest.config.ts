@@ -1,16 +1,23 @@
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { CONTRACT_NOT_ON_POSTGRES, POSTGRES_SETUP } from '../../tools/postgres-tests.ts';
 
-/** Tests that open the file of a store, or give a command only the directory of that file. */
+/** Tests that open the file of a store, or give a command only the directory of that file: the beginnings of their titles. */
 const OF_A_FILE = [
-  'a key that is issued while no service runs works in the next one',
-  'stored bytes are the same after a restart',
-  'a job older than the retention is removed',
-  'a waiting job keeps the bytes of a removed job',
-  'nothing is exported while the service runs',
-  'the same is exported after it has stopped',
+  'a service accepts a key that was issued before its start',
+  'the bytes of an attestation are the same after a restart',
+  'a signed job older than the retention is removed',
+  'an output stays stored for a waiting job after its own job is removed',
+  'is refused while the service runs, and the message says to ask the service',
+  'has the same files as one from the running service, whichever key signed the job',
 ];
+
+const sources = globSync('*.test.ts', { cwd: import.meta.dirname }).map((name) =>
+  readFileSync(join(import.meta.dirname, name), 'utf8'),
+);
+const unknown = OF_A_FILE.filter((title) => !sources.some((source) => source.includes(`test('${title}`)));
+if (unknown.length > 0) throw new Error(`no test has the title: ${unknown.join('; ')}`);
 
 /** The whole contract over services whose stores are on PostgreSQL. `npm test` runs a part of it. */
 export default defineConfig({
