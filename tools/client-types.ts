@@ -60,7 +60,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
 /** Schemas whose types are written by hand here. */
 const LEFT_OUT = new Set(['JobEvent', 'ErrorEnvelope', 'CancellationAnswer']);
 
-/** Every schema that has a name, found by its text, because an optional schema is a copy and so another object. */
+/** Every schema that has a name. A schema is recognised by its text, because an optional schema is a copy of the object. */
 const NAMED = {
   ...COMPONENT_SCHEMAS,
   ArtifactRecord,

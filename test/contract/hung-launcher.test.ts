@@ -116,7 +116,7 @@ describe('a launcher that hangs', () => {
 
   // Two launchers must be late at their starts, each for half a minute.
   test.runIf(isLongForm)(
-    'is reported by /readyz if it hangs at each start, until one answers',
+    'is reported by /readyz while it hangs at each start, until a start succeeds',
     {
       timeout: 10 * MINUTES,
       tags: ['Endpoints-4'],

@@ -309,7 +309,7 @@ describe('a program that tries to outlive its job', () => {
     expectGone('4711');
   });
 
-  test('by daemons in a session of their own, with stdout open, is ended together with them', async () => {
+  test('is ended together with its daemons, which are in a session of their own and hold stdout open', async () => {
     const code = `import os, time
 if os.fork() == 0:
     os.setsid()

@@ -51,7 +51,7 @@ test('vouchbox run --session lists what a step could not keep, at most ten by na
   ]).toEqual(['1\n', 12, true]);
 });
 
-test('vouchbox run --session names the session’s last step if a step failed, which changes no state', async () => {
+test('after a failed step, vouchbox run --session names the step at which the session stays', async () => {
   expect((await step('fails', 'raise SystemExit(3)')).stderr).toBe(
     'vouchbox: session fails stays at its beginning: no state came back from this step\n',
   );

@@ -25,7 +25,7 @@ const armed = {
   /** Tells the test that the step was reached. */
   reached: openSync(process.env[FAULT_VARIABLES.reached] ?? '', 'a'),
 };
-/** The step of each command of the store. In a process that breaks at `recover`, `finish` is that step. */
+/** The step of a store command. In a process that breaks at `recover`, the command `finish` has the step `recover`. */
 function stepOf({ name, input }: Call): string {
   if (name === 'admit' && (input as AdmitInput).start !== undefined) return 'start at once';
   return STEP_OF_COMMAND[name] ?? name;

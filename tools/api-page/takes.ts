@@ -63,7 +63,7 @@ function bounds(schema: Schema): string {
   return maxProperties === undefined ? '' : `, at most ${maxProperties},`;
 }
 
-/** The allowed characters in words. `^[\x21-\x7e]+$` is the only pattern that parameters have. */
+/** The allowed characters: in words for the most common pattern, or else the pattern. */
 function spelling({ pattern }: Schema): string {
   if (pattern === undefined) return '';
   return pattern === '^[\\x21-\\x7e]+$' ? ', visible ASCII' : `, matching \`${pattern}\``;

@@ -83,7 +83,7 @@ class Page:
         ({"a": [1, 2.5, True]}, "{'a': [1, 2.5, True]}"),
         (Page("x"), "{'url': 'x'}"),
         (float("nan"), "error: Out of range float values are not JSON compliant"),
-        ({1, 2}, "error: set is no result of a tool"),
+        ({1, 2}, "error: a tool cannot return a set"),
         ("\x00\x1b]0;x\x07\u2028\"", "'\\x00\\x1b]0;x\\x07\\u2028\"'"),
         ({"__proto__": {"polluted": 1}}, "{'__proto__': {'polluted': 1}}"),
     ],

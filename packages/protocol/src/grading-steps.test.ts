@@ -127,7 +127,7 @@ describe('the wall limit of a test', () => {
       run: { job_id: 'job of test 1 again' },
     });
   });
-  test('counts the first time if the program used half of its processor time', () => {
+  test('counts without a second run if the program used at least half of its processor limit', () => {
     const used = { cpu_ms: 1000, wall_ms: 1, memory_peak_bytes: 1 };
     const { rounds, given } = drive(two, { ends: { 'test 1': { ...met, usage: used } } });
     expect([rounds.length, given.tests[0]?.starved]).toEqual([2, null]);

@@ -204,7 +204,7 @@ describe('an exported directory that was forged together with its manifest', () 
     expect(await verify(relisted(changes))).toMatchObject({ exitCode: 6, failed });
   });
 
-  test('is refused with another envelope or result, and with the exit code of that check', async () => {
+  test('is refused if its envelope or result was replaced, with the exit code of the check of that file', async () => {
     expect(await verify(relisted({ [EXPORT_FILES.envelope]: '{}' }))).toMatchObject({
       exitCode: 2,
       failed: ['envelope'],

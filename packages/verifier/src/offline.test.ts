@@ -85,7 +85,7 @@ describe.runIf(canTrace)('the running verifier', () => {
     });
   });
 
-  test('opens no file outside an exported directory, and each file in it once', () => {
+  test('opens each file of an exported directory once, and no other file but the pinned key', () => {
     const files = exportOf(job);
     const directory = scratch.writeAll('export', files);
     const { exitCode, network, opened } = watch(['directory', directory, '--public-key', key, '--tenant', job.tenant]);

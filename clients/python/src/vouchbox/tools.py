@@ -208,7 +208,7 @@ def _plain(value: object) -> object:
     dump = getattr(value, "model_dump", None)  # Of Pydantic.
     if callable(dump):
         return dump(mode="json")
-    raise TypeError(f"{type(value).__name__} is no result of a tool")
+    raise TypeError(f"a tool cannot return a {type(value).__name__}")
 
 
 def _message_of(raised: Raised) -> str:

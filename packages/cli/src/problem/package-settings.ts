@@ -132,5 +132,5 @@ async function olderTimeLimit(tree: ProblemTree): Promise<number | undefined> {
 function secondsIn(file: string, text: string): number {
   const seconds = Number(text);
   if (text.trim() !== '' && Number.isFinite(seconds) && seconds > 0) return seconds;
-  throw new UsageError(`${file} has no number of seconds`);
+  throw new UsageError(`${file}: the time limit must be a positive number of seconds`);
 }

@@ -159,7 +159,11 @@ test.each<[string, Record<string, string>, RegExp]>([
   ['too many settings', { 'problem.yaml': `name: ${'x'.repeat(70_000)}\n` }, /longer than a settings file may be/],
   ['a name that is a list', { 'problem.yaml': 'name: [a]\n' }, /name is not a text/],
   ['a limit that is negative', { 'problem.yaml': 'limits: {memory: -1}\n' }, /memory is not a number/],
-  ['a time that is no number', { '.timelimit': 'soon\n' }, /\.timelimit has no number of seconds/],
+  [
+    'a time that is no number',
+    { '.timelimit': 'soon\n' },
+    /\.timelimit: the time limit must be a positive number of seconds/,
+  ],
   ['another format', { 'problem.yaml': 'problem_format_version: 2031-01\n' }, /the format 2031-01 is not supported/],
   [
     'an interactive default',

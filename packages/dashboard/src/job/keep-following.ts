@@ -1,7 +1,7 @@
 /** Follows growing data of the service, such as events of a job, through lost connections and while the browser is offline. */
 import { ServiceFailure } from '@vouchbox/client';
 
-/** Milliseconds between two tries, once the client has stopped retrying. */
+/** Milliseconds between two tries. When a try fails, the client's own retries are over. */
 const tryAgainMilliseconds = 2000;
 
 /**

@@ -75,7 +75,7 @@ export function treeKeyOf(pinned: NoteKey, origin: string): NoteKey | null {
   return made.kind === 'key' ? made.key : null;
 }
 
-/** The log's key under the name that it has in heads in Rekor's form. */
+/** The log's key for heads in Rekor's form: its name is the host alone, and its hint comes from the Rekor id. */
 export function rekorKeyOf(log: NoteKey, { host }: LogName): NoteKey {
   return { name: host, type: 'note', hint: rekorIdOf(log).slice(0, 4), key: log.key };
 }

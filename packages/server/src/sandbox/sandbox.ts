@@ -67,7 +67,7 @@ export interface Program {
   readonly product?: InputContent['content'];
   /** Present if the program may call tools, in a cell that was made for tools. */
   readonly tools?: ProgramTools;
-  /** Present, instead of stdin, if the program talks to another program, released in the same turn of the event loop. */
+  /** Present in place of stdin if two programs talk to each other. Both are released in one turn of the event loop. */
   readonly interaction?: InteractionSide;
 }
 

@@ -1,8 +1,8 @@
 /**
  * What a node counts of the last hour, minute by minute: how jobs ended, how long they waited and ran, and how many
- * there were at the same time. The counts are in memory, from the start of the node on, and bounded: for each of the
- * 200 tenants that had jobs last, a minute keeps up to 64 random durations of each kind. A tenant learns only of its
- * own jobs, and of the queue, which the status shows to everyone.
+ * there were at the same time. The counts are in memory, from the node's start on. They are bounded: only the 200
+ * tenants with the most recent jobs have counts, and each minute of a tenant keeps a random sample of 64 durations of
+ * each kind. A tenant learns only of its own jobs, and of the queue, which the status shows to everyone.
  */
 import type { ServiceStatus, TerminalStatus } from '@vouchbox/protocol';
 import { TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';

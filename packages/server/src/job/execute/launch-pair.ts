@@ -86,7 +86,7 @@ async function runBoth(parts: readonly Part[], ready: readonly Ready[]): Promise
   if (both.some(({ context }) => context.control.cause !== null)) return;
   for (const { context } of both) context.control.started = true;
   if (!(await startStored(program, interactor))) return;
-  // A job that was stopped meanwhile stops the other, which would wait for it.
+  // If one of the two was stopped meanwhile, the other is stopped, too. Otherwise it would wait for the stopped one.
   const cause = program.context.control.cause ?? interactor.context.control.cause;
   for (const { context } of both) context.control.cause ??= cause;
   const runs = both.map(async (each) => {

@@ -30,7 +30,7 @@ export interface Control {
   readonly unwanted: AbortController;
   /** Whether the cell is being taken down. */
   isLeaving: boolean;
-  /** Says that nothing of the cell is left. Idempotent. */
+  /** Frees the job's slot, once its cell was taken down or if it has none. Idempotent. */
   free(): void;
 }
 

@@ -123,7 +123,7 @@ test('a parked cell that was taken is replaced only after a short program has en
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
 });
 
-describe('if a cell takes longer to make than a short job to run', () => {
+describe('if making a cell takes longer than running a short job', () => {
   const quiet = 100;
   const made = () => source.requests.length - 3;
 

@@ -329,7 +329,7 @@ test('a node receives messages of a topic only while somebody there follows the 
   await expect.poll(() => heard).toEqual(['last', 'end job_1']);
 });
 
-test('a job is signed by one of two nodes that try, even while another job of its tenant changes', async () => {
+test('if two nodes store an attestation of one job, one is stored, even while another job of its tenant changes', async () => {
   await using one = await node();
   await using other = await node();
   const key = await runJob(one);

@@ -9,7 +9,7 @@ let testStore: TestStore;
 let connection: Connection;
 let database: DatabaseSync;
 beforeEach(() => {
-  // A group also closes after some time, which a busy machine could reach.
+  // The clock stands still. On a busy machine, a group could otherwise reach its time limit and close early.
   vi.spyOn(performance, 'now').mockReturnValue(0);
   testStore = new TestStore();
   prepareFile(testStore.path);
