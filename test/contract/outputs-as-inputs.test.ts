@@ -234,7 +234,9 @@ test('an output stays stored for a waiting job after its own job is removed; new
       const again = await second.post(body, { headers });
       expect([again.status, again.json.job_id]).toEqual([201, waiting.json.job_id]);
     }
-    const [blocking] = (await second.alpha.client.list({ status: ['running'] })).items;
+    const running = async () => (await second.alpha.client.list({ status: ['running'] })).items;
+    await expect.poll(running).toHaveLength(1);
+    const [blocking] = await running();
     await second.alpha.client.cancel(blocking?.job_id ?? '');
     expect((await second.ended(waiting.json.job_id as string)).result.stdout).toBe(text);
   } finally {
