@@ -64,7 +64,7 @@ test('a revoked credential reads as revoked at once, and the listeners for its e
   expect(heard).toEqual([REVOKED]);
 });
 
-test('the row of a credential that changes while it is read is not cached', async () => {
+test('if a credential changes while its row is read, the row is not cached', async () => {
   const { rows, hold } = storedRows();
   const release = hold();
   const before = rows.credential('one');

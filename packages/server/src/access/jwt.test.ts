@@ -78,7 +78,7 @@ describe('an access token of an issuer', () => {
   }
 
   test.each(['ES256', 'RS256', 'EdDSA'])(
-    'that is signed with %s is accepted, and its claims name the caller',
+    'is accepted if it is signed with %s, and its claims name the caller',
     async (alg) => {
       const { jwk, sign } = await signer('k', alg);
       const { keys } = await keySetOf(`${alg}.json`, { keys: [jwk] });
@@ -94,7 +94,7 @@ describe('an access token of an issuer', () => {
     },
   );
 
-  test('an algorithm that is not allowed is refused, even if its key is in the set', async () => {
+  test('is refused if its algorithm is not allowed, even if its key is in the set', async () => {
     const { jwk, sign } = await signer('k', 'ES384');
     const { keys } = await keySetOf('es384.json', { keys: [jwk] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });
@@ -148,7 +148,7 @@ describe('an access token of an issuer', () => {
     expect(await jwt.resolve(await second.sign({ jti: 'kept' }))).toMatchObject({ tenant: 'acme' });
   });
 
-  test('unreadable keys are an error of the service', async () => {
+  test('is answered with 503, an error of the service, while the keys of the issuer cannot be read', async () => {
     const { sign } = await signer('k');
     const told: unknown[] = [];
     const source = join(directory, 'nowhere.json');

@@ -66,7 +66,7 @@ describe('if tenants hold all permits', () => {
     [10, 3],
     [12, 2],
   ])(
-    'a tenant without a permit gets one at once from one of %i tenants',
+    'a tenant without a permit gets a permit at once, which one of the %i tenants gives up',
     { tags: ['Errors-18a', 'CROWD-01'] },
     (tenants, each) => {
       const held = crowd({ total: tenants * each, perTenant: each });
@@ -78,7 +78,7 @@ describe('if tenants hold all permits', () => {
     },
   );
 
-  test('the tenant with the most permits gives up its oldest one, until no tenant has two more than another', {
+  test('the tenant with the most permits gives up its oldest permit, until no tenant has two more than another', {
     tags: ['Errors-18a'],
   }, () => {
     const held = crowd({ total: 9, perTenant: 8 });

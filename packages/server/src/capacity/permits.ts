@@ -25,8 +25,8 @@ export type GiveWay = (refusal: ServiceError) => void;
 
 export interface Permits {
   /**
-   * Takes one permit at once or not at all. If the service holds its bound, the tenant that holds most loses its oldest permit,
-   * if that tenant still holds as many as this one afterwards.
+   * Takes one permit at once or not at all. If all permits are held, the tenant that holds most loses its oldest permit, unless
+   * it would then hold fewer than this tenant.
    *
    * @throws ServiceError `capacity_exhausted` if no tenant gives way, `tenant_capacity_exhausted` if the tenant holds its bound
    */

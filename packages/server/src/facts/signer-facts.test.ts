@@ -36,7 +36,7 @@ test.each([
   });
 });
 
-test('the status of a service without signing shows no error, but how many jobs wait for a signature', () => {
+test('the status of a service without signing shows how many jobs wait for a signature, but no error of signing', () => {
   expect(signerStatus(null, { outbox: 7, outbox_error: late })).toEqual({
     enabled: false,
     outbox_depth: 7,

@@ -22,7 +22,7 @@ export function replaceDurably(path: string, text: string, mode: number): void {
   syncDirectory(dirname(path));
 }
 
-/** Makes the content of a file durable that was written by other means. */
+/** Makes durable the content of a file that was written by other means. */
 export function syncFile(path: string): void {
   sync(path, 'r+');
 }

@@ -31,7 +31,7 @@ test('the strict parser refuses every changed text that JSON.parse refuses (BODY
     fc.asyncProperty(bent, async (text) => {
       const plain = await outcome(async () => JSON.parse(text) as unknown);
       const strict = await outcome(() => parse(text));
-      // Strict parsing only refuses more.
+      // The strict parser differs from the plain one only in what it refuses.
       expect(strict === plain || strict.startsWith('invalid_json')).toBe(true);
       expect(plain === 'SyntaxError' && !strict.startsWith('invalid_json')).toBe(false);
     }),
@@ -151,13 +151,13 @@ describe('the bounds of the strict parser, which apply before any value is built
       .fill('0')
       .join(',')}]`;
 
-  test('values may nest to the bound, and no deeper', async () => {
+  test('values may nest as deep as the bound allows, and no deeper', async () => {
     await expect(parse(nested(jsonDepthMax - 1))).resolves.toBeDefined();
     await expect(parse(nested(jsonDepthMax))).resolves.toBeDefined();
     await expect(parse(nested(jsonDepthMax + 1))).rejects.toEqual(refused('nests deeper'));
   });
 
-  test('a text may have as many tokens as the bound, and not one more', async () => {
+  test('a text may have as many tokens as the bound allows, and no token more', async () => {
     await expect(parse(tokens(jsonTokensMax - 1))).resolves.toBeDefined();
     await expect(parse(tokens(jsonTokensMax))).resolves.toBeDefined();
     await expect(parse(tokens(jsonTokensMax + 1))).rejects.toEqual(refused('tokens'));
@@ -169,7 +169,7 @@ describe('the bounds of the strict parser, which apply before any value is built
     await expect(parse(members(jsonTokensMax / 2))).rejects.toEqual(refused('tokens'));
   });
 
-  test('a number may have its bound of characters, and not one more', async () => {
+  test('a number may have as many characters as the bound allows, and no character more', async () => {
     const digits = (length: number) => `0.${'1'.repeat(length - 2)}`;
     await expect(parse(digits(numberBytesMax))).resolves.toBeDefined();
     await expect(parse(digits(numberBytesMax + 1))).rejects.toEqual(refused('number that is too long'));
@@ -225,7 +225,7 @@ describe.skipIf(files.length === 0)('JSONTestSuite (skipped if its files are not
     await expect(parse(bytesOf(name))).rejects.toEqual(refused(''));
   });
 
-  test('always gives the same answer to each text that the suite leaves open', async () => {
+  test('has texts that may be accepted or refused; each of them always gets the same answer', async () => {
     const open = files.filter((name) => name.startsWith('i_'));
     const taken = [];
     for (const name of open) {

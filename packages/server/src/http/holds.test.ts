@@ -134,7 +134,7 @@ describe('a request body that arrives slower than the minimum rate', () => {
   const bounds = { bodyUnhurriedMilliseconds: 200, bodyBytesPerSecond: 100 };
   const slow = async (port: number) => (await RawSocket.open(port)).send(BODY);
 
-  test('ends with 408 if more than half of the permits are held, and not before', {
+  test('ends with 408 if more than half of the permits are held, but not in the time in which any body may be slow', {
     tags: ['Limits-8a', 'CROWD-02'],
   }, async () => {
     await using server = await openServer({ bounds, permits: { body: { total: 3, perTenant: 3 } } });
@@ -155,7 +155,7 @@ describe('a request body that arrives slower than the minimum rate', () => {
     await using server = await openServer({ bounds, permits: { body: { total: 1, perTenant: 1 } } });
     using fast = await RawSocket.open(server.port);
     fast.send(BODY.replace('Content-Length: 2', 'Content-Length: 1000'), ' '.repeat(500));
-    // This body stays fast on average for five seconds, and its pace is checked within one.
+    // This body stays fast on average for five seconds, and its pace is checked within one second.
     await delay(1500);
     expect([fast.isClosed, server.permits.held('body')]).toEqual([false, 1]);
     await using roomy = await openServer({ bounds, permits: { body: { total: 2, perTenant: 2 } } });
@@ -379,7 +379,7 @@ describe('when a credential ends', { tags: ['Authentication-8'] }, () => {
 
   const watched = { log: pino({ level: 'silent' }), checkMilliseconds: 60_000, isIdle: () => true };
 
-  test('everything that the ended credential holds is ended once, and what other credentials hold continues', async () => {
+  test('everything that the ended credential holds is ended exactly once, and what other credentials hold continues', async () => {
     const asked: string[] = [];
     const stands = async ({ credential_id }: Caller) => {
       asked.push(credential_id);

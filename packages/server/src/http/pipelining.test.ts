@@ -21,7 +21,7 @@ const LIST = `GET /v1/jobs HTTP/1.1\r\n${HOST}${KEY}\r\n`;
 const HEALTH = `GET /healthz HTTP/1.1\r\n${HOST}\r\n`;
 const CONTRACT = `GET /openapi.json HTTP/1.1\r\n${HOST}\r\n`;
 
-test('of twenty requests sent at once on a connection eight are in progress, and all are answered in order', async () => {
+test('if a connection sends twenty requests at once, eight are in progress at a time, and all are answered in order', async () => {
   const waiting: ((text: JsonText<JobList>) => void)[] = [];
   const list = () => new Promise<JsonText<JobList>>((resolve) => waiting.push(resolve));
   await using server = await openServer({ jobs: { list } });

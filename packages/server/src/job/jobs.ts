@@ -29,8 +29,8 @@ export interface Submission {
   /** 1–128 visible ASCII bytes, already checked; null if the client sent none. */
   readonly idempotencyKey: string | null;
   /**
-   * Called last before the job is stored, or an earlier one is answered. Rejects if the caller's authority has ended
-   * since the request arrived. Absent if the authority cannot be revoked.
+   * Called immediately before the job is stored, or an earlier job is returned as the answer. Rejects if the caller's authority
+   * has ended since the request arrived. Absent if the authority cannot be revoked.
    */
   readonly checkAuthority?: () => Promise<void>;
 }

@@ -6,10 +6,10 @@ import type { RequestedSpec } from '@vouchbox/protocol';
 
 /**
  * The topics that can change: the queue or the outbox as a whole, the events of one job, the end of one job or one grading, or
- * a request to cancel a job. `gradings` comes once there is more to do in one, and `grading …` once something happened in it.
- * `answers …` comes once a call of a tool of that job was answered. `promises` comes once a job was accepted with a promise,
- * and `promise …` once that is signed. `log` comes once a signed statement waits for its place in the log. `contents` comes
- * once a row has a content that can be moved to the object store, and `objects` once that store answers again.
+ * a request to cancel a job. `gradings` comes once some grading has more to do, and `grading …` once something happened in that
+ * grading. `answers …` comes once a call of a tool of that job was answered. `promises` comes once a job was accepted with a
+ * promise, and `promise …` once that promise is signed. `log` comes once a signed statement waits for its place in the log.
+ * `contents` comes once a row has a content that can be moved to the object store, and `objects` once that store answers again.
  */
 export type Topic =
   | 'queue'

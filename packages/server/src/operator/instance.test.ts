@@ -24,7 +24,7 @@ describe('the instance of a data directory', () => {
     expect(readInstance(join(scratch, 'moved'))).toBe(instance.id);
   });
 
-  test('is another one in a copy, and in a new directory at the same path', () => {
+  test('is different in a copy of the directory, and in a new directory at the same path', () => {
     const path = directory('same');
     using original = openInstance(path);
     cpSync(path, join(scratch, 'copy'), { recursive: true });

@@ -157,7 +157,7 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
     expect((await run(choice, 'bash', 'kill -9 $$')).ending).toEqual({ kind: 'signaled', signal: 'SIGKILL' });
     expect((await run(choice, 'bash', 'kill -TERM $$')).ending).toEqual({ kind: 'signaled', signal: 'SIGTERM' });
     expect((await run(choice, 'bash', 'kill -TERM 0; exit 3')).ending).toEqual({ kind: 'signaled', signal: 'SIGTERM' });
-    // SIGRTMIN, which no name is known for.
+    // SIGRTMIN, a signal for which Node has no name.
     expect((await run(choice, 'bash', 'kill -34 $$')).ending).toEqual({ kind: 'signaled', signal: 'SIG34' });
     expect((await run(choice, 'bash', 'exit 137')).ending).toEqual({ kind: 'exited', exit_code: 137 });
   });
@@ -276,7 +276,7 @@ os.wait()`;
     expect(programUsage?.memory_peak_bytes).toBeGreaterThan(48 << 20);
   });
 
-  it('reports the usage of a killed program if the host measures it, and not if only the guest could', {
+  it('reports the usage of a killed program if the host measures the usage, but not if only the guest could', {
     tags: ['Receipt-30a'],
   }, async () => {
     const { ending, usage, programUsage } = await run(choice, 'bash', 'while :; do :; done', {
@@ -340,7 +340,7 @@ except BlockingIOError:
     ]);
   });
 
-  it('does not report a file that is one byte smaller', async () => {
+  it('does not report a file that is one byte smaller than the limit', async () => {
     const code = 'head -c 1048575 /dev/zero > output/a; head -c 1048575 /dev/zero > output/b';
     const { violations } = await run(choice, 'bash', code, { limits: { max_file_mb: 1 } });
     expect(violations).toEqual([]);

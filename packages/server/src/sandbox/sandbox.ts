@@ -85,7 +85,7 @@ export type ToolOutcome = { readonly result: unknown } | { readonly error: strin
 /** The handler of a program's calls of tools. */
 export interface ProgramTools {
   readonly limits: ToolLimits;
-  /** Called when the program is released. `answer` hands it an answer, or drops the answer once the program has ended. */
+  /** Called when the program is released. `answer` hands the program an answer, or drops it once the program has ended. */
   begin(answer: (call: number, outcome: ToolOutcome) => void): void;
   /** Called for each call, in the order in which the program made them. This method must not block or throw. */
   called(call: ToolCall): void;
@@ -215,7 +215,7 @@ export interface CellKind {
   readonly runtime: string | null;
   /** What the cell is for, if it does not compile and run: see `program/stages.ts`. */
   readonly stage?: Stage | undefined;
-  /** Whether the cell's interpreters have fixed hash seeds. Such a cell is no copy, which would have its template's seed. */
+  /** Whether the cell's interpreters have fixed hash seeds. Such a cell is no copy, because a copy has its template's seed. */
   readonly reproducible?: true | undefined;
   /** The job's owner, as an opaque name. Only cells of one owner may be copies of one template. */
   readonly owner?: string | undefined;
@@ -251,7 +251,7 @@ export interface Provider extends AsyncDisposable {
   /** The languages that ran correctly at the start, in a pack that need not be named. */
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
-  /** The limits seen to be enforced at the start. Absent if a cell enforces all, or, as the subprocess, only the wall clock. */
+  /** The limits seen to be enforced at the start. Absent if cells enforce all of them, and for the subprocess. */
   readonly enforced?: readonly LimitName[];
   /** Whether the programs of a cell may reach one another over `127.0.0.1` and `::1`. */
   readonly hasLoopback: boolean;
@@ -291,7 +291,7 @@ export class BootstrapError extends Error {
   }
 }
 
-/** The error of a process that makes cells, answered nothing and was killed. Another process may do its work. */
+/** The error if the process that makes cells gave no answer and was killed. Another process may do its work. */
 export class Unanswered extends NotReadyInTime {
   override readonly name = 'Unanswered';
 }

@@ -7,7 +7,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StartError } from '../ground/start-error.ts';
 
-/** The permissions of others that are refused: to write. Others may read names in the directory, but not its files. */
+/** The permissions that others must not have: those to write. Others may read names in the directory, but not its files. */
 const OTHERS_WRITE = 0o022;
 
 /**

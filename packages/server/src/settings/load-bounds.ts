@@ -1,6 +1,6 @@
 /**
- * Bounds of load that follow from the jobs that run at once, unless they are set. Even one tenant can keep all slots busy: each
- * of its jobs of a hundredth of a second is one request, and some more jobs wait or are queued behind those that run.
+ * Bounds of load that follow from the jobs that run at once, unless they are set. Even one tenant can keep all slots busy with
+ * jobs of a hundredth of a second: each job is one request, and more jobs may wait and be queued than run.
  */
 
 /** How many of something may be held at once, by all and by one tenant. */

@@ -32,7 +32,7 @@ function refusal(changes: Record<string, string>): string {
 }
 
 describe('the settings of an object store', () => {
-  test('turn the object store on only together, and have a default region and minimum size', () => {
+  test('turn the object store on if its URL and both keys are set; the region and the minimum size have defaults', () => {
     expect(loadConfig({}).objectStore).toBeNull();
     expect(opened()).toEqual({
       url: 'https://s3.example.com/bucket',

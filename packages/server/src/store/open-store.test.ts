@@ -122,7 +122,7 @@ test.skipIf(!mayMount)('a store on a read-only file system is refused', async ()
   expect(toldElsewhere(testStore, { command })).toMatch(/^read_only /);
 });
 
-test('a path at which no store can be is refused', async () => {
+test('a path at which a store cannot be made is refused', async () => {
   await using testStore = new TestStore();
   mkdirSync(testStore.path);
   await expectRefusal(openStore({ dataDir: testStore.directory }), 'unopenable');

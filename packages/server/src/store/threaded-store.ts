@@ -1,6 +1,6 @@
 /**
  * A store whose commands run on two threads: one thread changes the store, the other reads it. This module passes each call to
- * one of them, and keeps in memory what the next call need not ask for again.
+ * one of them, and keeps in memory what later calls would otherwise read again.
  */
 import type { AnswerOf, InputOf, Methods, Reads, Writes } from './commands.ts';
 import type { Fleet, FleetCommands } from './fleet.ts';

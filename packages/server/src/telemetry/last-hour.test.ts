@@ -77,7 +77,7 @@ test('only a bounded sample of durations is kept, but each end of a job is count
   expect(hour.of('acme').ended.succeeded).toEqual([0, 0]);
 });
 
-test('the length of the queue is read each minute, and a minute without an answer of the store has none', async () => {
+test('the length of the queue is read each minute, and is unknown for a minute in which the store did not answer', async () => {
   const { hour, after } = rig();
   const stopping = new AbortController();
   hour.watch({ counts: () => Promise.resolve({ queued: 3, running: 2 }) }, stopping.signal);

@@ -48,7 +48,7 @@ function readAdmitted(
 }
 
 /**
- * Reads a body that may be left out: none at all, no chunks, or an empty object.
+ * Reads a body that may be left out: it may be absent, consist of no chunks, or be an empty object.
  *
  * @throws ServiceError as for any body, and `invalid_request` if it has members
  */

@@ -103,7 +103,7 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Takes a permit that the answer holds to its end, unless it is returned before. Without `giveWay`, the connection is
+   * Takes a permit that the answer holds to its end, unless the permit is returned before. Without `giveWay`, the connection is
    * reset when another tenant needs the place, as for an answer that is being sent.
    *
    * @throws ServiceError if none is free

@@ -21,7 +21,7 @@ const many = (length: number, make: (index: number) => Connection) => Array.from
 const leaver = (open: readonly Connection[]) => whoGivesWay(open, bounds, now);
 
 describe('strangers (connections without a valid credential) from one peer', () => {
-  test('a peer may have as many strangers as the bound; one more closes the one that sent no request for longest', () => {
+  test('are kept up to the bound; beyond the bound, the one that has sent no request for longest is closed', () => {
     const open = many(bounds.connectionsOfPeer, (at) => connection({ restsFor: at }));
     expect(leaver(open)).toBeNull();
     expect(leaver([...open, connection()])).toBe(open.at(-1));

@@ -42,7 +42,7 @@ async function exchange(bytes: string): Promise<RawAnswer[]> {
 }
 
 describe('the head of a request', () => {
-  test('may have as many lines as the bound, and is answered 431 with one line more', async () => {
+  test('may have as many lines as the bound allows, and is answered 431 if it has one line more', async () => {
     using raw = await RawSocket.open(server.port);
     raw.send(get('/healthz', HOST + 'a: b\r\n'.repeat(headerLinesMax - 1)));
     expect((await raw.answer()).status).toBe(200);

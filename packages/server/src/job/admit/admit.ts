@@ -326,7 +326,7 @@ async function isSame(
   return earlier.spec_sha256 === other;
 }
 
-/** What is to be stored of a submission. `peer` is the interactor's job, if there is one. */
+/** The answer to a submission, or its refusal, which is thrown. `peer` is the interactor's job, if there is one. */
 function admitted(
   result: Exclude<AdmitResult, { kind: 'grading_over' | 'session_conflict' }>,
   peer: string | null,

@@ -34,7 +34,7 @@ function refusal(ask: () => unknown): unknown {
   }
 }
 
-test('a job that at least one node can run is accepted, even if that node is not ready, with its memory bound', () => {
+test('a job is accepted if at least one node can run it, even an unready node, and gets the memory bound of such a node', () => {
   expect(fitOf(demanding('none'), [SMALL, STRONG])).toEqual({ isReady: true, memMbMax: 4096 });
   expect(fitOf(demanding('gvisor-application-kernel'), [SMALL, STRONG])).toEqual({ isReady: false, memMbMax: 4096 });
   expect(fitOf({ ...SPEC, language: 'bash' }, [STRONG, SMALL])).toEqual({ isReady: true, memMbMax: 256 });

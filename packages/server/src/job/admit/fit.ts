@@ -37,7 +37,7 @@ export function fitOf(spec: RequestedSpec, executors: readonly [Executor, ...Exe
 }
 
 /**
- * Like `fitOf`, for two specifications that one executor must run at the same time. Each gets at most half its memory.
+ * Like `fitOf`, for two specifications that one executor must run at once. Each gets at most half of the executor's memory.
  *
  * @throws ServiceError as `fitOf` does; `runtime_unavailable` if no executor has two slots, or none can run both
  */

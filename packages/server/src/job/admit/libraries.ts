@@ -12,7 +12,7 @@ interface Program extends Pick<RequestedSpec, 'language'> {
   readonly files: readonly SubmittedFile[];
 }
 
-/** The program with its libraries among the inputs, where its language has a path of modules. */
+/** The program with its libraries among the inputs. Its language must have a search path for modules. */
 export function withLibraries<Parsed extends Program>(program: Parsed, libraries: Libraries): Parsed {
   const { language, files } = program;
   if (!takesLibraries(language))

@@ -25,7 +25,7 @@ function spec(members: Partial<RequestedSpec>): RequestedSpec {
 }
 
 describe('policy', () => {
-  test('a demand to enforce a limit is refused if the host only watches it', () => {
+  test('a demand to enforce a limit is refused if the host only watches that limit', () => {
     const demanded = spec({ requirements: { minimum_isolation: 'none', enforced: ['cpu_seconds', 'mem_mb'] } });
     const watched: ProviderFacts = {
       ...provider,

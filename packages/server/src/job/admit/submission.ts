@@ -56,7 +56,7 @@ export interface ParsedProgram extends Omit<RequestedSpec, 'files' | 'named_stdi
   readonly product?: Product;
 }
 
-/** A submission. If it has tools, their `answered_by` does not name the principal that submits yet. */
+/** A submission. If it has tools, their `answered_by` does not yet name the submitting principal. */
 export interface ParsedSubmission extends ParsedProgram {
   readonly interactor?: ParsedProgram;
 }

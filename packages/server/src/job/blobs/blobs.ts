@@ -197,7 +197,7 @@ async function dropped(key: UploadKey, { store, pieces }: Receiving): Promise<vo
   while (!(await inTurn(pieces, () => store.dropUpload(key))));
 }
 
-/** Uploads take no more than half of the store's time: after each change, other waiters get as long as it took. */
+/** Uploads take at most half of the store's time: after each change, they leave the store free for as long as the change took. */
 function inTurn<Answer>(pieces: Turns, change: () => Promise<Answer>): Promise<Answer> {
   return pieces.take(async () => {
     const startedAt = performance.now();

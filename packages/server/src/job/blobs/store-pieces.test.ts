@@ -25,7 +25,7 @@ test.each([0, 1, pieceBytes - 1, pieceBytes, pieceBytes + 1, 3 * pieceBytes + 7]
   },
 );
 
-test('at most one piece waits to be stored, and until then no more chunks are read', async () => {
+test('at most one piece waits to be stored, and no chunk is read while a piece waits', async () => {
   const held = Promise.withResolvers<void>();
   let taken = 0;
   async function* counted() {

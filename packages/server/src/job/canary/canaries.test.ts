@@ -118,7 +118,7 @@ test('a canary runs repeatedly while its pack is in use, and stops when the use 
   );
 });
 
-test('a canary that may not start yet is requested again, and until then none counts as run', async () => {
+test('a canary that may not start yet is requested again, and no canary counts as run until then', async () => {
   const sent = new Sent();
   await using _ = sent.canaries;
   sent.mayBegin = false;

@@ -70,7 +70,7 @@ public class Main {
 `,
 };
 
-/** Languages in the order in which a canary prefers them: the cheapest first, if nothing else must be in the pack. */
+/** Languages in the order in which a canary prefers them, the cheapest to start first. */
 const PREFERRED = Object.keys(STARTS) as Language[];
 
 const CANARY_LIMITS = { mem_mb: 128, compiledMemMb: 512, max_pids: 64 };

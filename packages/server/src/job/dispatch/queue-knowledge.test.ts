@@ -4,7 +4,7 @@ import { QueueKnowledge } from './queue-knowledge.ts';
 const shares = { slots: 4, tenantSlots: null };
 const empty = { isEmpty: true, tenants: [] };
 
-test('the queue counts as empty after a read without any job, until a job enters the queue', async () => {
+test('after a read that found no job, the queue counts as empty until a job enters the queue', async () => {
   const queue = new QueueKnowledge();
   expect(queue.isSurelyEmpty).toBe(false);
   queue.look()(empty);
@@ -13,7 +13,7 @@ test('the queue counts as empty after a read without any job, until a job enters
   expect(queue.isSurelyEmpty).toBe(false);
 });
 
-test('a read of the queue proves nothing if a job entered or the knowledge was doubted meanwhile', async () => {
+test('a read of the queue proves nothing if, during the read, a job entered or `doubt` was called', async () => {
   const queue = new QueueKnowledge();
   const entered = queue.look();
   await queue.enter(async () => {});

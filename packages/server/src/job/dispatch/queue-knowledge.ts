@@ -7,7 +7,7 @@ import { fairShare } from '../../store/jobs/fair-share.ts';
 import type { QueueAnswer } from '../../store/records/answers.ts';
 import type { Shares } from '../../store/records/inputs.ts';
 
-/** The tenants that are assumed while it is not known which there are. */
+/** The tenants that are assumed while the real ones are not known. */
 const SEVERAL = ['', ''];
 
 export class QueueKnowledge {

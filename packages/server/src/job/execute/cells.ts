@@ -4,8 +4,8 @@ import type { CellKind, PreparedCell, Provider } from '../../sandbox/sandbox.ts'
 
 export interface Cells extends Pick<Provider, 'prepare'> {
   /**
-   * A cell that waits at the workload-ready boundary, or null if there is none. The caller disposes of it. A caller
-   * that gets none, or one that fails at the hand-over, may call `prepare`, which waits for a cell.
+   * A cell that waits at the workload-ready boundary, or null if there is none. The caller disposes of it. A caller that gets
+   * no cell, or a cell that fails at the hand-over, may call `prepare`, which waits for a cell.
    */
   take(kind: CellKind): PreparedCell | null;
   /** Whether cells can be made, from what is known. The call may begin a trial, but never waits for one. */

@@ -58,7 +58,7 @@ async function takeBothToEnd(job: ChosenPair, controls: readonly Control[], depe
   }
 }
 
-/** Brings one cell to where its program can be released. Returns what prevents it; null also if the job must not run. */
+/** Brings one cell to where its program can be released. Returns what prevented this, or null, also if the job must not run. */
 async function prepare({ context, side, job }: Part, ready: Ready[]): Promise<FailureBeforeRun | null> {
   try {
     const spec = await specOf(job, context);

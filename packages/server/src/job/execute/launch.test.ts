@@ -140,7 +140,7 @@ describe('a slot and a parked cell whose submission makes no job', () => {
     const ended = await rig.submit();
     first.end(exited);
     await rig.ended(ended);
-    // The time for which it waits does not pass.
+    // The clock stands still, so a submission that waits for the slot cannot time out.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const second = rig.provider.park();
     const before = rig.commits();

@@ -45,7 +45,7 @@ export interface JobDependencies {
   readonly beside?: Beside;
   readonly log: Log;
   readonly memory: JobMemory;
-  /** Contents of products that were read lately and had their digest. */
+  /** Contents of products that were read lately and whose digests were right. */
   readonly products: ReturnType<typeof keptProducts>;
   /** Aborts when the process gives up on events that it could not store. */
   readonly giveUp: AbortSignal;

@@ -122,7 +122,7 @@ export class GradingStage implements AsyncDisposable {
     return work;
   }
 
-  /** Makes and follows jobs, gradings in turn, until slots or rows are used up. */
+  /** Makes and follows jobs, and takes gradings in turn, until slots or rows are used up. */
   #plan(): void {
     if (this.#stopping.signal.aborted || !this.#options.isOurTurn()) return;
     const idle = new Set<GradingWork>();

@@ -30,7 +30,7 @@ export function keptEnd(end: JobEnd, tests: number): JobEnd {
   return { ...short, stdout: null, outputs: [...outputs, { path: STDOUT_FILE, sha256: end.stdout_sha256 ?? '' }] };
 }
 
-/** A short text that says the same about points and the compiler. */
+/** A short text that says the same as the whole `stderr` about points and the compiler. */
 function keptStderr(end: JobEnd): string {
   const [, points] = /^points[ \t]+(\S{1,40})/.exec(end.stderr) ?? [];
   const said = points === undefined ? '' : `points ${start(points)}`;

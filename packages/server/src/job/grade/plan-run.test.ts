@@ -1,4 +1,4 @@
-/** Which jobs a program of a plan needs next, if not every end makes it look at all tests. */
+/** Which jobs a program with a plan needs next, although it does not go through all tests at each end of a job. */
 import type { GradingPlan, JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';
 import { expect, test } from 'vitest';
 import { PlanRun, type StepJob } from './plan-run.ts';

@@ -24,7 +24,7 @@ import type { LogKey } from '../sign/keys/log-key.ts';
 
 export const OPENING_TYPE = 'urn:svc:predicate:log-opened:v1';
 
-/** The key under the name that the log has. @throws if the log's name cannot be a name of a key */
+/** The log's key, under the log's name. @throws if the log's name cannot be a name of a key */
 export function logNoteKey(name: LogName, { raw }: LogKey): NoteKey {
   const made = noteKey(originOfLog(name), 'note', raw);
   if (made.kind === 'refused') throw new Error(`the log cannot be named ${originOfLog(name)}: ${made.reason}`);

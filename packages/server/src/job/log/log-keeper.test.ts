@@ -282,6 +282,6 @@ test('a statement after the keeper’s pause gets a head at once, and statements
   rests[1]?.();
   await signed();
   await headOf(4);
-  // The rest that follows is the third: none lay between the statement and its head.
+  // The next rest is only the third: there was no rest between the last statement and its head.
   await expect.poll(() => rests).toHaveLength(3);
 });

@@ -35,7 +35,7 @@ test('jobs whose retention is over are removed, however many, and the others are
   expect(await isThere(queued)).toBe(true);
 });
 
-test('a job without an attestation is kept while jobs are signed, and removed if they are not', async () => {
+test('a job without an attestation is kept while signing is on, and removed while signing is off', async () => {
   const waiting = await endedJob(9);
   expect(await removeOld({ store, log, days: 8, unattested: 'kept' }, signal)).toBe(0);
   expect(await isThere(waiting)).toBe(true);

@@ -54,7 +54,7 @@ async function envelopeOf(key: JobKey): Promise<Uint8Array | undefined> {
 }
 
 describe('draining the outbox of unsigned jobs', () => {
-  test('has made an attestation for every job, however it ended, with a salt and the job’s number', {
+  test('signs every job, however it ended; each statement has a salt and the number of the job', {
     tags: ['Artifact-12', 'Artifact-13'],
   }, async () => {
     const ran = await endedJob(store, { lines: ['hé', '', 'x'.repeat(16_384)] });
@@ -109,7 +109,7 @@ describe('draining the outbox of unsigned jobs', () => {
     expect(await store.counts()).toMatchObject({ outbox: 0 });
   });
 
-  test('stores the attestation that the job states', async () => {
+  test('stores an attestation, and the job states the row of this attestation', async () => {
     const key = await endedJob(store);
     await drain();
     const job = await store.job(key);

@@ -20,7 +20,7 @@ export async function endedJob(
   return key;
 }
 
-/** Checks a job's stored attestation as an auditor does who pinned the key. */
+/** Checks a job's stored attestation as an auditor who pinned the key does. */
 export async function audited(store: Store, key: JobKey, pem: string): Promise<EnvelopeVerification> {
   const stored = await store.attestation({ key, part: 'result_artifact' });
   if (stored?.result_artifact == null) throw new Error('the job is not attested');

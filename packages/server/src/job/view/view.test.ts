@@ -64,7 +64,7 @@ describe('job detail', () => {
     expect(JSON.stringify(detail.receipt)).toBe(row.receipt_json);
   });
 
-  test('the detail of a job whose cell never became ready has null, false and no limits', {
+  test('the detail of a job whose cell never became ready claims no protection and no limit', {
     tags: ['Detail-13'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -263,7 +263,7 @@ describe('the job list', () => {
     );
   });
 
-  test('has no next page after a page that holds the last jobs exactly', async () => {
+  test('has no next page if the last page is exactly full', async () => {
     await using rig = await JobRig.open();
     await rig.submit();
     await rig.submit();

@@ -102,7 +102,7 @@ test('the socket of a data directory works even if the path of the directory is 
   expect(await (await served(long)).list({ tenant: null })).toEqual([]);
 });
 
-test('a socket left by a killed service is replaced, and the socket of a running service is not', async () => {
+test('a socket that a killed service left is replaced, but the socket of a running service is kept', async () => {
   // Closing a server removes only the file at the path that it listened on. So a socket that was moved stays, and is dead.
   const dead = createServer().listen(join(dataDir, 'dead.sock'));
   await new Promise((resolve) => dead.once('listening', resolve));
@@ -117,7 +117,7 @@ test('a socket left by a killed service is replaced, and the socket of a running
   });
 });
 
-test('a connection without a request is not logged, and a connection with half a line is', async () => {
+test('a connection that sends nothing is not logged, but a connection that sends half a line is logged', async () => {
   const lines: string[] = [];
   const credentials = createCredentials({} as never);
   const visited = createLog('debug', { write: (line: string) => lines.push(line) });

@@ -58,7 +58,7 @@ export interface CellFailure {
   readonly said: readonly string[];
 }
 
-/** The error of a cell that could not be made or could not take a program. It claims nothing. */
+/** The error of a cell that could not be made or could not take a program. The error claims no protection. */
 export function bootstrapFailure({ runtime }: CellOptions, { step, error, said }: CellFailure): BootstrapError {
   const { message: reason } = error as Error;
   const message = [reason, ...said.filter((text) => text !== '' && !reason.includes(text))].join(': ');

@@ -73,7 +73,7 @@ export class ConfinedCells implements AsyncDisposable {
     return this.#packs.map(packView);
   }
 
-  /** Makes cells of a pack from now on. Its name must be new. */
+  /** Makes cells of a pack from now on. The name of the pack must be new. */
   addPack(pack: Pack): void {
     this.#packs.push(pack);
   }

@@ -135,7 +135,7 @@ const RESOURCES = {
   RTPRIO: 0,
 } as const;
 
-/** The file in which process 1 states the memory that a program may use, as a control group would: gVisor has no such group. */
+/** Where process 1 states the memory that a program may use, in the files of a control group: gVisor has no control group. */
 const SHOWN_GROUPS: CellMount = {
   destination: '/sys/fs/cgroup',
   type: 'tmpfs',

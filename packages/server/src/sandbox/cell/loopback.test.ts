@@ -27,7 +27,7 @@ const server = createServer((request, response) => response.end('answer')).liste
     server.close();
   })));
 `;
-/** Answers of the kernel to sockets that no cell has, and to what leads out of the cell. */
+/** Prints the kernel's answers to sockets that no cell may make, and to attempts to reach beyond the cell. */
 const LEAVE = `
 import errno, json, socket
 def attempt(*arguments):

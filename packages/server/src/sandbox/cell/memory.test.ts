@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => cells[Symbol.asyncDispose]());
 
-/** A program that writes to every page of so much memory. */
+/** A program that writes to every page of this many MiB. */
 const touch = (mib: number) => `print(len(bytearray(${mib} << 20)) >> 20)`;
 
 describe.each(CLASSES)('a memory limit in the %s class', { tags: ['Submission-16', 'Receipt-18'] }, (choice) => {

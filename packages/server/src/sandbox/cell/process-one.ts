@@ -1,6 +1,6 @@
 /**
- * Process 1 of cells that a runtime makes, in the root of all cells. Where programs use gVisor's kernel, the root also
- * has their system call filter, which runsc would otherwise make for each cell.
+ * Process 1 of cells that a runtime makes. Its program is in the root that all cells share. If programs use gVisor's kernel,
+ * the root also has their system call filter, which runsc would otherwise make for each cell.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

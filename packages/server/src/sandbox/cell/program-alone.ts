@@ -21,7 +21,7 @@ export function programAlone({ ending, hasCompiler, sharesHostKernel, counted }:
   return sharesHostKernel ? byCell(ending, hasCompiler, counted) : byGuest(ending, counted);
 }
 
-/** The usage as the host's kernel counts it. It keeps one memory peak: after a compiler, the program's own is unknown. */
+/** The usage as the host's kernel counts it. There is one memory peak for all: after a compiler, the program's own is unknown. */
 function byCell({ compiled }: EndingReport, hasCompiler: boolean, counted: Ended['counted']): ProgramAlone | null {
   if (!hasCompiler) return { account: 'cell', ...counted, wall: { afterMilliseconds: 0 } };
   if (compiled === null) return null;

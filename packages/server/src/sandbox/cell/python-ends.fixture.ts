@@ -2,7 +2,7 @@
 
 const lines = (...each: string[]): string => `${each.join('\n')}\n`;
 
-/** Prints a line when it is freed, and whether the module that it uses still exists. */
+/** A class whose objects print, when they are freed, whether the module that they use still exists. */
 const TELLING = lines(
   'import os',
   'class Telling:',

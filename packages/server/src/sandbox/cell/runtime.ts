@@ -25,12 +25,12 @@ export interface Runtime extends AsyncDisposable {
   readonly isolation_class: IsolationClass;
   readonly path: string;
   readonly identity: RuntimeIdentity;
-  /** Whether programs use the host's kernel. If so, files of the host get inodes of the cell's own. */
+  /** Whether programs use the host's kernel. If so, each cell gets its own inodes for files of the host. */
   readonly sharesHostKernel: boolean;
   readonly overhead: Overhead;
   /**
-   * Names the template whose copies the cells of an owner are now; null if they are made without one, as most are. Given
-   * `isAsked`, it counts a request, which may begin a template.
+   * Names the template that cells of this owner are copied from now; null if they are made without a template, as most are. If
+   * `isAsked` is set, this call counts as a request, which may begin a template.
    */
   templateOf(options: TemplateRequest): string | null;
   /** Makes the group of a cell, and starts process 1, which is in it from its first instruction. */

@@ -1,6 +1,6 @@
 /**
- * Limits below what a waiting cell already uses: the smallest possible limit is enforced and reported. Every limit from
- * there on is enforced exactly.
+ * Limits below what a waiting cell already uses: the smallest possible limit is enforced and reported. Every higher limit is
+ * enforced exactly.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import type { Collection, HeldLimits, Program, Provider } from '../sandbox.ts';
 const MIB = 1024 * 1024;
 const PATIENT = { wall_seconds: 60, cpu_seconds: 30 };
 
-/** A program that prints how many threads it has, and how many processes, which all wait, it can start. */
+/** A program that prints how many threads it has, and how many waiting processes it can start. */
 const CHILDREN = {
   node: `const { spawn } = require('node:child_process');
 const threads = require('node:fs').readdirSync('/proc/self/task').length;

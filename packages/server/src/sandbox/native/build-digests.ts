@@ -78,7 +78,7 @@ async function programDigests(): Promise<ReadonlyMap<string, string>> {
   const read = await Promise.all(
     names.map(async (name) => [name, await fileDigest(nativePath(name)).catch(() => undefined)] as const),
   );
-  // A program that was not built starts no cell.
+  // A program that was not built starts no cell, so its digest is left out.
   return new Map(read.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
 }
 

@@ -1,4 +1,4 @@
-/** The programs of a package and of a checkout, each in a directory of its own with this module in its place. */
+/** The programs of a package and of a checkout. Each is planted in a directory of its own, with a copy of `native.ts`. */
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -48,7 +48,7 @@ test('a program of an installed package is used only if its digest is the listed
   const problem = 'svc-init and svc-filter changed since this package was built: install the package again';
   expect(natives.nativeProblem()).toBe(problem);
   expect(natives.nativeProblem(['svc-enter'])).toBeNull();
-  // A start uses more programs than those that a class asks for.
+  // Every program of a package must be unchanged, because a start uses more programs than a class asks for.
   expect(() => natives.requireNatives('svc-stage')).toThrow(problem);
 });
 
@@ -98,7 +98,7 @@ test('a program whose sources changed is compiled again, or counts as missing', 
   utimesSync(join(sources, 'stage.c'), new Date(), new Date(Date.now() + 60_000));
   expect([setUp.staleNatives(), setUp.buildNatives()]).toEqual([[], false]);
   writeFileSync(join(sources, 'launcher/serve.c'), '#error no');
-  // The sources are older than the programs, because a copy may keep such a time.
+  // The changed source is older than the programs, as after a copy that keeps the times of files.
   utimesSync(join(sources, 'launcher/serve.c'), new Date(0), new Date(0));
   expect([...setUp.staleNatives()].sort()).toEqual([...NAMES].sort());
   expect(() => setUp.buildNatives()).toThrow('#error no');

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Recipe } from './build/recipe.ts';
 
-/** Where it would leave a mark, seen from any root directory that it finds. */
+/** The file with which the pack tries to mark every root directory that it finds. */
 export const MARK = join(tmpdir(), 'svc-told-by-a-pack');
 
 /** Runs at each start of the pack's interpreter. Copies of an interpreter inherit what it told. */

@@ -12,7 +12,7 @@ import {
   type RunningCell,
 } from '../sandbox.ts';
 
-/** How long a program runs before other cells are made. This takes as long as a short program, and would delay its end. */
+/** How long a program runs before other cells are made. Making them takes as long as a short program, and would delay its end. */
 const HEAD_START_MILLISECONDS = 50;
 
 export interface HandedOutOptions {

@@ -1,7 +1,7 @@
 /**
  * Decides when cells may be made ahead. If making a cell takes longer than a short job, it delays every job that arrives
- * meanwhile. So while jobs arrive one after the other, only a kind without a parked cell is made. While a job waits for its cell,
- * one core makes that cell, and other cores may make the next ones.
+ * meanwhile. So while jobs arrive one after the other, cells are made ahead only of a kind without a parked cell. While a job
+ * waits for its cell, one core makes that cell, and other cores may make the next ones.
  */
 
 export interface PaceOptions {

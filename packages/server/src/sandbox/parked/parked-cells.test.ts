@@ -184,7 +184,7 @@ test('jobs get new cells if there is no memory for parked ones', async () => {
   expect(source.cells).toHaveLength(1);
 });
 
-test('a job without a parked cell gets a new one, and none is made ahead meanwhile', async () => {
+test('a job without a parked cell gets a new cell, and no cell for parking is begun meanwhile', async () => {
   await started();
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
@@ -210,7 +210,7 @@ test('a job takes the cell of its kind that is being made, and the cell gets its
   expect([cell.language, parked.facts().taken]).toEqual([language, { parked: 0, awaited: 1, cold: 0 }]);
 });
 
-test('if the cell that is being made for a job fails, the job gets a new one', async () => {
+test('if the cell that a job waits for cannot be made, the job gets another cell', async () => {
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
   source.failOnce(new BootstrapError('start', 'no luck', unready));

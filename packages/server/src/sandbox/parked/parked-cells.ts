@@ -14,7 +14,7 @@ import { type Found, type LostCells, Stock } from './stock.ts';
 
 /** The memory of a parked cell that its group does not count: descriptors, buffers and mounts of the service and the kernel. */
 const OWN_BYTES = 1024 * 1024;
-/** How long a cell that is made ahead may take until it is ready, because it has only a small share of a busy machine. */
+/** How long a cell that is made ahead may take until it is ready: long, because it has only a small share of a busy machine. */
 const AHEAD_MILLISECONDS_MAX = 60_000;
 /** How long a job waits for a cell that is being made before a new cell is made for it. Making the new one may take as long. */
 const CLAIMED_MILLISECONDS_MAX = 10_000;

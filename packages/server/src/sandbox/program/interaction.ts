@@ -11,7 +11,7 @@ import { LiveInput } from './output/live-input.ts';
 import type { Pipes } from './output/pipes.ts';
 import type { Breach } from './watch/watch.ts';
 
-/** How long no byte must pass before processor time is read. The pause before each further reading is twice as long. */
+/** Processor time is first read when no byte has passed for so long. The pause before each further reading is twice as long. */
 const QUIET_MILLISECONDS = 100;
 /**
  * The processor time that a waiting program may use: a part of the time that passes, and so many milliseconds. gVisor alone uses

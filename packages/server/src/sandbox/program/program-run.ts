@@ -35,7 +35,7 @@ export interface RunEnd {
   readonly diagnostics: string;
 }
 
-/** The program's own usage, without its compiler's. Its wall time is stated, or how many milliseconds to take from the job's. */
+/** The program's own usage, without its compiler's. `wall` has its wall time, or what to subtract from the job's. */
 export interface ProgramAlone extends Pick<ProgramUsage, 'account'> {
   readonly cpuMilliseconds: number;
   readonly wall: { readonly milliseconds: number } | { readonly afterMilliseconds: number };

@@ -7,7 +7,7 @@ import type { StoreDatabase } from '../schema.ts';
 import type { JobLinkTable } from '../schema-of-access.ts';
 import { authorityOf, callerOf } from './authority.ts';
 
-/** What a job says about its links. `principal` is null if a version did not store it: then nobody can make links to the job. */
+/** What a job says about its links. `principal` is null for jobs of versions that did not store it: nobody can link to these. */
 interface JobLinks {
   readonly principal: string | null;
   readonly items: readonly LinkRow[];

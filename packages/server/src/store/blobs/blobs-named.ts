@@ -30,8 +30,8 @@ export function blobNameOf(file: NamedFile): string {
 }
 
 /**
- * The name of a copy of an output, which is kept for the jobs that name the output. This name is not a digest, so no caller finds
- * the copy, and the copy is not an upload: a caller that names the digest must be able to name the output.
+ * The name of a copy of an output, which is kept for the jobs that name the output. This name is not a digest, so a digest
+ * finds uploads but never the copy. Only a caller that can name the output gets its bytes.
  */
 export function copyNameOf(sha256: string): string {
   return `output:${sha256}`;

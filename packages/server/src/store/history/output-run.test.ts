@@ -15,7 +15,7 @@ const lines = (count: number, text = 'a line') =>
 
 const recordsOfRun = (run: OutputRun) => [...eventsOfRun(run)].length;
 
-/** Both streams by turns, several times, texts of every kind, records with and without an end of line. */
+/** Output of both streams in turns, with texts of every kind, and records with and without an end of line. */
 const MIXED: readonly EventBody[] = [
   ...output('stdout', 20, ...lines(20), { text: '' }, { text: 'prompt> ', partial: true }),
   ...output('stderr', 20, { text: '"quoted" \\ \u0000\u001b\u2028 é 😀', partial: true }, { text: '\n' }),

@@ -13,7 +13,7 @@ type OutputBody = Extract<EventBody, { kind: StreamName }>;
 /** The least number of records of a run. Fewer records with few characters stay separate events. */
 const runRecordsMin = 16;
 const runCharsMin = 8 * 1024;
-/** The characters that end a run: it ends with the record that reaches this number, because it is read and compressed whole. */
+/** The number of characters that ends a run, with the record that reaches it, because a run is read and compressed whole. */
 const runCharsMax = 64 * 1024;
 
 export function isOutputRun(part: HistoryPart): part is OutputRun {

@@ -1,6 +1,6 @@
 /**
- * A job's whole history as one byte array, in which it passes to the signer's thread. The array holds the heads of the events as
- * JSON, a line feed, and then the stored texts of their data one after the other. Nothing is parsed or checked here.
+ * A job's whole history as one byte array: the form in which it passes to the signer's thread. The array holds the heads of the
+ * events as JSON, a line feed, and then the stored texts of their data one after the other. Nothing is parsed or checked here.
  */
 import { EVENT_COLUMNS, type StoredEvent } from '../records/rows.ts';
 

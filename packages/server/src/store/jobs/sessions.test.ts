@@ -58,7 +58,7 @@ test('a session whose last successful step was removed begins anew, even if a la
 });
 
 test.each(['succeeded', 'failed'] as const)(
-  'if a step runs while the previous step is removed, its end decides the state of the session: it %s',
+  'if a step runs while the previous step is removed, the running step decides the state of the session: it %s',
   {
     tags: ['Sessions-10'],
   },

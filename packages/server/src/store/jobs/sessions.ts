@@ -18,7 +18,7 @@ export interface SessionKey {
   readonly name: string;
 }
 
-/** The last step of each session, unless retention has removed it. A failed step after the last one may still be there. */
+/** Each session with its last step, null if retention removed that, and with the status and new state of its next step. */
 function standings(db: StoreDatabase, { tenant, principal }: Omit<SessionKey, 'name'>) {
   return db
     .selectFrom('sessions')

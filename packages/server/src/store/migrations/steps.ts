@@ -5,7 +5,7 @@
 import { StoreError } from '../store-error.ts';
 
 export interface Step {
-  /** The step's name in the history, which never changes. It begins with the number of the receipts that the store then holds. */
+  /** The step's name in the history, which never changes. It begins with the version of receipts that the store then holds. */
   readonly name: string;
   /** Statements, each of which ends with a semicolon and a line feed. */
   readonly sql: string;

@@ -6,9 +6,9 @@
 import type { ExecutorFacts, LiveNode, NodeFacts } from '../fleet.ts';
 import { leaseSeconds } from './lease.ts';
 
-/** How many nodes a beat reads in turn. If there are no more nodes, each beat reads all of them. */
+/** How many nodes a beat reads in turn. If there are at most this many nodes, each beat reads all of them. */
 const inTurn = 8;
-/** How many of the next nodes this node watches. If they all die with it, the node before them removes this many each beat. */
+/** How many of the next nodes a node watches. If that node and these die together, the node before it removes so many a beat. */
 const watched = 4;
 const all = 2 ** 31;
 

@@ -27,7 +27,7 @@ export class Messages {
     this.#hear = hear;
   }
 
-  /** Sends and receives messages in this session, instead of one that was lost. */
+  /** From now on, sends and receives messages in this session, which replaces a lost one. */
   async listenIn(session: Session): Promise<void> {
     const { rows } = await session.execute<{ name: string }>({ sql: COMMON, parameters: [] });
     this.#common = rows[0]?.name ?? '';

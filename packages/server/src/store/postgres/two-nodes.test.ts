@@ -56,7 +56,7 @@ async function ids(store: Store, limit: number): Promise<string[]> {
   return (await store.queuedJobs(asked(limit))).jobs.map(({ job_id }) => job_id);
 }
 
-test('each queued job is taken by only one of two nodes, and once', async () => {
+test('each queued job is taken once, by only one of two nodes', async () => {
   await using one = await node();
   await using other = await node();
   const admitted: string[] = [];
@@ -183,7 +183,7 @@ test('an idempotency key that two nodes get at once makes one job', async () => 
   }
 });
 
-test('of two first steps of a session at two nodes one is accepted, even if the tenant is new', {
+test('if two nodes get a first step of the same session, one step is accepted, even if the tenant is new', {
   tags: ['Sessions-9'],
 }, async () => {
   await using one = await node();

@@ -97,7 +97,7 @@ test('a list by label and statuses has exactly the jobs with both, even jobs tha
   }
   await admit(db, admission());
   const [first, running, second, succeeded, third] = made;
-  // What a node of an earlier version leaves.
+  // A node of an earlier version leaves this column null.
   await database.rows(`update job_labels set ended = null where job_id = '${second}'`);
   const page = async (asked: Partial<ListInput>) =>
     ids(await listed({ list: (input) => listOf(db, input) }, { tenant: 'acme', label: 'course 7', ...asked }));

@@ -58,7 +58,7 @@ test('records of ended jobs are returned up to a number of bytes, and at least o
   expect(await terminalRecords(db, { keys, bytesMax: bytesOfFirst + 1 })).toHaveLength(2);
 });
 
-test('an unknown job, another tenant’s job and a job without a receipt have no record, and hide no other', async () => {
+test('an unknown job, another tenant’s job and a job without a receipt have no record, and other jobs still have theirs', async () => {
   const [key, bare] = [await endedJob(), await endedJob()];
   await connection.rows(`delete from receipts where job_id = '${bare.job_id}'`);
   const keys = [newKey(), { ...key, tenant: 'other' }, bare, key];

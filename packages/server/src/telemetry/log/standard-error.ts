@@ -1,6 +1,6 @@
 /**
- * Standard error as the destination of the log. A reader that is gone or does not read makes lines be lost, but never blocks the
- * service: nothing here waits, and the buffer for a slow reader is bounded.
+ * Standard error as the destination of the log. If the reader is gone or does not read, lines are lost, but the service is
+ * never blocked: nothing here waits, and the buffer for a slow reader is bounded.
  */
 import { writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';

@@ -1,7 +1,7 @@
 /**
- * The signing keys of a service that has several nodes. All nodes sign with one key, so that a verifier pins one: its
- * files are the same in the data directory of each node that signs. The public halves are in the store, so that every
- * node can check what any of them signed.
+ * The signing keys of a service that has several nodes. All nodes sign with one key, so a verifier pins only one. Each node
+ * that signs has the same files of the key in its data directory. The public halves are in the store, so that every node can
+ * check what any of them signed.
  */
 import { type PinnedKey, parsePublicKey } from '@vouchbox/evidence';
 import type { RegisteredKey } from '../../../store/evidence/signing-keys.ts';

@@ -27,7 +27,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(work, { recursive: true }));
 
-/** The output of a launcher's program if the launcher is told `told`, and nothing after it. */
+/** The output of a launcher's program, if `told` is all that the launcher is told. */
 async function wrote([file = '', ...words]: readonly string[], told: string, node = NODE_SOURCE): Promise<string> {
   writeFileSync(join(work, 'main.js'), node);
   const child = spawn(file, words, { cwd: work, stdio: ['ignore', 'pipe', 'ignore', 'pipe', 'pipe'] });

@@ -1,4 +1,4 @@
-/** A remembered result about one cell's mounts hides no difference in another. `sandbox.test.ts` observes real cells. */
+/** Results about mounts are remembered, but a difference in another cell is found. `sandbox.test.ts` observes real cells. */
 import { expect, test } from 'vitest';
 import { type CellReport, observeNamespaceCell } from './observe.ts';
 

@@ -157,7 +157,7 @@ const MOUNT_FLAGS: Readonly<Record<string, readonly string[]>> = {
   '/svc/guest': ['ro', 'nosuid', 'nodev', 'noexec'],
 };
 
-/** The mount flags that gVisor shows. It has no host devices and no privileges to gain, and does not show flags against them. */
+/** The mount flags that gVisor shows. It shows no flags against host devices and new privileges: it has neither. */
 const SHOWN_BY_GVISOR: ReadonlySet<string> = new Set(['ro', 'noexec']);
 
 /** The flags that are not on. If a kernel does not show all flags, only those in `shown` are checked. */
@@ -180,8 +180,8 @@ const SHOWN_DEVICES: ReadonlySet<string> = new Set(
 );
 
 /**
- * Mounts whose inodes other cells share. A watch or a lock on a shared inode reveals what other cells do. Only root of
- * the host can make devices, so that in a user namespace those of the host are shared (docs/THREATS.md).
+ * Mounts whose inodes other cells share. A watch or a lock on a shared inode reveals what other cells do. Only root of the host
+ * can make devices, so cells in a user namespace share the devices of the host (docs/THREATS.md).
  */
 function foreignInodes(mounts: readonly GuestMount[]): string[] {
   return mounts
@@ -192,7 +192,7 @@ function foreignInodes(mounts: readonly GuestMount[]): string[] {
 function missingCredentials(status: Status, ownUser: boolean): string[] {
   const missing: string[] = [];
   if (!ownUser) missing.push('an unprivileged user of its own');
-  // A user who may map nobody else cannot leave groups either: setgroups(2) is denied there. No file in a cell is of these
+  // A user who may map nobody else cannot leave groups either, because setgroups(2) is denied. No file in a cell is of these
   // groups.
   if ((status.get('Groups') ?? '').trim() !== '' && !hasOneUser()) missing.push('no supplementary groups');
   for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd']) {

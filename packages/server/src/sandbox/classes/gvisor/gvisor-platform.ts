@@ -31,7 +31,7 @@ export async function chooseWay(starter: GvisorStarter | 'auto', tryWay: TryWay)
   return best;
 }
 
-/** The ways with a starter, best first. Our program starts cells only on the best: others need more than the host provides. */
+/** The ways with a starter, best first. Our program uses only the best platform: others need more than the host provides. */
 function waysWith(starter: GvisorStarter | 'auto', obstacle: string | null): readonly GvisorWay[] {
   if (starter === 'direct' && obstacle !== null) throw new Error(obstacle);
   const direct = { platform: 'systrap', starter: 'direct' } as const;

@@ -28,8 +28,8 @@ const GVISOR_PIPE_BYTES = 2 * streamBytesMax;
 const GVISOR_MEMORY_BYTES = 36 * MIB;
 
 /**
- * Host threads that gVisor's own kernel may have. They are not the program's threads, which gVisor limits itself. Even
- * a program with a single process needs about as many of them as any other.
+ * Host threads that gVisor's own kernel may have. They are not the program's threads, which gVisor limits itself. Even a
+ * program with a single process needs about as many host threads as any other program.
  */
 const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 16);
 

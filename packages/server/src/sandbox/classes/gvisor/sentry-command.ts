@@ -11,7 +11,7 @@ import { nativePath, nativeProblem } from '../../native/native.ts';
 
 const SVC_SENTRY = nativePath('svc-sentry');
 
-/** The release of Debian 13 and of the backports to Debian 12, with the names that its two builds report. */
+/** The names that the one tested release reports in its two builds: that of Debian 13, and the backport to Debian 12. */
 const RELEASES: ReadonlySet<string> = new Set(['0.0~20240729.0', 'release-20240729.0']);
 
 /** mount(2) flags by the words that a bundle has for them. */

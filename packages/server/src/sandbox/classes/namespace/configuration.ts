@@ -1,6 +1,6 @@
 /**
- * The configuration that a launcher gets once, before it makes any cell: the description of cells that runtimes get too,
- * in lines that `configuration.c` reads.
+ * The configuration that a launcher gets once, before it makes any cell: the same description of cells that runtimes get, as
+ * lines that `configuration.c` reads.
  */
 import { dirname } from 'node:path';
 import { descriptionOptions, treesOf, workFileSystem } from '../../cell/cell-layout.ts';
@@ -42,15 +42,15 @@ const RESOURCES: Readonly<Record<keyof CellDescription['resources'], number>> = 
   RTPRIO: 14,
 };
 
-/** The command of the interpreter that the interpreters of cells are copies of, and the library that it loads. */
+/** The command of the template, of which the interpreters of cells are copies, and the library that the template loads. */
 export interface Template {
   readonly arguments: readonly string[];
   readonly library: string;
 }
 
 /**
- * The lines for a launcher of cells like `options`, in no particular order. No value contains a line break. Without a
- * template the interpreters of cells are executed in them; a launcher with one needs `templateLines`, too.
+ * The lines for a launcher of cells like `options`, in no particular order. No value contains a line break. Without a template,
+ * each cell executes an interpreter of its own; a launcher with a template needs `templateLines`, too.
  */
 export function launcherConfiguration(options: CellOptions, template: Template | null): readonly string[] {
   const described = describeCell(descriptionOptions(options));

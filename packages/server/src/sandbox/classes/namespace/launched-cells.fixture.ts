@@ -1,5 +1,5 @@
 /**
- * The parts that a test of launchers makes cells of: groups, users and a root of their own, which end with the tests of a file.
+ * What a test of launchers needs to make cells: groups, users and a root of its own. They are removed after the tests of a file.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';

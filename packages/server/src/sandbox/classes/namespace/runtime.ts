@@ -25,10 +25,10 @@ export const PYTHON_TEMPLATE: Template = {
   library: LAUNCHER_LIBRARY,
 };
 
-/** How long a launcher may take to be ready on an ordinary host, longer than a cell that waits for it. */
+/** How long a launcher may take to be ready on an ordinary host: longer than a cell for which a job waits. */
 const READY_MILLISECONDS_MAX = 30_000;
 
-/** How long a launcher may be silent on an ordinary, busy host before it is asked for an answer, and then before it is killed. */
+/** How long a launcher may be silent on an ordinary, busy host before it is asked for an answer, and again until it is killed. */
 const SILENT_MILLISECONDS_MAX = 5000;
 
 /** How many processes in the group of a cell are not the job's: process 1. */

@@ -55,9 +55,7 @@ const KINDS: Readonly<Record<string, (owner: string) => Promise<CellRequest>>> =
   'is a copy': (owner) => copiedPython(provider, owner),
 };
 
-/**
- * The things that two forks of one process share: seed, layout, canary and pointer guard. Thread-local data: x86-64 and arm64.
- */
+/** Prints what two forks of one process share: the hash seed, the memory layout, and the random bytes that the kernel gave. */
 const LIKENESS = `
 import ctypes, os, re
 maps = open('/proc/self/maps').read()
@@ -80,8 +78,8 @@ test.each(Object.keys(KINDS))(
 );
 
 /**
- * Marks of other cells, of the service and of the host, in all memory that the program can read. No pattern is found in its
- * own text.
+ * Marks of other cells, of the service and of the host, in all memory that the program can read. The patterns are spelled so
+ * that none finds its own text.
  */
 const SEARCH = `
 import re

@@ -58,7 +58,7 @@ it("an owner's template is given to no other owner", async () => {
   expect(await has('other')).toBe(false);
 });
 
-it('at most sixteen templates are kept; one more ends the least recently used one', async () => {
+it('at most sixteen templates are kept; a seventeenth ends the least recently used template', async () => {
   const { ask, has, later, launchers } = scripted();
   for (let at = 0; at < 16; at++) {
     ask(`owner ${at}`, 4);

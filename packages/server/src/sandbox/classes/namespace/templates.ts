@@ -97,7 +97,7 @@ export class Templates implements AsyncDisposable {
       if (template === undefined) this.#end(launcher);
       else template.launcher = launcher;
     } catch {
-      // Until then the owner's interpreters are started: whatever the reason is, no job fails for it.
+      // During this pause, the owner's interpreters are started anew, so no job fails, whatever the reason is.
       remember(this.#paused, key, this.#now() + PAUSE_MILLISECONDS);
       this.#templates.delete(key);
     }

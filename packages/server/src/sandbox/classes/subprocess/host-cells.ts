@@ -33,7 +33,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
   return {
     backend: 'subprocess',
     runtime_packs: [],
-    // The host's own loopback, like every other interface.
+    // Programs have the host's own loopback, as well as every other interface of the host.
     hasLoopback: true,
     hasGroups: false,
     ownMemMb: 0,

@@ -1,6 +1,6 @@
 /**
- * The control group of one cell. It is made before untrusted code runs, and the runtime joins it before it starts. The
- * effective limits and the usage are read from it, and all processes of the cell are killed through it.
+ * The control group of one cell. The group is made before untrusted code runs, and the runtime joins the group before the
+ * runtime starts. The effective limits and the usage are read from it, and all processes of the cell are killed through it.
  */
 
 /** The limits of a group, in the units of the kernel. */

@@ -95,7 +95,7 @@ export class GroupV1 extends KernelGroup {
   readonly #pids: string;
 
   constructor(paths: V1Paths, plan = planOf(paths)) {
-    // Unlike a write to `cgroup.procs`, a write to `tasks` does not wait until no thread of the host forks or ends.
+    // A write to `cgroup.procs` would wait until no thread of the host forks or ends; a write to `tasks` waits for nothing.
     super({ version: 'v1', paths }, { directories: paths.all, joinFile: 'tasks', filesMember: 'cache' });
     this.plan = plan;
     this.#pids = paths.pids;

@@ -79,7 +79,7 @@ describe('a control group', () => {
     expect(group.members()).toEqual([]);
   });
 
-  it('can be removed twice, and by only its name', async () => {
+  it('can be removed twice, and if only its name is known', async () => {
     await groups.create('twice').remove();
     await groups.open('twice').remove();
     groups.create('forgotten');
@@ -100,7 +100,7 @@ describe('a group of cgroup v2', () => {
     rmSync(parent, { recursive: true });
   });
 
-  it('has the peak that the kernel keeps', () => {
+  it('has the memory peak that the kernel keeps', () => {
     const parent = mkdtempSync(join(tmpdir(), 'svc-group-v2-'));
     const directory = join(parent, 'cell');
     mkdirSync(directory);

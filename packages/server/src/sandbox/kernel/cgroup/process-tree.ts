@@ -1,5 +1,5 @@
 /**
- * The processes of a cell where no control group can be made, as process 1 and all its descendants. They are counted by
+ * The processes of a cell, if no control group can be made: process 1 and all its descendants. They are counted by
  * reading /proc (proc(5)): no limit is enforced here. The process namespace of the cell ends with process 1.
  */
 import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
@@ -33,7 +33,7 @@ const NOTHING: GroupPlan = {
 /** One process of the tree, as /proc/PID/stat tells it. */
 interface Counted {
   readonly state: string;
-  /** The ticks of the process itself, and of the children that it has waited for, with theirs. */
+  /** The ticks of the process itself, and of the children that it has waited for, with their own such children. */
   readonly own: number;
   readonly ofChildren: number;
 }

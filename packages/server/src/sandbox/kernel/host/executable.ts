@@ -84,7 +84,7 @@ function recalled(file: string, path: string, identity: string): string | null {
 function rememberOf(file: string, path: string, fact: Known[string]): void {
   try {
     remember(file, { ...(recall(file) as Known | null), [path]: fact });
-  } catch {} // A user who may not write there has the file run and read each time.
+  } catch {} // If this user may not write there, executables are run or read each time.
 }
 
 function identityOf(path: string): string {

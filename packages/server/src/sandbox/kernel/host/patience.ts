@@ -1,6 +1,6 @@
 /**
- * How patient the deadlines of a start must be on this host. They only end what hangs, so on a slow or busy host they
- * are longer: as many times as a fixed piece of work took longer than on an ordinary machine.
+ * How patient the deadlines of a start must be on this host. Deadlines only end what hangs, so on a slow or busy host they are
+ * longer, by the factor by which a fixed piece of work took longer than on an ordinary machine.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -9,13 +9,13 @@ import { PERL } from '../../native/native.ts';
 const run = promisify(execFile);
 /** Starts a process and computes, as the start of a cell does. */
 const WORK = '$sum += $_ for 1 .. 1_000_000';
-/** How long the work takes on an ordinary machine. An idle one needs a fifth of it. */
+/** How long the work takes on an ordinary machine. An idle machine needs a fifth of this time. */
 const USUAL_MILLISECONDS = 200;
 const PATIENCE_MAX = 12;
 /** By how much longer a second try may take after the first one was late. */
 export const SECOND_TRY_TIMES = 2;
 
-/** A factor for the deadlines of a start, from 1 to 12, by how long the work took. It is a whole number, since deadlines are. */
+/** A factor for the deadlines of a start, by how long the work took: a whole number, as deadlines are, from 1 to 12. */
 export function patienceFor(milliseconds: number): number {
   return Math.min(PATIENCE_MAX, Math.max(1, Math.ceil(milliseconds / USUAL_MILLISECONDS)));
 }

@@ -47,8 +47,8 @@ const devices: readonly Rule[] = [
 ];
 
 /**
- * Calls for memory that a process may have without mapping it. Where no group counts this memory nobody sees it, so there these
- * calls are unknown.
+ * Calls for memory that a process may have without mapping it. If no group counts memory, nobody would see this memory, so
+ * these calls are then unknown to programs.
  */
 const UNSEEN_MEMORY_CALLS = ['memfd_create', 'shmget', 'shmat', 'msgget', 'mq_open'];
 

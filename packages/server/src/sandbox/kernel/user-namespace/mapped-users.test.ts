@@ -20,6 +20,6 @@ describe('the users of cells', () => {
   });
 });
 
-it('root of the host has no other user outside, unlike root of a user namespace', () => {
+it('root of the host has no owner outside, unlike root of a user namespace', () => {
   expect([isRootOfHost(), ownerOutside()]).toEqual([true, null]);
 });

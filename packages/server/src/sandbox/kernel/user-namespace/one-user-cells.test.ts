@@ -91,7 +91,7 @@ it('the receipt of a job in a cell with one user states that all limits except m
   });
 });
 
-/** For each limit a program that goes beyond it where it is not held, and how it ends where it is. */
+/** For each limit, a program that exceeds the limit unless the limit is held, and how the program ends if it is held. */
 const BEYOND = {
   wall_seconds: {
     code: 'import time; time.sleep(20)',
@@ -99,7 +99,7 @@ const BEYOND = {
     isHeld: ({ ending }: Ended) => ending.kind === 'wall_limit',
   },
   cpu_seconds: { code: 'while True: pass', value: 1, isHeld: ({ ending }: Ended) => ending.kind === 'cpu_limit' },
-  // Buffers of sockets are nobody's pages.
+  // The buffers of sockets are kernel memory, and so they are in the pages of no process.
   mem_mb: {
     code: `
 import socket
@@ -271,7 +271,7 @@ tried('own', lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
   expect(ended?.ending).toEqual({ kind: 'exited', exit_code: 0 });
 });
 
-it('a cell that exhausts a count that the kernel keeps for its user leaves other cells their share', {
+it('if a cell exhausts what the kernel grants its user, such as inotify instances, other cells keep their share', {
   timeout: 60_000,
 }, () => {
   const taking = `

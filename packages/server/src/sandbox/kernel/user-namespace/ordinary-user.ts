@@ -8,20 +8,20 @@ import type { UserRange } from './mapped-users.ts';
 export interface OrdinaryUserFacts {
   /** The name of the user, or its number where it has none. */
   readonly user: string;
-  /** The settings of the kernel by which it refuses user namespaces to ordinary users, as `NAME=VALUE` that would allow them. */
+  /** The kernel settings that refuse user namespaces to ordinary users, each as the `NAME=VALUE` that would allow them. */
   readonly refusals: readonly string[];
-  /** The kernel's error if this user may make user namespaces by all settings, and cannot; null if it can. */
+  /** The kernel's error if all settings allow this user to make a user namespace, but the kernel refuses; null if it works. */
   readonly saidOnTrial: string | null;
-  /** Whether it is in the user database, as newuidmap(1) wants. */
+  /** Whether the user is in the user database, as newuidmap(1) requires. */
   readonly hasName: boolean;
   /** Whether newuidmap(1) and newgidmap(1) are installed. */
   readonly hasMappers: boolean;
   /** Subordinate users and groups: subuid(5), subgid(5). */
   readonly users: UserRange | null;
   readonly groups: UserRange | null;
-  /** Whether this process gave up new privileges, without which newuidmap(1) has none. */
+  /** Whether this process can gain no new privileges, so that newuidmap(1) would have none. */
   readonly noNewPrivileges: boolean;
-  /** Whether the set-up has built what enters the namespace. */
+  /** Whether the set-up has built the program that enters the namespace. */
   readonly isBuilt: boolean;
 }
 
@@ -88,7 +88,7 @@ function isEnough(range: UserRange | null): boolean {
   return range !== null && range.count >= SUBORDINATES_MIN;
 }
 
-/** The largest range of a user in the text of /etc/subuid or /etc/subgid, where it is named by name or number. */
+/** The largest range of a user in the text of /etc/subuid or /etc/subgid, which list the user by name or by number. */
 export function subordinatesIn(text: string, names: readonly string[]): UserRange | null {
   const ranges = text
     .split('\n')

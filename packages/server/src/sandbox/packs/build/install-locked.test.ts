@@ -33,7 +33,7 @@ const PYTHON = { 'usr/bin/python3.11': 'python' };
 async function install(locked: Recipe['locked'], more: Readonly<Record<string, string>> = PYTHON): Promise<string> {
   const directory = freshDirectory();
   const work = join(directory, 'work');
-  // Settings of no user: with them, pip finds nothing.
+  // Settings that must not be read, because they are in no user's home: with them, pip would find nothing.
   mkdirSync(join(work, '.config/pip'), { recursive: true });
   writeFileSync(join(work, '.config/pip/pip.conf'), '[global]\nno-index = true\n');
   const tree = plantTree(join(directory, 'tree'), more);

@@ -40,7 +40,7 @@ export function checkRequirements(text: string): string {
   );
 }
 
-/** @throws PackError naming the first line in which pip may see other lines than this check does, such as a comment's rest */
+/** @throws PackError naming the first line that pip may split in another way, such as a comment that ends in a backslash */
 function checkLines(text: string): void {
   const odd = text.search(OTHER_LINE_END);
   if (odd !== -1) throw new PackError(`line ${text.slice(0, odd).split('\n').length} has a control character`);

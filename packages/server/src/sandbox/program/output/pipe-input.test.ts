@@ -42,7 +42,7 @@ describe('the writing end of a pipe', () => {
     closeSync(reading);
   });
 
-  test('writes more than the pipe can hold in order, as the program reads', async () => {
+  test('writes an input larger than the pipe piece by piece, in order, as the program reads', async () => {
     input.write('before ');
     input.write(LONG);
     input.write(' after ');

@@ -1,7 +1,7 @@
 /**
  * The thread that watches limits. Its timers and kills never wait for the service. The thread gets a message when a program is
- * released, and the verdict shows when the program was collected. A program that ends before any limit could be reached costs no
- * check. A program that ended by itself breaks no limit afterwards, however late it is collected.
+ * released, and learns from the verdict that the program was collected. A program that ends before any limit could be reached
+ * costs no check. A program that ended by itself breaks no limit afterwards, however late it is collected.
  */
 import { readFileSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';

@@ -1,11 +1,11 @@
 /**
- * The service's side of the thread that watches limits. The thread is started with the first program and ended in a
- * pause; the next program starts it again. A thread that watches nothing would take some 6 MiB of memory.
+ * The service's side of the thread that watches limits. The thread starts with the first program and is ended when no program
+ * has run for a while; the next program starts it again. A thread that watches nothing would take some 6 MiB of memory.
  */
 import { Worker } from 'node:worker_threads';
 import type { WatchMessage, WatchRequest } from './watch-messages.ts';
 
-/** How long a pause must last before the thread is ended. A start takes some 20 ms of processor time beside the program. */
+/** After how long without a program the thread is ended. A start takes some 20 ms of processor time beside the program. */
 const idleMillisecondsMax = 30_000;
 
 export class WatchingThread {

@@ -110,7 +110,7 @@ export interface BashRun {
   readonly ending: Ending;
 }
 
-/** The tools' finding. A tool that took too long says something about the host's speed, and nothing about the tool. */
+/** The tools' finding. A timeout says something about the host's speed, and nothing about the tools. */
 export function toolsFinding({ said, ending }: BashRun, fix: string): Finding {
   if (ending.kind === 'wall_limit' || ending.kind === 'cpu_limit') {
     return warn(

@@ -1,6 +1,6 @@
 /**
- * Columns that let a node read only changed nodes, and the table of dead nodes. A column has the number of the transaction that
- * changed its row last. Nodes of earlier code write neither.
+ * Columns that let a node read only changed nodes, and the table of dead nodes. `changed` has the number of the transaction
+ * that changed its row last. Nodes of earlier code write none of this.
  */
 export const wideFleets = `alter table nodes add column changed bigint;
 alter table nodes add column slots_used integer;

@@ -53,7 +53,7 @@ async function refusal(opening: Promise<Store>): Promise<StoreError> {
   throw new Error('the node started');
 }
 
-/** Stores ended jobs: more than one transaction of a backfill looks at. */
+/** Stores more ended jobs than one transaction of a backfill looks at. */
 async function manyJobs(count: number): Promise<void> {
   await asked(`insert into jobs (tenant, job_id, status, language, created_at, finished_at, cancellation_requested,
       truncated, chain_seq, chain_head)

@@ -38,7 +38,7 @@ export async function openWriter(
   };
 }
 
-/** Why a crash of the database could lose commits; null if it cannot. Only the operator can turn on what makes them last. */
+/** Why a crash of the database could lose commits; null if it cannot. Only the operator can turn on `fsync` against this. */
 async function lossOnCrash(session: Session): Promise<StoreError | null> {
   const asked = { sql: `select current_setting('fsync') as fsync`, parameters: [] };
   const { rows } = await session.execute<{ fsync: string }>(asked);
