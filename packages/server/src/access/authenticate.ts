@@ -1,6 +1,6 @@
 /**
- * Finds the caller: the `Authorization` header of a request becomes a caller, or a refusal. The kinds of credential are
- * tried in turn; each recognises its own by their form. Spec § Authentication.
+ * Finds the caller: the `Authorization` header of a request becomes a caller, or a refusal. The kinds of credential are tried
+ * in turn; each kind recognises its own tokens by their form. Spec § Authentication.
  */
 import type { AuthMethod } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';

@@ -41,7 +41,7 @@ describe('the test vectors for RFC 9068 access tokens', {
       const { issuer, audience, jwks, now } = vectors;
       const { keys } = await keySetOf('vectors.json', jwks);
       const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant', keys, now: () => now * 1000 });
-      // Spaces before a token belong to the header: the case that begins with one is tried without it.
+      // Spaces before a token belong to the header, so the token that begins with a space is tried without a header.
       const header = `Bearer ${token}`;
       const resolved = token.startsWith(' ')
         ? await jwt.resolve(token)

@@ -7,7 +7,7 @@ const seed = inject('propertySeed');
 const names = fc.stringMatching(/^[a-z_][a-z_0-9]{0,8}$/).filter((name) => name !== '__proto__');
 const objects = fc.dictionary(names, fc.oneof(fc.jsonValue(), fc.constant(undefined)), { noNullPrototype: true });
 
-test('an object with members given as finished JSON is written as JSON.stringify writes it', () => {
+test('an object with some members given as JSON text is written as JSON.stringify would write it', () => {
   const property = fc.property(objects, fc.infiniteStream(fc.boolean()), (object, areText) => {
     const members = Object.entries(object).map(([name, value]) => {
       const isText = value !== undefined && areText.next().value === true;

@@ -47,7 +47,7 @@ test.each(OPERATION_IDS)('%s has a route, which requires a credential unless it 
 });
 
 test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
-  '%s refuses a credential without its scope, naming the scope',
+  '%s refuses a credential that lacks the scope of the operation, and names this scope',
   async (id) => {
     const { method, path, access } = operationOf(id);
     const response = await request(pathOf(path), { method, headers: bearer('no-scopes') });

@@ -112,7 +112,7 @@ describe('the configuration of a service', () => {
     expect(hint).toContain('api, executor, signer');
   });
 
-  test('names without the prefix are ignored', () => {
+  test('variables without the prefix are ignored', () => {
     expect(() => loadConfig({ PATH: '/bin', SERVICES: 'x' })).not.toThrow();
   });
 

@@ -131,7 +131,7 @@ test('a store that lost its write-ahead log is refused, until its owner accepts 
 /** Long enough that a timeout means a hang, and not a busy machine. */
 const patient = { timeout: 300_000 };
 
-/** Damage to the log of a store whose service was killed, with the number of frames that were surely acknowledged. */
+/** Kinds of damage to the log of a killed service's store. `marked` is how many frames were surely acknowledged. */
 const LOST: readonly [string, (log: Buffer, marked: number) => Buffer][] = [
   ['cut behind its first commits', (log) => log.subarray(0, 32 + 12 * FRAME)],
   ['cut in the middle of a frame', (log, marked) => log.subarray(0, middleOf(marked))],
@@ -150,7 +150,7 @@ function withTurnedBit(log: Buffer, at: number): Buffer {
 }
 
 test(
-  'a store whose log lost acknowledged data is refused until its owner accepts it, and is then consistent (STORE-03)',
+  'a store whose log lost acknowledged data is refused until its owner accepts the loss, and is then consistent (STORE-03)',
   patient,
   async () => {
     await using testStore = new TestStore();

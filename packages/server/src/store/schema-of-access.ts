@@ -1,4 +1,4 @@
-/** The tables of credentials, and of objects made with one: see `schema.ts`. */
+/** The tables of credentials, and of what is made with credentials: see `schema.ts`. */
 import type { AuthMethod } from '@vouchbox/protocol';
 
 export interface CredentialTable {

@@ -76,7 +76,7 @@ export const NO_OBSERVER: Observer = {
   jobEnded() {},
 };
 
-/** An observer that reports to both, to the first one first. */
+/** An observer that reports to two observers, one after the other. */
 export function bothOf(one: Observer, other: Observer): Observer {
   return {
     requestBegan: (request, proceed) => one.requestBegan(request, () => other.requestBegan(request, proceed)),

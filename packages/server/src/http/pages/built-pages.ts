@@ -41,7 +41,7 @@ export interface Page {
 /** The path of the page that is served for every link. */
 const LINK_PAGE = PAGES.getLinkPage.path.replace('{link}', ':link');
 
-/** Each page with the folder that it is built in, which has the name of its package, and the file at its own path. */
+/** Each page. `folder` is where it is built, named like its package; `front` is the file that is served at `path`. */
 const BUILT_PAGES = [
   { folder: 'verify-page', path: PAGES.getVerifyPage.path, hasViews: false, front: 'index.html' },
   { folder: 'dashboard', path: PAGES.getDashboard.path, hasViews: true, front: 'index.html' },

@@ -82,7 +82,7 @@ function full(message: string): ServiceError {
 /** The budget that all readers of one tenant's links share. The tenant's own budget is separate. */
 const RATE: RateBound = { perSecond: 100, burst: 1000 };
 
-/** The headers of answers, which are data: a browser that is led to one saves it, and runs nothing in it. */
+/** The headers of answers. Answers are data: a browser that is led to an answer saves it, and runs nothing in it. */
 const DATA_HEADERS = {
   ...ALONE,
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",

@@ -66,7 +66,7 @@ export async function sentIn(call: Call<'submitJob' | 'submitGrading'>, access: 
   return { body, idempotencyKey, checkAuthority };
 }
 
-/** The result of what was asked; null if that is refused, because the submission itself must not be refused for it. */
+/** The answer to a further request in a submission; null if refused, because the submission itself must not be refused then. */
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;
@@ -83,7 +83,7 @@ interface Asked {
   readonly include: Include;
 }
 
-/** How long to wait for a promise. It is signed within a moment of the acceptance, or not soon, and must not hold up a result. */
+/** How long to wait for a promise. Usually it is signed at once; if not, it must not hold up the result. */
 const promiseSecondsMax = 5;
 
 /**

@@ -395,7 +395,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Bytes of buffers that are still referenced; garbage does not count. */
 function bytesInUse(): number {
-  // A collection ends with the sweep of buffers on another thread, which may come late. The next one waits for that.
+  // A collection ends with the sweep of buffers on another thread, which may come late. The next collection waits for that sweep.
   collectGarbage();
   collectGarbage();
   return process.memoryUsage().arrayBuffers;

@@ -194,7 +194,7 @@ function checkOutputName(pointer: string, named: SubmittedFile | NamedStdin): vo
   if (problem !== null) throw refusal('invalid_request', `${pointer}/from/path`, problem);
 }
 
-/** Puts the product among the files of a job, so that it is looked up, kept and reported as they are. */
+/** Puts the product among the files of a job, so that the product is looked up, kept and reported as files are. */
 function withProduct({ language, product, files = [] }: Interactor, at: string): readonly SubmittedFile[] {
   if (product === undefined) return files;
   if (!isCompiled({ language })) {

@@ -118,7 +118,7 @@ test('after each piece, uploads leave the store free for as long as the piece to
   await blobs.receive(acme, uploadOf(new Uint8Array(3 * pieceBytes).fill(9)));
   for (const at of [1, 2]) {
     const [took, left] = [Number(ended[at - 1]) - Number(began[at - 1]), Number(began[at]) - Number(ended[at - 1])];
-    // The uploads measure a time that lies within this one, and a timer may fire a little early.
+    // The uploads measure a part of this time, and a timer may fire a little early.
     expect(left).toBeGreaterThanOrEqual(took / 2);
   }
 });

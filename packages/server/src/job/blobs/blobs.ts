@@ -1,7 +1,7 @@
 /**
  * Files that callers upload before the jobs that name them. An upload is stored piece by piece while it arrives, and
  * becomes a blob once all of it is there and has the stated digest. An upload that ends earlier leaves nothing. An output
- * that a job names is copied in the same way, so that the job keeps its bytes if the job that made them is removed.
+ * that a job names is copied in the same way, so that the job keeps the bytes even if the job that made them is removed.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,6 +1,6 @@
 /**
- * The canary of a job: the envelope that the job's own envelope names by its digest. No caller is its tenant, so it is
- * found only through a job that names it.
+ * The canary of a job: the envelope that the job's own envelope names by its digest. No caller has the tenant of canaries, so a
+ * canary is found only through a job that names it.
  */
 import { CANARY_TENANT, canaryNamedIn } from '@vouchbox/evidence';
 import { ServiceError } from '../../ground/service-error.ts';

@@ -2,9 +2,9 @@
  * Takes a job to its end: prepare a cell, check its observations, hand the program over, store `running`, and run the program.
  * Until the row says `running`, nothing of the job has run, and it can stay queued without loss.
  *
- * A submission for which a slot and a parked cell are free starts at once: one transaction accepts the job as running,
- * and the program is released when that is on disk. If the process dies before the commit, there is no job; if it dies
- * after it, the next start finds the row running.
+ * A submission for which a slot and a parked cell are free starts at once: one transaction accepts the job as running, and the
+ * program is released when that is on disk. If the process dies before the commit, there is no job; if it dies after the
+ * commit, the next start finds the row running.
  */
 import type { RequestedSpec, StoredSpec } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';

@@ -130,7 +130,7 @@ describe('the recorder of a program’s output', () => {
     expect(recorder.unstored().map(({ kind }) => kind)).toEqual(['truncated']);
   });
 
-  test('keeps a truncation that could not be stored for the record of the job’s end', async () => {
+  test('keeps a truncation that could not be stored, so that it is stored with the job’s end', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }], cutAt(2));
     await appended(batches);

@@ -116,7 +116,7 @@ async function judgeSpec(grading: GradingParts, run: ProgramRun, options: Graded
     };
     const said = JSON.stringify(graded);
     bytes += Buffer.byteLength(said);
-    // No more is read than can be judged: the outputs of all tests together may not fit into memory.
+    // Reading stops as soon as there is too much for a judge: the outputs of all tests together may not fit into memory.
     if (bytes > blobBytesMax) throw tooMuch(`more than ${blobBytesMax}`);
     tests.push(said);
   }

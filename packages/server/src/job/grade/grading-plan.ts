@@ -55,7 +55,7 @@ export async function planOf(
   return { plan: { ...plan, tests, requirements, checker: checker ?? undefined, interactor, validators }, withFiles };
 }
 
-/** A grader's program, with its pointer instead of its code: like the code of a program, it is read when a job needs it. */
+/** A grader's program. In place of its code it has the program's pointer: the code is read when a job needs it. */
 function graderOf({ language, codes, args, asked }: StoredGrader, pointer: string): GraderProgram {
   return { language, code: pointer, codes, args, limits: asked };
 }

@@ -91,8 +91,8 @@ export class LogGuard {
   }
 
   /**
-   * The head with the lines of witnesses that signed it in time. It is marked before they see it.
-   * @throws LogStopped if the tree does not go on from the mark, or a witness shows that it does not
+   * The head with the lines of witnesses that signed it in time. The head is marked before witnesses see it.
+   * @throws LogStopped if the tree does not continue the tree of the mark, or if a witness shows that
    */
   async guarded(head: LogHead, state: LogState): Promise<LogHead> {
     await this.#refuseBehindMark(state, { isWhole: true });

@@ -56,7 +56,7 @@ export function readWitnesses(path: string): readonly WitnessAddress[] {
 /** The facts of this service's log that a comparison with a witness needs. */
 export interface OwnLog {
   readonly key: NoteKey;
-  /** The hashes by which a tree of `size` is proven to begin with one of `old`. */
+  /** The hashes that prove that a tree of `size` leaves begins with the tree of its first `old` leaves. */
   readonly proof: (old: number, size: number) => Promise<readonly Hash[]>;
   /** Whether our tree, as it is now, begins with the tree of the head. */
   readonly has: (head: Checkpoint) => Promise<boolean>;

@@ -30,7 +30,7 @@ function slowAtFirst(lateOnes: number) {
       const before = made.get(language) ?? 0;
       made.set(language, before + 1);
       if (before >= lateOnes) return await cells.prepare({ language, runtime: null, readyMilliseconds });
-      // A cell that is ready before its deadline is noticed is returned, and the next one is late.
+      // This repeats until a cell is late, because a cell may become ready before its deadline is noticed.
       for (;;) await (await cells.prepare({ language, runtime: null, readyMilliseconds: 0 }))[Symbol.asyncDispose]();
     },
   };

@@ -90,7 +90,7 @@ export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'
       sayReasons(results.map((result) => [result.language, 'problem' in result ? result.problem : 'passed'])),
     );
   }
-  // The subprocess has no groups either, but it does not limit processes at all, and says so.
+  // The subprocess has no groups either, but it reports that it limits no processes.
   if (!cells.hasGroups && isolation !== 'none') await orNone(proveCellsApart(cells), cells);
   const systemLanguages: readonly Language[] = passed.map(({ language }) => language);
   const system = cells.runtime_packs.filter(isSystem);

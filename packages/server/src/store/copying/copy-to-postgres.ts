@@ -30,7 +30,7 @@ export interface CopiedSum extends TableSum {
 }
 
 /**
- * Copies the store. The source is first brought to this program's schema, as a start of the service does, and held to the end.
+ * Copies the store. The source is first brought to this program's schema, as at a service's start, and stays locked to the end.
  *
  * @throws StoreError in one line that quotes no URL; nothing was copied then
  */

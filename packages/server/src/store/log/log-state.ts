@@ -160,7 +160,7 @@ export async function hashesOf(
   return (await selectHashes.all(db, range)).map(({ hash }) => new Uint8Array(hash));
 }
 
-/** The hash of a whole subtree, from all hashes of one of its levels. There are as many as a power of two. */
+/** The hash of a whole subtree, from all hashes of one of its levels. Their number is a power of two. */
 export function foldedHash(hashes: readonly Hash[]): Hash {
   const [first, second] = hashes;
   assert(first !== undefined, 'a subtree has leaves');

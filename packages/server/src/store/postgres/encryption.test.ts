@@ -150,7 +150,7 @@ describe('a server with a certificate from another authority', () => {
     },
   );
 
-  test('is refused with verify-full without a file, because Node does not trust that authority', async () => {
+  test('is refused with verify-full if no file is named, because Node does not trust that authority', async () => {
     expect(await outcome(urlWith('sslmode=verify-full'))).toMatch(/^unopenable: .*certificate/);
     expect(await outcome(urlWith('sslmode=verify-full&sslrootcert=system'))).toMatch(/^unopenable: .*certificate/);
   });

@@ -22,7 +22,7 @@ test('a change that a server crash undid is known as undone, even when the serve
   expect(await writing.outcomeOf(undone)).toBe('aborted');
 });
 
-test('a change is known as committed, as undone, and as in progress while its session is not over', async () => {
+test('a change is known to be committed, undone, or, while its session is not over, in progress', async () => {
   await using server = await startPostgres();
   await using writing = await WritingSession.open(server.url, {});
   const session = await writing.current();

@@ -1,6 +1,6 @@
 /**
- * The service's side of a thread of the store. Calls of one turn of the event loop are sent in one message, even if they
- * come from many connections. Calls for which no caller waits are sent with the next call for which one does, and share its
+ * The service's side of a thread of the store. Calls of one turn of the event loop are sent in one message, even if they come
+ * from many connections. Calls for which no caller waits are sent with the next call for which a caller waits, and share its
  * commit. When the thread ends for any reason, every waiting and every later call is rejected, so that none hangs.
  */
 import type { AnswerOf, Commands, InputOf, Methods } from '../commands.ts';
@@ -10,7 +10,7 @@ import type { Thread } from './threads.ts';
 
 /** The most calls that may wait. The code above the store keeps their number far below this bound. */
 const callsWaitingMax = 20_000;
-/** How long a call for which no caller waits may wait for a call with a waiting caller. */
+/** How long a call for which no caller waits may be held back, so that it is sent with a call for which one waits. */
 const patienceMilliseconds = 25;
 
 interface WaitingCall {

@@ -12,7 +12,7 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 
 const CENSORED = '[redacted]';
 
-/** Members that a log must not have, neither at the top of a line nor one level down. */
+/** Members that are cut out of a log line, both at its top and one level down. */
 const SECRET_MEMBERS = [
   'authorization',
   'key',

@@ -7,8 +7,8 @@ const { run } = useToolCells();
 const exited = { kind: 'exited', exit_code: 0 };
 
 /**
- * `fail` fails. Calls of `hold` are answered once two are open, the later call first. A call of `turn` is answered when
- * the next call of it comes, or if it is the last one. Every other tool returns its arguments.
+ * `fail` fails. Calls of `hold` are answered once two are open, the later call first. A call of `turn` is answered when the
+ * next such call comes; the last is answered at once. Every other tool returns its arguments.
  */
 function tools() {
   const held: number[] = [];

@@ -180,7 +180,7 @@ class ForkedCell implements WaitingCell {
     };
   }
 
-  /** Writes the memory limit to where runtimes look for it, but only if the kernel enforces it. */
+  /** Writes the memory limit to the files in which language runtimes look for it, but only if the kernel enforces the limit. */
   #show(memoryBytes: number): void {
     const names = SHOWN[this.#options.group.location.version];
     if (names.length > 1) mkdirSync(`${this.#groups}/memory`);

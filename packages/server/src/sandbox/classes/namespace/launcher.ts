@@ -22,7 +22,7 @@ export class Launcher implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Makes a cell and its groups. If the cell or the launcher cannot be made, it leaves nothing behind and rejects. */
+  /** Makes a cell and its groups. Rejects if the cell or the launcher cannot be made, and then leaves nothing behind. */
   async make(request: LaunchRequest): Promise<LaunchedCell> {
     if (this.#isClosed) throw new Error('the launcher is closed');
     const serving = await unless(request.unwanted, this.#usable());

@@ -61,7 +61,7 @@ export interface LauncherOptions {
   readonly reserve?: (() => ReservedCell) | undefined;
   /** How long it may take to be ready: a template starts an interpreter. */
   readonly readyMilliseconds: number;
-  /** How long it may be silent while an answer is awaited. It is then asked for one, and may be silent as long again. */
+  /** How long a process may be silent while its answer is awaited. Then it is asked, and may be silent as long again. */
   readonly silentMilliseconds: number;
   /** How many cells one process makes before another replaces it. Default: 256. */
   readonly cellsOfOneMax?: number;

@@ -86,7 +86,7 @@ export class ProcessTree implements Group {
     }
   }
 
-  /** The memory of the processes that belongs to no file. Where it could matter, each counts only its part of shared memory. */
+  /** The memory of the processes that belongs to no file. If this could matter, each counts only its part of shared memory. */
   unreclaimableBytes(): number {
     return this.anonymousBytes();
   }
@@ -204,7 +204,7 @@ function sharesOf(pid: number): Shares {
   return Number.isNaN(own + shared) ? { own: residentOf(pid), shared: 0 } : { own, shared };
 }
 
-/** The bytes in a place; zero if it is not a file system of its own, but part of one of the host's. */
+/** The bytes in a place; zero if the place has no file system of its own, but is a part of a file system of the host. */
 function filledAt(root: string, place: string): number {
   try {
     if (statSync(root + place).dev === statSync(`${root}/`).dev) return 0;

@@ -1,6 +1,6 @@
 /**
- * AppArmor's rule on user namespaces, as Ubuntu has it from 23.10 on: an ordinary user's process has no rights in one
- * unless a profile names its program. The rule stays on for all others: a profile names one program that no user can
+ * AppArmor's rule on user namespaces, as Ubuntu has it from 23.10 on: in such a namespace, an ordinary user's process has no
+ * rights unless a profile names its program. The rule stays on for all others: a profile names one program that no user can
  * write.
  */
 import { execFileSync, spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * Which users of the host this process can name. Root of the host can name all of them; root of a user namespace only
- * those that are mapped there, and no device or mount of the host obeys it. user_namespaces(7).
+ * Which users of the host this process can name. Root of the host can name all of them; root of a user namespace can name only
+ * those that are mapped there, and cannot control devices or mounts of the host. user_namespaces(7).
  */
 import { readFileSync } from 'node:fs';
 

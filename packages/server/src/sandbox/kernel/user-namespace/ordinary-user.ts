@@ -6,7 +6,7 @@ import type { UserRange } from './mapped-users.ts';
 
 /** Facts of this host and user. */
 export interface OrdinaryUserFacts {
-  /** The name of the user, or its number where it has none. */
+  /** The name of the user, or the number of a user without a name. */
   readonly user: string;
   /** The kernel settings that refuse user namespaces to ordinary users, each as the `NAME=VALUE` that would allow them. */
   readonly refusals: readonly string[];

@@ -40,7 +40,7 @@ export function ownFacts(): OrdinaryUserFacts {
   };
 }
 
-/** The setting by which the kernel refuses user namespaces to root as well, whose cells need them, too; null if there is none. */
+/** The setting that refuses user namespaces even to root, whose cells also need them; null if none does. */
 export function refusalOfRoot(): string | null {
   return refusalsBy(SETTINGS.filter(({ name }) => name === OF_ALL))[0] ?? null;
 }

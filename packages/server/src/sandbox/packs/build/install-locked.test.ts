@@ -55,7 +55,7 @@ describe('locked packages', () => {
     expect(readdirSync(library)).toEqual(['python3.11']);
   });
 
-  // pip and npm try again where a digest is wrong, which takes ten seconds each.
+  // If a digest is wrong, pip and npm try again, which takes ten seconds for each.
   it.runIf(hasEveryPack)('are refused if a wheel has another digest', async () => {
     await expect(install({ requirements: requirements('a'.repeat(64)) })).rejects.toThrow(/pip failed|python3 failed/);
   });
@@ -79,7 +79,7 @@ describe('the platform of a wheel', () => {
   const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
   afterEach(() => vi.unstubAllEnvs());
 
-  /** Has pip find only one wheel, which is made for this platform, and installs it as a locked package. */
+  /** Lets pip find only one wheel, made for this platform, and installs that wheel as a locked package. */
   async function installWheelFor(platform: string): Promise<string> {
     const home = freshDirectory();
     mkdirSync(join(home, '.config/pip'), { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * Looks for a file that is exactly as large as any file may become. A program that runs into that limit gets an error or
- * a signal that only itself and its parent see, but the file stays, filled up to the limit.
+ * Looks for a file that is exactly as large as any file may become. A program that reaches this limit gets an error or a signal
+ * that only the program and its parent see, but the file stays, as large as the limit.
  */
 import { closeSync, constants, lstatSync, opendirSync, openSync, statfsSync } from 'node:fs';
 

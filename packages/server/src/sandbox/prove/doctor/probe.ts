@@ -98,7 +98,7 @@ export class Probes implements Disposable {
     this.#settle(number, { said, ok: code === 0 && signal === 0, signal: signalName(signal) });
   }
 
-  /** Handles the end of the perl process, which ends every probe. Another one may replace it. */
+  /** Handles the end of the perl process, which ends every probe. Another perl process may replace it. */
   #lose(perl: ChildProcessWithoutNullStreams, why: Pick<Probed, 'said' | 'signal'>): void {
     if (this.#perl !== perl) return;
     this.#perl = null;

@@ -1,6 +1,6 @@
 /**
- * For tests of upgrades: the steps of a version after this one. It adds a column to rows that older code reads and
- * writes, fills it, and then admits no claim of a node that does not know it.
+ * For tests of upgrades: the steps of a version after this one. These steps add a column to rows that older code reads and
+ * writes, fill it, and then refuse claims of nodes that do not know it.
  */
 import { type PostgresStep, rangeOf, STEPS } from './steps.ts';
 

@@ -150,7 +150,7 @@ export class GroupCommit {
       if (outcome instanceof StoreError && outcome.code === 'locked') throw outcome;
       if (performance.now() >= givesUpAt) throw new StoreError('io', 'it is unknown whether the last change is stored');
       if (outcome instanceof StoreError) {
-        // A standby that is not the primary yet cannot tell, nor can a server that lets nobody in. A new session may be told.
+        // A standby that is not primary yet cannot tell, nor can a server that lets nobody in. A new session may get an answer.
         await this.#writing.drop();
         this.#report(refuse(waiting.splice(0), new StoreError('unreachable', outcome.message)));
       }

@@ -50,7 +50,7 @@ class Reader implements AsyncDisposable {
     return this.#session;
   }
 
-  /** Answers every call. Reads change nothing, so they are made again if the session turns out to be lost since its last use. */
+  /** Answers every call. Reads change nothing, so they are made again if the session was lost since its last use. */
   async answer(group: readonly Call[]): Promise<Answer[]> {
     const isOld = this.#session?.isLost === false;
     try {
