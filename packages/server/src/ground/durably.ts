@@ -27,7 +27,7 @@ export function syncFile(path: string): void {
   sync(path, 'r+');
 }
 
-/** Makes the names in a directory durable, which syncing only a file does not. fsync(2). */
+/** Makes the names in a directory durable. Syncing a file does not do that. fsync(2). */
 export function syncDirectory(path: string): void {
   sync(path, 'r');
 }

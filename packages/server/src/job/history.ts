@@ -130,7 +130,7 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
   }
 }
 
-/** Answers that this process took and stored, of jobs whose programs wait for them here. */
+/** Answers that this process took and stored, for jobs whose programs run in this process and wait for them. */
 type TakenAnswers = Map<string, GivenAnswer[]>;
 
 /** The answers to calls. Where one process has the store to itself, it took every answer itself, and nothing has to be read. */

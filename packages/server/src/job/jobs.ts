@@ -65,8 +65,8 @@ export interface Jobs {
   /** The proof that the log has its envelope. Refused as `not_logged`, or for a moment as `log_proof_unavailable`. */
   logProof(caller: Caller, job_id: string): Promise<ExactBytes>;
   /**
-   * The exact bytes of the signed promise, after at most `waitSeconds`. Refused as `not_promised`, or until it is signed as
-   * `promise_unavailable`.
+   * The exact bytes of the signed promise, after at most `waitSeconds`. Refused as `not_promised`, or as `promise_unavailable`
+   * until the promise is signed.
    */
   promise(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<ExactBytes>;
   /** The logged statements that a promised job still waits. Refused as `not_promised`. */

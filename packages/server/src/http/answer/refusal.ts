@@ -67,7 +67,7 @@ function challenge(error: ServiceError, { hasToken }: RefusalContext): Record<st
   return { 'www-authenticate': `${realm}, error="insufficient_scope"${wanted}` };
 }
 
-/** Text that is safe to show: bounded, and without characters that act on a terminal or hide. */
+/** Text that is safe to show: bounded, and without characters that act on a terminal or are invisible. */
 function printable(text: string): string {
   const plain = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, escaped);
   return plain.length > messageCharsMax ? `${plain.slice(0, messageCharsMax - 1).toWellFormed()}…` : plain;

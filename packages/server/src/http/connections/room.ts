@@ -93,8 +93,8 @@ function strangerPlace(connection: Connection, { crowds, now }: Surroundings): P
 }
 
 /**
- * The tenant with the most connections gives the one that was idle for longest, or else one whose reader takes nothing. `crowded`
- * are the connections of tenants with more than a few, `resting` the connections of the others.
+ * The tenant with the most connections gives up the one that was idle for longest, or else one whose reader takes nothing.
+ * `crowded` are the connections of tenants with more than a few, `resting` the connections of the others.
  */
 function callersInOrder(all: readonly Connection[], now: number): { crowded: Placed[]; resting: Placed[] } {
   const callers = all.filter(({ tenant }) => tenant !== null);

@@ -62,7 +62,7 @@ async function sendEvents(socket: WebSocket, options: StreamOptions, signal: Abo
   }
 }
 
-/** Sends the outcome of the job as one message. The next piece of a long one is read only when the reader took the one before. */
+/** Sends the outcome of the job as one message. A piece of a long outcome is read when the reader has taken the piece before. */
 async function sendEnd(socket: WebSocket, options: StreamOptions, signal: AbortSignal): Promise<void> {
   const { jobs, caller, job_id, include } = options;
   const parts = await endParts(include, {

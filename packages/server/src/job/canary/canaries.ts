@@ -1,7 +1,7 @@
 /**
- * Sends a canary into a cell of each class and pack that jobs of this node use: at the first use, and then every four minutes
- * while it was used in the last ten. A canary is an ordinary job, signed as any other, that tries what its cell must refuse. The
- * signed statements of later jobs name the newest canary of cells like theirs.
+ * Sends a canary into a cell of each class and pack that jobs of this node use: at the first use, and then every four minutes,
+ * as long as it was used in the last ten minutes. A canary is an ordinary job, signed as any other, that tries what its cell
+ * must refuse. The signed statements of later jobs name the newest canary of cells like theirs.
  *
  * A canary shows that a cell of this configuration refused its tries some minutes ago. It shows nothing about another job's cell.
  */

@@ -1,5 +1,5 @@
 /**
- * Finds jobs that this node has taken in a store that several nodes share, but knows nothing about. This happens when the
+ * In a store that several nodes share, finds jobs that this node has taken but knows nothing about. This happens when the
  * answer to a change was lost and the node could not ask for the outcome: the job was taken, started or given back, and the node
  * believes the opposite. No other node touches such a job while this one lives.
  */

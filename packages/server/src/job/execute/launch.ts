@@ -186,7 +186,7 @@ function wayAtOnce(input: AdmitInput, { history }: JobContext, answer: PromiseWi
   return {
     async taken(loading) {
       const loaded = await within(loading, takeMillisecondsMax, null);
-      if (loaded === null) throw new Error(`the cell had not taken it within ${takeMillisecondsMax / 1000} s`);
+      if (loaded === null) throw new Error(`the cell did not take the program within ${takeMillisecondsMax / 1000} s`);
       return loaded;
     },
     async store(start) {

@@ -35,7 +35,7 @@ async function appended(batches: Batches, count = 1): Promise<void> {
   await expect.poll(() => batches.length).toBe(count);
 }
 
-/** Answers every append until no more events wait than are stored with the end. */
+/** Answers appends until so few events wait that they are stored with the end. */
 async function storeAll(recorder: Recorder, batches: Batches) {
   const flushed = recorder.flush();
   let isDone = false;

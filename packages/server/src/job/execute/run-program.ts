@@ -164,7 +164,7 @@ export function programOf(context: Omit<JobContext, 'clock'>): Program {
 /** @throws Error unless there is exactly one product, because the receipt must name the file that is started */
 function productIn(files: readonly StoredFile[]): StoredFile {
   const [product, ...others] = files.filter(({ path }) => path === PRODUCT_FILES.input);
-  if (product === undefined || others.length > 0) throw new Error('a job has not exactly one product');
+  if (product === undefined || others.length > 0) throw new Error('the job must have exactly one product');
   return product;
 }
 

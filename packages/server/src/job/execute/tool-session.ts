@@ -23,7 +23,7 @@ const UNKNOWN = 'the submission names no tool of this name';
 
 export class ToolSession implements ProgramTools {
   readonly limits: ProgramTools['limits'];
-  /** The schemas of arguments by the names of tools, as JSON; null for a tool that takes any. */
+  /** The schemas of arguments by the names of tools, as JSON; null for a tool that takes any arguments. */
   readonly #tools: ReadonlyMap<string, string | null>;
   /** Tools whose arguments are no longer checked, because a check took too long. */
   readonly #unchecked = new Set<string>();

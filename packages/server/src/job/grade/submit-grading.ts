@@ -123,7 +123,7 @@ async function holdText(
   await blobs.hold(tenant, { sha256, bytesMax: upload.size_bytes, chunks });
 }
 
-/** Every program, those of the grader and the judge must have a node that can run them. */
+/** For every program, every program of the grader and the judge, there must be a node that can run it. */
 function checkFit({ common, programs }: ParsedGrading, options: SubmitGradingOptions): void {
   const { limits, requirements, checker, interactor, validators = [] } = common;
   const judge = { language: 'python', runtime: null } as const;

@@ -1,6 +1,6 @@
 /**
  * Keeps a log from being rolled back: nothing is logged into a store that is older than the heads that this node signed, or that
- * its witnesses know. Only a head that the key of the log signed stops the log. docs/decisions/0067.
+ * its witnesses know. The log is stopped only by a head that the key of the log signed. docs/decisions/0067.
  */
 import {
   type Checkpoint,

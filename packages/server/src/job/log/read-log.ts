@@ -24,7 +24,7 @@ export interface LogReaderOptions {
   readonly store: Pick<Store, 'logState' | 'logPlace' | 'logPosition' | 'logRanges' | 'logTile' | 'jobSummary'>;
 }
 
-/** After how many seconds the proof may exist. A statement gets a head within a second, or the next if witnesses are slow. */
+/** After how many seconds the proof may exist. A statement gets a head within a second, or later if witnesses are slow. */
 const retryAfterSeconds = 1;
 
 /** A log with a signed head. */

@@ -242,7 +242,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
       const stored = await store.attestation({ key: { tenant, job_id }, part: 'result_artifact' });
       const truth = truths.get(job_id) as Buffer;
       if (stored === null) refused++;
-      // A flip may change nothing that counts, such as white space; then the signed content is still true.
+      // A flip may change only what does not count, such as white space; then the signed content is still true.
       else if (!Buffer.from(stored.result_artifact ?? []).equals(truth)) untrue.push(job_id);
     }
     expect(untrue).toEqual([]);

@@ -16,7 +16,7 @@ export interface Run extends Collection {
   readonly held: HeldLimits;
 }
 
-/** Long limits, so that even on a busy machine only a limit that a test is about ends a program. */
+/** Long limits: even on a busy machine, only the limit that a test is about may end a program. */
 const PATIENT = { wall_seconds: 60, cpu_seconds: 30 };
 
 export class CellsFixture implements AsyncDisposable {

@@ -161,7 +161,7 @@ const TERMINALS = ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=062
 function mountsOf(options: DescriptionOptions): CellMount[] {
   const flags = ['nosuid', 'nodev'];
   return [
-    // Read-only: nothing needs to be written there, and a program could lower its own out-of-memory score.
+    // Read-only: nobody needs to write there, and a program could otherwise lower its own out-of-memory score.
     { destination: '/proc', type: 'proc', source: 'proc', options: ['ro', 'nosuid', 'noexec', 'nodev'] },
     tmpfs('/dev', ['nosuid', 'noexec', 'strictatime', 'mode=755', 'size=64k', 'nr_inodes=64']),
     tmpfs('/dev/shm', ['nosuid', 'noexec', 'nodev', 'mode=1777', 'size=16m', 'nr_inodes=1024']),

@@ -27,7 +27,7 @@ function packed(files: Readonly<Record<string, string>>, options: readonly strin
   return execFileSync('tar', ['-cz', ...options, '-C', directory, '.'], { maxBuffer: 2 ** 26 });
 }
 
-/** A path that is longer than the name in a header may be, so that an archive has to state it elsewhere. */
+/** A path that is too long for the header of an entry, so that an archive has to state the path elsewhere. */
 const LONG = `${'long'.repeat(20)}/${'name'.repeat(20)}`;
 const PYTHON = {
   'tiny/__init__.py': 'from . import part\nNAME = part.NAME\n',

@@ -24,7 +24,7 @@ import { knownDefects } from './oci/runtime-version.ts';
 const MIB = 1024 * 1024;
 /** How long a platform may take to start a cell on an ordinary host. */
 const TRY_MILLISECONDS_MAX = 5000;
-/** How long a cell may take to be ready on an ordinary host, where a job waits for it. */
+/** How long a cell may take to be ready on an ordinary host, if a job waits for it. */
 const READY_MILLISECONDS_MAX = 10_000;
 
 /** Candidate of the namespace class: forked by a launcher, or under crun. */

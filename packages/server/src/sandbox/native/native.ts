@@ -35,7 +35,7 @@ export function areNativesBrought(): boolean {
   return existsSync(LIST);
 }
 
-/** Which of these programs are missing or, in a package, are not what its list says. */
+/** Which of these programs are missing or, in a package, differ from the list of the package. */
 export function unusableNatives(names: readonly string[] = NATIVES): readonly string[] {
   const digests = areNativesBrought() ? listedDigests() : null;
   return names.filter((name) => {

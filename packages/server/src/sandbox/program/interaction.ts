@@ -14,8 +14,8 @@ import type { Breach } from './watch/watch.ts';
 /** Processor time is first read when no byte has passed for so long. The pause before each further reading is twice as long. */
 const QUIET_MILLISECONDS = 100;
 /**
- * The processor time that a waiting program may use: a part of the time that passes, and so many milliseconds. gVisor alone uses
- * half of this.
+ * The processor time that a waiting program may use: a share of the time that passes, plus so many milliseconds. gVisor alone
+ * uses half of this.
  */
 const WAITING = { part: 0.08, milliseconds: 15 };
 /** The processor time that a program may use while it is killed: the kernel charges the program for its own removal. */

@@ -189,13 +189,13 @@ export function enqueue(db: StoreDatabase, job: QueuedJob): void {
   joinedQueue(db, job.tenant);
 }
 
-/** Takes a job that starts out of the queue; part of the transaction that starts it. */
+/** Removes from the queue a job that starts; part of the transaction that starts it. */
 export function startFromQueue(db: StoreDatabase, key: JobKey): void {
   deleteQueued.send(db, key);
   startedFromQueue(db, key.tenant);
 }
 
-/** Takes a job that never ran out of the queue; part of the transaction that ends it. */
+/** Removes from the queue a job that never ran; part of the transaction that ends it. */
 export function dequeue(db: StoreDatabase, key: JobKey): void {
   deleteQueued.send(db, key);
   leftQueue(db, key.tenant);

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => testStore[Symbol.asyncDispose]());
 
-/** Texts that JSON spells longer than they are, and one that is longer than a piece. */
+/** Texts whose JSON form is longer than the text, and a text that is longer than a piece. */
 const RECORDS: readonly OutputRecord[] = [
   { text: 'a "quoted" \\ line' },
   { text: '' },

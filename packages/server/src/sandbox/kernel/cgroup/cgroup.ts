@@ -102,7 +102,7 @@ export interface Group {
   write(writings: readonly Writing[]): void;
   /** Sets both limits and returns those that the kernel then reports. */
   limit(limits: GroupLimits): GroupLimits;
-  /** Memory in use without what the kernel would take back if there were a lower limit: pages of files on disk. */
+  /** Memory in use without the pages of files on disk, which the kernel would take back under a lower limit. */
   unreclaimableBytes(): number;
   /** Memory in use that belongs to no file, neither on disk nor in a tmpfs: the memory of processes and of the kernel. */
   anonymousBytes(): number;

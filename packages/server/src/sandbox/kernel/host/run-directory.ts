@@ -50,7 +50,7 @@ export function runDirectoryOfUser(user: number): string {
 
 const SET_TMPDIR = 'set TMPDIR to a directory of this user';
 
-/** Requires a directory that only this user can access: among temporary files, anybody may have made it, or a link instead. */
+/** Requires a directory that only this user can access: among temporary files, anybody may have made it, or a link for it. */
 function ownDirectory(path: string): string {
   try {
     mkdirSync(path, { mode: 0o700 });

@@ -39,7 +39,7 @@ export function missingOfUser(): readonly MissingRight[] {
   return [...missingRights(facts), ...missingUsers(facts), ...missingGroup()];
 }
 
-/** The control group that is missing to limit the memory of cells; nothing if this process has one, or systemd gives one. */
+/** What is missing to limit the memory of cells: a control group, unless this process has one or systemd gives one. */
 function missingGroup(): readonly MissingRight[] {
   if (readCgroupLayout().usable !== null || scopeWords() !== null) return [];
   const fix = 'start it in a unit with Delegate=yes, as deploy/vouchbox-user.service is';

@@ -29,7 +29,7 @@ export interface Built {
   readonly isNew: boolean;
 }
 
-/** Builds the pack, or finds it built. @throws PackError having left nothing behind */
+/** Builds the pack unless it is already built. @throws PackError; nothing is then left behind */
 export async function buildPack(options: BuildOptions): Promise<Built> {
   const { recipe, packs } = options;
   if (process.getuid?.() !== 0) throw new PackError('only root can build a runtime pack', { hint: 'run it as root' });

@@ -51,7 +51,7 @@ function checkLines(text: string): void {
   }
 }
 
-/** The address of an archive, at a host that npm never takes for one of Git repositories, whatever the path is. */
+/** The address of an archive, at a host that npm never takes for a host of Git repositories, whatever the path is. */
 const ARCHIVE =
   '^https://(?!(www\\.)?((gist\\.)?github\\.com|gitlab\\.com|bitbucket\\.org|git\\.sr\\.ht)[:/])[a-z0-9.-]+(:[0-9]+)?/[^?#\\s]+\\.tgz$';
 

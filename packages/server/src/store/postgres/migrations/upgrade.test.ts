@@ -1,4 +1,4 @@
-/** An upgrade beside nodes that work: this version, and one after it that was planted. */
+/** An upgrade beside nodes that work: from this version to a later version that the test plants. */
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { admitJob, at, finishOf, newKey, runJob } from '../../store.fixture.ts';
 import type { Store } from '../../store.ts';
