@@ -1,5 +1,5 @@
 /**
- * Makes a submission of a program from another system. In that system, files lie beside the program in its working directory,
+ * Turns a program of another system into a submission. In that system, files lie beside the program in its working directory,
  * and the program writes files there, too. In a cell, input comes in `input/` and results leave in `output/`. A short program of
  * ours copies `input/` into `output/` and runs the caller's program there.
  */

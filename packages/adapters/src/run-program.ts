@@ -72,8 +72,8 @@ export async function runProgram(parts: AdapterParts, program: Program, { histor
 }
 
 /**
- * Stores the job and returns its id. For a build, the call waits; if the build fails, its id is returned.
- * @throws AdapterError if the service refuses it
+ * Stores the job and returns its id. Waits for the build if there is one; if the build fails, returns the id of its job.
+ * @throws AdapterError if the service refuses a job
  */
 export async function submitted(parts: AdapterParts, program: Program): Promise<string> {
   const { build, start } = await prepared(parts, program);

@@ -99,7 +99,7 @@ function runtimeOf({ backend, receipt }: JobDetail): string {
   return identity === undefined ? String(backend) : `${backend}: ${identity.name} ${identity.version ?? ''}`.trim();
 }
 
-/** Exports the job and checks the export as a receiver would, who has only the key besides. Returns whether all checks passed. */
+/** Exports the job, and checks the export with only the key, as a receiver would. Returns whether all checks passed. */
 async function showVerification(
   { client, url, key }: EmbeddedService,
   { job_id, tenant }: JobDetail,

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 const SVC = fileURLToPath(new URL('../bin/vouchbox', import.meta.url));
 const NOBODY = 65534;
 
-/** Puts a file with the word `$1` over the file `$2` of the host, by way of `$3`, and then starts the remaining words. */
+/** Writes the word `$1` to a temporary file `$3`, mounts that over the host's file `$2`, and runs the remaining words. */
 const HIDE = 'echo "$1" > "$3"; mount --bind "$3" "$2"; rm "$3"; shift 3; exec "$@"';
 
 interface Host {

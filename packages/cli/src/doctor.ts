@@ -17,7 +17,7 @@ export interface DoctorCommandOptions {
 
 /** Exits with 0 if this host meets the needs of its service: most services need to isolate programs. */
 export async function doctorCommand({ json, ...options }: DoctorCommandOptions): Promise<number> {
-  // Without a place for files, several checks would fail and give other advice.
+  // A missing temporary directory is reported first: it would make several checks fail with misleading advice.
   rmdirSync(temporaryDirectory('svc-doctor-'));
   const config = await administeredServiceIfAny(options);
   if (config.roles.includes('executor')) await enterOwnUsers();

@@ -146,7 +146,7 @@ function tellDisclosed(jobs: readonly WrittenJob[]): void {
   }
 }
 
-/** Checks the options before anything is made: a job is read from a service or from data. */
+/** Checks the options before anything is made: a job is read either from a service or from a data directory. */
 function checkSource({ url, dataDir, tenant }: ExportOptions): void {
   if (dataDir === undefined && tenant === undefined) return;
   if (url !== undefined) throw new UsageError('a job is exported from --url or from --data-dir, not from both');

@@ -127,7 +127,7 @@ async function readGrader(file: string | undefined): Promise<GradeOptions['check
   return { language, code };
 }
 
-/** A lost `NAME.out` must not look like a test that was passed. */
+/** Names the tests without an expected output: a test whose `NAME.out` was lost must not look like a passed test. */
 function noteOpenTests(tests: readonly GradeTest[]): void {
   const open = tests.filter(({ expected }) => expected === undefined).map(({ name }) => `${name}.out`);
   if (open.length > 0) note(`there is no ${open.join(', no ')}: for such a test, only how the program ends counts`);

@@ -10,7 +10,7 @@ const STDIN = 0;
 
 /**
  * Serves until a signal asks it to stop, then drains. A second signal ends the process at once. The process also ends once other
- * nodes have taken over its jobs: started again, it is a node again.
+ * nodes have taken over its jobs. If the process is started again, it serves as a node again.
  * @param flags keyed by the settings' flags; they win over the environment
  */
 export async function serve(flags: Readonly<Record<string, string | undefined>>, options: JsonOption): Promise<number> {

@@ -12,11 +12,11 @@ const OWN: ReadonlySet<string> = new Set(Object.values(VERDICT_DIRECTORY));
 
 export interface VerdictDirectory {
   readonly target: string;
-  /** Whether it may replace a directory that an earlier grading wrote. Nothing else is ever replaced. */
+  /** Whether the new directory may replace one that an earlier grading wrote. Nothing else is ever replaced. */
   readonly force: boolean;
 }
 
-/** Refuses a name that cannot be such a directory, before the grading. @throws UsageError */
+/** Refuses a name under which no such directory can be written, before the grading begins. @throws UsageError */
 export async function checkVerdictDirectory({ target, force }: VerdictDirectory): Promise<void> {
   if (!(await isWritten(target))) return await checkNew(target);
   if (force) return;

@@ -82,7 +82,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   return program;
 }
 
-/** Names the help of each command after wrong usage of that command, and after the list of commands that has it. */
+/** After wrong usage of a command, names the help that lists its options; after a list of commands, names the help of each. */
 function hintAtHelp(command: Command, path: string): void {
   const what = command.commands.length > 0 ? 'commands' : 'options';
   command.showHelpAfterError(`(${path} --help lists its ${what})`);

@@ -97,7 +97,7 @@ describe('retrying an operation', () => {
     for (const delay of delays) expect(delay).toBeGreaterThanOrEqual(2000);
   });
 
-  test('ends when the total wait reaches its bound, with the last answer of the service', async () => {
+  test('ends with the last answer of the service once the total wait reaches its bound', async () => {
     const { outcome, delays } = await run(10_000, { code: 'queue_full', status: 503, retryAfterSeconds: 5 });
     expect(outcome).toMatchObject({ code: 'queue_full' });
     const waited = delays.reduce((sum, delay) => sum + delay, 0);

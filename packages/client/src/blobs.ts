@@ -10,7 +10,7 @@ import type { Session } from './session.ts';
 import type { FileContent } from './submission.ts';
 import { decodeJson } from './transport.ts';
 
-/** How long a body may take to arrive at the service, and its answer to come back. */
+/** The least timeout of a request that uploads or downloads a file, in milliseconds. */
 const blobMilliseconds = 60_000;
 
 function patient(session: Session): Session {

@@ -88,7 +88,7 @@ describe('following a job by the stream', () => {
     },
   );
 
-  test('reads events that the stream skipped from the stored history, and yields each event once', {
+  test('reads from the stored history the events that the stream skipped, and yields each event once', {
     tags: ['Stream-5a'],
   }, async () => {
     const stored = json({ events: [event(2), event(3)], next_cursor: 3 });

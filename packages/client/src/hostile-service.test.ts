@@ -188,7 +188,7 @@ describe('a verdict', () => {
     tests: [line],
   };
 
-  /** A grading whose one test is job_1, and whose judge is job_2 and writes this verdict. */
+  /** A service with one grading: job_1 is the only test, and job_2 is the judge, which writes this verdict. */
   function judging(verdict: string): Promise<ScriptedService> {
     const content = Buffer.from(verdict);
     const verdict_sha256 = sha256(verdict);

@@ -28,7 +28,7 @@ export type CallOf<R extends Route> = {
   readonly accept?: MediaTypeOf<IdOf<R>> | '*/*';
   /** The `ETag` of the answer that the caller already has. */
   readonly ifNoneMatch?: string | undefined;
-  /** A status beside the successful ones whose body is an answer. */
+  /** An unsuccessful status whose body is an answer, too. */
   readonly answerStatus?: number;
   /** Leaves the body of the answer for the caller to read. */
   readonly stream?: boolean;

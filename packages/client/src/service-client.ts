@@ -103,7 +103,7 @@ export interface ServiceClient {
   removeSession(name: string, options?: CallOptions): Promise<SessionRemoval>;
   /**
    * Makes a link by which anyone reads the result of the job without a credential. Its `address` is returned only once. Only the
-   * principal that submitted the job may make one, and only where the operator allows links.
+   * principal that submitted the job may make a link, and only where the operator allows links.
    */
   createLink(job_id: string, options?: LinkOptions): Promise<CreatedLink>;
   /** The links to a job that have not ended. */

@@ -42,7 +42,7 @@ export interface JobRecord {
   readonly receipt: Receipt;
 }
 
-/** Functions that the client passes to this module. The module imports nothing of the client, so that each is one whole file. */
+/** Functions that the client passes to this module. It imports nothing of the client, so client and module are one file each. */
 export interface Tools {
   readonly sha256: Sha256;
 }

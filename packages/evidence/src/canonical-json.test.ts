@@ -70,7 +70,7 @@ describe('the canonical text of any JSON value', () => {
     ['a date', { a: new Date(0) }, '{"a":"1970-01-01T00:00:00.000Z"}'],
     ['a member that serializes itself', { a: { toJSON: () => ({ c: 1, b: 2 }) } }, '{"a":{"b":2,"c":1}}'],
     ['an object of a class', Object.assign(new (class {})(), { b: 1, a: 2 }), '{"a":2,"b":1}'],
-    ['no prototype', Object.assign(Object.create(null), { a: 1, b: 2 }), '{"a":1,"b":2}'],
+    ['an object without a prototype', Object.assign(Object.create(null), { a: 1, b: 2 }), '{"a":1,"b":2}'],
     ['controls, quotes and line separators', { a: '\b\u001f"\\\u2028\x7f' }, '{"a":"\\b\\u001f\\"\\\\\u2028\x7f"}'],
   ])('%s', (_what, value, text) => {
     expect(canonicalJson(value)).toBe(text);

@@ -46,7 +46,7 @@ describe('a pinned key', () => {
     ['a point of order 4', '00'.repeat(32), /small order/],
     ['the other point of order 4', `${'00'.repeat(31)}80`, /small order/],
     ['a point of order 8', 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a', /small order/],
-    ['its negative', 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa', /small order/],
+    ['the negative of that point', 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa', /small order/],
     ['another point of order 8', '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05', /small order/],
     ['the negative of that point', '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85', /small order/],
     ['y = p', `ed${'ff'.repeat(30)}7f`, /not canonically/],

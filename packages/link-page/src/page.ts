@@ -34,8 +34,8 @@ import {
 /** Milliseconds between two requests about a job that has not ended. */
 const lookMilliseconds = 3000;
 /**
- * How often the page looks for a signature after the job's end. Each pause is twice as long as the one before. A service that
- * signs mostly signs within a moment.
+ * How often the page looks for a signature after the job's end. Each pause is twice as long as the one before. Most
+ * signatures are there a moment after the end.
  */
 const signingLooksMax = 8;
 

@@ -113,7 +113,7 @@ export function checkRecord(end: JobEnd, codes: ExitCodes): CheckRecord {
   return { ...jobRecord(end), code_sha256: end.code_sha256, codes, said: saidBy(end, codes) };
 }
 
-/** A score in more characters than these is a mistake of the checker. */
+/** The most characters of a score. A longer score is a mistake of the checker. */
 const saidCharsMax = 50;
 export const TOO_LONG = 'too long';
 

@@ -93,7 +93,7 @@ def alike(output, expected, compare):
 
 const importing = (...names: readonly string[]) => names.map((name) => `import ${name}\n`).join('');
 
-/** Compares an output with the expected one as its only argument says: exits with 42 if they are alike, 43 if not. */
+/** Compares an output with the expected one as the program's only argument says. Exits with 42 if they are alike, else 43. */
 export const COMPARER = `${importing('hashlib', 'itertools', 'json', 'math', 're', 'sys')}
 ${COMPARE}
 

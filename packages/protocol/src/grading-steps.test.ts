@@ -220,7 +220,7 @@ test.each([
   { type: 'output_size', path: 'output/score_multiplier.txt' },
   { type: 'output_path', path: 'output' },
 ])(
-  'a checker counts as failed, and the test wins no points, if its points may be lost: $type of $path',
+  'if the points of a checker may be lost, the checker counts as failed and the test wins none: $type of $path',
   (violation) => {
     const plan: GradingPlan = { ...two, checker: { ...PYTHON, codes: 'kattis' } };
     const violations = [{ ...violation, message: 'it did not come back' }];

@@ -74,7 +74,7 @@ export function isLimitOfCompiler({ type, phase }: SaidViolation): boolean {
 /**
  * Why the end of a test says nothing of the program: its compiler met a limit. Null if the program ran, or if the compiler found
  * an error in it. A violation reports a limit that the kernel counts; other limits are known only from the compiler's message.
- * Such a test is `not_run`, so its judge is given no terminal reason.
+ * A test whose compiler met a limit is `not_run`, so the judge is given no terminal reason for it.
  */
 export function compilerProblem({ terminal_reason, violations, stderr }: TestEnd): string | null {
   const met = violations.filter(isLimitOfCompiler);

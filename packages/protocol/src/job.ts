@@ -18,7 +18,7 @@ export const EffectiveSpec = Type.Object({
 });
 export type EffectiveSpec = Static<typeof EffectiveSpec>;
 
-/** Whether the signed evidence of a job can be fetched, and where. All members but `available` are null until it can be. */
+/** Whether the signed evidence of a job can be fetched, and where. All members but `available` are null until then. */
 export const AttestationMember = Type.Object({
   available: Type.Boolean({ description: 'May be false just after the end: signing is asynchronous.' }),
   tenant: Nullable(Type.String({ description: 'The tenant bound into the signed evidence.' })),

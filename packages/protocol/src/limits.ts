@@ -9,7 +9,7 @@ export type LimitName = (typeof LIMIT_NAMES)[number];
 
 /** A complete set of limits after defaults and clamping: what the service will try to enforce for a job. */
 export type RequestedLimits = Record<LimitName, number>;
-/** The limits that were read back from the kernel or that the service enforces itself; null if one is not enforced. */
+/** The limits that were read back from the kernel or that the service enforces itself; null for any other limit. */
 export type EffectiveLimits = Record<LimitName, number | null>;
 /** Which limits were in force while the program ran. */
 export type LimitEnforcement = Record<LimitName, boolean>;

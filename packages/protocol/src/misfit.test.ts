@@ -93,7 +93,7 @@ describe('the search for the first error of a value', () => {
     expect(fits(schema, value)).toBe(expected === null);
   });
 
-  test('also names an unknown member beside a missing one if the schema refuses unknown members', () => {
+  test('names an unknown member together with a missing member if the schema refuses unknown members', () => {
     const strict = Type.Object({ code: Type.String() }, { additionalProperties: false });
     expect(misfitOf(strict, { cod: 'x' })).toMatchObject({ pointer: '/code', keyword: 'required', unknown: 'cod' });
     expect(misfitOf(strict, {})).not.toHaveProperty('unknown');

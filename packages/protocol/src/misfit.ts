@@ -119,8 +119,8 @@ const RULES: Readonly<Record<Keyword, Rule>> = {
 };
 
 /**
- * The misfit of a value that fits no alternative. It comes from the first alternative of the value's type of which the value
- * lacks no member, or else from the first alternative, which is never null.
+ * The misfit of a value that fits no alternative: its misfit with the first alternative that has the value's type and requires no
+ * member that the value lacks, or else with the first alternative, which is never the type null.
  */
 function likeliest(breaks: readonly Break[]): Break {
   const isNear = ({ keyword, at }: Break) => keyword !== 'required' && (keyword !== 'type' || at.length > 0);

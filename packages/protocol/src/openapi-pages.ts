@@ -10,7 +10,7 @@ type Node = Record<string, unknown>;
 const required = { required: true };
 const sameOrigin = Type.Enum(['same-origin']);
 
-/** The headers of the pages, by the names of the components. A kind in front, as in `Front-Vary`, is not part of the name. */
+/** The headers of the pages by the names of their components, in which a kind of page may come first, as in `Front-Vary`. */
 export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
   Vary: { description: 'The body may be compressed.', schema: Type.Enum(['Accept-Encoding']), ...required },
   'Front-Vary': { description: 'A browser gets a page.', schema: Type.Enum(['Accept']), ...required },

@@ -1,4 +1,4 @@
-/** The schemas that the OpenAPI document names, and the code that replaces each use of one by a reference. */
+/** The schemas that the OpenAPI document names, and the code that replaces each use of such a schema by a reference. */
 
 import { StoredBlob } from './blob.ts';
 import { ErrorEnvelope } from './error-envelope.ts';

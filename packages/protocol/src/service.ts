@@ -194,7 +194,7 @@ export const ServiceStatus = Type.Object({
   parked: Type.Object({ cells: Type.Integer(), mem_mb: Type.Integer(), mem_mb_max: Type.Integer() }),
   /**
    * Large artifacts and results in an object store: how many are still to be moved there, how many objects are to be
-   * removed, and how often one that was needed was missing or damaged since the start. Null if there is no object store.
+   * removed, and how often a needed object was missing or damaged since the start. Null if there is no object store.
    */
   object_store: Nullable(
     Type.Object({

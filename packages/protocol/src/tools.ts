@@ -14,7 +14,7 @@ import {
 import { Timestamp } from './spellings.ts';
 import { Closed, Nullable, type Static, Type } from './type.ts';
 
-/** The name of a tool. It begins with no underscore, because such names mean something to the languages of programs. */
+/** The name of a tool. A leading underscore is refused, because it has a meaning in the languages of programs. */
 const toolName = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
   description: 'The name by which the program calls it.',

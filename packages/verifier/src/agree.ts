@@ -224,7 +224,7 @@ function stated(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** A stated digest, or `none` for an older receipt without such members. A receipt that states nothing lacks the code, too. */
+/** A stated digest, or `none` if it is missing. A receipt that states nothing still cannot be compared: it lacks the code. */
 function given(digest: unknown): string | null {
   return digest === undefined || digest === null ? 'none' : stated(digest);
 }

@@ -135,7 +135,7 @@ describe('a directory that is not an export', () => {
         mkdirSync(join(path, 'input'), { recursive: true });
         plant(join(path, name));
         const { exitCode } = await verify(path);
-        // A directory may be below input/: then the file is missing.
+        // Below input/, an export may have directories: there, only the file counts as missing.
         expect(exitCode).toBe(statSync(join(path, name)).isDirectory() && name.startsWith('input/') ? 6 : 7);
       }
     }
@@ -145,7 +145,7 @@ describe('a directory that is not an export', () => {
     expect(await verify(linked)).toMatchObject({ exitCode: 7, failed: ['directory'] });
   });
 
-  test('is refused with more entries than any export has', async () => {
+  test('is refused if it has more entries than any export', async () => {
     const path = directory();
     for (let number = 0; number < 1740; number++) mkdirSync(join(path, `output/d${number}`));
     const { exitCode, checks } = await verify(path);
@@ -158,7 +158,7 @@ describe('a directory that is not an export', () => {
     [EXPORT_FILES.events, 100 * GIBIBYTE, 'events.ndjson is larger than 64 MiB'],
     [EXPORT_MANIFEST, 100 * GIBIBYTE, 'manifest.json is larger than 256 KiB'],
     ['input/b', 64 * 1024 ** 2, 'makes input/ larger than 64 MiB'],
-  ])('is refused without reading its file %s of %d bytes', async (path, bytes, says) => {
+  ])('is refused before its file %s of %d bytes is read', async (path, bytes, says) => {
     const at = directory({ [path]: '' });
     truncateSync(join(at, path), bytes);
     const { exitCode, checks } = await verify(at);
@@ -172,7 +172,7 @@ describe('a directory that cannot be read', () => {
     expect(await verify(key)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('it is a file; unpack') });
   });
 
-  test('is refused if a file has another length than the kernel states, as while it is being written', () => {
+  test('is refused if a file has not the length that the kernel states, as while the file is being written', () => {
     const path = directory();
     // A file of the kernel claims to be empty, and is not.
     const mount = `mount --bind /proc/version "$1/input/a.csv" && exec "$0" directory "$1" --public-key "$2" --tenant acme`;

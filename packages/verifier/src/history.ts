@@ -14,7 +14,7 @@ export interface History {
   readonly end: HistoryEnd;
 }
 
-/** Why a file is not a history; the caller adds its name. */
+/** Why a file is not a history; the caller adds the name of the file. */
 export interface HistoryProblem {
   readonly problem: string;
 }
@@ -90,7 +90,7 @@ const MEMBER_FORMS: Readonly<Record<keyof JobEvent, (value: unknown) => boolean>
   event_hash: isStringOrNull,
 };
 
-/** Why a value is not an event. Members that an event does not have are neither covered by its digest nor read. */
+/** Why a value is not an event. Unknown members are not read, and the digest of the event does not cover them. */
 function eventProblem(value: unknown): string | null {
   if (!isJsonObject(value)) return 'it is not a JSON object';
   for (const [name, isRight] of Object.entries(MEMBER_FORMS)) {

@@ -1,6 +1,6 @@
 /**
- * The verifier as a library: the checks of `service-verify directory` on files that its caller has opened. It opens none
- * itself and no connection, and uses nothing that only Node has.
+ * The verifier as a library: the checks of `service-verify directory` on files that its caller has opened. It opens no
+ * file and no connection itself, and uses nothing that only Node has.
  */
 export { type Agreement, type AgreeReport, type ComparedRun, compareRuns, type NamedExport } from './agree.ts';
 export { checkRecord, type JobRecord, type RecordVerdict } from './check-record.ts';

@@ -23,7 +23,7 @@ export interface StatedInteraction {
 
 const OUTPUT = 'stdout';
 
-/** The interaction that a receipt states; null if its program talked to no other, or if no service makes such a statement. */
+/** The interaction that a receipt states; null if its program talked to no other, or the statement is malformed. */
 export function interactionOf(receipt: StoredReceipt | null): StatedInteraction | null {
   const said = receipt?.['interaction'];
   if (!isJsonObject(said)) return null;

@@ -1,4 +1,4 @@
-/** `service-verify promise`: checks in files whether the holder of a pinned key promised a job, and kept it. */
+/** `service-verify promise`: checks in files whether the holder of a pinned key made a promise, and kept it. */
 import { logProofBytesMax, parseStrictJson } from '@vouchbox/evidence';
 import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';

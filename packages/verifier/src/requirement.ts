@@ -135,7 +135,7 @@ function isIsolationClass(value: unknown): value is IsolationClass {
 
 const UNLABELLED = { word: 'not in the receipt, which has no labels: only `run --sign-labels` signs them' };
 
-/** A label that the submitter had signed. */
+/** A label that is in the signed receipt, because the submission asked for that. */
 const label: Subject = {
   form: '=TEXT',
   operators: ['='],

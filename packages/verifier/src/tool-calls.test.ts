@@ -58,7 +58,7 @@ describe('the calls of tools in an export', () => {
     ['counts more calls', CALLS, { ...evidenceOf(CALLS), calls: { search: 3 } }],
     ['counts fewer refused calls', CALLS, { ...evidenceOf(CALLS), refused: 0 }],
     ['has another transcript', CALLS, evidenceOf(CALLS.slice(0, 1))],
-    ['does not mention them', CALLS, undefined],
+    ['does not mention tools', CALLS, undefined],
     ['counts calls that the events lack', [], evidenceOf(CALLS)],
     ['is true, but a call has two answers', [...CALLS, answered(3, { result: 1 })], evidenceOf(CALLS)],
   ])('are refused if the statement %s', { tags: ['Tools-13'] }, async (_, bodies, tools) => {

@@ -95,7 +95,7 @@ class Examiner {
     });
   }
 
-  /** Computes words, points and groups again, and takes from the verdict only the results of comparisons by the judge itself. */
+  /** Computes each test's verdict, the points and the groups again, and accepts only the judge's own comparisons as stated. */
   scoreChecks(): readonly Check[] {
     const { tests, groups, program, accepted, points, points_max } = this.#known.verdict;
     const plan = groups.map((group) => ({ ...group, points: group.points_max }));

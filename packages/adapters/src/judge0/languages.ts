@@ -1,4 +1,4 @@
-/** Judge0's numbers of languages. Several numbers stand for versions of one language; any of them runs the offered version. */
+/** Judge0's numbers of languages. Several numbers may name versions of one language; all of them run the offered version. */
 import type { Language } from '@vouchbox/protocol/vocabulary';
 import type { OfferedLanguage } from '../languages.ts';
 

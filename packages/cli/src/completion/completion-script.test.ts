@@ -21,7 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Runs a shell without its user's settings, with `$1` and so on from the words. */
+/** Runs a text in a shell without its user's settings. The words are `$1`, `$2` and so on. */
 function shellOutput(shell: string, flags: readonly string[], text: string, words: readonly string[]): string {
   const given = shell === 'fish' ? words : [shell, ...words];
   const { stdout, stderr } = spawnSync(shell, [...flags, '-c', text, ...given], { encoding: 'utf8', cwd: directory });
@@ -58,9 +58,9 @@ describe.each(['bash', 'fish'] as const)('the completion in %s offers', (shell) 
     ['options of the command that was typed', ['keys', 'create', '--ten'], ['--tenant']],
     ['settings of the service', ['serve', '--data'], ['--data-dir', '--database-url']],
     ['languages', ['run', 'a.py', '--language', 'py'], ['python']],
-    ['classes, also after other options', ['run', '--raw', '--minimum-isolation', 'hard'], ['hardware-vm']],
+    ['isolation classes, also after other options', ['run', '--raw', '--minimum-isolation', 'hard'], ['hardware-vm']],
     ['shells', ['completion', 'z'], ['zsh']],
-    ['interfaces of others', ['adapter', 'ju'], ['judge0']],
+    ['interfaces of other systems', ['adapter', 'ju'], ['judge0']],
   ];
   test.skipIf(!hasShell(shell)).each(cases)('%s', (_what, words, expected) => {
     expect(offers(words).toSorted()).toEqual(expected.toSorted());

@@ -28,7 +28,7 @@ export const EXPORT_EXIT = {
   /** The directory could not be written on this host. */
   failed: 1,
   usage: 2,
-  /** The service, or a stopped service's data, does not give the job: unknown, not signed yet, or not allowed to this key. */
+  /** The service, or a stopped service's data, does not give the job: it is unknown, not signed yet, or not for this key. */
   refused: 3,
   /** The service did not answer, or its answer broke off. A later try may succeed. */
   unanswered: 4,

@@ -23,7 +23,7 @@ test('each output is written to the path that its option names, and a missing ou
   expect(existsSync(join(directory, 'uninvited'))).toBe(false);
 });
 
-test('a matched output is written below its pattern’s directory, unless another option names it or its path leads out', async () => {
+test('a matched output is written below the directory of its pattern, unless its path leads out or an option names it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const artifact = { size_bytes: 2, sha256: '', content_base64: '/wA=' };

@@ -92,7 +92,7 @@ async function fine(head: Checkpoint, { witnesses }: LogKeys, text: string): Pro
   return { kind: 'fine', head, witnesses: signed.map(({ name }) => name), witnessedAt, text };
 }
 
-/** The head, or why it is not the log's: it is malformed, or the log's key, as that of one of its trees, did not sign it. */
+/** The head, or why it is no head of the log: it is malformed, or the log's key did not sign it for one of the log's trees. */
 export async function headOfLog(text: string, { log }: LogKeys): Promise<Checkpoint | string> {
   const parsed = parseCheckpoint(text);
   if (parsed.kind === 'refused') return parsed.reason;

@@ -77,7 +77,7 @@ function isClosed(directory: string): boolean {
   }
 }
 
-/** The services that may be meant: the one in the default place if it runs; otherwise all that run, and that one. */
+/** The possible services: only the default one if it runs; otherwise all that run, and the default one if it has data. */
 function candidates(given: Config, running: readonly FoundService[]): readonly FoundService[] {
   if (given.databaseUrl !== null) {
     const shown = withoutPassword(given.databaseUrl);

@@ -13,7 +13,7 @@ interface BuiltPack {
 interface Offer {
   readonly data_dir: string;
   readonly offered: boolean;
-  /** Why the service does not offer the pack, or not with every language; null if neither. */
+  /** Why the service does not offer the pack, or not every language of it; null if it offers the whole pack. */
   readonly problem: string | null;
 }
 

@@ -14,8 +14,8 @@ export interface SetUpOptions extends JsonOption {
 }
 
 /**
- * Sets the host up, and reports on stderr what it does and what is still missing. With `--json`, stdout lists the programs
- * that cannot be used, of those that start cells. @returns the exit code of the set-up
+ * Sets the host up, and reports on stderr what it does and what is still missing. With `--json`, stdout lists which
+ * of the programs that start cells cannot be used. @returns the exit code of the set-up
  */
 export async function setUp({ apparmor = false, ...options }: SetUpOptions): Promise<number> {
   if (apparmor) {

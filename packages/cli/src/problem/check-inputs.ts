@@ -9,7 +9,7 @@ const VALID = 42;
 export async function checkInputs(problem: Problem, client: ServiceClient, signal: AbortSignal): Promise<void> {
   const { tests, inputValidators, inputFlags } = problem;
   const jobs = inputValidators.flatMap((validator) => tests.map((test) => ({ validator, test })));
-  // The client has no more runs open at once than the service lets its tenant have.
+  // All jobs are requested at once: the client itself keeps no more runs open than the service allows its tenant.
   const problems = await Promise.all(
     jobs.map(async ({ validator, test }) => {
       const { language, code, name } = validator;

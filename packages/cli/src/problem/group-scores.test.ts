@@ -88,7 +88,7 @@ describe('a scoring package', () => {
     expect(tests.map(({ compare }) => compare)).toEqual(['words', 'words']);
   });
 
-  test('lets no group wait for a group that is always accepted', async () => {
+  test('makes no group depend on a group that is always accepted', async () => {
     const { groups } = await read({
       ...scoring,
       'data/secret/a/testdata.yaml': 'grader_flags: always_accept\n',
@@ -113,7 +113,7 @@ describe('a package whose validator gives points', () => {
     'data/secret/b/1.ans': '',
   };
 
-  test('has groups worth the upper bound of their range, and leaves out samples that give no points', async () => {
+  test('gives each group the upper bound of its range, and leaves out samples that give no points', async () => {
     const { groups, tests, notes, checker } = await read(scored);
     expect(groups).toEqual([
       { name: 'secret/a', score: 'minimum', points: 60, stop: false, after: [] },

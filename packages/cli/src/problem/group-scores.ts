@@ -7,11 +7,11 @@ import type { ScoredData, ScoreRules } from './score-rules.ts';
 
 export interface GroupScores extends Pick<ScoreRules, 'groupOf'> {
   readonly groups: readonly GradeGroup[];
-  /** The points that each test of a group counts by itself. */
+  /** The most points of each test of a group. */
   pointsOf(group: string): number;
 }
 
-/** @throws UsageError for points that cannot be counted: of other graders, averages, or without a bound */
+/** @throws UsageError if points cannot be counted: another grader counts them, they are averages, or they have no bound */
 export function groupScores(tests: readonly { readonly directory: string }[], data: ScoredData): GroupScores {
   const rules = rulesOf(data);
   const counts = new Map<string, number>();

@@ -64,7 +64,7 @@ describe('a package', () => {
     expect([checker?.language, tests[0]?.compare]).toEqual(['python', undefined]);
   });
 
-  test('has its own output validator with the headers that it includes, each once', async () => {
+  test('has as its checker its own output validator, with the text of each included header once', async () => {
     const { checker } = await read({
       ...plain,
       'problem.yaml': 'validation: custom\n',
@@ -154,8 +154,8 @@ const bomb = 'a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: &c [*b, *b, *b, *b]
 test.each<[string, Record<string, string>, RegExp]>([
   ['a bomb of aliases', { 'problem.yaml': bomb }, /problem\.yaml cannot be read as YAML: .*alias/i],
   ['very deep lists', { 'problem.yaml': nested }, /problem\.yaml cannot be read as YAML/],
-  ['no mapping', { 'problem.yaml': '- a\n' }, /problem\.yaml is no mapping/],
-  ['a key twice', { 'problem.yaml': 'name: a\nname: b\n' }, /problem\.yaml cannot be read as YAML: .*unique/],
+  ['a list instead of a mapping', { 'problem.yaml': '- a\n' }, /problem\.yaml is no mapping/],
+  ['a key given twice', { 'problem.yaml': 'name: a\nname: b\n' }, /problem\.yaml cannot be read as YAML: .*unique/],
   ['too many settings', { 'problem.yaml': `name: ${'x'.repeat(70_000)}\n` }, /longer than a settings file may be/],
   ['a name that is a list', { 'problem.yaml': 'name: [a]\n' }, /name is not a text/],
   ['a limit that is negative', { 'problem.yaml': 'limits: {memory: -1}\n' }, /memory is not a number/],
@@ -166,7 +166,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   ],
   ['another format', { 'problem.yaml': 'problem_format_version: 2031-01\n' }, /the format 2031-01 is not supported/],
   [
-    'an interactive default',
+    'an interactive default validator',
     { 'problem.yaml': 'validation: default interactive\n' },
     /validation must be default, or custom/,
   ],
@@ -202,7 +202,7 @@ test.each<[string, Record<string, string>, RegExp]>([
 
 test.each<[string, (directory: string) => void, RegExp]>([
   ['a link out of it', (at) => symlinkSync('/etc/passwd', join(at, 'data/secret/a/2.in')), /2\.in is a link out of/],
-  ['a directory elsewhere', (at) => symlinkSync('/etc', join(at, 'data/secret/etc')), /secret\/etc is a link out of/],
+  ['a link to a directory', (at) => symlinkSync('/etc', join(at, 'data/secret/etc')), /secret\/etc is a link out of/],
   ['a link to nothing', (at) => symlinkSync('nothing', join(at, 'data/secret/a/2.in')), /2\.in cannot be read: ENOENT/],
   ['a circle of links', (at) => symlinkSync('..', join(at, 'data/secret/a/up')), /too deep for a package/],
   [

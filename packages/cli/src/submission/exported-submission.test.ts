@@ -34,7 +34,7 @@ test('the submission in a valid export can be submitted again', () => {
 
 test.each([
   [
-    'names one file twice, which would take its memory twice',
+    'names a file twice, which would then be in memory twice',
     { ...RECEIPT, input_artifacts: [{ path: 'input/a' }, { path: 'input/a' }] },
     POLICY,
     'names a file twice',
@@ -51,7 +51,7 @@ test.each([
     { ...POLICY, interactor: { language: 'bash', code: 'true' } },
     'it demanded interactor',
   ],
-  ['started a product', RECEIPT, { ...POLICY, product: { job_id: 'job_1' } }, '--product'],
+  ['has a job that started a product', RECEIPT, { ...POLICY, product: { job_id: 'job_1' } }, '--product'],
 ])('an export that %s is refused', (_what, receipt, policy, says) => {
   expect(() => submissionOf(receipt, policy)).toThrow(says);
 });

@@ -71,7 +71,7 @@ const MEANT: Readonly<Record<Language, readonly string[]>> = {
   cpp: ['c++'],
 };
 
-/** Names the pack of a language. A host itself has four languages. Others are each in the pack of its name; C++ is in `c`. */
+/** Names the pack of a language; empty for the four languages of a host. A pack has its language's name, but C++ is in `c`. */
 function packAdvice(language: string): string {
   if (['python', 'node', 'typescript', 'bash'].includes(language)) return '';
   const build = `\`vouchbox packs build ${language === 'cpp' ? 'c' : language}\``;

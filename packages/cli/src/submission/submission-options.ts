@@ -154,7 +154,7 @@ function checkTargets(wanted: readonly WantedOutput[]): void {
     const isPattern = directoryOfPattern(path) !== null;
     if (!isPattern && (target.endsWith('/') || kindOf(target) === 'directory'))
       throw new UsageError(`${target} is a directory: name a file for ${path}`);
-    // The nearest parent that exists must be a directory, in which the missing ones are made.
+    // The nearest parent that exists must be a directory: the missing directories are made in it.
     let parent = isPattern ? target : dirname(target);
     while (kindOf(parent) === null && parent !== dirname(parent)) parent = dirname(parent);
     if (kindOf(parent) === 'file') throw new UsageError(`${parent} is not a directory, so ${target} cannot be written`);

@@ -24,7 +24,7 @@ const LIMIT_OF_VIOLATION: Readonly<Record<string, { readonly name: LimitName; re
 const NO_NETWORK =
   /No route to host|Network is unreachable|Name or service not known|Temporary failure in name resolution|getaddrinfo|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|Could not resolve host|Address family not supported/;
 
-/** If a cell allows no sockets at all, the call that makes a socket is refused. Lines before the refusal name it. */
+/** If a cell allows no sockets, the call that makes a socket is refused. An output line before the refusal names the socket. */
 const NAMES_SOCKET = /socket|\/dev\/(tcp|udp)\//;
 const REFUSED = /Operation not permitted|EPERM/;
 

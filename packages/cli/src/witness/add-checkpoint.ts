@@ -35,7 +35,7 @@ export interface WitnessAnswer {
   readonly mediaType?: string;
 }
 
-/** The most trees of a log, far more than a log opens. Without it, an operator could fill the disk, which other logs share. */
+/** The most trees of a log, far more than a log opens. Without this bound, an operator could fill the disk of all logs. */
 const treesMax = 100;
 
 const SIZE_TYPE = 'text/x.tlog.size';

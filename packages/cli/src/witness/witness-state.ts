@@ -20,7 +20,7 @@ export class WitnessState implements Disposable {
     this.#heads = heads;
   }
 
-  /** Opens the state, or makes one for a witness of this name. @throws UsageError if it is in use, or no witness wrote it */
+  /** Opens the state, or makes one for a witness of this name. @throws UsageError if the file is in use, or not a witness's */
   static open(path: string, name: string): WitnessState {
     const lock = ProcessLock.take(`${path}.lock`);
     if (lock === null) throw new UsageError(`another witness uses ${path}`);

@@ -22,7 +22,7 @@ export interface OutputLine {
 type Lines = readonly OutputLine[];
 
 const COLOURS = new RegExp(`${String.fromCharCode(0x1b)}\\[[\\d;]*m`, 'g');
-/** The most lines over which a fold is followed in a program's endless output. */
+/** The most lines that are searched for the end of a fold: the output of a program may be endless. */
 const foldLinesMax = 100_000;
 /** The most characters of a row: a browser is slow with longer rows. */
 const rowCharacters = 16_384;

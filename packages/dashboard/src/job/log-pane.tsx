@@ -88,7 +88,7 @@ function useFollowing(pane: RefObject<HTMLElement | null>, { pixels, beginsAtEnd
   }, [pane, pixels]);
   const noteEnd = () => {
     const { scrollTop = 0, clientHeight = 0, scrollHeight = 0 } = pane.current ?? {};
-    // Few lines after an addressed one end in sight of it, and more of them must not take it away.
+    // If only few lines follow the addressed one, the end is in sight with it. New lines must not scroll it away.
     if (scrollTop + clientHeight >= scrollHeight - nearEndPixels) isAtEnd.current ||= isPast(scrollTop);
     // Only somebody who scrolls up leaves the end; new output, too, makes the distance to the end grow.
     else if (scrollTop < lastTop.current) isAtEnd.current = false;

@@ -72,15 +72,15 @@ describe('the check of a proof fails', () => {
       3,
     ],
     ['at log_inclusion without a hash', 'log_inclusion', { ...proof(3), hashes: rest }, 3],
-    ['at log_head signed by another key', 'log_head', read(other.proof(3)), 3],
+    ['at log_head if another key signed the head', 'log_head', read(other.proof(3)), 3],
     [
-      'at log_head with a head in Rekor’s form of another size',
+      'at log_head if the head in Rekor’s form has another size',
       'log_head',
       { ...proof(3), rekorHead: log.rekorHead(4) },
       3,
     ],
     [
-      'at log_head with a head in Rekor’s form by another key',
+      'at log_head if another key signed the head in Rekor’s form',
       'log_head',
       { ...proof(3), rekorHead: other.rekorHead() },
       3,

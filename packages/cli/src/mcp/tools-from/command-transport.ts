@@ -39,7 +39,7 @@ export class CommandTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#child === null) throw new Error('the command has ended');
-    // Few calls are in progress at once, so the waiting data is bounded. A command that has ended reports its end.
+    // A write is not waited for: few calls are open at once, and if the command has ended, its end is reported elsewhere.
     this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 

@@ -25,7 +25,7 @@ export interface OfferedTools extends AsyncDisposable {
 }
 
 interface Found {
-  /** The name by which programs call it. */
+  /** The name by which programs call the tool. */
   readonly name: string;
   readonly tool: Tool;
   readonly server: ToolServer;

@@ -7,7 +7,7 @@ type Schema = Record<string, unknown>;
 const charsMax = 4 * toolSchemaBytesMax;
 const removalsMax = 256;
 
-/** In a schema with one of these keywords, none may be removed: the schema could then refuse what it accepted before. */
+/** From a schema with one of these keywords, no keyword may be removed: the rest could refuse what the schema accepts. */
 const TIGHTENED = /"(?:not|if|oneOf|contains|patternProperties)":/;
 
 /**

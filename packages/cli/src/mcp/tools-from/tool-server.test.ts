@@ -16,7 +16,7 @@ afterAll(() => opened.disposeAsync());
 const serverOf = (source: string, millisecondsMax = 30_000) =>
   opened.use(new ToolServer(source, { version: '1.0.0', millisecondsMax }));
 
-test('a tool answers with its structured content; without any, with its text; without text, with its other content', async () => {
+test('the answer of a tool is its structured content, or else its text, or else its other content', async () => {
   const server = serverOf(program);
   expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
   expect(await server.call('notes.read', {}, never)).toBe('one\ntwo');

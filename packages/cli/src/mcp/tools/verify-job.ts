@@ -1,4 +1,4 @@
-/** The tool `verify_job`: every check that `service-verify directory` makes, of a job of this service. */
+/** The tool `verify_job`: makes every check of `service-verify directory` for a job of this service. */
 import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
 import { digestPieces } from '@vouchbox/evidence';

@@ -28,7 +28,7 @@ const pageEvents = 1000;
 /**
  * Reads the record of an ended job, and checks it in a thread of its own, which ends with the answer.
  *
- * @throws ServiceFailure or TransportFailure if it cannot be read, and Error if it cannot be checked
+ * @throws ServiceFailure or TransportFailure if the record cannot be read, and Error if it cannot be checked
  */
 export async function checkJob(asked: Asked): Promise<CheckedRecord> {
   const answer = await askThread(asked.signal, (give) => giveRecord(asked, give));

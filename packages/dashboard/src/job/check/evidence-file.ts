@@ -19,7 +19,7 @@ export interface RecordToExport extends SignedRecord, Omit<RecordToCheck, 'signe
 /** The bytes of a piece: a multiple of three, so that the base64 of all pieces together is one text. */
 const pieceBytes = 3 * 2 ** 20;
 
-/** The time in every archive, the first day that the format can state: so equal files make equal archives. */
+/** The time of every file in an archive: always the first day that the format can state, so equal files make equal archives. */
 const FIRST_DAY = new Date(1980, 0, 1);
 
 /** @throws ExportFailure if the service's answers make no export */
