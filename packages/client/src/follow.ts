@@ -140,7 +140,7 @@ async function* passOn(
   }
 }
 
-/** The stored events between the last one yielded and the one with this number. */
+/** The stored events between the last yielded event and the event with this number. */
 async function* leftOut(following: Following, next: number): AsyncGenerator<JobEvent, void> {
   const { session, job_id, signal } = following;
   while (following.last + 1 < next) {

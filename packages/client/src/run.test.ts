@@ -69,7 +69,7 @@ describe('a run', () => {
     expect(lines(service.seen).slice(2)).toEqual(asked);
   });
 
-  test('needs only one request for the history as well', async () => {
+  test('needs only one request even if it asks for the history', async () => {
     const events = [{ job_id: 'job_1', seq: 1, kind: 'finished', data: {} }];
     const history = { events, next_cursor: null };
     await using service = await serviceWith({
@@ -223,7 +223,7 @@ describe('a run', () => {
     return serviceWith({ ...others, ...(isOlder && { 'GET /v1/capabilities': none }) });
   }
 
-  test('sends an option instead of the member of the submission with the same name', async () => {
+  test('replaces a member of the submission by the option with the same name', async () => {
     await using service = await serviceWith();
     const files = { 'a.txt': 'é', 'input/b': new Uint8Array([255, 0]), c: new Blob(['c']) };
     const given = { language: 'bash', code: 'x', stdin: 'old', outputs: ['output/a'] };
@@ -252,7 +252,7 @@ describe('a run', () => {
     expect(service.seen).toHaveLength(before);
   });
 
-  test('fails with the id of the job after acceptance, and without an id if the job was refused', async () => {
+  test('fails with the id of the job if the job was accepted, and without an id if it was refused', async () => {
     await using service = await serviceWith({
       'GET /v1/jobs/job_1': refusal(500, 'internal', {}, false),
       'DELETE /v1/jobs/job_1': json({ ...detail, already_terminal: true }),

@@ -274,7 +274,7 @@ async function contentOf(session: Session, { path, content_base64, size_bytes, s
   throw new TransportFailure('digest', `${path} differs from its digest`);
 }
 
-/** Text that is not base64 counts as empty content, which has another digest than the one stated. */
+/** Text that is not base64 counts as empty content, whose digest is not the stated digest. */
 function textOfBase64(text: string): string {
   try {
     return atob(text);

@@ -4,7 +4,7 @@ import { Turns } from './turns.ts';
 /** Resolves once all work that waits for nothing has run. */
 const settled = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
-test('turns are taken in order, with at most a fixed number open at once, and each end lets the next one begin', async () => {
+test('turns begin in order, at most a fixed number of turns are open at once, and the end of each lets the next begin', async () => {
   const turns = new Turns();
   const begun: number[] = [];
   const held = Array.from({ length: 5 }, async (_, index) => {

@@ -93,7 +93,7 @@ export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools
   if (event_chain !== undefined) same('chain_summary', event_chain, summaryOf(chain));
   const last = events.at(-1);
   if (last?.kind !== 'finished' || dataOf(events, 'finished').length > 1) {
-    return refuse('finished', 'the history does not have exactly one event of the kind finished, as its last');
+    return refuse('finished', 'the history must have exactly one event of the kind finished, at its end');
   }
   for (const name of OUTCOME) {
     if (name in receipt && name in last.data) same('finished', receipt[name], last.data[name]);

@@ -3,7 +3,7 @@
 /** How many bytes are encoded at once: a function takes a limited number of arguments. */
 const CHUNK_BYTES = 0x2000;
 
-/** The bytes of a text in one of the two alphabets, which the caller has checked. Null if it is not canonical. */
+/** The bytes of a text whose alphabet the caller has checked; null if the text is not canonical. */
 export function decodePortable(text: string): Uint8Array<ArrayBuffer> | null {
   const standard = text.replaceAll('-', '+').replaceAll('_', '/');
   try {

@@ -52,7 +52,7 @@ export interface NamedCanary {
   readonly finishedAt: string;
 }
 
-/** The canary that a statement names; null if it names none, or none in this form. */
+/** The canary that a statement names; null if it names no canary in this form. */
 export function canaryNamedIn({ also }: Pick<ExecutionPredicate, 'also'>): NamedCanary | null {
   const named = also?.['canary'];
   if (!isJsonObject(named)) return null;

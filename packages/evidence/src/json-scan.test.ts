@@ -159,7 +159,7 @@ describe('the scanner of JSON', () => {
   });
 });
 
-describe('numbers in a member that may be approximate', () => {
+describe('with approximate numbers allowed in limits, the numbers', () => {
   const rules: JsonRules = { ...exact, approximateIn: 'limits' };
 
   test.each([

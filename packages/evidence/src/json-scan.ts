@@ -25,7 +25,7 @@ const utf8 = new TextDecoder();
 export interface JsonRules {
   /** The most tokens: a token is a name, a scalar value, or the opening of an object or an array. */
   readonly tokensMax: number;
-  /** `rounded` allows integers that a double holds only roughly. Neither allows an integer out of a double's range. */
+  /** `rounded` allows integers that a double holds only roughly. Neither value allows an integer out of a double's range. */
   readonly numbers: 'exact' | 'rounded';
   /**
    * The top-level member whose own members may be numbers that a double cannot hold, because they are clamped to a

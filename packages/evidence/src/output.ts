@@ -40,7 +40,7 @@ export function violationsOf(events: readonly EventContent[]): Violation[] {
   return events.filter(({ kind }) => resultPartOf(kind) === 'violations').map(({ data }) => data as Violation);
 }
 
-/** The exact text of one stream: every record's `text`, and a newline after each one that is not `partial`. */
+/** The exact text of one stream: every record's `text`, and a newline after each record that is not `partial`. */
 export function foldOutput(records: Iterable<OutputRecord>): string {
   let text = '';
   for (const record of records) text += outputText(record);

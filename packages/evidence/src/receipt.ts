@@ -35,7 +35,7 @@ export type ReceiptVerification =
   /** `found` is null if the receipt has no canonical form. */
   | { readonly kind: 'broken'; readonly stated: unknown; readonly found: string | null };
 
-/** Recomputes the digest of a receipt of any version and compares it with the one it states. */
+/** Recomputes the digest of a receipt of any version, and compares it with the digest that the receipt states. */
 export function verifyReceipt(receipt: Readonly<Record<string, unknown>>): ReceiptVerification {
   const stated = receipt['receipt_sha256'];
   const found = recomputedDigest(receipt);

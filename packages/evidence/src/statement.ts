@@ -1,6 +1,6 @@
 /**
  * The in-toto Statement v1: which artifacts a predicate is about, and the predicate. Unknown members are ignored, as
- * in-toto asks; known ones must be right. in-toto attestation spec v1, statement and digest set.
+ * in-toto asks; known members must be right. in-toto attestation spec v1, statement and digest set.
  */
 import { isJsonObject, parseStrictJson, type Refused, refused } from './strict-json.ts';
 

@@ -160,7 +160,7 @@ describe('a long output of a test', () => {
     const { given } = drive(two, { abilities: NONE, ends: { 'test 1': { truncated: true } } });
     expect(given.tests[0]).toMatchObject({ is_cut: true, check: null });
   });
-  test('is named in the verdict by the digest that the checker read, if it is neither valid UTF-8 nor kept', () => {
+  test('is named in the verdict by the digest of what the checker read, if it is neither valid UTF-8 nor kept', () => {
     const inputs = [{ path: CHECKED_FILES.output, sha256: 'f'.repeat(64) }];
     const ends = { 'test 1': { stdout: '\ufffd' }, 'check 1': { inputs } };
     const { given } = drive({ ...two, checker: PYTHON }, { abilities: NONE, ends });

@@ -11,7 +11,7 @@ export const LINK_PARTS = {
 export type LinkPart = keyof typeof LINK_PARTS;
 export const LINK_PART_NAMES = Object.keys(LINK_PARTS) as LinkPart[];
 
-/** Whether a link may show a file of the input or one that the program left. It never shows the contents of a session. */
+/** Whether a link may show a file, which is an input or was left by the program. It never shows the contents of a session. */
 export function isForLinks({ path }: { readonly path: string }): boolean {
   return [SESSION_FILES.inputs, SESSION_FILES.outputs].every((own) => !path.startsWith(`${own}/`));
 }

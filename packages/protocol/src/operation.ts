@@ -64,7 +64,7 @@ export interface Operation extends OperationEndpoint {
   readonly ticket?: true;
   /** The codes that close a WebSocket, each with its meaning. */
   readonly closeCodes?: Readonly<Record<string, string>>;
-  /** The last frame of a WebSocket whose client asked for one. */
+  /** The last frame of a WebSocket, which is sent if its client asked for it. */
   readonly lastFrame?: TSchema;
   /** The messages that a client may send over a WebSocket, and the frame that refuses such a message. */
   readonly clientMessage?: TSchema;

@@ -29,7 +29,7 @@ export interface NamedExport {
 }
 
 export interface AgreeExpectation {
-  /** PEM texts of the pinned keys; null for one that was too large to read. */
+  /** PEM texts of the pinned keys; null for a key that was too large to read. */
   readonly publicKeys: readonly (string | null)[];
   /** The requirements that each result must meet. */
   readonly policy?: Policy | null;

@@ -32,7 +32,7 @@ export interface Expectation {
 export interface AttestationBytes {
   readonly envelope: Uint8Array<ArrayBuffer> | null;
   readonly subject: Uint8Array<ArrayBuffer> | null;
-  /** PEM texts of the pinned keys; null for one that was too large to read. */
+  /** PEM texts of the pinned keys; null for a key that was too large to read. */
   readonly publicKeys: readonly (string | null)[];
 }
 

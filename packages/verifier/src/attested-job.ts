@@ -16,7 +16,7 @@ import { type Check, failed } from './report.ts';
 import { verifyExport } from './verify-export.ts';
 
 export interface VerdictExpectation {
-  /** PEM texts of the pinned keys; null for one that was too large to read. */
+  /** PEM texts of the pinned keys; null for a key that was too large to read. */
   readonly publicKeys: readonly (string | null)[];
   readonly tenant: string;
 }

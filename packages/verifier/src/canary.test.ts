@@ -58,7 +58,7 @@ async function verified(
   return await serviceVerify(['directory', directory, '--public-key', pinned, '--tenant', 'acme', ...given, ...words]);
 }
 
-test('a canary whose attempts were all refused is reported with its age before the end of the job', async () => {
+test('a canary whose attempts were all refused is reported with its age at the end of the job', async () => {
   const { exitCode, stdout } = await verified(namedBy(refusedAll), refusedAll);
   expect(exitCode).toBe(0);
   expect(stdout).toContain('REFUSED: 7 tries were refused, 1 s before the job ended');

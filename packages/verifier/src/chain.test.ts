@@ -29,7 +29,7 @@ async function chain(...words: readonly string[]) {
 }
 
 describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () => {
-  test('recomputes an export, one event a line', async () => {
+  test('recomputes an export that has one event a line', async () => {
     expect(await chain(file(eventLines(events)))).toMatchObject({ exitCode: 0, facts: { last_kind: 'finished' } });
     expect(await chain(file(eventLines(events).trimEnd()))).toMatchObject({ exitCode: 0 });
   });

@@ -41,7 +41,7 @@ describe('the transparency log in an examination', () => {
   const logged = (proof: string) => forged({ 'log.tlog-proof': bytes(proof) });
   const keys = { log: log.key.noteKey, witnesses: [witness.noteKey] };
 
-  test('is judged each time', async () => {
+  test('is judged with and without a proof, and with and without the keys of the log', async () => {
     const wordOf = async (files: ReturnType<typeof whole>, more: object = {}) =>
       (await examineExport(files, { ...pinned, ...more })).log.word;
     expect(await wordOf(whole(), { log: keys })).toBe('NOT LOGGED: no proof of it is here');
@@ -50,7 +50,7 @@ describe('the transparency log in an examination', () => {
     expect(await wordOf(logged(log.proof(index, { cosignatures })), { log: keys })).toMatch(/^WITNESSED by witness/);
   });
 
-  test('makes the export refused if the proof is about another statement', async () => {
+  test('is the reason to refuse the export if the proof is about another statement', async () => {
     const examination = await examineExport(logged(log.proof(0)), { ...pinned, log: keys });
     expect(examination).toMatchObject({ verdict: 'refused', log: { word: 'NOT LOGGED' } });
     expect(examination.log.checks).toMatchObject([{ name: 'log_inclusion', state: 'failed' }]);

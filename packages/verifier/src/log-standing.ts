@@ -32,7 +32,7 @@ export interface LogExpectation {
   readonly after?: readonly Uint8Array[];
   /** How long after its end a job may reach the log, in milliseconds. */
   readonly delay?: number;
-  /** Whether a later tree of the pinned log is accepted, though the statements of the earlier ones are no longer provable. */
+  /** Whether a later tree of the pinned log is accepted, though the statements of earlier trees are no longer provable. */
   readonly acceptReopened?: boolean;
 }
 

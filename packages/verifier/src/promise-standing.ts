@@ -30,7 +30,7 @@ import { signedStatement, statedResult } from './signed-statement.ts';
 /** The bytes of the files, each read once. */
 export interface PromiseEvidence {
   readonly promise: Uint8Array<ArrayBuffer>;
-  /** PEM texts of the pinned keys; null for one that was too large to read. */
+  /** PEM texts of the pinned keys; null for a key that was too large to read. */
   readonly publicKeys: readonly (string | null)[];
   readonly tenant: string;
   /** The expected job; if left out, the promise decides which job it is about. */

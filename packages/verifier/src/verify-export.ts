@@ -28,7 +28,7 @@ import { callFacts, toolChecks } from './tool-calls.ts';
 
 /** The facts that are known from elsewhere. */
 export interface ExportExpectation {
-  /** PEM texts of the pinned keys; null for one that was too large to read. */
+  /** PEM texts of the pinned keys; null for a key that was too large to read. */
   readonly publicKeys: readonly (string | null)[];
   readonly tenant: string;
   /** The expected job; if left out, the export decides which job it is about. */

@@ -40,7 +40,7 @@ export type GraphJobState = 'good' | 'broken' | 'missing' | 'unbound';
 export interface GraphEdge extends GraphInput {
   /** The digest of the file if it is the same at both ends; null if it differs, or an end is missing here. */
   readonly sha256: string | null;
-  /** The fault of the edge; null for a good edge, and for one whose other end is not here. */
+  /** The fault of the edge; null for a good edge, and for an edge whose other end is not here. */
   readonly problem: string | null;
 }
 

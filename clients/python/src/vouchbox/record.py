@@ -94,7 +94,7 @@ def _summary_of(chain: Chain) -> dict[str, Any]:
 
 def _check_finished(events: Sequence[Mapping[str, Any]], receipt: Mapping[str, Any]) -> None:
     if [event["kind"] == "finished" for event in events].count(True) != 1 or events[-1]["kind"] != "finished":
-        raise EvidenceFailure("finished", "the history does not have exactly one event of the kind finished, as its last")
+        raise EvidenceFailure("finished", "the history must have exactly one event of the kind finished, at its end")
     end = events[-1]["data"]
     for name in _OUTCOME:
         if name in receipt and name in end and receipt[name] != end[name]:

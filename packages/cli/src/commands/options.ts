@@ -2,7 +2,7 @@
 import { ISOLATION_CLASSES, LIMIT_NAMES, SESSION_NAME } from '@vouchbox/protocol/vocabulary';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** Makes the exit code that a command returns that of the process. */
+/** Sets the exit code of the process to the one that a command returns. */
 export function ending(work: Promise<number>): Promise<void> {
   return work.then((code) => {
     process.exitCode = code;

@@ -79,7 +79,7 @@ async function lookOnce(url: string, { keys, seen, acceptReopened, signal }: Loo
 
 const treeOf = (origin: string) => logNameOf(origin)?.tree ?? 0;
 
-/** The head to compare with at the first look: that of a log without statements. */
+/** The head to compare with at the first look: the head of a log without statements. */
 function firstOf({ log }: LogKeys): Pick<Checkpoint, 'origin' | 'size'> {
   return { origin: log.name, size: 0 };
 }

@@ -77,7 +77,7 @@ function requireOneLevel(counts: Counts, directories: Directories): void {
   if (counts.has(SECRET)) throw uncounted(SECRET, 'tests beside groups');
   if (modeOf(SECRET, directories) !== 'sum') throw uncounted(SECRET, 'groups that are not added up');
   const total = groups.reduce((sum, name) => sum + mostOf(name, directories), 0);
-  if (total > mostOf(SECRET, directories)) throw uncounted(SECRET, 'groups that count more than all');
+  if (total > mostOf(SECRET, directories)) throw uncounted(SECRET, 'groups with more points than secret as a whole');
 }
 
 /** The groups that must pass before a group runs, by its own settings or those of `secret`. Missing samples count as passed. */

@@ -45,7 +45,7 @@ function scoreOf(directory: string, counts: Counts, directories: Directories): S
   const direct = counts.get(SECRET) ?? 0;
   const open =
     (total - given.reduce((sum, points) => sum + points, 0)) / Math.max(1, direct + below.length - given.length);
-  if (open < 0) throw uncounted(SECRET, 'groups that count more than all');
+  if (open < 0) throw uncounted(SECRET, 'groups with more points than secret as a whole');
   if (isSecret) return mode === 'sum' ? { whole: null, each: open } : { whole: total, each: 0 };
   const points = scoring?.number('score') ?? open;
   return mode === 'sum' ? { whole: null, each: points / (counts.get(directory) ?? 1) } : { whole: points, each: 0 };

@@ -168,7 +168,7 @@ describe('a package of format 2025-09 that counts points', () => {
     'data/secret/c/1.ans': '',
   };
 
-  test('has pass-fail groups, groups that add up their tests, and groups that count their smallest test', async () => {
+  test('may have pass-fail groups, groups that add up their tests, and groups that count their smallest test', async () => {
     const { groups, tests } = await read(later);
     expect(groups).toEqual([
       { name: 'sample', score: 'minimum', points: 0, stop: false, after: [] },
@@ -215,7 +215,7 @@ describe('a package of format 2025-09 that counts points', () => {
       /data\/secret\/a: a score without a max_score/,
     ],
     ['no bound at all', { 'data/secret/test_group.yaml': 'max_score: unbounded\n' }, /data\/secret: a score without/],
-    ['too many points', { 'data/secret/a/test_group.yaml': 'max_score: 31\n' }, /groups that count more than all/],
+    ['too many points', { 'data/secret/a/test_group.yaml': 'max_score: 31\n' }, /groups with more points than/],
     ['tests beside groups', { 'data/secret/1.in': '', 'data/secret/1.ans': '' }, /data\/secret: tests beside groups/],
     ['groups in groups', { 'data/secret/b/deep/test_group.yaml': '' }, /data\/secret\/b\/deep: groups in groups/],
     [

@@ -73,7 +73,7 @@ function legacyJudging(settings: Settings, isScoring: boolean): Judging {
   if (!['default', 'custom'].includes(first) || unknown !== undefined || (first === 'default' && more.length > 0)) {
     const said = [first, ...more].join(' ');
     throw new UsageError(
-      `problem.yaml: validation must be default, or custom with interactive or score, and is ${said}`,
+      `problem.yaml: validation must be default, or custom with interactive or score, but is ${said}`,
     );
   }
   const isScoredByValidator = more.includes('score');

@@ -28,7 +28,7 @@ describe('a package', () => {
     expect((await read({ ...plain, ...files })).limits).toEqual({ cpu_seconds: 1.5, wall_seconds: 10 });
   });
 
-  test('has its memory limit, and a wall limit far above its time limit', async () => {
+  test('keeps its memory limit, and gets a wall limit far above its time limit', async () => {
     const files = { 'problem.yaml': 'limits: {memory: 512}\n', '.timelimit': '20' };
     expect((await read({ ...plain, ...files })).limits).toEqual({ cpu_seconds: 20, wall_seconds: 62, mem_mb: 512 });
   });
@@ -170,7 +170,7 @@ test.each<[string, Record<string, string>, RegExp]>([
     { 'problem.yaml': 'validation: default interactive\n' },
     /validation must be default, or custom/,
   ],
-  ['an unknown validation', { 'problem.yaml': 'validation: custom magic\n' }, /and is custom magic/],
+  ['an unknown validation', { 'problem.yaml': 'validation: custom magic\n' }, /but is custom magic/],
   ['a score without points', { 'problem.yaml': 'validation: custom score\n' }, /the type is not scoring/],
   ['several passes', { 'problem.yaml': 'problem_format_version: 2025-09\ntype: multi-pass\n' }, /multi-pass: .*passes/],
   ['files for every program', { 'include/cpp/grader.cpp': '' }, /include\/cpp\/grader\.cpp: files that go with every/],

@@ -6,7 +6,7 @@ import { type AccessOptions, namedService, type ServiceAccess } from './service-
 
 /** A service to call, and its address, which callers with other keys can use. */
 export interface UsedService extends ServiceAccess {
-  /** The key of a service that was started here; null for one that was named. */
+  /** The key of a service that was started here; null for a named service. */
   readonly ownKey: string | null;
 }
 

@@ -93,7 +93,7 @@ const add = async (body: string | Uint8Array<ArrayBuffer>) => {
   return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() };
 };
 
-test('a witness signs the head of a grown log and adds its own time, also after it restarted', async () => {
+test('a witness signs the head of a grown log and adds its own time, even after the witness restarted', async () => {
   const first = await add(requestOf(0, 3));
   expect(first).toMatchObject({ status: 200 });
   const note = parseNote(headOf(3) + first.text);

@@ -38,7 +38,7 @@ test('a submission that is opened for editing and sent unchanged keeps every mem
   expect(submissionOf(draftOf({ ...smallest, stdin: '' }))).toEqual({ ...smallest, stdin: '' });
 });
 
-test('members about tools are not sent without a tool', () => {
+test('a submission without a tool is sent without its members about tools', () => {
   const { tools: _, tool_limits: _limits, tool_principals: _principals, ...without } = EVERYTHING;
   expect(submissionOf({ ...draftOf(EVERYTHING), tools: [] })).toEqual(without);
 });

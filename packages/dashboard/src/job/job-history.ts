@@ -10,7 +10,7 @@ import { indentOf, type OutputLine } from './log-lines.ts';
 /** An event other than output. It may be of a kind that a newer service added. */
 export type StepEvent = Exclude<KnownEvent, { readonly kind: StreamName }>;
 
-/** `offline` comes from the browser; the others come from the stream. */
+/** `offline` comes from the browser, and every other state comes from the stream. */
 export type HistoryState = FollowState | 'offline';
 
 export interface HistorySnapshot {

@@ -1,4 +1,4 @@
-/** The options that most runs leave as they are. The part is open if an option was given, so that none takes effect unseen. */
+/** The options that most runs leave as they are. The part is open if an option was given, so that no option acts unseen. */
 import type { Capabilities } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { useState } from 'react';

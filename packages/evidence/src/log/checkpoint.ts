@@ -64,7 +64,7 @@ export function rekorIdOf({ key }: NoteKey): Hash {
 }
 
 /**
- * A pinned key of a log, under the name that it has for the tree of `origin`; null if `origin` is of another log. A log that was
+ * A pinned key of a log, with `origin` as its name; null if `origin` is not of a tree of this log. A log that was
  * opened again has the same host and, unless its operator says otherwise, the same key.
  */
 export function treeKeyOf(pinned: NoteKey, origin: string): NoteKey | null {

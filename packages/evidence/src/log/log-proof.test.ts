@@ -1,4 +1,4 @@
-/** Proofs of the log: what they show, and each way of spoiling one. */
+/** Proofs of the log: what a proof shows, and each way in which a spoiled proof is refused. */
 import { describe, expect, test } from 'vitest';
 import { TestLog, testCosignature, testNoteKey, testSignature } from '../../../../test/rig/test-log.ts';
 import { logNameOf } from './checkpoint.ts';

@@ -1,4 +1,4 @@
-/** Signed notes: published ones are read, and each way of spoiling one is refused. */
+/** Signed notes: published ones are read, and each way of spoiling a note is refused. */
 import { describe, expect, test } from 'vitest';
 import { testCosignature, testNoteKey, testSignature } from '../../../../test/rig/test-log.ts';
 import { cosignedAt, type Note, noteKeyText, noteSignedBy, noteText, parseNote, parseNoteKey } from './note.ts';

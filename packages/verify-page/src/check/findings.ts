@@ -35,7 +35,7 @@ export function findingsOf(examination: Examination, graph: GraphFindings | null
   };
 }
 
-/** The verdict together with the one on the graph: an unchecked signer outweighs a missing job. */
+/** The verdict on the job and on its graph together: an unchecked signer outweighs a missing job. */
 function verdictWith(graph: GraphFindings | null, verdict: ExaminationVerdict): PageVerdict {
   if (graph?.state === 'refused') return 'refused';
   return graph?.state === 'incomplete' && verdict === 'good' ? 'incomplete' : verdict;

@@ -1,5 +1,5 @@
 /**
- * Makes an export of the dropped files: a directory, an archive of one, or an envelope with its result. Names are only keys of a
+ * Makes an export of the dropped files: a directory, its archive, or an envelope with its result. Names are only keys of a
  * map here; nothing is written anywhere.
  */
 import {

@@ -95,7 +95,7 @@ test.each([
   await expect(serverOf(source, 1000).tools(never)).rejects.toThrow(why);
 });
 
-test('a tool server over HTTP answers, has bounds on time and size, and may restart', async () => {
+test('calls of a tool server over HTTP have bounds on time and size, and work again after a restart of the server', async () => {
   const serve = toNodeHandler(createMcpHandler(() => toolServer()));
   const http = createServer((request, response) => void serve(request as Parameters<typeof serve>[0], response));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));

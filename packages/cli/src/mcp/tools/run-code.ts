@@ -151,7 +151,7 @@ function tellProgress({ progressToken, notify }: Listener): (event: JobEvent) =>
 
 const messageCharsMax = 2048;
 
-/** The message about an event; null for one that a waiting caller need not see. */
+/** The message about an event; null for an event that does not matter to a waiting caller. */
 function messageOf({ kind, data }: JobEvent): string | null {
   if (kind === 'started') return 'started';
   if (kind !== 'stdout' && kind !== 'stderr') return null;
