@@ -157,7 +157,7 @@ function publicKeyOf({ files }: ExportedJob): string {
   return new TextDecoder().decode(wholeFile(files, EXPORT_FILES.publicKey));
 }
 
-/** The keys to pin for the service's export. The service names its current key itself; a pinned key may be an earlier one. */
+/** The keys to pin for the service's export: none if only the first signer's key is pinned. Then the service names its key. */
 function pinnedOfService(pinned: readonly string[], first: ExportedJob): readonly string[] {
   const signer = keyIdOf(publicKeyOf(first));
   return pinned.some((pem) => keyIdOf(pem) !== signer) ? pinned : [];

@@ -71,8 +71,8 @@ export class TransportFailure extends Error {
 }
 
 /**
- * What is wrong: in the record of a job, the receipt, the end, the output, the files, their workspace, or the event `seq` of the
- * chain; else the promise of a job, or the calls of a run that replays a transcript.
+ * The part that is wrong. In the record of a job: the receipt, the end, the output, the files, their workspace, or the event
+ * `seq` of the chain. Otherwise: the promise of a job, or the calls of a run that replays a transcript.
  */
 export type EvidenceCheck =
   | 'receipt'

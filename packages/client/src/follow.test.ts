@@ -309,7 +309,7 @@ describe('following a job without a stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1', { by: 'replay', after: 2 }))).toEqual([3, 4]);
   });
 
-  /** Answers requests for pages with these in turn, and other requests as a service that can hold requests. */
+  /** Answers requests for pages with these pages in turn, and other requests as a service that can hold requests. */
   const held = (...pages: readonly ReturnType<typeof json>[]) => {
     const left = [...pages];
     return scriptedService([

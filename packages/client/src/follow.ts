@@ -64,7 +64,7 @@ const idleMillisecondsMax = 1000;
 /** The pause after a refused WebSocket, which hides the reason, if a plain request did not give the reason either. */
 const refusedMilliseconds = 1000;
 
-/** After this many connections that did not open, without a reason from the service, a proxy must be refusing them. */
+/** If this many connections did not open and the service gave no reason, a proxy must be refusing them. */
 const unopenedMax = 2;
 
 /** Yields each event after `after` once, in order, and returns after `finished`. */

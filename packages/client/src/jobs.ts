@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 import { submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
 
-/** The most events of a history: far more than a job can have, whose two streams have at most 10,000 lines each. */
+/** The most events of a history: far more than a job can have. Its two streams have at most 10,000 lines each. */
 const historyEventsMax = 100_000;
 
 /** Stores a job. The request may be repeated after a lost answer: the same key and body give the same job. */

@@ -25,7 +25,7 @@ export interface StepOutcome {
   /** Whether this step is now the session's last: it is not if the program failed or its state was too large. */
   readonly moved: boolean;
   readonly kept: Kept | null;
-  /** Why the session is not at this step although the program ended well; null if it is, or if the reason is unknown. */
+  /** Why the session is not at this step although the program ended well; null if it is there, or if the reason is unknown. */
   readonly problem: string | null;
 }
 

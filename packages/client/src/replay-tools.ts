@@ -1,6 +1,6 @@
 /**
  * Answers the calls of a run with the answers of an earlier run, in their order. No tool runs. Calls that were open at once may
- * come in another order: threads and processes of a program make them as they get to run.
+ * come in another order, because the threads and processes of a program run in no fixed order.
  */
 import { canonicalJson } from './canonical-json.ts';
 import type { EventData, JobEvent, ToolAnswer } from './contract-types.ts';

@@ -20,7 +20,7 @@ export interface ToolCall {
   /** The number of the event of the call. */
   readonly seq: number;
   readonly tool: string;
-  /** The arguments that the program gave, as the schema returns them if there is one. */
+  /** The arguments that the program gave, as the schema of the tool returns them if it has one. */
   readonly arguments: unknown;
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
@@ -139,7 +139,7 @@ export function answeringFor(session: Session, job: Job, options: ToolOptions): 
   return replay === undefined ? new ToolRunner(session, job, options) : new ToolReplay(session, job, replay);
 }
 
-/** The most characters of a message. A longer message than the service's bound would end the stream, so it goes as a request. */
+/** The most characters of a message. A message over the service's bound would end the stream, so long messages go as requests. */
 const messageCharsMax = 64 * 1024;
 
 type Request = (call: ToolCall, answer: ToolAnswer) => Promise<void>;
@@ -193,7 +193,7 @@ class Sender implements Answers {
   }
 }
 
-/** A socket that is opened with the credential; null without one, or if the platform, such as a browser, cannot send it. */
+/** A socket opened with the credential; null without a credential, or if the platform, such as a browser, cannot send it. */
 function socketOf(url: string, apiKey: string | null): WebSocket | null {
   if (apiKey === null) return null;
   try {

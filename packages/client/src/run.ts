@@ -216,7 +216,7 @@ async function submissionOfRun(
   return submission;
 }
 
-/** What the answer to the submission must include, so that no further request is needed, or none after the stream. */
+/** What the answer to the submission must include so that the run needs no further request, apart from a stream if it has one. */
 function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'history', boolean>>) {
   const words: Exclude<SubmissionInclude, 'promise'>[] = [];
   if (asked.streams) words.push('stream_ticket');

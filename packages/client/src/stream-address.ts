@@ -18,7 +18,7 @@ export function streamAddress({ baseUrl }: Endpoint, path: string, after: number
   return url.href;
 }
 
-/** The path of a stream on a server older than tickets, only if the caller allows the key in it. Spec § Authentication 6. */
+/** The path of a stream on a server without tickets. Use it only if the caller allows a key in it. Spec § Authentication 6. */
 export function legacyStreamPath({ apiKey }: Endpoint, job_id: string): string {
   return `/v1/jobs/${encodeURIComponent(job_id)}/stream?api_key=${encodeURIComponent(apiKey ?? '')}`;
 }

@@ -1,6 +1,6 @@
 /**
  * The hash chain of a job's history. Each event's digest covers the digest before it, so a changed, dropped, inserted
- * or moved event is noticed. The store makes it when it appends events; an auditor recomputes it with
+ * or moved event is noticed. The store makes the chain when it appends events; an auditor recomputes the chain with
  * `verify-chain.ts`. Spec § Events 7.
  */
 

@@ -1,4 +1,4 @@
-/** The message if a program imports a missing library: which packs of the service have it. */
+/** The message about a library that a program lacks: it names the packs of the service that have the library. */
 
 const MISSING: readonly { readonly language: string; readonly says: RegExp }[] = [
   { language: 'python', says: /ModuleNotFoundError: No module named '([\w.]{1,100})'/ },

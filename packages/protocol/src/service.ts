@@ -73,7 +73,7 @@ export const Capabilities = Type.Object({
     Type.Object({ max_packed_bytes: Type.Integer(), max_bytes: Type.Integer(), max_entries: Type.Integer() }),
   ),
   concurrent_mem_mb_max: Type.Integer(),
-  /** A tenant's limits: results waited for at once, jobs in the queue, and requests a second, with the size of bursts. */
+  /** A tenant's limits: waits for results at once, jobs in the queue, and requests a second, with the size of bursts. */
   per_tenant: Type.Object({
     waits_max: Type.Integer(),
     queue_max: Type.Integer(),

@@ -121,7 +121,7 @@ function grownText(lost: EarlierHead | undefined): string {
 
 type Seen = Omit<LogExpectation, 'keys'>;
 
-/** The heads that were seen before, which the log must have signed; or what is wrong with one of them. */
+/** The heads that were seen before, which the log must have signed; or what is wrong with one of these heads. */
 async function headsBefore(log: NoteKey, seen: Seen): Promise<EarlierHead[] | string> {
   const { remembered = null, after = [], acceptReopened = false } = seen;
   const heads: EarlierHead[] = [];

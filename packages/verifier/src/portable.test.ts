@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { browserBundle } from '../../../test/rig/browser-bundle.ts';
 import { attestedJob, exportOf } from '../test/attested-job.ts';
 
-/** The functions that every browser and Node 22 lack or may lack. */
+/** Deletes the functions that Node 22 and some browsers lack. */
 const WITHOUT_NEWER = `
   for (const name of ['fromHex', 'fromBase64']) delete Uint8Array[name];
   for (const name of ['toHex', 'toBase64', 'setFromHex', 'setFromBase64']) delete Uint8Array.prototype[name];`;

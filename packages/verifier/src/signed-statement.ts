@@ -52,7 +52,7 @@ export function statedResult({ envelope }: SignedStatement): StatedResult | stri
   return { predicate: read.predicate, resultSha256 };
 }
 
-/** Milliseconds since the epoch of a time as the service writes it; not a number for any other text. */
+/** Milliseconds since the epoch of a time as the service writes it; NaN for any other text. */
 export function millisecondsOf(time: unknown): number {
   const isTime = typeof time === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(time);
   return isTime ? Date.parse(time) : Number.NaN;

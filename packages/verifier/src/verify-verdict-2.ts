@@ -95,7 +95,7 @@ class Examiner {
     });
   }
 
-  /** Computes each test's verdict, the points and the groups again, and accepts only the judge's own comparisons as stated. */
+  /** Computes the verdicts, points and groups again. Only the judge's own comparisons come from the stated verdict. */
   scoreChecks(): readonly Check[] {
     const { tests, groups, program, accepted, points, points_max } = this.#known.verdict;
     const plan = groups.map((group) => ({ ...group, points: group.points_max }));

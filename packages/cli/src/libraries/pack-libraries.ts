@@ -1,5 +1,5 @@
 /**
- * `vouchbox libraries`: puts the packages that a lock file of pip or npm names into an archive, and uploads it. A cell unpacks
+ * `vouchbox libraries`: makes an archive of the packages that a lock file of pip or npm names, and uploads it. A cell unpacks
  * the archive before it starts a program. Neither step runs code of a package.
  */
 import { spawnSync } from 'node:child_process';

@@ -20,7 +20,7 @@ const BY_ENDING: Readonly<Record<string, string>> = {
   xml: 'application/xml',
 };
 
-/** The media type of a file; `application/octet-stream` if neither is known. */
+/** The media type of a file; `application/octet-stream` if neither its bytes nor its name tells it. */
 export function mediaTypeOf(path: string, bytes: Uint8Array): string {
   const start = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
   const picture = PICTURES.find(([, starts]) => start.startsWith(starts));

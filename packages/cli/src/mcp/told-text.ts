@@ -13,7 +13,7 @@ export function told(value: string): string {
   return printable(value, valueCharsMax);
 }
 
-/** One stream of a program, under its name; empty if it wrote nothing. */
+/** One stream of a program, under its name; empty if the program wrote nothing to it. */
 export function toldStream(name: string, text: string, leftOut: number): string {
   return toldBetween(`${name} of the program`, text, leftOut);
 }

@@ -25,7 +25,7 @@ export interface AwaitedPromise extends Pick<PromisePredicate, 'jobId' | 'logOri
   readonly due: number;
 }
 
-/** The promises of these files whose heads are not kept yet. */
+/** The promises in these files for which no head is kept yet. */
 export function awaitedPromises(files: readonly string[]): AwaitedPromise[] {
   return [...new Set(files)].filter((file) => !existsSync(headFile(file))).map(promiseIn);
 }

@@ -1,4 +1,4 @@
-/** `vouchbox log reopen`: opens the next tree of a log that was taken back or closed, in a service that runs on this host. */
+/** `vouchbox log reopen`: opens the next tree of a log that was rolled back or closed, in a service that runs on this host. */
 import { OperatorError, reopenLog, requireData } from '@vouchbox/server/administration';
 import { EXIT } from '../failures/exit-code.ts';
 import { type JsonOption, note, printResult } from '../terminal/print.ts';

@@ -96,7 +96,7 @@ export function gradedProblem(problem: Problem, graded: GradeResult, { program, 
 
 type Points = Pick<GradedTest, 'points' | 'pointsMax'>;
 
-/** Points as people write them: shares of a hundred have many digits. */
+/** Points with at most two decimals: a share of a hundred points may have many. */
 export function pointsText({ points, pointsMax }: Points, between: string): string {
   return [points, pointsMax].map((number) => Math.round(number * 100) / 100).join(between);
 }

@@ -5,9 +5,9 @@ import { ServiceFailure } from '@vouchbox/client';
 const tryAgainMilliseconds = 2000;
 
 /**
- * Repeats a try until one comes to the end, or until the signal aborts, which is not a failure. Each try continues where the
+ * Repeats a try until a try comes to the end, or until the signal aborts, which is not a failure. Each try continues where the
  * previous one ended.
- * @throws ServiceFailure if the service refuses a try, and a later one would not help
+ * @throws ServiceFailure if the service refuses a try, and a later try would not help
  */
 export async function keepFollowing(
   tryOnce: (signal: AbortSignal) => Promise<void>,

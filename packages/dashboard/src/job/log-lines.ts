@@ -70,7 +70,7 @@ export function canFold(lines: Lines, place: number): boolean {
   return (lines[place + 1]?.indent ?? -1) > (lines[place]?.indent ?? Number.POSITIVE_INFINITY);
 }
 
-/** The places of the lines that rows show if the lines of these numbers are folded; null if each row shows the next line. */
+/** For each row, the place of the line that it shows if these lines are folded; null if each line has exactly one row. */
 export function rowsOf(lines: Lines, folded: ReadonlySet<number>): readonly number[] | null {
   if (folded.size === 0 && lines.every(({ text }) => text.length <= rowCharacters)) return null;
   const rows: number[] = [];

@@ -74,7 +74,7 @@ export function LogPane({ history, lines, view, onFold, addressed, onTurn }: Log
 interface Following {
   readonly pixels: number;
   readonly beginsAtEnd: boolean;
-  /** Whether the addressed line is above the pane if the pane begins at `top`, or no line is addressed. */
+  /** Whether no line is addressed, or the addressed line is above a pane that begins at `top`. */
   readonly isPast: (top: number) => boolean;
 }
 

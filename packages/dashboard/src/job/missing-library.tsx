@@ -1,4 +1,4 @@
-/** Names the packs that provide a library which the program lacks, in the command's words; shows nothing if it lacks none. */
+/** Names the packs that provide a missing library, in the command's words; shows nothing if no library is missing. */
 import { useQuery } from '@tanstack/react-query';
 import { missingModule, missingModuleRemark, packsWith } from '@vouchbox/protocol/vocabulary';
 import { useMemo } from 'react';

@@ -1,4 +1,4 @@
-/** An MCP server of the official library. Started as a program it serves stdio. */
+/** An MCP server made with the official library. If it is started as a program, it serves over stdio. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallToolResult, fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';

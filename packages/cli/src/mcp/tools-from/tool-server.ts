@@ -13,7 +13,7 @@ import { CommandTransport } from './command-transport.ts';
 
 export interface ToolServerOptions {
   readonly version: string;
-  /** How long each of its answers may take, counted from its last report of progress. */
+  /** How long each answer of the server may take, counted from its last report of progress. */
   readonly millisecondsMax: number;
 }
 

@@ -9,7 +9,7 @@ import { usePinnedKeys } from '../../session/pinned-keys.ts';
 import { useCaller } from '../../session/session.ts';
 import { type EvidenceWish, readEvidence } from './read-evidence.ts';
 
-/** The time for an export in milliseconds: files of a job have up to 64 MiB, which may come over a slow line. */
+/** The most milliseconds for an export: files of a job have up to 64 MiB, which may come over a slow line. */
 const exportMilliseconds = 600_000;
 
 /** The way to save a job with its evidence, shown for a job that is signed. */
