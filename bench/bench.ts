@@ -1,15 +1,17 @@
 /**
- * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--nodes N] [--long] [--json FILE] [--write]`: measurements, each with
- * its baseline in the same run, so that a figure can be compared on any machine. Without a name, all of them run, one after
- * the other. They are not tests: no measurement fails because it is slow. `--json` writes a report. `--write` writes its tables
- * into `docs/BENCHMARKS.md`, and those of `fleet` into `docs/SCALING.md`. `--long` runs the long form, and `--nodes` runs
- * fleets of up to this many nodes.
+ * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--nodes N] [--sync-ms N] [--long] [--json FILE] [--write]`:
+ * measurements, each with its baseline in the same run, so that a figure can be compared on any machine. Without a name, all of
+ * them run, one after the other. They are not tests: no measurement fails because it is slow. `--json` writes a report.
+ * `--write` writes its tables into `docs/BENCHMARKS.md`, and those of `fleet` into `docs/SCALING.md`. `--long` runs the long
+ * form, `--nodes` runs fleets of up to this many nodes, and `--sync-ms` measures as on a disk whose syncs take so many
+ * milliseconds.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { AttackOptions } from './attacks.ts';
 import { type Measurement, rowOf } from './measurement.ts';
 import { reportOf, thisMachine, writeDocuments } from './report.ts';
+import { runWithSlowSyncs, slowSyncMilliseconds } from './slow-syncs.ts';
 
 interface Bench {
   /** `seconds` is the duration of attacks. `only` chooses among attacks, and among the figures of http and speed. */
@@ -45,6 +47,7 @@ const { values, positionals: wanted } = parseArgs({
     seconds: { type: 'string' },
     only: { type: 'string' },
     nodes: { type: 'string' },
+    'sync-ms': { type: 'string' },
     long: { type: 'boolean', default: false },
     json: { type: 'string' },
     write: { type: 'boolean', default: false },
@@ -60,9 +63,12 @@ const unknown = wanted.filter((name) => !Object.hasOwn(BENCHES, name));
 if (unknown.length > 0) {
   process.stderr.write(`bench: ${unknown.join(', ')}: there are ${Object.keys(BENCHES).join(', ')}\n`);
   process.exitCode = 2;
+} else if (values['sync-ms'] !== undefined && slowSyncMilliseconds === 0) {
+  process.exitCode = runWithSlowSyncs(Number(values['sync-ms']));
 } else {
   const { cores, kernel, processor } = thisMachine();
   say(`Node ${process.version}, ${kernel}, ${cores} cores: ${processor}`);
+  if (slowSyncMilliseconds > 0) say(`each sync of a file takes at least ${slowSyncMilliseconds} ms`);
   const benches = new Map<string, Measurement[]>();
   for (const [name, load] of Object.entries(BENCHES)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
