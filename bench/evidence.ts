@@ -31,7 +31,7 @@ const backlogJobs = 10_000;
  * code is compiled.
  */
 const warmUpJobs = 1000;
-/** How many times as many jobs the store has after it was copied into itself, before a service starts with it. */
+/** By this factor, copies of a store's jobs enlarge the store before a service starts with it. */
 const storeCopies = 10;
 const storedJobs = storeCopies * (warmUpJobs + backlogJobs);
 const chainLength = 10_000;

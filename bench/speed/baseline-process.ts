@@ -1,7 +1,7 @@
 /** A process that runs baselines, in its own mount namespace. Its parent sends it orders, and it ends with its parent. */
 import { type ChildProcess, fork } from 'node:child_process';
 
-/** On a hybrid cgroup layout the namespace lacks the v2 mount, which crun refuses. */
+/** On a hybrid cgroup layout, crun refuses the v2 mount, so the namespace has no such mount. */
 const withinMountNamespace = {
   execPath: '/usr/bin/unshare',
   execArgv: [

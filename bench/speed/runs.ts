@@ -21,8 +21,8 @@ interface Latency {
   readonly submission: JobSubmission;
   readonly run: BareOrder['run'];
   /**
-   * The targets, as the largest parts of the baseline's: for the median and the 99th percentile after a pause, and for the median
-   * without a pause. Null if there is no such target.
+   * The targets, as the largest allowed fractions of the baseline's figures: for the median and the 99th percentile after a
+   * pause, and for the median without a pause. Null if there is no such target.
    */
   readonly targets: readonly [number | null, number | null, number | null];
   readonly rounds?: number;
@@ -85,7 +85,7 @@ interface Throughput {
   readonly submission: JobSubmission;
   readonly run: BareOrder['run'];
   readonly workers: number;
-  /** The targets, as the smallest parts of the baseline's rate: after a pause, and without a pause. Null if there is none. */
+  /** The targets, as the smallest allowed fractions of the baseline's rate: after and without a pause. Null for no target. */
   readonly targets: readonly [number | null, number | null];
   readonly jobs?: number;
   /** A second baseline for the rate without a pause, with another number of workers and its target. */

@@ -55,7 +55,7 @@ for test, _ in outcome.failures + outcome.errors: print(test, file=told)
 raise SystemExit(0 if outcome.testsRun > 1 and outcome.wasSuccessful() else 1)
 `;
 
-/** Programs of each kind of verdict, with inputs at which they show it. */
+/** Programs for each kind of verdict, with inputs that lead to this verdict. */
 function judged(): readonly TriedAgain[] {
   const tests = knownTests(10, 1);
   return knownPrograms(5 * KINDS.length, 9).map(({ name, language, code }, at) => {

@@ -99,7 +99,7 @@ function textOf(list: string): string {
   return rest.split(/\n\*\*|\n## /)[0] ?? '';
 }
 
-/** The paths in a text, which begin at the root, in `packages/` or in the server's sources; a wrong one stays as it is. */
+/** The paths in a text, which may leave out `packages/` or `packages/server/src/`. A path that leads nowhere stays as it is. */
 function pathsIn(text: string): string[] {
   const words = [...text.matchAll(/`([^`\s]+)`/g)].map(([, word = '']) => word);
   return words
@@ -159,7 +159,7 @@ describe.each(KINDS)('$list', ({ list, neighbour, plant }) => {
     expect(paths.filter((path) => !isThere(path))).toEqual([]);
   });
 
-  test('names every source file in which a neighbour of the new row occurs', () => {
+  test('names every source file that names an existing row beside the new row', () => {
     const having = sources.filter(({ text }) => neighbour.test(text)).map(({ file }) => file);
     expect(having.length).toBeGreaterThan(0);
     expect(having.filter((file) => !isNamed(file, paths))).toEqual([]);

@@ -45,7 +45,7 @@ describe('the texts of the project', () => {
   });
 });
 
-describe('a citation', () => {
+describe('a text with citations', () => {
   const documents: Readonly<Record<string, string>> = { 'docs/PAGE.md': '# A page\n\n## One thing, and `another`\n' };
   const citable: Citable = {
     ids: new Set(['AUTH-01', 'Receipt-4a']),

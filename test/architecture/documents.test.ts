@@ -40,7 +40,7 @@ describe('the code map of docs/ARCHITECTURE.md', () => {
     expect(named(ofServer).toSorted()).toEqual([...foldersOf('packages/server/src'), 'service.ts'].toSorted());
   });
 
-  test('names every folder of sandbox/, and every folder in them', () => {
+  test('names every folder of sandbox/, and every folder inside each of those folders', () => {
     const at = 'packages/server/src/sandbox';
     expect(named(ofSandbox)).toHaveLength(foldersOf(at).length);
     for (const folder of foldersOf(at)) {

@@ -67,7 +67,7 @@ describe('a run of all tests', () => {
   });
 });
 
-describe('a citation of the contract', () => {
+describe('a text that cites the contract', () => {
   test.each([
     ['Spec § One thing.', []],
     ['Spec § One thing 1, § Another, with spaces 1: why', []],

@@ -7,8 +7,8 @@ export interface Line extends AsyncDisposable {
   /** Ends every connection, and takes no new one. */
   cut: () => Promise<void>;
   /**
-   * Passes no further byte of the existing connections and ends none of them, as when a network goes away. The browser itself
-   * gives up other connections when its network changes.
+   * Passes no further byte of the existing WebSockets and leaves them open, as when a network goes away. The browser itself
+   * gives up its other connections when its network changes.
    */
   silence: () => void;
   /** Takes new connections again, at the same address. */

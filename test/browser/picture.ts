@@ -59,7 +59,7 @@ export async function takePicture(page: Page): Promise<Buffer> {
   return page.screenshot({ animations: 'disabled' });
 }
 
-/** How much of a picture differs from another, from 0 to 1. All of it does if their sizes differ. */
+/** How much of a picture differs from another, from 0 to 1; 1 if their sizes differ. */
 export function differenceOf(one: Buffer, other: Buffer): number {
   const [a, b] = [PNG.sync.read(one), PNG.sync.read(other)];
   if (a.width !== b.width || a.height !== b.height) return 1;

@@ -107,7 +107,7 @@ describe('a byte that was changed', () => {
   });
 });
 
-test('a file that no manifest lists is named as it is, whatever its name means elsewhere', async () => {
+test('a file that no manifest lists is reported under its name, even if scripts or exports give the name a meaning', async () => {
   const names = ['key', 'signature', 'constructor', '__proto__', 'toString'];
   const files = exportOf(job);
   for (const name of names) files.set(name, bytes('x'));
@@ -246,7 +246,7 @@ describe('an export', () => {
 });
 
 describe('a history of 60 MB', () => {
-  // The events are of a kind that a newer service might have: output of this length is more than any result holds.
+  // The events have a kind that only a newer service could have, because no result holds so much output.
   const bodies = Array.from({ length: 15_000 }, (_, at) => {
     const { timestamp, data } = line('stdout', `${at} `.padEnd(3900, 'x'));
     return { kind: 'note', timestamp, data } as unknown as ReturnType<typeof line>;

@@ -43,7 +43,7 @@ describe('the adapter for callers of Piston', () => {
     expect(json.run.cpu_time).toBeLessThan(ofTheProgram.milliseconds);
   });
 
-  test.runIf(hasEveryPack)('a program in Java has two jobs too, and a program in Python has no compiler', async () => {
+  test.runIf(hasEveryPack)('the answer has the member compile for Java too, and not for Python', async () => {
     const { json } = await execute(JAVA, { language: 'java', args: ['a'] });
     expect(json).toMatchObject({ compile: { code: 0 }, run: { code: 0, stdout: '1\n' } });
     expect((await execute('1', { language: 'python' })).json).not.toHaveProperty('compile');
@@ -53,7 +53,7 @@ describe('the adapter for callers of Piston', () => {
     ['compile_timeout', 100, 'TO'],
     ['compile_cpu_time', 100, 'TO'],
     ['compile_memory_limit', 2 ** 25, 'SG'],
-  ])('%s limits the compiler, and a compiler that it ends starts no program', async (limit, value, status) => {
+  ])('%s limits the compiler, and no program runs if this limit ended its compiler', async (limit, value, status) => {
     const { json } = await execute(`${SUM}//${limit}`, { [limit]: value });
     expect(json.compile).toMatchObject({ status, signal: 'SIGKILL', code: null });
     expect(json.run).toEqual(json.compile);
@@ -64,7 +64,7 @@ describe('the adapter for callers of Piston', () => {
     expect([json.compile.code, json.run.status, json.run.signal]).toEqual([0, 'TO', 'SIGKILL']);
   });
 
-  test('run equals compile in the answer for a program that does not compile', async () => {
+  test('if a program does not compile, the members run and compile of the answer are equal', async () => {
     const { json } = await execute(DOES_NOT_COMPILE);
     expect(json.compile).toMatchObject({ code: 1, status: 'RE', stderr: expect.stringMatching(/error/) as string });
     expect(json.compile.output).toBe(json.compile.stderr);

@@ -64,7 +64,7 @@ async function adapterOf(
 
 describe.each(REQUESTS)('%s', (name, path, body) => {
   test.each([
-    ['a service without room for a question about itself', {}],
+    ['a service without room for a request for its runtimes', {}],
     ['a service without room for a program that names a version', OFFERED],
     ['a service without room for a result', { ...OFFERED, 'POST /v1/jobs': STORED }],
     [
@@ -82,7 +82,7 @@ describe.each(REQUESTS)('%s', (name, path, body) => {
     },
   );
 
-  test('an adapter that the service refused asks it again for the next request', async () => {
+  test('after a refusal by the service, an adapter asks the service again at the next request', async () => {
     const answers: Record<string, ReturnType<typeof json>> = {};
     const { post } = await adapterOf(name, answers);
     expect((await post(path, body)).status).toBe(429);
@@ -116,7 +116,7 @@ test('the version of a language is read from the pack that runs its programs', a
   ]);
 });
 
-test('an adapter does not start with a pack that the service lacks', async () => {
+test('an adapter does not start if its settings name a pack that the service lacks', async () => {
   const opening = adapterOf('piston', OFFERED, { runtimes: { python: 'science' } });
   await expect(opening).rejects.toThrow('the service has no pack science for python; it has python-data');
 });
@@ -133,7 +133,7 @@ test.each([
   expect(stderr.trim().split('\n')).toHaveLength(1);
 });
 
-describe.each(REQUESTS)('%s: a place in the queue of the adapter', (name, path, body) => {
+describe.each(REQUESTS)('%s: in the queue of the adapter, a request', (name, path, body) => {
   const isFull = async (answer: Response) => (await answer.text()).includes('queue is full');
   const holding = () => {
     const [asked, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -144,7 +144,7 @@ describe.each(REQUESTS)('%s: a place in the queue of the adapter', (name, path, 
     return { asked: asked.promise, goOn: goesOn.resolve, answers: { ...OFFERED, 'POST /v1/jobs': hold } };
   };
 
-  test('is refused at once, with a line of the log, while all places are taken, and is free again after an answer', async () => {
+  test('is refused at once, and this is logged, while all places are taken; the next answer frees a place', async () => {
     const { asked, goOn, answers } = holding();
     const { post, lines } = await adapterOf(name, answers, { openMax: { requests: 1, bytes: 1000 } });
     const first = post(path, body);
@@ -157,12 +157,12 @@ describe.each(REQUESTS)('%s: a place in the queue of the adapter', (name, path, 
     expect([await isFull(await first), await isFull(await post(path, body))]).toEqual([false, false]);
   });
 
-  test('is refused if all open bodies together would have too many bytes', async () => {
+  test('is refused if the bodies of all open requests together would have too many bytes', async () => {
     const { post } = await adapterOf(name, OFFERED, { openMax: { requests: 9, bytes: 20 } });
     expect(await isFull(await post(path, body))).toBe(true);
   });
 
-  test('of a caller that hung up stays taken until its program has ended', async () => {
+  test('keeps its place until its program has ended, even if its caller hangs up', async () => {
     const { asked, goOn, answers } = holding();
     const { post, hangUp } = await adapterOf(name, answers, { openMax: { requests: 1, bytes: 1000 } });
     await hangUp(path, body, asked);

@@ -138,19 +138,16 @@ describe('the adapter for callers of Judge0', () => {
   test.each([
     ['an expected output', { expected_output: '1' }, 71],
     ['another number of the language', {}, 92],
-  ])(
-    'a token is a UUID, and longer if the submission has %s, which the token keeps',
-    async (_what, more, language_id) => {
-      const usual = await python('print(1)', {}, '');
-      expect(usual.json.token).toMatch(/^[0-9a-f-]{36}$/);
-      const other = await python('print(1)', { ...more, language_id }, '');
-      expect(other.json.token.length).toBeGreaterThan(36);
-      await rig().alpha.client.waitForResult(jobOf(usual.json.token));
-      const read = await call(`${url()}/submissions/${usual.json.token}?fields=token,status_id,language_id`);
-      expect(read.json).toEqual({ token: usual.json.token, status_id: 3, language_id: 71 });
-      expect((await call(`${url()}/submissions/${other.json.token}?fields=language_id`)).json).toEqual({ language_id });
-    },
-  );
+  ])('a token is a UUID, and a token that must also keep %s is longer', async (_what, more, language_id) => {
+    const usual = await python('print(1)', {}, '');
+    expect(usual.json.token).toMatch(/^[0-9a-f-]{36}$/);
+    const other = await python('print(1)', { ...more, language_id }, '');
+    expect(other.json.token.length).toBeGreaterThan(36);
+    await rig().alpha.client.waitForResult(jobOf(usual.json.token));
+    const read = await call(`${url()}/submissions/${usual.json.token}?fields=token,status_id,language_id`);
+    expect(read.json).toEqual({ token: usual.json.token, status_id: 3, language_id: 71 });
+    expect((await call(`${url()}/submissions/${other.json.token}?fields=language_id`)).json).toEqual({ language_id });
+  });
 
   test('a token finds the submission, even through another adapter', async () => {
     const { json } = await python('print(input())', { stdin: 'in', expected_output: 'in' }, '');

@@ -50,7 +50,7 @@ const COMMANDS = [
   ['packs', 'remove', 'python-data'],
 ];
 
-describe('without a service and without data of one', () => {
+describe('if there is neither a service nor a data directory', () => {
   test.each(COMMANDS.map((words) => [words.join(' '), words] as const))(
     'vouchbox %s asks for --data-dir, and creates nothing in the working directory',
     { tags: ['OPER-03'] },
@@ -79,7 +79,7 @@ describe('without a service and without data of one', () => {
     },
   );
 
-  test('vouchbox keys refuses a data directory that does not exist, and says how one is made', async () => {
+  test('vouchbox keys refuses a data directory that does not exist, and says how to make a data directory', async () => {
     const dataDir = join(emptyDirectory(), 'nothing');
     const { code, stderr } = await vouchbox(['keys', 'list', '--data-dir', dataDir], { cwd: emptyDirectory() });
     const says = `there is no data of a service in ${dataDir}; the first start of a service makes it; name that of another with --data-dir`;
@@ -213,7 +213,7 @@ describe('with a running service', () => {
     }
   });
 
-  test('a command of another user than that of the service is refused and told which user to become', async () => {
+  test('a command is refused if its user is not the user of the service, and the message says which user to become', async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'svc-administration-'));
     onTestFinished(() => rmSync(cwd, { recursive: true }));
     chmodSync(cwd, 0o755);
@@ -228,7 +228,7 @@ describe('with a running service', () => {
     ]);
   });
 
-  test("a killed service, or one whose path leads to another's data, is not found", async () => {
+  test('a killed service is not found, and its data directory can still be named', async () => {
     const host = ownHost();
     const dataDir = emptyDirectory();
     await using service = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: dataDir } });

@@ -226,7 +226,7 @@ describe('a submission that names a blob', () => {
     expect(refused.json.error.message).toMatch(/^\/files have/);
   });
 
-  test('has the same evidence as one with the file inline, and repeats it under the same idempotency key', {
+  test('has the same evidence as a submission with the file inline, and the two may share an idempotency key', {
     tags: ['Blobs-8', 'Submit-1'],
   }, async () => {
     const bytes = randomBytes(100);

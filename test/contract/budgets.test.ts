@@ -231,7 +231,7 @@ describe('permits', () => {
     await expect.poll(async () => (await permitsHeld(rig()))['response'], soon).toBe(2);
     const mine = (await rig().post(bash, { key: gamma })).json.job_id as string;
     expectLater(await rig().request(path(mine), { key: gamma }), 503, 'capacity_exhausted');
-    // Small answers, and requests that relieve the service, need none.
+    // Small answers, and requests that relieve the service, need no permit.
     expect((await rig().request('/v1/whoami', { key: gamma })).status).toBe(200);
     expect((await rig().request(`/v1/jobs/${mine}`, { key: gamma, method: 'DELETE' })).status).toBe(200);
     first.destroy();

@@ -56,7 +56,7 @@ test('cancelling a queued job ends it at once, and it never runs', { tags: ['Sta
   expect(result).toMatchObject({ status: 'cancelled', stdout: '', exit_code: null });
   expect(events.map(({ kind }) => kind)).not.toContain('started');
   expect(events.at(-1)?.kind).toBe('finished');
-  // No executor got the job, so the receipt claims nothing about one.
+  // No executor got the job, so the receipt claims nothing about an executor.
   expect(detail.receipt).not.toHaveProperty('backend');
   expect(detail.receipt).not.toHaveProperty('effective_limits');
   await rig().ended(blocker);

@@ -16,7 +16,7 @@ function expectLater(answer: Answer | undefined, status: number, code: string): 
 describe('the queue', () => {
   const rig = useRig({ concurrency: '1', 'queue-max': '3', 'tenant-queue-max': '2' });
 
-  test('accepts as many jobs as one tenant, and all tenants together, may have, and refuses one more', {
+  test('accepts jobs up to the limit of one tenant and up to the limit of all tenants, and refuses one more', {
     tags: ['Submit-6', 'Errors-18'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -101,7 +101,7 @@ describe('a burst of runs', () => {
 describe('waits', () => {
   const rig = useRig({ 'waits-max': '3', 'tenant-waits-max': '2' });
 
-  test('are held up to the limits of one tenant and of all, and make room for others when they end', {
+  test('are refused beyond the limit of one tenant or of all tenants, and make room for other waits when they end', {
     tags: ['GetResult-6', 'Errors-17'],
   }, async () => {
     const { alpha, beta } = rig();

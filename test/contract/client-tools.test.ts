@@ -97,7 +97,7 @@ describe('a tool', () => {
     expect(heard).toMatchObject({ name: 'TimeoutError' });
   });
 
-  test('with a schema of a library gets the arguments as the library parsed them', async () => {
+  test('whose schema was made with a schema library gets the arguments as this library parsed them', async () => {
     const seen: unknown[] = [];
     const search = {
       description: 'Finds pages.',

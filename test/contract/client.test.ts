@@ -225,7 +225,7 @@ describe('the client with an unreliable service:', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(1000);
   });
 
-  test('requests a result again whose answer was cut off', async () => {
+  test('requests a result again if the answer was cut off', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'head -c 300000 /dev/zero | tr "\\0" x' });
     using front = await openWay(rig().port);
     front.way.bytesLeft = 100_000;

@@ -12,7 +12,7 @@ const rig = useRig({
   links: 'on',
 });
 
-/** Keys of tenant alpha. For each scope, one has only this scope, and one has all other scopes. */
+/** Keys of tenant alpha: for each scope, a key with only this scope, and a key with all other scopes. */
 const only = {} as Record<Scope, string>;
 const without = {} as Record<Scope, string>;
 let contract: Contract;

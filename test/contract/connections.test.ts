@@ -64,10 +64,10 @@ describe('E-13 three hundred connections that never finish a request', { tags: [
   );
 });
 
-describe('slow heads of one address', () => {
+describe('connections of one address whose request heads are incomplete', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('are kept open up to the limit of an address, and a connection with a credential does not count', async () => {
+  test('are kept open up to the limit of an address, to which a connection with a credential does not count', async () => {
     using stack = new DisposableStack();
     const open = async () => stack.use(await RawSocket.open(rig().port));
     const heads: RawSocket[] = [];
@@ -128,7 +128,7 @@ describe('a tenant that holds every place and uses each of its connections', () 
 describe('E-26 two hundred waits of one tenant for the longest time', { tags: ['E-26'] }, () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('are held up to the tenant’s limit and answered when they end; waits beyond the limit are refused at once', async () => {
+  test('stay open up to the tenant’s limit and are answered when they end; waits beyond the limit are refused at once', async () => {
     const { alpha, beta } = rig();
     const { job_id } = await alpha.client.submit(sleeper);
     const other = await beta.client.submit(sleeper);
@@ -138,7 +138,7 @@ describe('E-26 two hundred waits of one tenant for the longest time', { tags: ['
       statuses.push(answer.status);
       return answer;
     });
-    // The bound of one tenant, unless it is set otherwise.
+    // By default, one tenant may have 24 waits.
     await expect.poll(() => statuses.length, soon).toBe(200 - 24);
     expect(new Set(statuses)).toEqual(new Set([429]));
     // Other tenants are not delayed, and the tenant itself can still cancel.

@@ -242,7 +242,7 @@ describe('AUTH-08 a cursor', { tags: ['AUTH-08'] }, () => {
     }
     const theirs = await rig().request(`/v1/jobs?cursor=${cursor}`, { key: rig().beta.key });
     expect(theirs.status).toBe(400);
-    // Unchanged, it leads to the tenant's own next page.
+    // The unchanged cursor leads to the tenant's own next page.
     const { json } = await rig().request(`/v1/jobs?cursor=${cursor}&limit=200`);
     const next = json.items.map(({ job_id }: { job_id: string }) => job_id) as string[];
     expect(next.slice(0, 2)).toEqual(mine.toReversed().slice(1));

@@ -104,7 +104,7 @@ async function whileQueueIsFull(ask: (keyOfGamma: string) => Promise<Answered>):
   return refusal;
 }
 
-/** One wait too many, by the tenant that holds one or by another tenant. */
+/** One wait more than allowed, by the tenant that already waits or by another tenant. */
 async function whileAWaitIsHeld(asker: 'alpha' | 'beta'): Promise<Refusal> {
   const { alpha } = tight();
   const ids = { alpha: '', beta: '' };
@@ -197,7 +197,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   blob_not_found: async () => told(await rig().request(`/v1/blobs/sha256/${'0'.repeat(64)}`)),
   route_not_found: async () => told(await rig().request('/v1/nothing')),
   attestation_unavailable: withoutSigningKey,
-  // A log refuses so just after it got a job; `log.test.ts` has such a log.
+  // A log gives this refusal just after it got a job; `log.test.ts` has such a log.
   async log_proof_unavailable() {
     const early = new ServiceError('log_proof_unavailable', 'Not yet.', { retryAfterSeconds: 1 });
     await using server = await openServer({ jobs: { logProof: () => Promise.reject(early) } });
@@ -227,7 +227,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   },
   attestation_disabled: async () => told(await tight().request('/v1/attestation/public-key')),
   method_not_allowed: async () => told(await rig().request('/v1/jobs', { method: 'PUT' })),
-  // The real deadline is long: this is the same service with a shorter one.
+  // The real deadline is long, so this is the same service with a shorter deadline.
   async body_timeout() {
     await using server = await openServer({ bounds: { bodyMilliseconds: 50 } });
     return await raw(server.port, head('POST /v1/jobs', `${JSON_TYPE}Content-Length: 9\r\n`, KEY_OF_ACME), '{');

@@ -38,7 +38,7 @@ describe('an unsuccessful request', { tags: ['Errors-1', 'Errors-2'] }, () => {
     ['DELETE', '/v1/whoami', 'GET'],
     ['POST', '/healthz', 'GET'],
   ])(
-    'a wrong method is answered with the allowed ones: %s %s',
+    'a wrong method is answered with the allowed methods: %s %s',
     { tags: ['Errors-10'] },
     async (method, path, methods) => {
       const answer = await rig().request(path, { method });
@@ -131,7 +131,7 @@ describe('a refusal by the HTTP parser or the listener', { tags: ['Errors-3'] },
   }
 
   test.each<[string, string, number, string]>([
-    ['no HTTP', 'hello\r\n\r\n', 400, 'invalid_request'],
+    ['bytes that are not HTTP', 'hello\r\n\r\n', 400, 'invalid_request'],
     ['a request without Host', head('GET /healthz HTTP/1.1'), 400, 'invalid_request'],
     ['a request with two Hosts', head('GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b'), 400, 'invalid_request'],
     [
@@ -160,7 +160,7 @@ describe('a refusal by the HTTP parser or the listener', { tags: ['Errors-3'] },
       'head_too_large',
     ],
     ['an unknown expectation', head('GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: miracles'), 417, 'expectation_failed'],
-  ])('%s has the envelope, and the connection ends', async (_name, bytes, status, code) => {
+  ])('for %s has the error envelope, and ends the connection', async (_name, bytes, status, code) => {
     const answers = await rig().raw(`${bytes}${head('GET /healthz HTTP/1.1\r\nHost: x')}`);
     expect(answers).toHaveLength(1);
     expect(answers[0]?.status).toBe(status);
@@ -179,7 +179,7 @@ describe('a refusal by the HTTP parser or the listener', { tags: ['Errors-3'] },
   test('requests in a row on one connection are answered in order', async () => {
     const get = (path: string, last = '') => head(`GET ${path} HTTP/1.1\r\n${authorized()}${last}`);
     const requests = get('/healthz') + get('/v1/whoami') + get('/v1/nothing', '\r\nConnection: close');
-    // A client that ends its sending side is taken for gone: it would miss what is not answered yet.
+    // The service takes a client that ended its sending side for gone, and this client would miss the later answers.
     const answers = await rig().raw(requests, 'open');
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 404]);
   });

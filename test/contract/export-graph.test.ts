@@ -49,7 +49,7 @@ async function verified(directory: string, pems: readonly string[] = ['pinned.pe
 
 const tags = ['Inputs-7'];
 
-test('vouchbox export --with-inputs writes each job that a job depends on once, and lists what that discloses', {
+test('vouchbox export --with-inputs writes once each job on which the exported job depends, and lists what this discloses', {
   tags,
 }, async () => {
   const { code, stderr } = await exported(...access(), '--output', 'whole');
@@ -98,7 +98,7 @@ test('service-verify names the job of a changed byte, and reports a job whose di
   expect([missing.exitCode, missing.stdout]).toEqual([5, expect.stringContaining(`${jobs.seed}  MISSING`)]);
 });
 
-test("a stopped service's data exports a graph, names a deleted job as missing, and finds the key of each job", {
+test("an export of a graph from a stopped service's data names a deleted job as missing, and finds each job's key", {
   tags,
 }, async () => {
   const { stderr } = await exported('--data-dir', rig.dataDir, '--tenant', 'alpha', '--output', 'early');

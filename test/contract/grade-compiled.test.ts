@@ -39,7 +39,7 @@ const JUDGED: readonly [code: string, verdict: string][] = [
   [SUM, 'accepted'],
 ];
 
-/** A compiler takes a second and more of a processor, so `npm test` tries a few, in one class. */
+/** A compiler takes at least a second of processor time, so `npm test` tries only these cases, in one class. */
 const FEW: ReadonlySet<string> = new Set(['the memory', 'compile_error', 'accepted']);
 const isTried = ([what, verdict]: readonly [string, unknown, ...unknown[]]) =>
   hasEveryPack || FEW.has(what) || (typeof verdict === 'string' && FEW.has(verdict));

@@ -46,7 +46,7 @@ describe('a grading', () => {
       'memory_limit',
     ],
     ['too much output', 'print("x" * (9 << 20))', {}, 'output_limit'],
-  ])('gives a program that ends by %s the verdict for that', async (_what, code, more, verdict) => {
+  ])('gives a program that ends by %s the verdict for this kind of end', async (_what, code, more, verdict) => {
     expect(await verdictsOf(code, [{ name: 'one', expected: 'never' }], more)).toEqual([verdict]);
   });
 
@@ -199,7 +199,7 @@ sys.exit(42 if abs(said - right) <= float(sys.argv[4]) else 43)`,
   });
 
   test.each(['its own', 'that of the grading'])(
-    'runs a program with an interactor, %s, and has evidence of both',
+    'runs a program with an interactor, which is %s, and has evidence of both programs',
     async (whose) => {
       const { client } = rig().alpha;
       const interactor = {

@@ -98,7 +98,7 @@ describe('a grading', () => {
     expect((await rig().alpha.client.detail(job_id)).receipt_sha256).toBe(good?.verdict?.receipt_sha256);
   });
 
-  test('with a checker asks it instead of comparing outputs', {
+  test('with a checker asks the checker instead of comparing outputs', {
     tags: ['Gradings-1', 'Gradings-2', 'Gradings-2a'],
   }, async () => {
     const checker = { language: 'bash', code: '[ "$(cat input/output)" -gt "$(cat input/expected)" ]' };

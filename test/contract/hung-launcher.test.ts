@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { isLongForm } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
-/** A busy machine gives a launcher several times its deadline before it is killed; these end what hangs for good. */
+/** A busy machine gives a launcher several times its deadline before it is killed, so only tests that hang last this long. */
 const MINUTES = 60_000;
 const rig = useRig({ concurrency: '6', 'tenant-concurrency': '6' });
 const stopped = new Set<number>();
@@ -68,7 +68,7 @@ async function whenUp(language: Language): Promise<string> {
   return json.job_id as string;
 }
 
-/** A job of each language that prints 2 waits for its result for a second. */
+/** Submits a job that prints 2, and waits for its result for at most a second. */
 async function submitShort(language: Language) {
   const began = performance.now();
   const answer = await submit(language, language === 'python' ? 'print(2)' : 'console.log(2)', 1);

@@ -192,7 +192,7 @@ test('the monitor watches a promise from one tree of a log in the next tree, whi
   expect(readFileSync(`${due}.head`, 'utf8')).toContain('log.example/log/2\n1\n');
 });
 
-test('the monitor says that only two different heads of the same size would convince anyone', async () => {
+test('the monitor says that only two different heads of the same size would prove a fork to others', async () => {
   await looked(await showing(log));
   const older = await looked(await showing(grownBy(new TestLog(undefined, log.key), 3, 'statement')));
   expect([older.code, older.stderr]).toEqual([

@@ -56,7 +56,7 @@ describe('standard input that names a blob or an output', () => {
     expect(detail.receipt?.stdin_sha256).toBe(sha256);
   });
 
-  test('may be an output of another job, which the policy names', {
+  test('may be an output of another job, and the digest of the policy covers the names of this job and output', {
     tags: ['Inputs-8', 'Inputs-10'],
   }, async () => {
     const { blob, from, text } = await producer();
@@ -107,7 +107,7 @@ describe('standard input that names a blob or an output', () => {
   });
 
   test.each(['text', 'upload', 'output', 'digest'] as const)(
-    'returns the first job, submitted with a %s, for any form of the same content under one idempotency key',
+    'may have another form when it is submitted again under the idempotency key of a job whose stdin was a %s',
     { tags: ['Inputs-9'] },
     async (first) => {
       const { text, blob, from } = await producer();

@@ -1,4 +1,4 @@
-/** Running a program in one call, and following it by long polls: what older clients never ask for. */
+/** Running a program in one call, and following it by long polls. Older clients use neither. */
 import type { JobDetail, JobEvent, ReplayPage } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';

@@ -107,7 +107,7 @@ function serverOf(change: Change): Promise<TestServer> {
 
 const PLAIN: Change = {};
 
-/** Sends the request to the plain server, whatever the request says. */
+/** Sends the request to the server that has no change. */
 function askPlain(
   operation: ContractOperation,
   request: Omit<Change, 'server' | 'prepare' | 'hasNothingOptional'>,

@@ -180,13 +180,13 @@ describe('an output that a submission names', () => {
   });
 });
 
-describe('a key', { tags: ['Inputs-6'] }, () => {
+describe('an idempotency key', { tags: ['Inputs-6'] }, () => {
   const keyed = (file: object, key: string, to: Rig = rig()) =>
     to.post(reader(file), { headers: { 'idempotency-key': key } });
   const replayed = ({ status, headers }: Answer) => [status, headers.get('idempotency-replayed')];
 
   test.each(['output', 'digest', 'inline', 'upload'] as const)(
-    'an idempotency key that was used with a file by %s stands for the file’s content',
+    'that was used with a file given by %s stands for the content of the file',
     async (first) => {
       const { job_id, text, blob } = await producer();
       const forms = {

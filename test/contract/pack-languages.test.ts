@@ -95,7 +95,7 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
     expect(result.violations).toEqual([{ type: 'compile', message, phase: 'compile' }]);
   });
 
-  test('a limit that ends the compiler is reported as the compiler’s', async () => {
+  test('a limit that ends the compiler is reported as a limit of the compiler', async () => {
     const code = `template <int N, int M> struct F { static const long v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };
 template <int M> struct F<0, M> { static const long v = M; };
 int main() { return F<30, 1>::v; }`;

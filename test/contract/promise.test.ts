@@ -165,7 +165,7 @@ test('a run that does not ask for a promise gets none', async () => {
   await expect(client.pending(job_id)).rejects.toMatchObject({ code: 'not_promised' });
 });
 
-test('another tenant can read neither the promise of a job nor the statements that the job still waits', async () => {
+test('another tenant can read neither the promise of a job nor the log’s statements that the job is still pending', async () => {
   const { promise, job_id } = await rig.alpha.client.submit(python, { promise: 'required' });
   expect(promise).not.toBeNull();
   const { client } = rig.beta;

@@ -189,7 +189,7 @@ describe('vouchbox reproduce with a build', () => {
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('AGREE 2 of 2') });
   });
 
-  test('calls jobs not comparable whose products were built with different options', async () => {
+  test('says that jobs cannot be compared if their products were built with different options', async () => {
     const otherBuild = await builtBy(other, 'beta');
     const { code, stdout } = await reproduce('started', '--output', 'optionless', '--product', otherBuild, ...keys);
     expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining('NOT COMPARABLE: inputs') });

@@ -25,7 +25,7 @@ let ended: JobKey;
 let followers = 0;
 
 beforeAll(async () => {
-  // A loaded machine may be slow: no deadline may end what a client here is to end.
+  // The deadlines are long, so that on a slow machine, too, only the clients end their connections.
   const long = { headMilliseconds: 600_000, bodyMilliseconds: 600_000, writeProgressMilliseconds: 600_000 };
   served = await ScriptedServer.open({ bounds: { ...long, connections: 1000 } });
   countFollowers();

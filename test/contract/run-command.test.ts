@@ -87,7 +87,7 @@ describe('vouchbox run', () => {
     expect(readFileSync(join(scratch, 'output/deep/b'), 'utf8')).toBe('deep\n');
   });
 
-  test("reads the program from stdin with -, and the program's stdin from stdin with --stdin -", async () => {
+  test('reads the program from its stdin if - stands for the program, and passes its stdin on with --stdin -', async () => {
     const code = { ...toService(), stdin: 'print(6 * 7)' };
     expect(await vouchbox(['run', '-', '--language', 'python'], code)).toMatchObject({ code: 0, stdout: '42\n' });
     const input = { ...toService(), stdin: 'piped' };
@@ -220,7 +220,7 @@ describe('vouchbox run', () => {
     expect(await run(...words, '--allow-missing')).toMatchObject({ code: 0, stderr });
   });
 
-  test('names a limit that the service lowered on stderr, and prints the limits in force with --json', async () => {
+  test('names on stderr each limit that the service lowered, and prints with --json the limits in force', async () => {
     const file = program('limits.sh', 'true');
     const asked = ['--limit', 'mem_mb=99999', '--limit', 'wall_seconds=5'];
     const said = 'vouchbox: --limit mem_mb=99999 became 1024, the most that this service allows\n';
@@ -434,7 +434,7 @@ describe('vouchbox jobs', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ status: 'failed', already_terminal: true });
   });
 
-  test('lists jobs without an argument, and then takes the options of jobs list', async () => {
+  test('without an argument lists jobs, and accepts the options of jobs list', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     const { code, stdout } = await vouchbox(['jobs', '--limit', '1', '--json'], toService());
     expect([code, JSON.parse(stdout)[0].job_id]).toEqual([0, job_id]);

@@ -194,7 +194,7 @@ test.each(['a.py', 'a.mjs'])('vouchbox run %s names the archive of libraries tha
 });
 
 test.each([
-  ['a file of something else', Buffer.from('no archive')],
+  ['a file that is no archive', Buffer.from('no archive')],
   ['an archive with another checksum', changed(archiveOf([{ name: 'a' }]), -8)],
   ['an archive that was cut', archiveOf([{ name: 'a' }]).subarray(0, -4)],
   ['an empty file', Buffer.alloc(0)],

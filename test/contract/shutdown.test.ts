@@ -108,7 +108,7 @@ test('RST-01: a stop under load refuses new jobs, answers all waits, ends all jo
     expect(await closed).toBe(STREAM_CLOSE_CODES.restarting);
     expect(kinds).not.toContain('finished');
   }
-  // The stop would wait for the programs, which alone still run.
+  // Only the programs still run, and the stop would wait for them.
   for (const id of running) await client.cancel(id);
   expect(await stopped).toEqual([]);
 

@@ -68,7 +68,7 @@ describe('the status of a service', () => {
     expect(mem_mb).toBeLessThanOrEqual(mem_mb_max);
   });
 
-  test('has the numbers of waiting and running jobs of all tenants, and the age of the oldest one', {
+  test('has the numbers of waiting and running jobs of all tenants, and the age of the oldest waiting job', {
     tags: ['Bodies-11'],
   }, async () => {
     const { alpha, beta } = rig();

@@ -112,7 +112,7 @@ function problemWith({ frames }: Streamed, code: number, count: number): string 
   return isWhole && code === STREAM_CLOSE_CODES.finished ? null : `${code}: ${seqs.join(' ')}, of ${count}`;
 }
 
-test('E-24: a stream sends each event once, finished last, and closes with 1000, whenever the job ends', {
+test('E-24: a stream sends each event once, with the event finished last, and closes with 1000, whenever the job ends', {
   ...loadTimeout,
   tags: ['Stream-3a', 'Stream-5', 'Events-9a', 'E-24'],
 }, async () => {

@@ -47,7 +47,7 @@ async function streamed(service: Rig, stream_url: string, key: string | null = n
   return { events, code };
 }
 
-/** A key that expires soon, and two tickets that it minted before. On a loaded machine the key lasts longer. */
+/** A key that expires soon, and two tickets minted with it in time. If a machine is too slow, the next key lasts longer. */
 async function mintedBeforeTheEnd(operator: OpenCredentials, job_id: string, seconds = 1): Promise<[string, Ticket[]]> {
   const expires_at = new Date(Date.now() + seconds * 1000).toISOString();
   const { key } = await operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at });
@@ -144,7 +144,7 @@ function sleeperOf(seconds: number) {
 }
 
 describe('a stream', () => {
-  test('sends each event once, finished last, even if the program ends while the stream opens', {
+  test('sends each event once, with the event finished last, even if the program ends while the stream opens', {
     ...loadTimeout,
     tags: ['What-7', 'Stream-1'],
   }, async () => {

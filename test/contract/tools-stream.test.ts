@@ -85,12 +85,12 @@ describe('over a stream that was opened with a key', { tags: ['Tools-9'] }, () =
   test.each<[string, object | string | Uint8Array, number]>([
     ['text that is no JSON', 'hello', 1008],
     ['a number', '3', 1008],
-    ['no number of a call', { result: 1 }, 1008],
-    ['another member', { call_seq: 3, result: 1, principal: 'root' }, 1008],
-    ['one member twice', '{"call_seq":3,"result":1,"result":2}', 1008],
+    ['an answer without the number of its call', { result: 1 }, 1008],
+    ['an answer with another member', { call_seq: 3, result: 1, principal: 'root' }, 1008],
+    ['an answer with one member twice', '{"call_seq":3,"result":1,"result":2}', 1008],
     ['bytes', new TextEncoder().encode('{"call_seq":3,"result":1}'), 1008],
-    ['more than an answer may have', { call_seq: 3, result: 'x'.repeat(1024 * 1024) }, 1009],
-  ])('a stream is closed by %s', { tags: ['Stream-3d'] }, async (_, message, code) => {
+    ['larger than an answer may be', { call_seq: 3, result: 'x'.repeat(1024 * 1024) }, 1009],
+  ])('a stream is closed by a message that is %s', { tags: ['Stream-3d'] }, async (_, message, code) => {
     const job_id = await waiting();
     const stream = await AnsweringStream.open(rig(), job_id);
     await stream.event('tool_call');
@@ -99,7 +99,7 @@ describe('over a stream that was opened with a key', { tags: ['Tools-9'] }, () =
     await expectUnanswered(job_id);
   });
 
-  test('hundreds of answers to unknown calls close the stream, and each one before that is answered', async () => {
+  test('hundreds of answers to unknown calls close the stream, and each answer before the close is refused in order', async () => {
     const job_id = await waiting();
     const stream = await AnsweringStream.open(rig(), job_id);
     await stream.event('tool_call');

@@ -107,7 +107,7 @@ describe('a submission', () => {
     expect(await refused(changes)).toBe(problem);
   });
 
-  test('has its tools in requested_spec, and their limits, at most the ceilings, in the receipt', {
+  test('has its tools in requested_spec, and their limits, lowered to the ceilings, in the receipt', {
     tags: ['Tools-2', 'Tools-3', 'Tools-4'],
   }, async () => {
     const tools: Tool[] = [
@@ -254,7 +254,7 @@ describe('an answer', () => {
     expect(json).toEqual({ calls: [], next_cursor: null });
   });
 
-  test('must fit the schema of the result, and the arguments of a call must fit theirs', {
+  test('must fit the schema of results, and the arguments of a call must fit the schema of arguments', {
     tags: ['Tools-10'],
   }, async () => {
     const argumentsOf = {

@@ -32,7 +32,7 @@ describe.runIf(isLongForm)('a feature works at a place, in the short form:', asy
   });
 });
 
-test('every feature meets at least ten places, and every place meets a feature', () => {
+test('every feature is tried at ten places or more, and every place tries a feature', () => {
   for (const feature of FEATURES) expect(CELLS.filter((cell) => cell.feature === feature).length).toBeGreaterThan(9);
   const empty = PLACE_NAMES.filter((place) => !CELLS.some((cell) => cell.place === place));
   expect(empty).toEqual(process.getuid?.() === 0 ? ['ordinary-user'] : []);
@@ -55,7 +55,7 @@ test('a feature without a row in the table names an existing test file that trie
   expect(missing).toEqual([]);
 });
 
-test('the page has a mark for each feature at each place, and describes the places where one failed', () => {
+test('the page has a mark for each feature at each place, and describes the places where a feature failed', () => {
   const outcomes = CELLS.map((cell) => ({ ...cell, problem: cell.place === 'http' ? 'broken' : null, seconds: 1 }));
   const page = pageOf({ outcomes, day: '2026-01-02', seconds: 61, processors: 2 });
   const rows = page.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('|  |'));

@@ -22,7 +22,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Cells of the places that are named, with the features that are named; all where none is. */
+/** The cells of the named places and features. If no place is named, every place counts; the same holds for features. */
 function chosen(only: string | undefined): readonly Cell[] {
   const words = only?.split(',') ?? [];
   const known: readonly string[] = [...PLACE_NAMES, ...FEATURES];

@@ -149,7 +149,7 @@ interface LoadOptions {
 const followedShare = 0.2;
 /**
  * Each follower requests a new ticket after a failure, and each stream reads the store now and then. In a queue that only
- * grows, there would be more followers than three nodes can serve. So clients wait while there are this many.
+ * grows, there would be more followers than three nodes can serve. So clients wait while there are this many followers.
  */
 const followedAtOnceMax = 40;
 /** Jobs that write for some seconds, so that failures come in the middle of their streams. All are followed. */

@@ -18,8 +18,8 @@ const TOOLS = [
 ];
 
 /**
- * QEMU 10 runs a host in a tenth less time than Debian 12's own QEMU 7.2, and Node does not crash in it. The set-up's pins keep
- * apt from the suite that has it, so this leaves the pins out.
+ * QEMU 10 runs a host in a tenth less time than Debian 12's own QEMU 7.2, and Node does not crash in QEMU 10. The set-up's pins
+ * keep apt from the suite with QEMU 10, so the pins are left out here.
  */
 function installEmulators(names: readonly string[]): void {
   const plan = names.length > 0 && mayInstall() ? planBackport(names[0]) : null;

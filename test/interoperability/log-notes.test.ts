@@ -39,7 +39,7 @@ interface Case {
   readonly Consistency: readonly string[];
 }
 
-/** What Go needs to check a statement in the log, and that the tree with `old` leaves is the beginning of the log. */
+/** What Go needs to check that a statement is in the log, and that the tree with `old` leaves is the beginning of the log. */
 function caseOf(index: number, old: number, size: number): Case {
   return {
     Key: log.key.text,

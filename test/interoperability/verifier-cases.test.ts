@@ -1,6 +1,6 @@
 /**
- * Every vector of a verifier's run, checked by the exit code of the command. Some vectors of each kind also run as a separate
- * process.
+ * The command exits with the code that each vector of a verifier's run states. Some vectors for each exit code also run as a
+ * separate process.
  */
 import { join } from 'node:path';
 import { serviceVerify } from '@vouchbox/verifier/command';

@@ -71,7 +71,7 @@ async function run(words: readonly string[], { work, temporary }: Place): Promis
   };
 }
 
-/** A process that the program left running keeps its pipes open. */
+/** Kills the processes that the program left running, because they keep its pipes open. */
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {

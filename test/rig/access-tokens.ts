@@ -17,7 +17,7 @@ export interface TokenClaims {
 
 /** Disposing removes the file. */
 export interface TokenIssuer extends Disposable {
-  /** The settings that make a service trust it. */
+  /** The settings that make a service trust this issuer. */
   readonly settings: RigSettings;
   token(claims?: TokenClaims): Promise<string>;
   /** Removes the issuer's only key from the set in the file. */

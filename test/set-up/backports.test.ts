@@ -59,7 +59,7 @@ it('a backport takes over a key that is written in the source itself', () => {
   expect(planBackport('runsc', etc)?.sources).toContain(`Signed-By:\n${key}\n`);
 });
 
-it('a backport pins every other package of its suite to be left out', () => {
+it('a backport pins every other package of its suite, so that apt installs none of them', () => {
   write('apt/sources.list.d/debian.sources', STANZA);
   expect(planBackport('runsc', etc)?.preferences).toBe(`${NOTHING_ELSE}\n${ONLY_RUNSC}`);
 });

@@ -118,7 +118,7 @@ function buildFor({ compilers }: Architecture, libraries: string, directory: str
   }
 }
 
-/** Warns about the library that the Python of a host or a pack loads, if it needs a newer C library than they may have. */
+/** Warns if the library that a Python loads needs a newer C library than the oldest supported host or pack has. */
 function warnOfGlibc(name: string, bytes: Buffer): void {
   const minor = newestGlibcMinor(bytes);
   if (!name.endsWith('.so') || minor <= GLIBC_MINOR_MAX) return;

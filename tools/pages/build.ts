@@ -9,7 +9,7 @@ import { builtPages } from './page-packages.mjs';
 
 const packages = join(import.meta.dirname, '../../packages');
 
-/** Smaller files are not compressed, because it would hardly make them smaller. */
+/** Smaller files are not compressed, because compression would hardly make them smaller. */
 const compressedFromBytes = 1024;
 
 /** Builds a page in a temporary directory and then moves it, so that a service that starts meanwhile finds a whole page. */

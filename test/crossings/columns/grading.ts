@@ -12,7 +12,7 @@ import { verdictsIn } from './grade-by-client.ts';
 import { gradePackage } from './grade-package.ts';
 import { readByClient } from './typescript-client.ts';
 
-/** The word of a verdict for a test whose program ended so, as docs/GRADING.md defines it. */
+/** The verdict of a test by the end of its program, in the words of docs/GRADING.md. */
 const VERDICTS: Readonly<Record<TerminalStatus, string>> = {
   succeeded: 'accepted',
   failed: 'runtime_error',
@@ -76,7 +76,7 @@ const caller: Caller = {
     if (verdicts?.[0] !== 'accepted') throw new Error(`the verdict is ${verdicts?.[0]}`);
     return await readByClient(crossing, test);
   },
-  // The service runs a test again that a crash interrupted.
+  // If a crash interrupted a test, the service runs the test again.
   endAgain: async (crossing) => {
     await crossing.client.cancel(await crossing.begun());
   },

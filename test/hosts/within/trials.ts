@@ -345,7 +345,7 @@ function containerTrials(engine: 'podman' | 'docker'): readonly Trial[] {
   }));
 }
 
-/** A hostile trial that runs as the user to whom these words change. */
+/** A hostile trial as another user. `words` begin the command, and switch to this user. */
 function hostileAs(id: string, title: string, words: readonly string[]): Trial {
   const trial = hostileTrial(id, title, ['namespace'], MADE_FOR_A_USER);
   const vitest = ['/opt/vouchbox/node_modules/.bin/node', 'node_modules/.bin/vitest', ...trial.command.slice(1)];
