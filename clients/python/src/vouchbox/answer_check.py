@@ -1,8 +1,8 @@
-"""What a service says is believed only in its form: each member that the contract names is there and has its type.
+"""An answer of a service is believed only if it has its form: each member that the contract names is there and has its type.
 
-The forms are made from the contract. A text is a type: `s` text, `n` a number, `i` a whole number, `b` true or false, `z` null,
-`j` the id of a job; of several letters any will do, and of none everything. `[form]` is a list, `[form, null]` a form or null,
-and an object has a form for each of its members: `name?` may be missing, and `*` stands for every member.
+The forms are made from the contract. A text names types, of which a value must have one: `s` text, `n` a number, `i` a whole
+number, `b` true or false, `z` null, `j` the id of a job. The empty text allows every value. `[form]` is a list, `[form, null]` a
+form or null, and an object has a form for each member: `name?` may be missing, and `*` stands for every member.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 from .failures import TransportFailure
 
 _JOB_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
-"""An id is a part of addresses and of names of files: it has no character that means something there."""
+"""Ids are parts of addresses and of file names, so an id has no character with a meaning there."""
 
 WHOLE_MAX: Final = 2**53 - 1
 
@@ -47,7 +47,7 @@ def _forms() -> dict[str, dict[str, Any]]:
 
 
 def check_answer(route: str, body: Mapping[str, Any], job_id: str | None = None) -> None:
-    """Raises `TransportFailure` unless the answer of a route has its form and is about the job that was asked for."""
+    """Raises `TransportFailure` unless the answer of a route has its form and is about the requested job."""
     wrong = wrong_in(body, _forms()["answers"][route], "the whole") or _wrong_event(body)
     if wrong is not None:
         raise TransportFailure("undecodable", f"the answer to {route} does not fit the contract: {wrong}")

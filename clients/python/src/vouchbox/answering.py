@@ -1,4 +1,4 @@
-"""Who answers the calls of a job: functions of the caller's, or the history of an earlier run."""
+"""What answers the calls of a job: functions of the caller, or the history of an earlier run."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def answer_tool_calls(
     tools_at_once: int = 16,
     replay: Sequence[Event] | None = None,
 ) -> Flow[None]:
-    """Answers each open call of a job that was submitted, by functions or from a history, until the job has ended.
+    """Answers each open call of a submitted job, by functions or from a history, until the job has ended.
 
-    It needs the principal that submitted the job, or one of its `tool_principals`. Calls of other tools stay open. What
-    `approve` raises is raised here, and leaves the job and the call as they are.
+    The credential must be of the principal that submitted the job, or of one of its `tool_principals`. Calls of other tools
+    stay open. An error that `approve` raises is raised here, and leaves the job and the call as they are.
     """
     over = Turns()
     yield TakeTurn(over, 1)

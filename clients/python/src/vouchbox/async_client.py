@@ -1,4 +1,4 @@
-"""The client for asyncio: it carries out what a flow asks for, one thing after the other, and awaits each."""
+"""The client for asyncio: it carries out the effects of a flow one after the other, and awaits each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 _putting_right: set[asyncio.Task[Any]] = set()
-"""Flows that end after their task was cancelled. A loop holds its tasks weakly."""
+"""Flows that still end after their task was cancelled. They are kept here because a loop holds its tasks weakly."""
 
 
 class _Driver(Generic[C]):
@@ -94,8 +94,8 @@ class _Driver(Generic[C]):
     async def _carry_out(self, effect: Effect) -> object:
         match effect:
             case Send(request):
-                # A task of its own: httpx's network library may leave its task counted as cancelled once it connected
-                # (anyio 3.6), and `asyncio.timeout` around a call would then not know its own cancellation.
+                # The exchange has a task of its own: once httpx's network library (anyio 3.6) has connected, it may leave its
+                # task counted as cancelled, and `asyncio.timeout` around a call would then not know its own cancellation.
                 return await asyncio.create_task(self._exchange(request))
             case Pause(seconds):
                 return await asyncio.sleep(seconds)
@@ -141,7 +141,7 @@ async def _invoked(effect: Invoke) -> object:
 
 
 async def _in_thread(function: Callable[[], object]) -> object:
-    """What a function returns, called in a thread. One that hangs delays neither the end of the loop nor of the process."""
+    """Calls a function in a thread. A function that hangs delays the end of neither the loop nor the process."""
     loop = asyncio.get_running_loop()
     reply: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
 
@@ -271,9 +271,9 @@ class AsyncClient(_Driver[Session]):
         return AsyncWorkspace(WorkspaceState(self._session), self._session, self._http)
 
     async def session(self, name: str | None = None, *, language: str | None = None) -> AsyncProgramSession:
-        """The session of this name as it stands, or a new one: programs that each begin with the variables and files that the
-        one before left. Without a name it gets one of its own. `language` is for all steps: by default the session's, or
-        `python`."""
+        """The session of this name as it stands, or a new session. Each of its programs begins with the variables and files
+        that the previous program left. Without a name, the session gets a new name. `language` is that of all steps: by
+        default the existing session's, or `python`."""
         state = await self._drive(_sessions.open_session(self._session, name, language))
         return AsyncProgramSession(state, self._session, self._http)
 
@@ -307,10 +307,10 @@ class AsyncProgramSession(_Driver[SessionState]):
 
     @property
     def name(self) -> str:
-        """Its name, under which it is opened again."""
+        """The session's name, by which it is opened again."""
         return self._context.name
 
     @property
     def last_job(self) -> str | None:
-        """The last step, whose state the next one begins with; None before the first."""
+        """The last step, with whose state the next step begins; None before the first step."""
         return self._context.last_job

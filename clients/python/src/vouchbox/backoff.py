@@ -15,13 +15,13 @@ class Retry:
     attempts_max: int = 5
     """All tries, including the first. 1 never repeats."""
     base_seconds: float = 0.2
-    """The upper bound of the first delay; each further one doubles it."""
+    """The upper bound of the first delay. The bound doubles for each further delay."""
     cap_seconds: float = 10.0
     retry_after_seconds_max: int = 60
     """A `Retry-After` beyond this ends the tries: the caller gets the refusal at once."""
     patience_seconds: float = 600.0
-    """How long one request waits in all where the service says when to come back: its budget is spent, or it is full. That
-    is waiting for a turn and no failure, so it spends no try."""
+    """The longest total wait of one request while the service says when to come back, because the budget is spent or the
+    service is full. Such a wait is no failure, so it counts as no try."""
 
 
 def _asked_seconds(failure: VouchboxError | None) -> int:
@@ -32,7 +32,7 @@ def _asked_seconds(failure: VouchboxError | None) -> int:
 def delay_seconds(retry: Retry, tries: int, failure: VouchboxError | None = None) -> float:
     """Seconds until the next try, after `tries` tries have failed.
 
-    Callers that were refused together must not return together: if the service named a time, they spread over another.
+    Callers that were refused together must not return together: after the time that the service named, they spread out.
     """
     asked = _asked_seconds(failure)
     ceiling = min(retry.cap_seconds, retry.base_seconds * 2 ** min(tries - 1, 32))
@@ -40,7 +40,7 @@ def delay_seconds(retry: Retry, tries: int, failure: VouchboxError | None = None
 
 
 def is_worth_retrying(retry: Retry, failure: VouchboxError) -> bool:
-    """Whether the same request may succeed if it is sent again. A fact about a job (404, 409) is the caller's to wait for."""
+    """Whether the same request may succeed if it is sent again. Callers themselves wait for facts about a job (404, 409)."""
     if _asked_seconds(failure) > retry.retry_after_seconds_max:
         return False
     if isinstance(failure, ServiceFailure):

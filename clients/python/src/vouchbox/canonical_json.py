@@ -46,7 +46,7 @@ def _object(members: Mapping[object, object]) -> str:
 
 
 def _number(value: int | float) -> str:
-    """A number as ECMAScript writes it. Numbers are doubles: an int beyond 2**53 is rounded to one."""
+    """A number as ECMAScript writes it. Numbers are doubles: an int beyond 2**53 is rounded to a double."""
     if isinstance(value, int) and abs(value) <= 2**53:
         return str(value)
     try:

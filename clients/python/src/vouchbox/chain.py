@@ -41,11 +41,11 @@ class Chain:
     count: int
     """Events whose digests were recomputed."""
     unverifiable: int
-    """Events of the first version before them, which have no digests and prove nothing."""
+    """Earlier events of the first version, which have no digests and prove nothing."""
 
 
 def event_hash(event: Mapping[str, Any]) -> str:
-    """The digest of one event after its own `prev_hash`. Raises ValueError if it has no canonical form."""
+    """The digest of one event with its own `prev_hash`. Raises ValueError if the event has no canonical form."""
     return sha256_hex(_DOMAIN + canonical_json({name: event.get(name) for name in _LINKED}))
 
 
@@ -58,8 +58,8 @@ def verify_chain(
 ) -> Chain:
     """Recomputes every link of a complete history, in the order in which it was served.
 
-    `job_id`, `head` and `count` are what else is known, such as from a receipt: without `count` and `head` an end that was
-    cut off does not show. Raises `EvidenceFailure` with the first event that is wrong; its `check` is a `ChainFault`.
+    `job_id`, `head` and `count` are facts from elsewhere, such as from a receipt. Without `count` and `head`, a missing end
+    of the history is not noticed. Raises `EvidenceFailure` with the first wrong event; its `check` is a `ChainFault`.
     """
     at = GENESIS_HASH
     hashed = seq = 0

@@ -1,4 +1,4 @@
-"""The client for ordinary code: it carries out what a flow asks for, one thing after the other, and waits for each."""
+"""The client for ordinary code: it carries out the effects of a flow one after the other, and waits for each."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _invoked(effect: Invoke) -> object:
 
 
 def _returned(effect: Invoke) -> object:
-    """What the function returns. If that is to be awaited, it gets an event loop of its own."""
+    """The result of the function. If the result must be awaited, it gets an event loop of its own."""
 
     async def awaited() -> object:
         return await cast("Awaitable[object]", returned)
@@ -249,9 +249,9 @@ class Client(_Driver[Session]):
         return Workspace(WorkspaceState(self._session), self._session, self._http)
 
     def session(self, name: str | None = None, *, language: str | None = None) -> ProgramSession:
-        """The session of this name as it stands, or a new one: programs that each begin with the variables and files that the
-        one before left. Without a name it gets one of its own. `language` is for all steps: by default the session's, or
-        `python`."""
+        """The session of this name as it stands, or a new session. Each of its programs begins with the variables and files
+        that the previous program left. Without a name, the session gets a new name. `language` is that of all steps: by
+        default the existing session's, or `python`."""
         return ProgramSession(self._drive(_sessions.open_session(self._session, name, language)), self._session, self._http)
 
     def close(self) -> None:
@@ -284,10 +284,10 @@ class ProgramSession(_Driver[SessionState]):
 
     @property
     def name(self) -> str:
-        """Its name, under which it is opened again."""
+        """The session's name, by which it is opened again."""
         return self._context.name
 
     @property
     def last_job(self) -> str | None:
-        """The last step, whose state the next one begins with; None before the first."""
+        """The last step, with whose state the next step begins; None before the first step."""
         return self._context.last_job

@@ -1,4 +1,4 @@
-"""What the end of a compiler says of its program, where both work in one job."""
+"""What the end of a compiler says about the program, if both ran in one job."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _ABOUT_LIMIT = re.compile(
 
 
 def compiler_problem(terminal_reason: str | None, violations: Sequence[Violation], stderr: str) -> str | None:
-    """Why the end of a test says nothing of the program: its compiler met a limit.
+    """The reason, if the end of a test says nothing about the program because the compiler reached a limit; otherwise None.
 
-    None if the program ran, and if the compiler found an error in it. A violation names the limit that a compiler met, if the
-    kernel counts that limit; only the compiler knows of the others.
+    A violation names the limit that the compiler reached, if the kernel counts this limit. Only the compiler's messages show the
+    other limits.
     """
     met = [v["message"] for v in violations if v.get("phase") == "compile" and v["type"] != "compile"]
     if met:

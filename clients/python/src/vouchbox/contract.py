@@ -54,7 +54,7 @@ class Envelope(TypedDict):
 
 
 class PendingStatement(TypedDict):
-    """A statement that the log has of a job that waited longer than was promised."""
+    """A statement in the log about a job that waited longer than promised."""
 
     stated_at: str
     answer_by: str
@@ -69,7 +69,7 @@ class PendingStatements(TypedDict):
 
 
 class StoredBlob(TypedDict):
-    """An uploaded file. Submissions may name it until `expires_at`, and each that does gives it more time."""
+    """An uploaded file. Submissions may name it until `expires_at`, and each submission that names it extends this time."""
 
     blob: str
     size_bytes: int
@@ -77,11 +77,11 @@ class StoredBlob(TypedDict):
 
 
 FileContent: TypeAlias = bytes | str | StoredBlob | OutputContent
-"""What an input file holds: its content, or in place of it an upload or an output of another job. Text is sent as UTF-8."""
+"""The content of an input file: its bytes or text, an upload, or an output of another job. Text is sent as UTF-8."""
 
 
 class LimitsInput(TypedDict, total=False):
-    """Limits to ask for. One that is left out has a default, one above its ceiling is lowered to it."""
+    """Requested limits. A limit that is left out has a default, and a limit above its ceiling is lowered to the ceiling."""
 
     wall_seconds: float
     cpu_seconds: float
@@ -94,7 +94,7 @@ class LimitsInput(TypedDict, total=False):
 class Requirements(TypedDict, total=False):
     minimum_isolation: IsolationClass
     enforced: list[str]
-    enforced: list[str]  # Names of limits that the host must hold.
+    enforced: list[str]  # Names of limits that the host must enforce.
 
 
 class LargeOutputs(TypedDict, total=False):
@@ -112,7 +112,7 @@ class Build(TypedDict, total=False):
 
 
 class Product(TypedDict):
-    """Starts what a build of the same code made."""
+    """Starts the product of a build of the same code."""
 
     job_id: str
 
@@ -135,7 +135,7 @@ class Interactor(TypedDict):
 
 
 class ToolDescription(TypedDict):
-    """A tool that a program may call. Schemas are JSON Schema of draft 2020-12, of some keywords."""
+    """A tool that a program may call. Its schemas are JSON Schema of draft 2020-12, limited to some keywords."""
 
     name: str
     description: NotRequired[str]
@@ -265,7 +265,7 @@ class ArtifactRecord(TypedDict):
 
 
 class OutputRecord(TypedDict):
-    """One line of output without its newline. `partial` is there where no newline followed."""
+    """One line of output without its newline. `partial` is present if no newline followed."""
 
     text: str
     partial: NotRequired[Literal[True]]
@@ -371,7 +371,7 @@ class ReplayPage(TypedDict):
 
 
 class EndingPage(ReplayPage):
-    """A page of events. The last one also has what came of the job, where that was asked for."""
+    """A page of events. The last page also has the result and the receipt of the job, if they were requested."""
 
     result: NotRequired[dict[str, Any]]
     receipt: NotRequired[dict[str, Any]]
@@ -489,7 +489,7 @@ class NewLink(Link):
 
 
 class CreatedLink(NewLink):
-    """A link as it is handed on: `address` is that of a page that shows the result, with the secret behind its `#`."""
+    """A new link: `address` leads to a page that shows the result, and has the secret behind its `#`."""
 
     address: str
 

@@ -55,7 +55,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class TakeTurn:
-    """Wait until fewer than `most` turns are taken, and take one. The flow passes it on."""
+    """Wait until fewer than `most` turns are taken, and take a turn. The flow later passes the turn on."""
 
     turns: Turns
     most: int
@@ -86,11 +86,11 @@ class Invoke:
         return self.function(**cast("dict[str, object]", given)) if isinstance(given, dict) else self.function(given)
 
     def cancelled(self, raised: BaseException) -> RuntimeError:
-        """What is raised where the function was cancelled, and the flow was not."""
+        """The error to raise if the function was cancelled and the flow was not."""
         return RuntimeError(str(raised) or "the tool was cancelled")
 
     def late(self) -> TimeoutError:
-        """What is raised once the time is over."""
+        """The error to raise once the time is over."""
         return TimeoutError(f"the tool took longer than {self.timeout_seconds} s")
 
 
@@ -98,13 +98,13 @@ class Running(Protocol):
     """A flow that was begun."""
 
     def cancel(self) -> object:
-        """Ends it where it waits, if it can be ended there."""
+        """Ends the flow where it waits, if it can be ended there."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Begin a flow beside this one, which goes on. The reply is `Running`. That flow must raise nothing."""
+    """Begin another flow, which runs beside this flow and must raise nothing. The reply is `Running`."""
 
     flow: Flow[None]
 

@@ -1,7 +1,7 @@
 """Following a job: every event once and in order, until `finished`, by paging through what is stored.
 
-Where the service can hold a request until there is an event, it does. Where it cannot, pauses between empty pages grow.
-After a lost connection a page is read again, so nothing is lost or repeated.
+If the service can hold a request until there is an event, it does. Otherwise, the pauses between empty pages grow. After a
+lost connection, a page is read again, so no event is lost or repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Follower:
     after: int = 0
     has_finished: bool = False
     tells_end: bool = False
-    """Whether the last page is to say what came of the job, if the service can."""
+    """Whether to request the result and the receipt with the last page, if the service can send them."""
     ended: EndingPage | None = None
     """The last page, once it came."""
 

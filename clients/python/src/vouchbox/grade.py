@@ -1,7 +1,7 @@
 """Grading a program against tests that it does not see, in one request.
 
-The service makes a job of each test, in a cell of its own, and a last one that judges. The output of that is the verdict,
-signed like any result. docs/GRADING.md says what it shows.
+The service makes a job for each test, in a cell of its own, and a last job that judges. The output of the judge job is the
+verdict, signed like any result. docs/GRADING.md says what a verdict shows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class GradeResult:
     """The result of a grading."""
 
     verdict: Mapping[str, Any]
-    """The verdict: `accepted`, `points`, `points_max`, `groups`, and `tests` with the verdict of each and what it took."""
+    """The verdict: `accepted`, `points`, `points_max`, `groups`, and `tests` with the verdict and the usage of each test."""
     data: bytes = field(repr=False)
     """The exact bytes of the verdict: an output file of the job that judged."""
     grading_id: str
@@ -44,7 +44,7 @@ class GradeResult:
     """The job that judged. Its attestation is the signature of the verdict."""
     receipt_sha256: str
     not_run: Mapping[str, str]
-    """Why a test is `not_run` or `compile_limit`, by its name. The verdict does not have it."""
+    """Why tests are `not_run` or `compile_limit`, by their names. The verdict does not have these reasons."""
     jobs: tuple[str, ...]
     """Every other job of the grading, in the order in which they ended."""
 
@@ -72,10 +72,10 @@ def grade(
     place of a checker; by default it is the interactor of `program`. Without `groups`, the points of all tests are added up, and
     `stop` says whether the first test that wins nothing ends the grading.
 
-    `on_test` is called with the name of each test that has run, and again if the test met its wall limit for want of a processor.
+    `on_test` is called with the name of each test that has run, and again if the test is repeated after its wall limit.
     Ctrl-C, the cancellation of the task, and whatever the callback raises cancel the grading and are then raised here.
 
-    Any number may be called at once: those that the service would refuse now wait in the client for their turn.
+    Any number of calls may run at once: calls that the service would refuse now wait in the client for their turn.
     """
     given = submission_of(program, language=language, runtime=runtime, minimum_isolation=minimum_isolation, limits=limits)
     if "libraries" in given:
@@ -123,12 +123,12 @@ class _Grading:
     """The body with every text in it."""
     idempotency_key: str
     body: Mapping[str, Any] | None = None
-    """The body as it was last sent. None: there is nothing to abandon."""
+    """The body as it was last sent. None if there is nothing to abandon."""
     grading_id: str | None = None
     jobs: GradingJobs = field(default_factory=GradingJobs)
 
     def submit(self) -> Flow[None]:
-        """Stores the grading. A text that it uploaded may be gone by then: another grading that expects the same has taken it."""
+        """Stores the grading. Uploads again if a grading that expects the same output has taken an uploaded text meanwhile."""
         tries = 1
         while self.grading_id is None:
             self.body = None
@@ -216,7 +216,7 @@ class _Grading:
         return not_run
 
     def abandon(self) -> Flow[None]:
-        """Ends the grading, in one try. What was broken off may be the request itself: then its key names the grading."""
+        """Ends the grading, in one try. If the request itself was broken off, its key names the grading."""
         if self.body is None:
             return
         try:

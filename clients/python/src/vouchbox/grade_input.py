@@ -20,7 +20,7 @@ TEXT_BYTES_MAX: Final = MIB
 """The most bytes of one text or file that is sent with the request."""
 BLOB_BYTES_MAX: Final = 64 * MIB
 SENT_BYTES_MAX: Final = 16 * MIB
-"""The most bytes of all of them. A body of 24 MiB also has room for all else."""
+"""The most bytes of all these together. A body may have 24 MiB, so everything else has room too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +34,10 @@ class GradeTest:
     files: Mapping[str, FileContent] | None = None
     env: Mapping[str, str] | None = None
     expected: str | None = None
-    """What the program should print. Without it and without a checker or an interactor, its end alone counts."""
+    """What the program should print. Without `expected`, checker and interactor, only the program's end counts."""
     compare: Comparing = "lines"
-    """`lines` ignores white space at the ends of lines and of the whole, `words` everything but the words, and `{"floats": …}`
-    also differences of numbers within a tolerance, `absolute` or `relative`."""
+    """`lines` ignores white space at the ends of lines and of the whole output. `words` compares only the words. `{"floats": …}`
+    compares words too, and ignores differences of numbers within a tolerance, `absolute` or `relative`."""
     points: float = 1
     """What the test counts if it is accepted."""
     group: str | None = None
@@ -50,7 +50,7 @@ class GradeTest:
 class Checker:
     """A program that judges: a checker, an interactor or a validator.
 
-    A checker finds `input/stdin`, `input/expected` and `input/output`, and is told of them by its arguments. With the codes
+    A checker finds `input/stdin`, `input/expected` and `input/output`, and gets their paths as arguments. With the codes
     of testlib, which are the default, it accepts by ending with 0 and refuses with 1; with those of Kattis it reads the output
     from stdin, and ends with 42 or 43.
     """
@@ -71,7 +71,7 @@ def defined(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def test_of(test: GradeTest, given: JobSubmission) -> dict[str, Any]:
-    """A test. It has the input and the arguments of a whole submission, unless it has its own."""
+    """A test. It has the input and the arguments of the program's submission, unless it has its own."""
     return defined(
         {
             "name": test.name,
@@ -123,8 +123,8 @@ class _Place:
 
 
 def with_uploads(session: Session, body: Mapping[str, Any]) -> Flow[dict[str, Any]]:
-    """The body with texts and files uploaded, the longest first, until the others fit the request. Raises ValueError for
-    one that cannot be uploaded."""
+    """The body with texts and files uploaded, the longest first, until the rest fits the request. Raises ValueError for a
+    text or file that cannot be uploaded."""
     lean = copy.deepcopy(dict(body))
     places = sorted(_places(lean), key=lambda place: -place.size)
     left = sum(place.size for place in places)

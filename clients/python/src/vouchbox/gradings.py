@@ -60,7 +60,7 @@ def gradings(session: Session) -> Stream[Mapping[str, Any]]:
 
 
 def wait_for_grading(session: Session, grading_id: str) -> Flow[Mapping[str, Any]]:
-    """A grading once it has ended. The service holds the wait; nothing is polled."""
+    """A grading once it has ended. The service holds the request; nothing is polled."""
     expired = 0
     while True:
         found = yield from grading(session, grading_id, wait_seconds=WAIT_SECONDS)
@@ -71,9 +71,9 @@ def wait_for_grading(session: Session, grading_id: str) -> Flow[Mapping[str, Any
 
 
 def grading_events(session: Session, grading_id: str, *, after: int = 0) -> Stream[Mapping[str, Any]]:
-    """What happens in a grading, as it happens: each event after `after` once and in order, until it has ended.
+    """The events of a grading as they happen: each event after `after` once and in order, until the grading has ended.
 
-    `kind` is `job` as a job has ended, `program` as one was judged, and `finished` at last.
+    The `kind` of an event is `job` if a job ended, `program` if a program was judged, and `finished` for the last event.
     """
     follower = EventFollower(session, grading_id, after)
     while not follower.has_finished:
@@ -83,7 +83,7 @@ def grading_events(session: Session, grading_id: str, *, after: int = 0) -> Stre
 
 @dataclass(slots=True)
 class EventFollower:
-    """A place in what happens in a grading."""
+    """A position in the events of a grading."""
 
     session: Session
     grading_id: str

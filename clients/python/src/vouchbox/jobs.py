@@ -65,14 +65,14 @@ def submit(
     """Stores a job and does not wait for it.
 
     `program` is code, in `language` (default `python`), or a whole submission of the contract. `files` has the content of
-    each input file; `data.csv` is `input/data.csv` in the cell. Bounds are those of the contract: 32 files of 2 MiB, 4 MiB
-    in all. A larger file is uploaded before, and what `upload` gave stands for its content. `libraries` is what it gave for an
-    archive of packages.
+    each input file; `data.csv` is `input/data.csv` in the cell. The contract allows 32 files of 2 MiB, and 4 MiB in all.
+    Upload a larger file first: the return value of `upload` stands for its content. `libraries` is the return value of
+    `upload` for an archive of packages.
 
     A lost answer does no harm: the request is repeated with the same `idempotency_key` and names the same job.
 
-    With `promise`, a promise is asked for and fetched, where the service names `job_promises` in its features. Where it is
-    `"required"`, a submission without one fails.
+    With `promise`, a promise is requested and fetched if the service names `job_promises` in its features. With `"required"`,
+    a submission without a promise fails.
     """
     submission = submission_of(
         program,
@@ -102,10 +102,10 @@ def submitted_with(
     wait_seconds: float | None = None,
     include: str | None = None,
 ) -> Flow[Submitted]:
-    """Stores a job and keeps its promise, if one is wished for. An error names the job that was accepted."""
+    """Stores a job and fetches its promise, if one is requested. An error names the accepted job."""
     is_promised = yield from makes_promises(session, wish)
     body = cast(JobSubmission, {**submission, "promise": True}) if is_promised else submission
-    if is_promised and wait_seconds:  # It comes with an answer that waits.
+    if is_promised and wait_seconds:  # The promise comes with an answer that waits.
         include = "promise" if include is None else f"{include},promise"
     above = session.highest_number
     answer = yield from call(session, submission_request(body, key, wait_seconds, include))
@@ -274,12 +274,12 @@ def result_artifact(session: Session, job_id: str) -> Flow[ExactBytes]:
 
 
 def log_proof(session: Session, job_id: str) -> Flow[ExactBytes]:
-    """The proof that the log has the envelope, of the latest head. `LogProofUnavailable` until the log has it."""
+    """The proof, for the latest head, that the log has the envelope. Raises `LogProofUnavailable` until the log has it."""
     return (yield from _evidence(session, job_id, "log-proof"))
 
 
 def promise(session: Session, job_id: str, *, wait_seconds: float = 0.0) -> Flow[ExactBytes]:
-    """The signed promise of an answer in the log. `PromiseUnavailable` if it is not signed within `wait_seconds`."""
+    """The signed promise of an answer in the log. Raises `PromiseUnavailable` if it is not signed within `wait_seconds`."""
     return (yield from signed_promise(session, job_id, wait_seconds))
 
 
@@ -290,14 +290,14 @@ def pending(session: Session, job_id: str) -> Flow[PendingStatements]:
 
 
 def canary(session: Session, job_id: str) -> Flow[ExactBytes]:
-    """The envelope of the canary that the job's own envelope names. `CanaryNotFound` if it names none that is still kept."""
+    """The envelope of the canary that the job's own envelope names. Raises `CanaryNotFound` if there is none any more."""
     return (yield from _evidence(session, job_id, "canary"))
 
 
 def upload(session: Session, content: bytes | str) -> Flow[StoredBlob]:
-    """Stores a file of at most 64 MiB, so that submissions can name it in their `files`. It may be sent again.
+    """Stores a file of at most 64 MiB, so that submissions can name it in their `files`. The same file may be sent again.
 
-    It is removed once no job has named it for the time that the capabilities state.
+    The service removes the file once no job has named it for the time that the capabilities state.
     """
     body = bytes_of(content)
     headers = {"content-type": "application/octet-stream"}

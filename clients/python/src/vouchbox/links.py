@@ -1,4 +1,4 @@
-"""Links to results: whoever is given one reads the result of a job without a credential, until it ends."""
+"""Links to results: whoever has a link reads the result of a job without a credential, until the link ends."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .submission import body_of
 _ROUTE: Final = "/v1/jobs/{id}/links"
 
 _LINK_URL: Final = re.compile(r"/links/([A-Za-z0-9_-]+)#[A-Za-z0-9_-]+")
-"""Whatever else a service says would lead a reader, and the secret, somewhere else."""
+"""Any other address from a service would lead a reader, and the secret, somewhere else."""
 
 
 def create_link(
     session: Session, job_id: str, *, shows: Sequence[LinkPart] = (), expires_in: int | None = None
 ) -> Flow[CreatedLink]:
-    """Makes a link to a job. Its `address` is told once. Only the principal that submitted the job may make one.
+    """Makes a link to a job. Its `address` is stated only once. Only the principal that submitted the job may make a link.
 
-    `shows` names what it shows beside the output and the receipt: `code`, `input`, `files`. It ends after `expires_in`
-    seconds, a day if nothing is said. The request is sent once: a link whose answer is lost would stay, and nobody would have it.
+    `shows` names what the link shows beside output and receipt: `code`, `input`, `files`. It ends after `expires_in` seconds, by
+    default after a day. The request is never repeated: if its answer were lost, a link would remain that nobody has.
     """
     wish = {"shows": list(shows)} | ({} if expires_in is None else {"expires_in": expires_in})
     headers = {"accept": "application/json", "content-type": "application/json"}
@@ -42,7 +42,7 @@ def links(session: Session, job_id: str) -> Flow[Sequence[Link]]:
 
 
 def revoke_link(session: Session, job_id: str, link_id: str) -> Flow[None]:
-    """Ends a link now. Whoever may read the job may."""
+    """Ends a link now. Whoever may read the job may end its links."""
     path = job_path(job_id, f"/links/{part_of_path(link_id)}")
     ended = decode((yield from call(session, Request("DELETE", path, {"accept": "application/json"}))))
     check_answer(f"DELETE {_ROUTE}/{{link}}", ended)

@@ -55,7 +55,7 @@ class RunResult(Result):
     effective_limits: Mapping[str, float | None] | None
     """The limits that held, each None where nothing was observed. None: no program ran."""
     clamped: Mapping[str, float]
-    """The limits that hold with another value than was asked for, with the value that holds: the service has ceilings."""
+    """The limits whose value in force differs from the requested value, with the value in force: the service has ceilings."""
     lost: tuple[Violation, ...]
     """The files that did not come back, and why: too large, too many, no files, not written. Empty: nothing is lost."""
     receipt_sha256: str
@@ -76,11 +76,11 @@ class Submitted:
     """Whether the key already belonged to this job."""
     idempotency_key: str
     result: Result | None = None
-    """The result, where the service waited for it and it was there in time."""
+    """The result, if the service waited for it and the job ended in time."""
     interaction: Interaction | None = None
-    """The interactor's job, where the submission has an interactor."""
+    """The interactor's job, if the submission has an interactor."""
     receipt: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The receipt, where it was asked for with the result."""
+    """The receipt, if it was requested with the result."""
     promise: JobPromise | None = None
     """The signed promise; None if none was asked for, or none came."""
 

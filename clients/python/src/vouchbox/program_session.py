@@ -1,4 +1,4 @@
-"""Sessions: programs that each begin with the variables and the files that the one before left.
+"""Sessions: each program begins with the variables and the files that the previous program left.
 
 The service keeps them as outputs of jobs, and each step is a job with its own receipt.
 """
@@ -49,13 +49,13 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult(RunResult):
-    """The result of a step, without the files that it has for the session, and without what is said of those.
+    """The result of a step, without the files that store the session's state, and without violations about these files.
 
-    The program says what was kept, so nobody but its caller should rely on that.
+    The program itself reports what was kept, so only its caller should rely on the report.
     """
 
     moved: bool
-    """Whether the session stands at this step now. It does not where the program failed, or its state was too large."""
+    """Whether the session now stands at this step. It does not if the program failed, or if its state was too large."""
     kept: Kept | None
     problem: str | None
     """Why the session does not stand at this step, although the program ended well."""
@@ -108,7 +108,7 @@ def _stepping(
     runs: Callable[Concatenate[Session, str | JobSubmission, P], Flow[RunResult]],
 ) -> Callable[Concatenate[SessionState, str | JobSubmission, P], Flow[StepResult]]:
     def run_step(state: SessionState, program: str | JobSubmission, *args: P.args, **kwargs: P.kwargs) -> Flow[StepResult]:
-        """Runs a program as the next step, with all that `Client.run` takes. One that fails leaves the session where it was.
+        """Runs a program as the next step, with all arguments of `Client.run`. If it fails, the session stays where it was.
 
         Raises `SessionConflict` if another step was accepted meanwhile.
         """
@@ -171,7 +171,7 @@ def _report_of(content: bytes | None) -> Mapping[str, Any]:
 
 
 def _kept_of(report: Mapping[str, Any]) -> Kept | None:
-    """What the program says; None if that is no report, as a program may write anything."""
+    """The program's report; None if it is no report, because a program may write anything."""
     if wrong_in(report, _REPORT, "the report") is not None:
         return None
     not_kept = tuple(NotKept(each["kind"], each["name"], each["reason"]) for each in report["not_kept"])

@@ -1,7 +1,7 @@
-"""The promise of a job: it comes with an answer that waits, or is fetched after it, and is compared with what was submitted.
+"""The promise of a job: it comes with an answer that waits, or is fetched after the answer, and is returned as it was signed.
 
-It is kept as it was signed. `service-verify promise` checks whether the pinned key signed it; here it must be of this very
-submission, of this tenant, and with a higher number than earlier jobs.
+Here it must be of this very submission and tenant, and have a higher number than earlier jobs. `service-verify promise`
+checks whether the pinned key signed it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PromiseWish: TypeAlias = bool | Literal["required"]
 _PROMISE_TYPE: Final = "urn:svc:predicate:job-accepted:v1"
 _STATEMENT_MEDIA_TYPE: Final = "application/vnd.in-toto+json"
 _SIGNING_SECONDS_MAX: Final = 20.0
-"""Signing takes milliseconds, and longer only where the node that signs is away."""
+"""Signing takes milliseconds, and longer only while the node that signs is away."""
 _TEXTS: Final = ("jobId", "tenant", "acceptedAt", "answerBy", "logOrigin", "logKey")
 
 
@@ -38,7 +38,7 @@ class JobPromise:
     job_id: str
     tenant: str
     tenant_job_number: int | None
-    """Which job of its tenant it is; None where the service does not tell."""
+    """The number of the job among all jobs of its tenant; None if the service does not state it."""
     accepted_at: str
     answer_by: str
     """The time by which the log has the result, or a statement that the job waits."""
@@ -47,7 +47,7 @@ class JobPromise:
 
 
 def makes_promises(session: Session, wish: PromiseWish) -> Flow[bool]:
-    """Whether a promise is to be asked for. An older service would refuse the submission."""
+    """Whether to request a promise. An older service would refuse such a submission."""
     if wish is False:
         return False
     if (yield from supports(session, "job_promises")):
@@ -64,7 +64,7 @@ def signed_promise(session: Session, job_id: str, wait_seconds: float = 0.0) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """What was submitted, and what came of it."""
+    """A submission, and what the service answered."""
 
     submission: JobSubmission
     job_id: str
@@ -115,7 +115,7 @@ def _check_number(session: Session, number: int | None, accepted: Accepted) -> N
 
 
 def _expected_of(submission: JobSubmission) -> dict[str, object]:
-    """What the receipt, too, will say of a submission. What the service adds is not known here."""
+    """The facts of a submission that its promise must state. Facts that the service adds are not known here."""
     args, env = submission.get("args", []), submission.get("env", {})
     stdin = cast("object", submission.get("stdin"))  # A whole submission may name it.
     expected: dict[str, object] = {
@@ -150,7 +150,7 @@ def _same(what: str, promised: object, expected: object) -> None:
 
 
 def _stated_in(data: bytes) -> tuple[JobPromise, Mapping[str, Any]]:
-    """What the envelope says. Its signature is not looked at here."""
+    """The statement in the envelope. Its signature is not checked here."""
     try:
         envelope = _object_of(parse_strict(data))
         if envelope["payloadType"] != _STATEMENT_MEDIA_TYPE or not envelope["signatures"]:

@@ -1,7 +1,7 @@
-"""A job's history and its receipt, compared with each other.
+"""A job's history and its receipt, compared with each other. Every link of the chain and every digest is recomputed.
 
-Every link of the chain and every digest is recomputed. This shows that the record is whole, and not who made it: that is
-what the attestation is for, which `service-verify` checks offline against a key that you pinned.
+This shows that the record is whole, but not who made it. The attestation shows who made it: `service-verify` checks it
+offline against a key that you pinned.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def verify_record(events: Sequence[Mapping[str, Any]], receipt: Mapping[str, Any
         _compare("output", receipt["output"], _output_of(events))
     if "output_artifacts" in receipt:
         _compare("artifacts", receipt["output_artifacts"], _data_of(events, "artifact"))
-    # Both are absent where the job did not ask for any.
+    # Both are absent if the job requested no large outputs.
     _compare("artifacts", receipt.get("large_outputs", []), _data_of(events, "large_output"))
     return Verified(job_id, chain, digest)
 

@@ -33,7 +33,7 @@ class _Recorded:
     place: int
     """Its place among all calls, from 1."""
     closed: float
-    """The number of the event of its answer. A call that the service refused has that of the next answer."""
+    """The number of the event of its answer. A call that the service refused has the number of the next answer's event."""
     line: str
 
 
@@ -64,7 +64,7 @@ class ToolReplay:
         yield from self._answer()
 
     def _found(self, event: ToolCallEvent) -> _Recorded:
-        """The call of the earlier run that equals this one: the first that is missing, or one that was made while the first was
+        """The call of the earlier run that equals this one: the first missing call, or a call made while that call was
         open."""
         first = self._missing[0] if self._missing else None
         closed = 0 if first is None else first.closed
@@ -79,7 +79,7 @@ class ToolReplay:
         raise _failure(f"call {len(self._numbers) + 1} is {_shown(line)}, and the transcript has {had}", event["seq"])
 
     def end(self) -> None:
-        """Nobody waits for an answer any more."""
+        """Stops, because nobody waits for an answer any more."""
         self.is_over = True
 
     def _answer(self) -> Flow[None]:

@@ -29,10 +29,10 @@ from .submission import EVERY_OUTPUT, submission_of
 from .tools import Approve, ToolRunner, Tools, with_tools
 
 _RUNS_USUAL = 8
-"""Runs at once of a service that does not say how many one tenant may have."""
+"""How many runs may be open at a service that does not state this number."""
 
 OnText = Callable[[str], object]
-"""Takes output as the program wrote it, newlines included. Where it returns something to await, an async client awaits it."""
+"""Takes output as the program wrote it, newlines included. If it returns an awaitable, an async client awaits this."""
 
 
 def run(
@@ -65,24 +65,24 @@ def run(
     """Runs a program and returns its result. A program that fails is a result, not an error.
 
     `program` is code, in `language` (default `python`), or a whole submission of the contract. `files` has the content of
-    each input file; `data.csv` is `input/data.csv` in the cell. The files that the program leaves below `output/` come
-    back in `files` of the result, or those that `outputs` names. `libraries` is what `upload` gave for an archive of packages,
-    as `vouchbox libraries pack` writes it.
+    each input file; `data.csv` is `input/data.csv` in the cell. The files that the program leaves below `output/`, or only
+    those that `outputs` names, come back in `files` of the result. `libraries` is the return value of `upload` for an archive
+    of packages, as `vouchbox libraries pack` writes it.
 
-    Any number may be called at once: those that the service would refuse now wait in the client for their turn.
+    Any number of calls may run at once: calls that the service would refuse now wait in the client for their turn.
 
     `on_stdout` and `on_stderr` take output while the program runs. Ctrl-C, the cancellation of the task, and whatever the
     callbacks raise cancel the job and are then raised here.
 
-    `tools` are functions that the program may call by their names there, as `tools.search(query="…")`. What one raises is an
-    exception of the program. `Client` calls them in threads, and `AsyncClient` those that are no coroutines; at most
-    `tools_at_once` run at a time. `approve` is asked before each.
+    `tools` are functions that the program may call by their names, as `tools.search(query="…")`. An error that a tool raises
+    is an exception of the program. `Client` calls tools in threads, and so does `AsyncClient` unless they are coroutines; at
+    most `tools_at_once` run at a time. `approve` is called before each tool.
 
-    `replay` has the events of an earlier run. The calls of this run get its answers in the same order; no tool runs. The first
-    call that differs ends the run with an `EvidenceFailure` whose check is `transcript`.
+    `replay` has the events of an earlier run. The calls of this run get its answers in the same order; no tool runs. The
+    first call that differs ends the run with an `EvidenceFailure` whose check is `transcript`.
 
-    With `promise`, a promise is asked for and kept with the result. Where it is `"required"`, a run counts as accepted only
-    with one: without it, or if the service keeps no log, the job is cancelled and the run fails.
+    With `promise`, a promise is requested and comes with the result. With `"required"`, a run without a promise fails and its
+    job is cancelled, also if the service keeps no log.
     """
     submission = submission_of(
         program,
@@ -130,7 +130,7 @@ def run(
 
 
 def take_turn(session: Session) -> Flow[None]:
-    """Waits until fewer runs are open than the service lets the tenant have, and takes a turn. The caller passes it on."""
+    """Waits until fewer runs are open than the tenant may have, and takes a turn. The caller must pass the turn on."""
     runs_max = (yield from facts_of(session)).runs_max
     yield TakeTurn(session.runs, _RUNS_USUAL if runs_max is None else runs_max)
 
@@ -150,7 +150,7 @@ class _Run:
     submitted: Submitted | None = None
     job_id: str | None = None
     receipt: Mapping[str, Any] | None = None
-    """The receipt, where it came with the result."""
+    """The receipt, if it came with the result."""
     was_refused: bool = False
 
     def result(self) -> Flow[Result]:
@@ -187,7 +187,7 @@ class _Run:
         )
 
     def _waited(self) -> Flow[Result]:
-        """Uses one request, if the service can wait and tell the receipt in it."""
+        """Waits for the result, in one request with the receipt if the service can do that."""
         is_held = yield from supports(self.session, "submission_wait")
         tells_more = yield from supports(self.session, "submission_include")
         submitted = yield from self._submit(WAIT_SECONDS if is_held else None, "receipt" if tells_more else None)
@@ -216,7 +216,7 @@ class _Run:
                 yield Call(function, data["text"] + ("" if data.get("partial") else "\n"))
 
     def abandon(self) -> Flow[None]:
-        """Ends the job, in one try. What was broken off may be the submission itself: then its key names the job."""
+        """Ends the job, in one try. If the submission itself was broken off, its key names the job."""
         if self.was_refused:
             return
         try:
@@ -225,5 +225,5 @@ class _Run:
                 self.job_id = submitted_of(again, self.idempotency_key).job_id
             yield from exchange(cancel_request(self.job_id))
         except VouchboxError:
-            # This error says more than a failure to end the job would. The job's limits end it.
+            # The error at hand says more than this failure to end the job, which ends by its limits.
             return

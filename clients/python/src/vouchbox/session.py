@@ -1,4 +1,4 @@
-"""One service and one credential, and calls to it: each is repeated where that is safe, and answered with a body or an error."""
+"""One service with one credential, and the calls to it. A call is repeated if that is safe, and gives a body or an error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Session:
     api_key: str = field(repr=False)
     retry: Retry
     timeout_seconds: float
-    """Seconds without any progress after which an exchange fails, beside the wait that the service was asked for."""
+    """An exchange fails after so many seconds without progress. A wait that was requested from the service does not count."""
     facts: ServiceFacts | None = None
     """What the service says of itself, once it was asked."""
     said: Answer | None = None
@@ -47,7 +47,7 @@ class Session:
     """The turn to ask for the service's own description: one caller asks, and the rest wait for the answer."""
     runs: Turns = field(default_factory=Turns)
     tenant: str | None = None
-    """Whose credential it is, once a promise was compared with it."""
+    """The tenant of the credential, known once a promise was checked."""
     highest_number: int = 0
     """The largest number of a job that was promised to this client."""
 
@@ -58,7 +58,7 @@ class Session:
 
 
 def _checked_base_url(base_url: str) -> str:
-    """The address without its last slash. One that cannot be right is refused here and not after five tries."""
+    """The address without its last slash. An address that cannot be right is refused at once, and not after five tries."""
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"base_url must begin with http:// or https:// and a host, and is {base_url!r}")
@@ -74,7 +74,7 @@ def job_path(job_id: str, rest: str = "", **query: str | float | None) -> str:
 
 
 def part_of_path(name: str) -> str:
-    """A name or an id as one part of a path. Raises ValueError for what an address would lose."""
+    """A name or an id as one part of a path. Raises ValueError for `.` and `..`, which an address would drop."""
     if name in (".", ".."):
         raise ValueError(f"{name!r} is no name and no id")
     return quote(name, safe="")
@@ -87,7 +87,7 @@ def path_of(path: str, **query: str | float | None) -> str:
 
 
 def exchange(request: Request) -> Flow[Answer]:
-    """Sends a request once. Raises for any answer but a success, and but a 304 where the request said what the caller has."""
+    """Sends a request once. Raises for every answer but a success, or a 304 if the request named the caller's copy."""
     answer = yield from send(request)
     if 200 <= answer.status < 300 or (answer.status == 304 and "if-none-match" in request.headers):
         return answer
@@ -154,7 +154,7 @@ def supports(session: Session, feature: str) -> Flow[bool]:
 
 
 def facts_of(session: Session) -> Flow[ServiceFacts]:
-    """What the service says of itself. It is asked once. A credential that may not ask knows nothing."""
+    """What the service says of itself, requested once. Nothing is known if the credential may not request it."""
     if session.facts is None:
         yield TakeTurn(session.asking, 1)
         try:
@@ -166,7 +166,7 @@ def facts_of(session: Session) -> Flow[ServiceFacts]:
 
 
 def said_of_itself(session: Session) -> Flow[dict[str, Any]]:
-    """What the service says of itself, as it came. It is sent again only if it is another than the one before."""
+    """What the service says of itself, as it came. The service sends it again only if it has changed."""
     known = session.said
     etag = None if known is None else known.headers.get("etag")
     headers = {"accept": "application/json"} | ({} if etag is None else {"if-none-match": etag})
@@ -186,7 +186,7 @@ def _asked(session: Session) -> Flow[ServiceFacts]:
         return ServiceFacts()
     check_facts(body)
     bounds = body.get("per_tenant")
-    # A service that lets nobody wait is asked in turn.
+    # At a service that lets nobody wait, one run is open at a time.
     runs_max = None if bounds is None else max(1, int(bounds["waits_max"]))
     return ServiceFacts(frozenset(str(name) for name in body.get("features", [])), runs_max)
 

@@ -61,7 +61,7 @@ def submission_of(
 
 
 def _list_of(texts: Sequence[str] | None, name: str) -> list[str] | None:
-    """A text alone is a sequence too, of its characters."""
+    """Refuses a text in place of a list, because a text is a sequence too, of its characters."""
     if isinstance(texts, str):
         raise TypeError(f"{name} must be a list of texts, and not one text: {name}=[{texts!r}]")
     return None if texts is None else list(texts)

@@ -17,7 +17,7 @@ _UNPACKED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def arguments_schema(function: Callable[..., object]) -> Schema | None:
-    """None where nothing can be said: the function is built in, takes arguments by place alone, or has hints of no meaning."""
+    """None if there is no schema: the function is built in, has positional-only arguments, or has hints without a meaning."""
     try:
         parameters = inspect.signature(function).parameters.values()
         hints = get_type_hints(function if inspect.isroutine(function) else type(function).__call__, include_extras=True)
@@ -41,7 +41,7 @@ def schema_of(hint: object, inside: tuple[object, ...] = ()) -> Schema:
         return {"type": _NAMED[hint]}
     if hint is None:
         return {"type": "null"}
-    if hint in inside:  # It refers to itself.
+    if hint in inside:  # The hint refers to itself.
         return {}
     origin, arguments, within = get_origin(hint) or hint, get_args(hint), (*inside, hint)
     if origin in (Annotated, Required, NotRequired):

@@ -31,10 +31,10 @@ _LATE = frozenset(("job_terminal", "tool_call_answered", "job_not_found"))
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that a program may call, and what is told of it.
+    """A function that a program may call, and its description.
 
-    What is left out comes from the function: the description is the first paragraph of its docstring, and the JSON Schema
-    of `arguments` says what its type hints say. A result that does not fit the schema `result` is an error of the tool.
+    Members that are left out come from the function: the description is the first paragraph of its docstring, and the JSON
+    Schema of `arguments` states its type hints. A result that does not fit the schema `result` is an error of the tool.
     """
 
     function: Callable[..., object]
@@ -45,7 +45,7 @@ class Tool:
     """How long it may take, before the program is told that it took too long."""
 
     def described_as(self, name: str) -> ToolDescription:
-        """The tool as the service is told of it."""
+        """The tool as it is described to the service."""
         documented = (inspect.getdoc(self.function) or "").split("\n\n")[0][:_DESCRIPTION_CHARACTERS_MAX]
         told = {
             "name": name,
@@ -69,7 +69,7 @@ class ToolCall:
 
 Tools: TypeAlias = Mapping[str, Callable[..., object] | Tool]
 Approve: TypeAlias = Callable[[ToolCall], object]
-"""Asked before a tool runs: True lets it run, anything else is told to the program, text as the reason."""
+"""Called before a tool runs. True lets the tool run. Any other value refuses the call; a text tells the program why."""
 
 
 def tool_calls(session: Session, job_id: str, *, after: int = 0, wait_seconds: float = 0.0) -> Flow[ToolCalls]:
@@ -94,7 +94,7 @@ def answer_tool_call(session: Session, job_id: str, seq: int, answer: Mapping[st
 def with_tools(
     submission: JobSubmission, tools: Tools, limits: ToolLimitsInput | None, recorded: Sequence[ToolDescription] = ()
 ) -> JobSubmission:
-    """The submission with the tools in it. A tool that it describes itself keeps that description."""
+    """The submission with the tools in it. A tool that the submission itself describes keeps that description."""
     given = submission.get("tools", ())
     defined = [_tool_of(tool).described_as(name) for name, tool in tools.items()]
     described = {each["name"]: each for each in (*recorded, *defined, *given)}
@@ -143,7 +143,7 @@ class ToolRunner:
             self._running.append(cast("Running", running))
 
     def end(self) -> None:
-        """Nobody waits for an answer any more."""
+        """Stops, because nobody waits for an answer any more."""
         self.is_over = True
         for running in self._running:
             running.cancel()
@@ -170,7 +170,7 @@ class ToolRunner:
         yield from self.break_off()
 
     def _answer(self, waiting: ToolCall) -> Flow[None]:
-        # A call of a job that was submitted before may have its answer already. Its tool does not run a second time for nothing.
+        # A call of a job that was submitted earlier may already have an answer. Then its tool must not run a second time.
         if self.is_replayed:
             page = yield from tool_calls(self.session, self.job_id, after=waiting.seq - 1)
             if not page["calls"] or page["calls"][0]["seq"] != waiting.seq:
@@ -205,7 +205,7 @@ def _plain(value: object) -> object:
     """An object in the form that JSON has for it: a data class, or a model of Pydantic."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
-    dump = getattr(value, "model_dump", None)  # Of Pydantic.
+    dump = getattr(value, "model_dump", None)  # Models of Pydantic have this method.
     if callable(dump):
         return dump(mode="json")
     raise TypeError(f"a tool cannot return a {type(value).__name__}")

@@ -42,7 +42,7 @@ def arguments_of(session: Session, request: Request) -> dict[str, Any]:
         "headers": {"accept-encoding": "identity", **request.headers},
         "content": request.body,
         "auth": _Bearer(session.api_key),
-        # No bound for the wait for a free connection: it says nothing about the service.
+        # The wait for a free connection has no bound, because it says nothing about the service.
         "timeout": httpx.Timeout(seconds, read=seconds + request.wait_seconds, pool=None),
         "follow_redirects": False,
     }

@@ -26,7 +26,7 @@ class Turns:
 
     @property
     def waiting(self) -> int:
-        """Who waits for a turn."""
+        """How many callers wait for a turn."""
         return len(self._waiting)
 
     def take_or_wait(self, most: int, begin: Callable[[], None]) -> bool:
@@ -42,7 +42,7 @@ class Turns:
             return False
 
     def give_up(self, begin: Callable[[], None]) -> None:
-        """Leaves the row. A turn that was given meanwhile is passed on."""
+        """Leaves the queue. A turn that was given meanwhile is passed on."""
         with self._lock:
             if begin in self._waiting:
                 self._waiting.remove(begin)

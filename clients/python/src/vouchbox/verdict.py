@@ -34,7 +34,7 @@ _FORM: Final = {
     "program": {"language": "s", "code_sha256": "sz", "build": [{**_JOB, "compiler": "sz"}, None]},
     **{"accepted": "b", "points": "n", "points_max": "n", "groups": [_GROUP], "tests": [_TEST]},
 }
-"""As `answer_check.py` reads it."""
+"""The form of a verdict, in the notation of `answer_check.py`."""
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class GradingJobs:
     tests: dict[str, str] = field(default_factory=dict[str, str])
     """The last job of each test, by its name."""
     ids: dict[str, None] = field(default_factory=dict[str, None])
-    """All of them, in the order in which they ended."""
+    """The ids of all jobs, in the order in which they ended."""
 
 
 def verdict_of(data: bytes, sent: Mapping[str, Any], jobs: GradingJobs) -> Mapping[str, Any]:
@@ -164,7 +164,7 @@ def _part(test: Mapping[str, Any]) -> float:
 
 
 def _sum(points: Iterable[float]) -> float:
-    """From the first to the last, as the judge adds them. `sum` of newer Pythons rounds otherwise."""
+    """The sum, added from the first to the last as the judge does. `sum` of newer Pythons rounds differently."""
     total: float = 0
     for each in points:
         total += each

@@ -39,7 +39,7 @@ class Step:
     """Whether the workspace took over what the program left. It does not if a limit or a request ended the program, or if it left
     more or larger files than come back."""
     edited: bool
-    """Whether the caller changed files since the last step before it that was kept."""
+    """Whether the caller changed files after the last kept step and before this step."""
 
 
 def files_digest(files: Iterable[Mapping[str, Any]]) -> str:
@@ -160,8 +160,9 @@ def _is_complete(ended: RunResult) -> bool:
 
 
 def verify_steps(workspace: WorkspaceState) -> Flow[None]:
-    """Recomputes the record of every step, and checks that each was given what the last kept one left. Raises `EvidenceFailure`
-    for the first that does not hold. A step before which the caller changed files is the exception, and says so in `edited`.
+    """Recomputes the record of every step, and checks that each step got the files that the last kept step left.
+
+    Raises `EvidenceFailure` for the first step that fails. An `edited` step may have got other files.
     """
     kept = files_digest(())
     for step in workspace.steps:

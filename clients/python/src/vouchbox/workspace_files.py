@@ -1,4 +1,4 @@
-"""What a workspace does with its files alone, which needs no service and is the same in both clients."""
+"""The parts of a workspace that only handle its files. They need no service, and are the same in both clients."""
 
 from __future__ import annotations
 
