@@ -1,7 +1,7 @@
 /**
- * The check-lists of CONTRIBUTING.md are complete. For each kind of change, the test adds a row to a copy of the tree. The
- * list must have every place where the compiler then asks for another row, and every file that names a neighbour of the
- * new row, because the compiler may report nothing there.
+ * The check-lists of CONTRIBUTING.md are complete. For each kind of change, the test adds a row to a copy of the tree. The list
+ * must have every place where the compiler then asks for another row, and every file that names an existing row beside the new
+ * row, because the compiler may report nothing there.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
