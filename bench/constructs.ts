@@ -22,7 +22,7 @@ async function worthOf({ name, work, without }: Construct, whole: TreeCopy, chan
   using changes = new DisposableStack();
   for (const change of without) {
     const made = changed.changed(change);
-    if (made === null) throw new Error(`${change.file} does not have once: ${change.from}`);
+    if (made === null) throw new Error(`${change.file} must have this text exactly once: ${change.from}`);
     changes.use(made);
   }
   await using kept = await WORKS[work](whole.path);

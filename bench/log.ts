@@ -99,7 +99,7 @@ function rate(when: string, { logged, plain }: Both<number[]>): Measurement {
 async function loneProofs(logged: ServedCells): Promise<Measurement> {
   const [proofs, attestations]: [number[], number[]] = [[], []];
   await withClients(logged, 1, async ([client]) => {
-    if (client === undefined) throw new Error('there is a client');
+    if (client === undefined) throw new Error('there is no client');
     for (let job = 0; job < loneJobs; job++) {
       const url = await client.submit(python);
       await client.result(url);

@@ -201,7 +201,7 @@ describe('an export', () => {
   });
 
   test.each([
-    ['nothing that is known', Buffer.from('<html><script>alert(1)</script>')],
+    ['a file of an unknown kind', Buffer.from('<html><script>alert(1)</script>')],
     ['a zip that is cut off', zipOf(exportOf(job)).subarray(0, 900)],
     ['a zip with a damaged file', damaged(zipOf(exportOf(job)))],
     ['gzip without a tar', gzipSync('x')],
@@ -209,7 +209,7 @@ describe('an export', () => {
       'a zip that unpacks to more than an export has',
       zipOf(new Map([['manifest.json', Buffer.alloc(300 * 1024 * 1024)]])),
     ],
-    ['a zip with a longer history than any', zipOf(exportOf(job).set('events.ndjson', Buffer.alloc(65 * 1024 * 1024)))],
+    ['a zip with too long a history', zipOf(exportOf(job).set('events.ndjson', Buffer.alloc(65 * 1024 * 1024)))],
     ['JSON that is nested too deep', Buffer.from('['.repeat(200_000))],
   ])('an export that is %s is refused with a reason', async (_what, content) => {
     await using opened = await openVerify();

@@ -93,11 +93,11 @@ describe('vouchbox keys', () => {
     ['a key without a tenant', 2, ['create']],
     ['a key for a tenant named __proto__', 1, ['create', '--tenant', '__proto__']],
     [
-      'a key for two times',
+      'a key with two times of its end',
       2,
       ['create', '--tenant', 'a', '--expires-in', '1d', '--expires-at', '2031-01-01T00:00:00Z'],
     ],
-    ['a key in place of an unknown one', 1, ['rotate', '0'.repeat(18)]],
+    ['a key in place of an unknown key', 1, ['rotate', '0'.repeat(18)]],
   ])('refuses %s, and issues nothing', async (_name, code, words) => {
     const before = await operator.list({ tenant: null });
     const refused = await keys(...words);

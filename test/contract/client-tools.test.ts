@@ -52,8 +52,8 @@ describe('a tool', () => {
 
   test.each<[string, () => unknown, string]>([
     ['nothing', () => undefined, 'None'],
-    ['no number', () => Number.NaN, 'None'],
-    ['a value with its own form', () => new Date(0), "'1970-01-01T00:00:00.000Z'"],
+    ['NaN', () => Number.NaN, 'None'],
+    ['a value with its own JSON form', () => new Date(0), "'1970-01-01T00:00:00.000Z'"],
     ['a bigint', () => 1n, "error: 'Do not know how to serialize a BigInt'"],
     ['a function', () => () => {}, "error: 'a tool cannot return a function'"],
     ['hostile text', () => '\u0000\u001b]0;x\u0007\u2028"\\\n', String.raw`'\x00\x1b]0;x\x07\u2028"\\\n'`],
@@ -65,14 +65,14 @@ describe('a tool', () => {
   test.each<[string, () => unknown, string]>([
     ['an error', () => Promise.reject(new Error('no such page')), "'no such page'"],
     [
-      'at once',
+      'an error before it returns a promise',
       () => {
         throw new TypeError('bad');
       },
       "'bad'",
     ],
-    ['something else', () => Promise.reject('text'), "'the tool threw a string'"],
-    ['half of a character', () => Promise.reject(new Error('a\ud800b')), String.raw`'a\ufffdb'`],
+    ['a string', () => Promise.reject('text'), "'the tool threw a string'"],
+    ['an error with a lone surrogate', () => Promise.reject(new Error('a\ud800b')), String.raw`'a\ufffdb'`],
   ])('that throws %s raises a ToolError in the program', async (_, execute, said) => {
     expect(await says(execute)).toBe(`error: ${said}`);
   });

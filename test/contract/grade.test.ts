@@ -485,7 +485,7 @@ sys.exit(42 if said.strip().isdigit() and abs(float(said) - want) < float(sys.ar
     ['no tests', ['sum.py', '--tests', '.'], /has no tests/],
     ['a directory that is there already', ['sum.py', '--tests', 'tests', '--output', 'tests'], /tests exists already/],
     [
-      'a directory in one that is not there',
+      'a directory below a missing directory',
       ['sum.py', '--tests', 'tests', '--output', 'no/out'],
       /no\/out cannot be made: no is not a directory/,
     ],

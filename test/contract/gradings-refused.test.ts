@@ -40,7 +40,7 @@ describe('a grading that cannot run is refused, and nothing is stored:', {
     ['an unknown pack', { programs: [{ ...SUM, runtime: 'nowhere' }], tests: tests(1) }, 422, 'runtime_unavailable'],
     ['the network', { ...ONE, limits: { allow_network: true } }, 400, 'network_not_allowed'],
     [
-      'an isolation that is not there',
+      'an isolation class that the service lacks',
       { ...ONE, requirements: { minimum_isolation: 'hardware-vm' } },
       422,
       'minimum_isolation_unsatisfied',
@@ -52,31 +52,31 @@ describe('a grading that cannot run is refused, and nothing is stored:', {
       'blob_unavailable',
     ],
     [
-      'an input that no job takes',
+      'an input that is too large for any job',
       { programs: [SUM], tests: [{ name: 'a', stdin: 'x'.repeat(2 ** 20 + 1) }] },
       413,
       'payload_too_large',
     ],
     [
-      'more than is recorded',
+      'an expected output that is larger than what is recorded',
       { programs: [SUM], tests: [{ name: 'a', expected: 'x'.repeat(2 ** 20 + 1) }] },
       413,
       'payload_too_large',
     ],
     [
-      'points that add up to no number',
+      'points whose sum is not a number',
       { programs: [SUM], tests: [{ name: 'a', points: 1e308 }] },
       400,
       'invalid_request',
     ],
     [
-      'a file in place of one that its checker reads',
+      'a file at the path of a file that the checker reads',
       { ...ONE, checker: { ...WRONG, files: [{ path: 'input/expected', content_base64: '' }] } },
       400,
       'invalid_request',
     ],
     [
-      'a file in place of one that its interactor reads',
+      'a file at the path of a file that the interactor reads',
       { ...ONE, ...V2, interactor: { ...WRONG, files: [{ path: 'input/stdin/a', content_base64: '' }] } },
       400,
       'invalid_request',
@@ -105,7 +105,7 @@ describe('a grading that cannot run is refused, and nothing is stored:', {
       422,
       'blob_unavailable',
     ],
-    ['an argument that would end', { programs: [SUM], tests: [{ name: 'a', args: ['\0'] }] }, 400, 'invalid_request'],
+    ['an argument with a NUL', { programs: [SUM], tests: [{ name: 'a', args: ['\0'] }] }, 400, 'invalid_request'],
   ])('%s', async (_name, body, status, code) => {
     const before = (await rig().alpha.client.gradings({ limit: 1 })).items;
     const answer = await submit(body);

@@ -96,7 +96,7 @@ describe('another specification under the same key is refused and makes no job (
       name,
       { limits: { ...full.limits, [name]: full.limits[name] + 1 } },
     ]),
-    ['a limit by less than it is clamped', { limits: { ...full.limits, wall_seconds: 5.000001 } }],
+    ['a limit by a millionth of a second', { limits: { ...full.limits, wall_seconds: 5.000001 } }],
     ['limits left out', { limits: undefined }],
   ])('%s', async (_name, change) => {
     const key = freshKey();

@@ -83,9 +83,9 @@ test('sign_labels without a label is refused', { tags: ['Submission-51'] }, asyn
 });
 
 test.each([
-  ['more than 16', Array.from({ length: 17 }, (_, at) => `${at}`), '/labels'],
-  ['an empty one', ['a', ''], '/labels/1'],
-  ['a longer one', ['x'.repeat(65)], '/labels/0'],
+  ['more than 16 labels', Array.from({ length: 17 }, (_, at) => `${at}`), '/labels'],
+  ['an empty label', ['a', ''], '/labels/1'],
+  ['a label of 65 characters', ['x'.repeat(65)], '/labels/0'],
   ['a terminal sequence', ['\u001b[31mred'], '/labels/0'],
   ['a line break', ['two\nlines'], '/labels/0'],
   ['a mark that turns the direction', ['\u202eevil'], '/labels/0'],

@@ -122,7 +122,7 @@ describe('a large output', () => {
     ['a pattern', { paths: ['output/**'] }, {}],
     ['a path outside output/', { paths: ['input/a'] }, {}],
     ['the same path twice', { paths: ['output/a'], stdout: 'output/a' }, {}],
-    ['a path of outputs', { paths: ['output/a'] }, { outputs: ['output/a'] }],
+    ['a path that outputs also names', { paths: ['output/a'] }, { outputs: ['output/a'] }],
     ['no bytes', { paths: ['output/a'], max_bytes: 0 }, {}],
     ['more bytes than a job may have', { paths: ['output/a'], max_bytes: 64 * MIB + 1 }, {}],
     ['more than 32 outputs', { paths: Array.from({ length: 32 }, (_, at) => `output/${at}`), stdout: 'output/s' }, {}],

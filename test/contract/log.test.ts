@@ -160,7 +160,7 @@ test('anyone who has only the hash of a leaf gets the proof for it', async () =>
 
 describe('the log answers 404 to a request for', { tags: ['Log-4'] }, () => {
   test.each([
-    ['a leaf', `proof?hash=${'0'.repeat(64)}`],
+    ['the proof of an unknown leaf', `proof?hash=${'0'.repeat(64)}`],
     ['a malformed hash', 'proof?hash=x'],
     ['a proof without a hash', 'proof'],
     ['a whole tile of a small tree', 'tile/0/000'],
@@ -169,9 +169,9 @@ describe('the log answers 404 to a request for', { tags: ['Log-4'] }, () => {
     ['a tile with another spelling', 'tile/00/000.p/1'],
     ['a tile with a zero group', 'tile/0/x000/000.p/1'],
     ['a tile of no hashes', 'tile/0/000.p/0'],
-    ['a tile that climbs', 'tile/0/%2e%2e/checkpoint'],
-    ['an old head that is larger', 'consistency?old=99999'],
-    ['an old head that is no number', 'consistency?old=-1'],
+    ['a tile whose path leads up', 'tile/0/%2e%2e/checkpoint'],
+    ['growth from a size above the present one', 'consistency?old=99999'],
+    ['growth from a negative size', 'consistency?old=-1'],
     ['an unknown name', 'other'],
   ])('%s', async (_what, path) => {
     expect((await read(path)).status).toBe(404);

@@ -140,7 +140,7 @@ test('an aborted call cancels its grading', async () => {
 });
 
 test.each([
-  ['what no service takes', { programs: [DOUBLE], tests: [RIGHT, RIGHT] }, /two tests have the same name: right/],
+  ['two tests of one name', { programs: [DOUBLE], tests: [RIGHT, RIGHT] }, /two tests have the same name: right/],
   ['an unknown language', { programs: [{ language: 'cobol', code: '1' }], tests: [RIGHT] }, /unsupported_language/],
   ['no tests', { programs: [DOUBLE], tests: [] }, /tests/],
 ])('a call with a fault gets an error that says what is wrong: %s', async (_what, words, reason) => {

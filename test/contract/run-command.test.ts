@@ -324,8 +324,8 @@ describe('vouchbox run', () => {
     ['an unknown option', ['g.sh', '--network']],
     ['an unknown limit', ['g.sh', '--limit', 'disk=1']],
     ['a key without a service', ['g.sh', '--key', 'k']],
-    ['a service of its own and another one', ['g.sh', '--local', '--url', 'http://127.0.0.1:1']],
-    ['an output elsewhere', ['g.sh', '--output', 'plot.png']],
+    ['--local together with --url', ['g.sh', '--local', '--url', 'http://127.0.0.1:1']],
+    ['an output outside output/', ['g.sh', '--output', 'plot.png']],
   ])('exits with 2 for %s', async (_name, words) => {
     const { code, stderr } = await vouchbox(['run', ...words], { cwd: scratch });
     expect([code, stderr.length > 0]).toEqual([2, true]);

@@ -69,8 +69,8 @@ describe('Python wheels', () => {
 
   test.each([
     ['with another digest', `tiny==1.0 --hash=sha256:${'a'.repeat(64)}\n`, '(from -r ./wrong.txt (line 1))'],
-    ['without one', 'tiny==1.0\n', '"tiny==1.0" is not NAME==VERSION with --hash'],
-    ['by an option that would build one', '--no-binary=:all:\n', 'is not NAME==VERSION with --hash'],
+    ['without a digest', 'tiny==1.0\n', '"tiny==1.0" is not NAME==VERSION with --hash'],
+    ['with an option that would build a wheel', '--no-binary=:all:\n', 'is not NAME==VERSION with --hash'],
   ])('%s are refused by vouchbox libraries pack', async (_, text, problem) => {
     plant('wrong.txt', text);
     const { code, stderr, stdout } = await command(

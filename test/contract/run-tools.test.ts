@@ -34,11 +34,11 @@ test.each([
   ['prints its arguments', 'cat', String.raw`{'a': '\xe9', 'b': 1}`],
   ['prints variables of whoever started it, and no key', 'echo "$PAGES_TOKEN" "[$SERVICE_KEY]"', "'of the tool []'"],
   ['fails with a reason', 'echo out; echo "no such page" >&2; exit 3', 'error: no such page'],
-  ['fails without one', 'exit 3', 'error: the command ended with 3'],
-  ['is ended', 'kill -9 $$', 'error: the command ended with SIGKILL'],
+  ['fails without a reason', 'exit 3', 'error: the command ended with 3'],
+  ['is killed', 'kill -9 $$', 'error: the command ended with SIGKILL'],
   ['prints too much', 'yes', 'error: the command printed more than 262144 bytes'],
-  ['prints what no service takes', String.raw`printf '"\\ud800"'`, 'error: holds a lone surrogate'],
-  ['prints a number that would change', 'echo "[9007199254740993]"', 'error: holds a number that a double cannot hold'],
+  ['prints a lone surrogate', String.raw`printf '"\\ud800"'`, 'error: holds a lone surrogate'],
+  ['prints the number 2 ** 53 + 1', 'echo "[9007199254740993]"', 'error: holds a number that a double cannot hold'],
 ])('the program gets the right answer from a tool whose command %s', async (_what, command, said) => {
   expect((await says(command)).slice(0, said.length)).toBe(said);
 });

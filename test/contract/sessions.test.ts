@@ -168,7 +168,7 @@ describe('a step', () => {
     ],
     ['a child that ends by itself', 'import os, sys\na = 2\nif os.fork() == 0:\n    a = 3\n    sys.exit()\nos.wait()'],
     ['a main that it replaced', 'import sys\na = 2\nsys.modules["__main__"] = None'],
-  ])('that ends by %s keeps its state at the end', { tags: ['Sessions-4'] }, async (_, code) => {
+  ])('that ends with %s keeps the state that it has at the very end', { tags: ['Sessions-4'] }, async (_, code) => {
     const { session } = await steps(['a = 1']);
     expect(await session.run(code)).toMatchObject({ stderr: '', moved: true });
     expect((await session.run('print(a)')).stdout).toBe('2\n');

@@ -156,8 +156,8 @@ describe('a refused submission', () => {
     ['an output that traverses', bash({ outputs: ['output/../../etc/passwd'] }), '/outputs/0'],
     ['an output with a backslash', bash({ outputs: ['output\\..\\a'] }), '/outputs/0'],
     ['the same output twice', bash({ outputs: ['output/a', 'output/a'] }), '/outputs/1'],
-    ['no object', [bash()], ''],
-    ['null', 'null', ''],
+    ['an array as the body', [bash()], ''],
+    ['null as the body', 'null', ''],
   ])(
     'names %s by its JSON pointer',
     { tags: ['Submission-2', 'Submission-10', 'Submission-31', 'Errors-5'] },

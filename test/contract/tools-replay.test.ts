@@ -79,9 +79,9 @@ describe('client.run with the option replay', () => {
       `${sums.replace('3', '1')}\ntry:\n    tools.sub(a=1)\nfinally:\n    __import__("time").sleep(50)`,
       /^call 2 is .*"sub".*, and the transcript has .*"add"/,
     ],
-    ['a call more', 'cancelled', sums.replace('3', '4'), /^call 4 is .*, and the transcript has no such call/],
+    ['one call more', 'cancelled', sums.replace('3', '4'), /^call 4 is .*, and the transcript has no such call/],
     ['a call less', 'succeeded', sums.replace('3', '2'), /^the program ended before call 3 of the transcript, .*"add"/],
-  ])('fails at %s, and says which call it is', async (_name, end, code, message) => {
+  ])('fails if the second run has %s, and says which call differs', async (_name, end, code, message) => {
     const first = await recorded();
     const failure = await run(code, { replay: first }).then(
       () => null,

@@ -188,16 +188,16 @@ describe('an answer', () => {
 
   test.each<[string, object | string, [number, string]]>([
     ['nothing', {}, [400, 'invalid_request']],
-    ['both', { result: 1, error: 'e' }, [400, 'invalid_request']],
+    ['both a result and an error', { result: 1, error: 'e' }, [400, 'invalid_request']],
     ['an error that is no text', { error: 1 }, [400, 'invalid_request']],
     ['another member', { result: 1, principal: 'root' }, [400, 'invalid_request']],
-    ['a prototype beside', '{"result":1,"__proto__":{"error":"e"}}', [400, 'invalid_request']],
+    ['__proto__ beside its result', '{"result":1,"__proto__":{"error":"e"}}', [400, 'invalid_request']],
     ['one member twice', '{"result":1,"result":2}', [400, 'invalid_json']],
     ['a lone surrogate', '{"result":"\\ud800"}', [400, 'invalid_json']],
     ['no JSON', '{"result":1', [400, 'invalid_json']],
     ['an array', '[{"result":1}]', [400, 'invalid_request']],
     ['33 levels', `{"result":${'['.repeat(33)}${']'.repeat(33)}}`, [400, 'invalid_json']],
-    ['more bytes than one may have', { result: 'x'.repeat(1000) }, [413, 'payload_too_large']],
+    ['more bytes than an answer may have', { result: 'x'.repeat(1000) }, [413, 'payload_too_large']],
     ['more than a body may have', { result: 'x'.repeat(1024 * 1024) }, [413, 'payload_too_large']],
   ])('with %s is refused, and its call stays open', async (_, body, refusal) => {
     const job_id = await waiting({ tool_limits: { call_bytes: 1000 } });

@@ -18,7 +18,7 @@ afterAll(removeDirectories);
 describe.runIf(isLongForm)('a feature works at a place, in the short form:', async () => {
   const packs = builtPacks(PACKS);
   if (packs === null)
-    process.stdout.write('crossings: no pack is built, so what needs one is left to npm run crossings\n');
+    process.stdout.write('crossings: no pack is built, so npm run crossings tries the features that need a pack\n');
   const cells = shortForm(inject('propertySeed'), packs !== null);
   const outcomes: Outcome[] = [];
   const ran = () => runCells(cells, { atOnce: 4, packs, onOutcome: (outcome) => outcomes.push(outcome) });

@@ -70,7 +70,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
   const { exitCode, checks, log: standing, facts } = await verifyExport(parseExport(files), given);
   const bad = checks.find(({ isGood }) => !isGood);
   if (exitCode !== 0) throw new Error(`its record is refused with ${exitCode}: ${bad?.name} ${bad?.detail}`);
-  if (standing.isLogged === isSignedSince) throw new Error(`the log has it or does not: ${standing.word}`);
+  if (standing.isLogged === isSignedSince) throw new Error(`the log wrongly has or lacks it: ${standing.word}`);
   if (scenario.answers !== undefined && !checks.some(({ name }) => name === 'tools'))
     throw new Error('what is signed says nothing of its calls of tools');
   if (canary !== null && !checks.some(({ name }) => name === 'canary')) {

@@ -82,8 +82,8 @@ describe('the values of the chart', () => {
     ['an unknown name of a component', { api: { replica: 3 } }],
     ['no executor', { executor: { replicas: 0 } }],
     ['a secret among the settings', { settings: { SERVICE_LEGACY_KEYS: 'a=b' } }],
-    ['roles of their own', { settings: { SERVICE_ROLES: 'api' } }],
-    ['a quantity without a unit that exists', { executor: { dataSize: '20GB' } }],
+    ['roles among the settings', { settings: { SERVICE_ROLES: 'api' } }],
+    ['a quantity with an unknown unit', { executor: { dataSize: '20GB' } }],
   ])('are refused with %s', (_what, changed) => {
     expect(errorsOf(merged(defaults, changed))).not.toEqual([]);
   });

@@ -81,7 +81,7 @@ it('a source that an earlier set-up wrote does not count as a source of the host
 it.each([
   ['another distribution', 'ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=noble\n', STANZA],
   ['a release without a name', 'ID=debian\n', STANZA],
-  ['a source that is off', 'ID=debian\nVERSION_CODENAME=bookworm\n', `Enabled: no\n${STANZA}`],
+  ['a disabled source', 'ID=debian\nVERSION_CODENAME=bookworm\n', `Enabled: no\n${STANZA}`],
   ['another release in the sources', 'ID=debian\nVERSION_CODENAME=trixie\n', STANZA],
   ['sources of source code', 'ID=debian\nVERSION_CODENAME=bookworm\n', STANZA.replace('deb', 'deb-src')],
 ])('no backport is planned for %s', (_, release, sources) => {
