@@ -1,6 +1,6 @@
 /**
  * What the HTTP side costs compared with Fastify alone, with the same client in the same run; what slow readers of the largest
- * results cost in memory and in other clients' time; and how long a tenant's first job waits behind a thousand of another.
+ * results cost in memory and in other clients' time; and how long a tenant's first job waits behind a thousand jobs of another.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';

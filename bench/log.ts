@@ -1,6 +1,6 @@
 /**
  * What the log costs: a service that logs and promises every job is compared with a service without a log, in rounds that
- * take turns. Then how soon a job has its proof: a single job, and the last of a thousand jobs at once.
+ * take turns. It also measures how soon a job has its proof: a single job, and the last of a thousand jobs at once.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { serveService } from './http/processes.ts';

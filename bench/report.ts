@@ -92,7 +92,7 @@ function isHeld(measurement: Measurement): boolean | null {
 
 interface ReportDocument {
   readonly path: string;
-  /** The command that writes its tables. */
+  /** The command that writes the document's tables. */
   readonly command: string;
 }
 

@@ -73,7 +73,7 @@ async function checkpoint(server: string): Promise<void> {
   await session.execute({ sql: 'checkpoint', parameters: [] });
 }
 
-/** A store with a queue that keeps its length, and a node of it. */
+/** A store with a queue that keeps its length, and a node of this store. */
 class Queue implements AsyncDisposable {
   readonly length: number;
   /** Milliseconds of each claim. */

@@ -25,7 +25,7 @@ async function isInSight(element: Locator): Promise<boolean> {
   return box !== null && box.y >= 0 && box.y + box.height <= height;
 }
 
-/** Puts a program in place of the one in the editor. */
+/** Puts a program in place of the program in the editor. */
 async function type(page: Page, code: string): Promise<void> {
   await page.locator('.cm-content').press('Control+A');
   await page.keyboard.insertText(code);

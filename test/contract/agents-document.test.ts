@@ -1,4 +1,4 @@
-/** docs/AGENTS.md: its blocks run as they stand there, and print what it says. */
+/** docs/AGENTS.md: its blocks run as they stand there, and print what the document says. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServiceClient } from '@vouchbox/client';

@@ -253,7 +253,7 @@ describe('permits', () => {
       return [answer?.status, (JSON.parse(answer?.body ?? '') as { error: { code: string } }).error.code];
     };
     expect(await redeem()).toEqual([429, 'tenant_capacity_exhausted']);
-    // Platforms hide this from programs that use a WebSocket; a plain request shows it.
+    // Platforms hide the refusal from programs that use a WebSocket; a plain request shows it.
     const plain = await rig().request(`/v1/jobs/${running.alpha}/stream`);
     expectLater(plain, 429, 'tenant_capacity_exhausted');
     expect(await redeem()).toEqual([401, 'unauthorized']);

@@ -110,7 +110,7 @@ describe('waits', () => {
       rig().request(`/v1/jobs/${jobs[tenant === alpha ? 0 : 1]?.job_id}/result?wait_seconds=${seconds}`, {
         key: tenant.key,
       });
-    /** This many waits run at once. The refused ones answer at once, the held ones when the job is cancelled. */
+    /** This many waits run at once. A refused wait answers at once, a held wait when the job is cancelled. */
     const held = [wait(alpha, 60), wait(alpha, 60), wait(alpha, 60)];
     expectLater(await Promise.race(held), 429, 'tenant_capacity_exhausted');
     const others = [wait(beta, 60), wait(beta, 60)];

@@ -1,4 +1,4 @@
-/** Spec § Gradings: a grading of a service whose nodes share a store, and of one that is killed. */
+/** Spec § Gradings: a grading of a service whose nodes share a store, and of a service that is killed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** `vouchbox mcp --tools-from`: programs call the tools of another MCP server, which is one of the official library. */
+/** `vouchbox mcp --tools-from`: programs call the tools of another MCP server, which the official library makes. */
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';

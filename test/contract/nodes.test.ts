@@ -202,7 +202,7 @@ test('every node serves the attestation that one of them signed', async () => {
   expect(there.text).toBe(here.text);
 });
 
-/** Why each living node cannot sign, as that node says it; null for one that can. The oldest node is first. */
+/** Why each living node cannot sign, as that node says it; null for a node that can sign. The oldest node is first. */
 async function signingProblems(): Promise<(string | null)[]> {
   await using session = await Session.open(url, {});
   const { rows } = await session.execute<{ problem: string | null }>({

@@ -193,7 +193,7 @@ describe('a submission with include', () => {
     await expect(streamed(`${await ticket()}&include=history`)).rejects.toThrow('refused');
   });
 
-  /** The detail once the job is signed, which no answer waits for. */
+  /** The detail once the job is signed. No answer waits for the signature. */
   async function attested(job_id: string): Promise<JobDetail> {
     await rig().ended(job_id);
     return (await rig().request(`/v1/jobs/${job_id}`)).json as JobDetail;

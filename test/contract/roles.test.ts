@@ -67,7 +67,7 @@ class Node {
     return { status: answer.status, text: await answer.text() };
   }
 
-  /** The public half of the key in its data directory. */
+  /** The public half of the key in the node's data directory. */
   publicKey(): string {
     const directory = join(this.dataDir, 'attestation-keys/public-keys');
     return readFileSync(join(directory, readdirSync(directory)[0] ?? ''), 'utf8');

@@ -80,7 +80,7 @@ describe('the status of a service', () => {
     const age = queue.oldest_age_ms ?? -1;
     expect(age).toBeGreaterThanOrEqual(0);
     await expect.poll(async () => (await status()).queue.oldest_age_ms, soon).toBeGreaterThan(age);
-    // The younger job still waits, so its age is stated after this.
+    // After this, only the younger job waits, so the status then has the age of this job.
     await alpha.client.cancel(queued[0]?.job_id ?? '');
     expect((await status()).queue.depth).toBe(1);
     await beta.client.cancel(queued[1]?.job_id ?? '');

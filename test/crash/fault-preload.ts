@@ -57,7 +57,7 @@ function after(step: string): void {
   if (step === armed.step && armed.fault === 'killed after') die();
 }
 
-/** Attaches strace to this thread with the fault's answers. Returns once it is attached. */
+/** Attaches strace to this thread with the fault's answers. Returns once strace is attached. */
 function breakKernel(injection: string): void {
   isBroken = true;
   const thread = basename(readlinkSync('/proc/thread-self'));

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { ServiceProcess } from './service-process.ts';
 import { crashClient } from './workload.ts';
 
-/** Waits for the program's end, and judges only in a cell that has loopback. In a cell without, it waits to be killed. */
+/** Waits for the program's end. Judges only in a cell that has loopback, and waits to be killed in any other cell. */
 const JUDGE = `import socket, sys, time
 said = sys.stdin.read()
 try:

@@ -63,7 +63,7 @@ function modulesOf(tree: string): readonly string[] {
   return found.map((path) => join(list, '..', path));
 }
 
-/** Copies a module. busybox cannot read a compressed one. */
+/** Copies a module. busybox cannot read a compressed module. */
 function unpacked(path: string, into: string): string {
   const name = basename(path).replace(/\.xz$/, '');
   if (path.endsWith('.xz')) writeFileSync(join(into, name), execFileSync('xz', ['-dc', path], { maxBuffer: 2 ** 28 }));

@@ -168,7 +168,7 @@ function callerIn(browser: Browser): Caller {
     run: async (crossing) => {
       const { program } = crossing.scenario;
       const { uploads, fromJobs, uploadedStdin, packed, build, interactor, before, labels } = program;
-      // The playground takes only files of up to 2 MiB, and one program that is compiled and run, without a session and signed
+      // The playground takes only files of up to 2 MiB, and one program that is compiled and run, without a session or signed
       // labels. A client submits the other jobs, and the dashboard reads them.
       if (
         [uploads, fromJobs, uploadedStdin, packed, build, interactor, before, labels].some(
