@@ -178,7 +178,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   [
     'points in problem.yaml',
     { 'problem.yaml': 'type: scoring\ngrading: {accept_score: 5}\n' },
-    /accept_score is read in data/,
+    /accept_score is read only in data/,
   ],
   ['a test without an answer', { 'data/secret/a/2.in': '' }, /has no data\/secret\/a\/2\.ans/],
   ['a test with files', { 'data/secret/a/1.files/x.txt': '' }, /1\.files\/x\.txt: tests with files/],
