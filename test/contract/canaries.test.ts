@@ -2,7 +2,8 @@
  * Canaries: jobs of the service's own that try what cells must refuse. Later results name the newest one, and
  * `service-verify` judges it. docs/decisions/0068.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, promises, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -149,6 +150,33 @@ describe.each([
     });
     expect(readFileSync(canary)).toEqual(Buffer.from(bytes));
   });
+});
+
+test('the canary of a service whose files are read slowly names the same build as the job that names the canary', {
+  tags: ['Canary-3'],
+}, async () => {
+  const mayRead = Promise.withResolvers<void>();
+  const { readFile } = promises;
+  const slowly = async (...given: Parameters<typeof readFile>) => {
+    if (typeof given[0] === 'string' && given[0].endsWith('/service.ts')) await mayRead.promise;
+    return await readFile(...given);
+  };
+  vi.spyOn(promises, 'readFile').mockImplementation(slowly as typeof readFile);
+  syncBuiltinESMExports();
+  const rig = await Rig.start({ ...WITH_CANARIES, provider: 'namespace' }, join(scratch, 'slow'));
+  try {
+    for (let jobs = 0; jobs < 5; jobs++) await signed(rig, (await rig.alpha.client.run(python)).job_id);
+    mayRead.resolve();
+    const job = await jobWithCanary(rig);
+    const { also } = predicateOf(await signed(rig, job));
+    expect(also).toHaveProperty('build');
+    expect(predicateOf((await rig.alpha.client.canary(job)).bytes).also?.['build']).toEqual(also?.['build']);
+  } finally {
+    mayRead.resolve();
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+    expect(await rig.stop()).toEqual([]);
+  }
 });
 
 test('a service whose operator turned canaries off runs none', { tags: ['Canary-7'] }, async () => {

@@ -129,7 +129,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const app = await openHttp({ ...shared, jobs, gradings, blobs, canaries, access, permits, isEmbedded });
   http.defer(() => closeHttp(app));
   const { host, port, url } = await listen(app, config);
-  build.start();
+  const isBuildRead = build.start();
   const { lost } = await membership.join(
     { config, cells, signing, dispatcher, canaries },
     { store, history, dispatcher, log },
@@ -137,7 +137,10 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   // The dispatcher starts once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
   grading.start();
-  startCanaries();
+  // A canary without the digests would contradict the jobs that name it, which have them.
+  void isBuildRead.then(() => {
+    if (!stopping.signal.aborted) startCanaries();
+  });
   parts.use(new IdleMemory());
   // A command that starts the service for one program would only wait for parked cells that no job takes.
   const signers = [signing?.attestor, signing?.logKeeper, signing?.promiseKeeper];
@@ -149,7 +152,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
 }
 
 /** Reads the digests of the service's files once the port is open. Jobs that end before that are signed without the digests. */
-function readingBuild(log: Log): { readonly known: () => BuildDigests | null; readonly start: () => void } {
+function readingBuild(log: Log): { readonly known: () => BuildDigests | null; readonly start: () => Promise<void> } {
   let read: BuildDigests | null = null;
   const start = () =>
     readBuildDigests().then(
@@ -159,7 +162,7 @@ function readingBuild(log: Log): { readonly known: () => BuildDigests | null; re
       (error: unknown) =>
         log.warn({ err: error }, 'the files of this service cannot be read, so signed results lack their digest'),
     );
-  return { known: () => read, start: () => void start() };
+  return { known: () => read, start };
 }
 
 /** Stops parking once the service drains, so that the end of a job starts no new parked cell. */
