@@ -104,7 +104,7 @@ describe('service-verify bundle --log-proof', () => {
       [log.proof(index - 1), 'log_inclusion: the statement is not where the proof says'],
       [first.proof(0), 'log_head: the key of log.example/log/1 did not sign it'],
       [without, 'log_entry: the proof lacks the head in Rekor’s form'],
-      [lines, 'log_entry: its head in Rekor’s form has other lines'],
+      [lines, 'log_entry: its head in Rekor’s form must have exactly one signature line'],
     ];
     for (const [proof, problem] of refused) {
       const made = await bundle(...pinned, '--log-proof', file(proof));

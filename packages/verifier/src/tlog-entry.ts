@@ -49,7 +49,7 @@ function sigstoreProblem({ index, rekorHead }: LogProof, seconds: number): strin
   if (rekorHead === null) return 'the proof lacks the head in Rekor’s form: fetch the proof from the service again';
   const head = parseNote(rekorHead);
   if (head.kind === 'refused' || head.note.signatures.length !== 1)
-    return 'its head in Rekor’s form has not exactly one signature line';
+    return 'its head in Rekor’s form must have exactly one signature line';
   return seconds > 0 ? null : 'the statement does not say when its job ended, but Sigstore’s tools need a time';
 }
 
