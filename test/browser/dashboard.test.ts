@@ -64,7 +64,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('lists the jobs of the chosen statuses and of the chosen language, and again from the address', async () => {
+  test('lists only the jobs of the chosen statuses and language, and so does a page that is opened at the same address', async () => {
     const { beta, service } = rig();
     const run = async (language: 'bash' | 'python', code: string) => (await rig().run({ language, code }, beta)).job_id;
     const done = await run('bash', 'true');

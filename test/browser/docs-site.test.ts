@@ -29,7 +29,7 @@ describe.each([
     await page.waitForURL(/verifying\.html#pin-the-key-first$/);
     expect(await page.locator('h1').textContent()).toContain('Verifying a result');
     expect(await page.locator('nav [aria-current]').textContent()).toBe('Verifying');
-    // A search from a page in a folder, for the page that is shown: the page is not loaded again.
+    // The shown page is in a folder. A search result on this page is opened without loading the page again.
     await page.fill('#search', 'with other tools');
     await page.locator('#found a', { hasText: '› With other tools' }).click();
     await page.waitForURL(/#with-other-tools$/);

@@ -316,7 +316,7 @@ test('a service whose runtime is missing refuses jobs with 503, and runs the acc
   expect(events).toEqual(['queued', 'started', 'stdout', 'finished']);
 });
 
-test('a queued job that needs more than the restarted service allows ends as an error without claims', {
+test('a queued job that needs more than the restarted service allows ends with the status error, and claims nothing about a cell', {
   tags: ['Detail-11', 'Detail-12', 'Receipt-10', 'States-1f'],
 }, async () => {
   const dataDir = freshDirectory();

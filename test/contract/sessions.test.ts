@@ -258,7 +258,7 @@ describe('a session', () => {
     ]);
   });
 
-  test('makes one step of a submission that is sent twice', { tags: ['Sessions-9'] }, async () => {
+  test('makes only one step if the same submission is sent twice', { tags: ['Sessions-9'] }, async () => {
     const body = step(fresh(), null);
     const send = () => rig().post(body, { headers: { 'Idempotency-Key': body.session?.name ?? '' } });
     const [one, two] = [await send(), await send()];

@@ -207,7 +207,7 @@ describe('an answer', () => {
     await rig().alpha.client.cancel(job_id);
   });
 
-  test('that is larger than any body is refused with a message that states the largest answer', async () => {
+  test('that exceeds the size limit of bodies is refused, and the message states the size limit of answers', async () => {
     const job_id = await waiting();
     const [call] = await openCalls(rig(), job_id);
     const { json } = await answer(rig(), job_id, call?.seq ?? 0, { result: 'x'.repeat(2 * 1024 * 1024) });

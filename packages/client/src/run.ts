@@ -77,7 +77,7 @@ export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDeta
 /** How many runs are open at once if the service does not say how many one tenant may have. */
 const runsUsual = 8;
 
-/** Runs a program and returns its result, once it is the run's turn. */
+/** Waits for the run's turn, then runs the program and returns its result. */
 export async function runProgram(
   session: Session,
   program: string | JobSubmission,

@@ -103,7 +103,7 @@ function legacyProblem(event: JobEvent, at: Position): ChainProblem | null {
   return at.count === 0 && event.prev_hash === null && event.event_hash === null ? null : 'hash_version';
 }
 
-/** The digest of an event from its own `prev_hash`; null if it has no canonical form: no such event was ever chained. */
+/** Recomputes the digest of an event from its own `prev_hash`; null if the event has no canonical form, so no chain has it. */
 function recomputedHash(event: JobEvent, dataText: string | undefined): string | null {
   try {
     return eventHash(event as LinkedEvent, dataText);

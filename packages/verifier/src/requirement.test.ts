@@ -65,7 +65,7 @@ describe('a requirement on a receipt', () => {
     ['cpu_seconds<=2.4', '2.5'],
     ['mem_mb<=255', '256'],
     ['max_file_mb<=16', '16, and not in force'],
-  ])('is not met, and the report says what was found: %s, found %s', (text, found) => {
+  ])('is not met by other values, and the report says what was found: %s, found %s', (text, found) => {
     expect(judge(text)).toEqual({ isMet: false, found });
   });
 

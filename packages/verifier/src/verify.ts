@@ -51,7 +51,7 @@ export async function verifyPolicy(
   options: PolicyOptions,
 ): Promise<Report> {
   const policy = parsePolicy(options);
-  if (policy === null) throw new UsageError('a policy demands something: --require, --code-sha256 or --max-age');
+  if (policy === null) throw new UsageError('the policy is empty: give --require, --code-sha256 or --max-age');
   const { signed, checks, exitCode: verified, beside } = await verifyFiles(files, expected);
   if (signed === null) return { exitCode: verified, checks, facts: {}, notice: null };
   const demanded = policy(signed.predicate, Date.now(), beside);

@@ -92,8 +92,8 @@ export interface Fleet extends FleetCommands {
    */
   tell(topic: string, to: number | 'followers'): void;
   /**
-   * Follows the messages of a topic until disposed. Once the store has noted this, the topic is reported once, because a message
-   * may have been sent before.
+   * Follows the messages of a topic until disposed. When the store has registered the follower, listeners hear the topic once,
+   * because a message may have been sent earlier.
    */
   follow(topic: string): Disposable;
   listen(listener: FleetListener): void;

@@ -24,7 +24,7 @@ test('a queued job is no longer in progress once it is cancelled', async () => {
   expect(store.isUnderWay(key)).toBe(false);
 });
 
-test('a submission that made no job is not in progress', async () => {
+test('a submission that is answered with an earlier job leaves no job of its own in progress', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const idempotency = { key: 'once', spec_sha256: 'a'.repeat(64) };

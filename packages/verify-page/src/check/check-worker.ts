@@ -1,6 +1,7 @@
 /**
- * The thread that reads archives and makes the checks, so that the page stays responsive while a long history is checked. The
- * thread runs the script of the page itself, started once more: `main.ts` tells which of the two it is.
+ * The thread that reads archives and makes the checks, so that the page stays responsive while a long history is
+ * checked. The thread loads the script of the page, and `main.ts` finds out whether it runs in the page or in the
+ * thread.
  */
 import { type ExaminationOptions, examineExport } from '@vouchbox/verifier';
 import { IntakeProblem } from '../intake/bounds.ts';

@@ -7,7 +7,7 @@ import { decodeBase64 } from '@vouchbox/evidence';
 import type { DroppedFile } from './export-files.ts';
 
 export interface Enclosed extends DroppedFile {
-  /** How many bytes of the file are the page, and their digest, as its maker states them. */
+  /** How many of the first bytes of the file are the page, and their digest. The maker of the file states both. */
   readonly pageBytes: string;
   readonly pageDigest: string;
 }

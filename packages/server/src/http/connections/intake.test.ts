@@ -90,7 +90,7 @@ describe('the intake of a connection', () => {
     expect([slices, socket.isPaused()]).toEqual([[], false]);
   });
 
-  test('returns the bytes behind the request that changed the protocol', () => {
+  test('returns the bytes that follow the request that changed the protocol', () => {
     const rests: string[] = [];
     const connection = opened({ onSlice: (intake) => rests.push(intake.release().toString('latin1')) });
     connection.arrive(`${HEAD}frame`);

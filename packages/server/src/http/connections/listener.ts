@@ -117,7 +117,7 @@ interface ParserError extends Error {
   readonly rawPacket?: Buffer;
 }
 
-/** CONNECT asks for a tunnel. There is none, so the method is refused like any other. RFC 9110 § 9.3.6. */
+/** CONNECT asks for a tunnel. The service offers none, and refuses the method as any unknown one. RFC 9110 § 9.3.6. */
 function answerConnect(listener: Listener, socket: Socket): void {
   listener.connections.upgrade(socket);
   const refusal = loggedRefusal(new ServiceError('method_not_allowed', 'This service is not a proxy.'), listener);

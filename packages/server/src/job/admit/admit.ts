@@ -56,7 +56,7 @@ export interface AdmitOptions extends CopyOptions {
   readonly queue: { readonly total: number; readonly perTenant: number };
   /** The limit for all blobs of a tenant together. */
   readonly blobBytesMax: number;
-  /** Whether a signed statement states the number of its job among the tenant's. */
+  /** Whether a signed statement has the position of its job in the tenant's sequence of jobs. */
   readonly isNumbered: boolean;
   /** The jobs that get promises, and how long the log may take; null if no log is kept. */
   readonly promises: PromiseSettings | null;

@@ -49,7 +49,7 @@ import { quoted, refusal } from './refuse.ts';
 import { asStep, checkIsAlone, checkOwnPlaces } from './session-step.ts';
 import { checkedTools } from './tools.ts';
 
-/** A specification whose files, standard input and product name outputs that were not looked up yet. */
+/** A specification as submitted: the outputs that its files, standard input and product refer to were not looked up yet. */
 export interface ParsedProgram extends Omit<RequestedSpec, 'files' | 'named_stdin' | 'product'> {
   readonly files: readonly SubmittedFile[];
   readonly named_stdin?: NamedStdin;

@@ -74,7 +74,7 @@ const answer = (key: JobKey, seq: number, outcome: ToolOutcome) =>
   rig.history.answerToolCall({ ...key, seq, outcome, principal: 'alice', at: new Date().toISOString() });
 
 describe('a program that calls tools', () => {
-  test('gets each answer once, under its own number of the call, and the history has all calls and answers', async () => {
+  test('gets each answer once, under the number that the program gave the call, and the history has all calls and answers', async () => {
     const { key, program } = await started();
     for (const call of [5, 6, 5]) program.call(call);
     const calls = await openCalls(key, 3);

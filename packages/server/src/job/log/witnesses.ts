@@ -48,7 +48,7 @@ export function readWitnesses(path: string): readonly WitnessAddress[] {
     const isAddress = /^https?:$/.test(URL.parse(url)?.protocol ?? '') && rest.length === 0;
     if (parsed.kind === 'refused') throw refuse(`entry ${at + 1} has no key: ${parsed.reason}`);
     if (parsed.key.type !== 'cosignature') throw refuse(`entry ${at + 1} has the key of a log, not of a witness`);
-    if (!isAddress) throw refuse(`entry ${at + 1} is not a key and an http or https address`);
+    if (!isAddress) throw refuse(`entry ${at + 1} must be a key and an http or https address`);
     return { key: parsed.key, url: url.replace(/\/+$/, '') };
   });
 }

@@ -186,7 +186,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     expect((await store.counts()).outbox_error?.message).toMatch(reason);
   });
 
-  test('if one bit flips in the stored output of 200 jobs, no wrong statement is signed', async () => {
+  test('if one bit flips in the stored output of each of 200 jobs, no wrong statement is signed', async () => {
     const truths = new Map<JobKey, Buffer>();
     for (let ordinal = 0; ordinal < 200; ordinal++) {
       const key = await endedJob(store, { lines: [`job ${ordinal}`, ...LINES] });

@@ -90,7 +90,7 @@ export async function answerCall(
     if (misfit !== null) throw new ServiceError('tool_result_misfit', `The result does not fit its schema: ${misfit}`);
     taken = await take(true);
   }
-  if (taken.kind === 'unchecked') throw new Error('a result that was checked is taken or refused');
+  if (taken.kind === 'unchecked') throw new Error('a checked result was neither taken nor refused');
   if (taken.kind !== 'taken' && taken.kind !== 'same') throw refusalOf(taken);
   return { call_seq: seq, seq: taken.answer_seq, replayed: taken.kind === 'same' };
 }

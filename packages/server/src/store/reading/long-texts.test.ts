@@ -1,4 +1,4 @@
-/** Long texts read in pieces equal the whole text to the byte, also if events are added after their extent was read. */
+/** A long text that is read in pieces equals the whole text to the byte, even if events are added after its extent was read. */
 import { foldOutput } from '@vouchbox/evidence';
 import type { EventBody, JobEvent, OutputRecord } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -22,7 +22,7 @@ import {
 export interface SigningKeys {
   /** The key to sign with now. @throws SigningKeyError if the stored key can no longer be used. */
   current(): SigningKey;
-  /** The key that could last be used. */
+  /** The current key, or the last one that could be used. */
   published(): SigningKey;
   /** A public key that this service signed with at some time; null for any other. */
   publicKey(key_id: string): PinnedKey | null;

@@ -21,7 +21,7 @@ const INTERNET_KINDS = [
   { type: SOCK_STREAM, protocols: [0, 6] },
   { type: SOCK_DGRAM, protocols: [0, 17] },
 ] as const;
-/** The bits of a protocol number: no Internet family has a larger number. */
+/** How many bits are enough for every protocol number of the Internet families. */
 const PROTOCOL_BITS = 9;
 
 const unix: readonly Rule[] = [allow(SOCKET_CALLS, equals(0, AF_UNIX))];

@@ -34,7 +34,7 @@ test('the watching thread runs while it watches a program, and ends after the la
   await expect.poll(() => thread.isRunning).toBe(false);
 });
 
-test('a program that starts after a pause is ended at its limit while the thread of the service blocks', async () => {
+test('a program that starts after the watching thread has ended is killed at its limit even if the main thread is blocked', async () => {
   const thread = new WatchingThread(0);
   watched(thread, 600).watch[Symbol.dispose]();
   await expect.poll(() => thread.isRunning).toBe(false);

@@ -108,7 +108,7 @@ test('if the transaction cannot begin, every waiting command is refused', async 
   expect((await commit.take(callsOf(['a']))).map(codeOf)).toEqual(['stored']);
 });
 
-test('commands that may be synced late are synced with the next command that may not', async () => {
+test('commands that may be synced late are synced together with the next command that must be synced at once', async () => {
   const levels: unknown[] = [];
   const commit = new GroupCommit(
     database,
