@@ -59,12 +59,21 @@ const options = {
   nodes: values.nodes === undefined ? undefined : Number(values.nodes),
   seconds: values.seconds === undefined ? undefined : Number(values.seconds),
 };
+const syncMilliseconds = Number(values['sync-ms'] ?? 0);
 const unknown = wanted.filter((name) => !Object.hasOwn(BENCHES, name));
 if (unknown.length > 0) {
   process.stderr.write(`bench: ${unknown.join(', ')}: there are ${Object.keys(BENCHES).join(', ')}\n`);
   process.exitCode = 2;
-} else if (values['sync-ms'] !== undefined && slowSyncMilliseconds === 0) {
-  process.exitCode = runWithSlowSyncs(Number(values['sync-ms']));
+} else if (
+  values['sync-ms'] !== undefined &&
+  (!(syncMilliseconds >= 0.001 && syncMilliseconds <= 1000) || values.write)
+) {
+  process.stderr.write(
+    'bench: --sync-ms must be from 0.001 to 1000, and not with --write: the documents show real disks\n',
+  );
+  process.exitCode = 2;
+} else if (syncMilliseconds > 0 && slowSyncMilliseconds === 0) {
+  process.exitCode = runWithSlowSyncs(syncMilliseconds);
 } else {
   const { cores, kernel, processor } = thisMachine();
   say(`Node ${process.version}, ${kernel}, ${cores} cores: ${processor}`);

@@ -89,7 +89,7 @@ export type EvidenceCheck =
   | 'link'
   | 'digest';
 
-/** The records of the service contradict each other. */
+/** Recorded evidence contradicts itself, or differs from what was expected. */
 export class EvidenceFailure extends Error {
   declare readonly check: EvidenceCheck;
   /** The number of the first wrong event; null if the failure is not about an event. */

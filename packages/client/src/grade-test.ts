@@ -74,7 +74,7 @@ export const BOUNDS = {
   wordsTotalBytesMax: 32 * 1024,
 } as const;
 
-/** The error for a grading that breaks a bound. No job was sent. */
+/** The error for a grading that cannot be made as it was asked for. No job was sent. */
 export class GradingRefusal extends TypeError {
   override readonly name = 'GradingRefusal';
 }

@@ -72,7 +72,7 @@ def grade(
     place of a checker; by default it is the interactor of `program`. Without `groups`, the points of all tests are added up, and
     `stop` says whether the first test that wins nothing ends the grading.
 
-    `on_test` is called with the name of each test that has run, and again if the test is repeated after its wall limit.
+    `on_test` is called with the name of each test that has run, and again if the test is repeated for want of a processor.
     Ctrl-C, the cancellation of the task, and whatever the callback raises cancel the grading and are then raised here.
 
     Any number of calls may run at once: calls that the service would refuse now wait in the client for their turn.

@@ -290,7 +290,7 @@ def pending(session: Session, job_id: str) -> Flow[PendingStatements]:
 
 
 def canary(session: Session, job_id: str) -> Flow[ExactBytes]:
-    """The envelope of the canary that the job's own envelope names. Raises `CanaryNotFound` if there is none any more."""
+    """The envelope of the canary that the job's own envelope names. Raises `CanaryNotFound` if none is named or kept."""
     return (yield from _evidence(session, job_id, "canary"))
 
 

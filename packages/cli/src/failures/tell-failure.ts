@@ -48,7 +48,7 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
   link_not_found: '`vouchbox links JOB` lists the links of a job',
   session_not_found: '`vouchbox sessions` lists the sessions',
   session_conflict:
-    'run it again once no step runs, or with another name; `vouchbox sessions` shows the last step of each session, and `vouchbox sessions remove` removes a session',
+    'run it again once no step runs, or with another name; `vouchbox sessions` shows the last step of each session, and `vouchbox sessions remove` lets a session begin anew',
 };
 
 function refusalLine({ message, code, requestId }: ServiceFailure): string {

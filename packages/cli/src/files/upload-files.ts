@@ -1,8 +1,8 @@
-/** Uploads the input files that are too large to be sent inline, so that `vouchbox run --file` takes files of any size. */
+/** Uploads the input files that are too large to be sent inline, so that `vouchbox run --file` takes them, too. */
 import type { CallOptions, InputFile, JobSubmission, ServiceClient } from '@vouchbox/client';
 import { fileBytesMax, filesTotalBytesMax } from '@vouchbox/protocol/vocabulary';
 
-/** Uploads the large files of a submission, and names them in it. An older service gets the submission unchanged. */
+/** Uploads the large files of a submission, and names them in it. An older service gets it unchanged, and refuses it. */
 export async function withUploads(
   submission: JobSubmission,
   client: Pick<ServiceClient, 'capabilities' | 'upload'>,

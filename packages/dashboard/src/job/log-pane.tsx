@@ -33,7 +33,8 @@ export function LogPane({ history, lines, view, onFold, addressed, onTurn }: Log
   });
   const pixels = rows.getTotalSize();
   const place = addressed === null ? -1 : rowOf(lines, shown, addressed, view.sought);
-  const isPast = (top: number) => place < 0 || top > (rows.getOffsetForIndex(place, 'start')?.[0] ?? 0);
+  // Scaled pages scroll by parts of a pixel.
+  const isPast = (top: number) => place < 0 || top > (rows.getOffsetForIndex(place, 'start')?.[0] ?? 0) + 1;
   const { noteEnd, leaveEnd } = useFollowing(pane, { pixels, beginsAtEnd: addressed === null, isPast });
   useTurning(rows, place, leaveEnd);
   return (

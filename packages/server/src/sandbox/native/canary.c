@@ -4,8 +4,8 @@
  * may lack, so it uses no library, and system calls alone. If it is killed for its memory, it does not write the last line:
  * the kill is the answer.
  *
- * A try must do no harm if it is allowed, because the program may then be on the host. So each try asks for something that
- * changes nothing even if the process has the right: an unknown file system, a module of no bytes, the present root.
+ * A try must do no harm if it is allowed, because the program may then be on the host. So each try asks for something senseless,
+ * which the kernel only says to a process with the right: an unknown file system, a module of no bytes, the present root.
  */
 
 typedef unsigned long word;

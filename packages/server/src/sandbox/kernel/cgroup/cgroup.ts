@@ -108,7 +108,7 @@ export interface Group {
   anonymousBytes(): number;
   /** Whether the group has more memory than this, if only the service watches it. False if the kernel enforces the limit. */
   hasMoreThan(memoryBytes: number): boolean;
-  /** Tells the group its cell's process 1, or null as soon as the id may be reused. A group of the kernel ignores both. */
+  /** Tells the group its cell's process 1; null before its id can be reused. A group of the kernel ignores both. */
   adopt(first: number | null): void;
   /** Host ids of all processes in the group, or at least of process 1. */
   members(): readonly number[];

@@ -55,7 +55,7 @@ export class ProcessTree implements Group {
     return { version: 'none', first: this.#first ?? 0 };
   }
 
-  /** Tells this its cell's process 1, or null as soon as the id may be reused. */
+  /** Tells this its cell's process 1; null before its id can be reused, because `kill` ends whatever has the id. */
   adopt(first: number | null): void {
     this.#first = first;
   }
