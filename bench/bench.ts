@@ -75,9 +75,9 @@ if (unknown.length > 0) {
 } else if (syncMilliseconds > 0 && slowSyncMilliseconds === 0) {
   process.exitCode = runWithSlowSyncs(syncMilliseconds);
 } else {
-  const { cores, kernel, processor } = thisMachine();
+  const { cores, kernel, processor, sync_ms } = thisMachine();
   say(`Node ${process.version}, ${kernel}, ${cores} cores: ${processor}`);
-  if (slowSyncMilliseconds > 0) say(`each sync of a file takes at least ${slowSyncMilliseconds} ms`);
+  if (sync_ms > 0) say(`each sync of a file takes at least ${sync_ms} ms`);
   const benches = new Map<string, Measurement[]>();
   for (const [name, load] of Object.entries(BENCHES)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;

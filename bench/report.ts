@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { format, type Measurement, withUnit } from './measurement.ts';
+import { slowSyncMilliseconds } from './slow-syncs.ts';
 
 export interface Report {
   readonly schema: 'svc.bench.v1';
@@ -22,6 +23,8 @@ export interface Machine {
   readonly memory_mb: number;
   readonly kernel: string;
   readonly processor: string;
+  /** How many milliseconds `--sync-ms` makes each sync of a file take at least; 0 for syncs of the disk itself. */
+  readonly sync_ms: number;
   /** The version that each program states; null if it is not installed. */
   readonly versions: Readonly<Record<string, string | null>>;
 }
@@ -50,6 +53,7 @@ export function thisMachine(): Machine {
     memory_mb: Math.round(totalmem() / 2 ** 20),
     kernel: /^[\d.]+/.exec(release())?.[0] ?? release(),
     processor: cpus()[0]?.model ?? 'unknown',
+    sync_ms: slowSyncMilliseconds,
     versions: Object.fromEntries(versions),
   };
 }

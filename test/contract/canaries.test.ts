@@ -14,7 +14,7 @@ import {
   type ExecutionPredicate,
 } from '@vouchbox/evidence';
 import { serviceVerify } from '@vouchbox/verifier/command';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { vouchbox } from '../rig/command.ts';
 import { Rig } from '../rig/rig.ts';
 
@@ -161,6 +161,11 @@ test('the canary of a service whose files are read slowly names the same build a
     if (typeof given[0] === 'string' && given[0].endsWith('/service.ts')) await mayRead.promise;
     return await readFile(...given);
   };
+  onTestFinished(() => {
+    mayRead.resolve();
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
   vi.spyOn(promises, 'readFile').mockImplementation(slowly as typeof readFile);
   syncBuiltinESMExports();
   const rig = await Rig.start({ ...WITH_CANARIES, provider: 'namespace' }, join(scratch, 'slow'));
@@ -172,9 +177,6 @@ test('the canary of a service whose files are read slowly names the same build a
     expect(also).toHaveProperty('build');
     expect(predicateOf((await rig.alpha.client.canary(job)).bytes).also?.['build']).toEqual(also?.['build']);
   } finally {
-    mayRead.resolve();
-    vi.restoreAllMocks();
-    syncBuiltinESMExports();
     expect(await rig.stop()).toEqual([]);
   }
 });
