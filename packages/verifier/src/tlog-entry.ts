@@ -48,8 +48,8 @@ function sigstoreProblem({ index, rekorHead }: LogProof, seconds: number): strin
     return 'leaf 0 is the opening statement of the log, and Sigstore’s tools treat position 0 as no position';
   if (rekorHead === null) return 'the proof lacks the head in Rekor’s form: fetch the proof from the service again';
   const head = parseNote(rekorHead);
-  if (head.kind === 'refused' || head.note.signatures.length !== 1)
-    return 'its head in Rekor’s form must have exactly one signature line';
+  if (head.kind === 'refused') return `its head in Rekor’s form is refused: ${head.reason}`;
+  if (head.note.signatures.length !== 1) return 'its head in Rekor’s form must have exactly one signature line';
   return seconds > 0 ? null : 'the statement does not say when its job ended, but Sigstore’s tools need a time';
 }
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { amountOf, clockOf, durationOf, momentOf, sizeOf } from './amounts.ts';
 
 test.each([
@@ -31,7 +31,22 @@ test.each([
 });
 
 test('a text that is not a time is shown unchanged, and a value that is not a text is shown as an empty text', () => {
-  expect(clockOf('soon')).toBe('soon');
+  expect(['soon', 'run 5', '2026-11-27T09:30:00 (noon) Z'].map(clockOf)).toEqual([
+    'soon',
+    'run 5',
+    '2026-11-27T09:30:00 (noon) Z',
+  ]);
   expect([momentOf('soon'), momentOf(null), momentOf({ toString: 1 })]).toEqual(['soon', '', '']);
   expect(momentOf('2026-11-27T09:30:00Z')).toMatch(/2026.*30.*(UTC|GMT|[A-Z]{3,4})/);
+});
+
+test('a language that Intl does not know, as of a browser in the locale POSIX, is left out', async () => {
+  vi.stubGlobal('navigator', { languages: ['en-US@posix', 'de'] });
+  vi.resetModules();
+  try {
+    const { countOf } = await import('./amounts.ts');
+    expect(countOf(1234)).toBe('1.234');
+  } finally {
+    vi.unstubAllGlobals();
+  }
 });

@@ -1,7 +1,7 @@
 /** Times, sizes and counts as people write them. */
 
-/** The reader's languages, as the browser was configured. The browser's own language may differ from them. */
-const LANGUAGES = [...navigator.languages];
+/** The reader's languages, as the browser was configured. Some browsers give the system's locale as one: `en-US@posix`. */
+const LANGUAGES = navigator.languages.filter(isLanguage);
 const MOMENT = new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'long' });
 const CLOCK = new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'medium' });
 const TIME_OF_DAY = new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'medium' });
@@ -9,6 +9,15 @@ const MINUTE = new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'short' });
 const DAY = new Intl.DateTimeFormat(LANGUAGES, { day: 'numeric', month: 'short' });
 const COUNT = new Intl.NumberFormat(LANGUAGES);
 const KIB = 1024;
+
+/** Whether a tag names a language: `Intl` throws for any other. */
+function isLanguage(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length === 1;
+  } catch {
+    return false;
+  }
+}
 
 /** Date, time of day and zone, for whoever keeps or prints them; `at` itself if it is not a time, and `''` if it is no text. */
 export function momentOf(at: unknown): string {
@@ -30,8 +39,11 @@ export function markOf(at: number, step: number): string {
   return formatted(step < 60_000 ? TIME_OF_DAY : step < 86_400_000 ? MINUTE : DAY, at);
 }
 
+/** RFC 3339 with an offset. `Date.parse` alone finds a time in any text with a number, such as `run 5`. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
 function formatted(format: Intl.DateTimeFormat, at: string | number): string {
-  const time = typeof at === 'number' ? at : Date.parse(at);
+  const time = typeof at === 'number' ? at : TIME.test(at) ? Date.parse(at) : Number.NaN;
   return Number.isNaN(time) ? String(at) : format.format(time);
 }
 

@@ -160,7 +160,7 @@ function takenBack({ size, tree }: LogState, { origin, size: signed, root }: Che
 
 function ownKey({ log_key }: LogState): NoteKey {
   const parsed = parseNoteKey(log_key);
-  if (parsed.kind === 'refused') throw new Error(`the store has no key of the log: ${parsed.reason}`);
+  if (parsed.kind === 'refused') throw new Error(`the store's key of the log is refused: ${parsed.reason}`);
   return parsed.key;
 }
 
