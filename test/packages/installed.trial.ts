@@ -111,7 +111,7 @@ describe.each([
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(JSON.parse(stdout)).toMatchObject({ stdout: '42\n' });
     expect(readdirSync(join(project.path, NATIVE)).sort()).toEqual(['arm64', 'digests.json', 'x64']);
-    expect(readdirSync(join(project.path, NATIVE, process.arch))).toHaveLength(7);
+    expect(readdirSync(join(project.path, NATIVE, process.arch))).toHaveLength(8);
   });
 
   test('vouchbox setup compiles nothing, and vouchbox doctor says that the programs came with the package', () => {

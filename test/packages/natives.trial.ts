@@ -22,7 +22,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-const NAMES = ['svc-enter', 'svc-filter', 'svc-init', 'svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage'];
+const NAMES = [
+  ...['svc-canary', 'svc-enter', 'svc-filter', 'svc-init'],
+  ...['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage'],
+];
 
 /** For each architecture: the machine in ELF headers, the emulator for other machines, and the audit architecture of filters. */
 const ARCHITECTURES = [

@@ -1,6 +1,6 @@
 /** Bundles the client without imports of other packages, for Node and for browsers. */
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { build } from 'vite';
 
 /** Writes `index.js`, the files that the client loads on first use, and source maps. */
@@ -24,22 +24,33 @@ export async function bundleClient(entry: string, directory: string): Promise<vo
   });
 }
 
-/** The part of the contract that already has plain types. Its declarations are put beside those of the client. */
-const GRADING = '@vouchbox/protocol/grading';
+/**
+ * The parts of the contract that already have plain types: the names by which the client imports them, and their files.
+ * Their declarations are put in a folder beside those of the client.
+ */
+const PLAIN_PARTS: Readonly<Record<string, string>> = { grading: 'grading', 'grading-steps': 'grading-record' };
+const PARTS_FOLDER = 'contract';
 
 /**
- * Copies the declarations that `index.d.ts` reaches, because the others name packages that the client does not have.
+ * Copies the declarations that `index.d.ts` reaches.
+ *
  * @param compiled where the compiler put the declarations of the client, beside those of the contract
+ * @throws Error if one of them names a package, because whoever installs the client does not have it
  */
 export function copyDeclarations(compiled: string, directory: string): void {
   const reached = new Set(['index.d.ts']);
   for (const file of reached) {
-    const text = readFileSync(join(compiled, file), 'utf8').replaceAll(`'${GRADING}'`, "'./grading.ts'");
-    for (const [, module = ''] of text.matchAll(/(?:from|import) ?\(?["'](\.{1,2}\/[^"'\n]+)\.ts["']/g)) {
-      if (module !== './grading') reached.add(join(dirname(file), `${module}.d.ts`));
+    const [folder] = file.split('/');
+    const source =
+      folder === PARTS_FOLDER ? join(compiled, '../../protocol/src', basename(file)) : join(compiled, file);
+    const text = readFileSync(source, 'utf8').replaceAll(/'@vouchbox\/protocol\/([\w-]+)'/g, (all, name: string) =>
+      name in PLAIN_PARTS ? `'./${PARTS_FOLDER}/${PLAIN_PARTS[name]}.ts'` : all,
+    );
+    for (const [, module = ''] of text.matchAll(/(?:from |import\(|import )["']([^"'\n]+)["']/g)) {
+      if (!module.startsWith('.')) throw new Error(`the client's declaration ${file} names the package ${module}`);
+      reached.add(join(dirname(file), module.replace(/\.ts$/, '.d.ts')));
     }
     mkdirSync(dirname(join(directory, file)), { recursive: true });
     writeFileSync(join(directory, file), text);
   }
-  cpSync(join(compiled, '../../protocol/src/grading.d.ts'), join(directory, 'grading.d.ts'));
 }

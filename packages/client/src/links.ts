@@ -3,7 +3,6 @@
 import type { LinkList, LinkRevocation, NewLink } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
-import type { CallOf } from './operation.ts';
 import { answerCheck, once, read } from './operation.ts';
 import type { Session } from './session.ts';
 import { decodeJson } from './transport.ts';
@@ -14,7 +13,7 @@ export interface LinkOptions extends CallOptions {
   /** Seconds that the link lasts, at most seven days. Default: one day. */
   readonly expires_in?: number;
   /** The parts that the link shows in addition to status, output, receipt and attestation. Default: none. */
-  readonly shows?: NonNullable<NonNullable<CallOf<typeof CREATE>['body']>['shows']>;
+  readonly shows?: NewLink['shows'];
 }
 
 export interface CreatedLink extends NewLink {

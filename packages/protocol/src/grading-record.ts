@@ -3,7 +3,7 @@
  * such records by the rules of `grading-score.ts`. docs/GRADING.md.
  */
 import { type Comparison, TEST_VERDICTS } from './grading.ts';
-import type { ACCOUNTS } from './receipt.ts';
+import type { ACCOUNTS } from './receipt-format.ts';
 
 export const VERDICT_SCHEMA_2 = 'urn:svc:verdict:v2';
 

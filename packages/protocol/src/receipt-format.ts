@@ -22,3 +22,6 @@ export const OBSERVED_MEMBERS = [
   'limit_enforcement',
   'host_posture_sha256',
 ] as const;
+
+/** Who measured a program's usage: the host's kernel for its cell, or the kernel of its gVisor guest for its processes. */
+export const ACCOUNTS = ['cell', 'guest'] as const;

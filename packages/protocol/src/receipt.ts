@@ -5,7 +5,7 @@ import { ArtifactRecord, EffectiveLimitsSchema } from './events.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LIMIT_NAMES } from './limits.ts';
 import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
-import { type OBSERVED_MEMBERS, OUTPUT_ENCODING } from './receipt-format.ts';
+import { ACCOUNTS, type OBSERVED_MEMBERS, OUTPUT_ENCODING } from './receipt-format.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
 import { Interaction, RequestedLimitsSchema } from './submission.ts';
@@ -72,9 +72,6 @@ export const ResourceUsage = Type.Object({
   memory_peak_bytes: Nullable(Type.Integer()),
 });
 export type ResourceUsage = Static<typeof ResourceUsage>;
-
-/** Who measured a program's usage: the host's kernel for its cell, or the kernel of its gVisor guest for its processes. */
-export const ACCOUNTS = ['cell', 'guest'] as const;
 
 /** The observed usage of the program alone, without its compiler; absent if the program did not run or was not observed. */
 export const ProgramUsage = Type.Object({ ...ResourceUsage.properties, account: Type.Enum([...ACCOUNTS]) });
