@@ -98,6 +98,13 @@ describe('wall_seconds', () => {
     expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out', terminal_reason: 'wall_limit' });
   });
 
+  test('is the only violation of programs that fork few processes at a time, however often', async () => {
+    const loops = 'for i in 1 2 3 4; do while :; do /bin/true; done & done; wait';
+    for (let round = 0; round < 8; round++) {
+      expect(violations(await bash(loops, { wall_seconds: 0.2, max_pids: 64 }))).toEqual(['wall_time']);
+    }
+  });
+
   test('lets a program that finishes earlier exit normally', async () => {
     expect(outcomeOf(await bash('sleep 0.2', { wall_seconds: 60 }))).toEqual(exited(0));
   });

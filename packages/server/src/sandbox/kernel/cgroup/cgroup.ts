@@ -112,7 +112,10 @@ export interface Group {
   adopt(first: number | null): void;
   /** Host ids of all processes in the group, or at least of process 1. */
   members(): readonly number[];
-  /** Kills all processes in the group; new ones cannot escape. Returns at once. */
+  /**
+   * Kills the processes in the group, and with process 1 of a cell whatever is forked meanwhile. It refuses no fork,
+   * because refused forks are counted as the program's. Returns at once.
+   */
   kill(): void;
   /** Kills all processes, waits until none is alive, and removes the group. Rejects if that takes longer than ten seconds. */
   remove(): Promise<void>;

@@ -102,10 +102,14 @@ export class GroupV1 extends KernelGroup {
   }
 
   kill(): void {
-    // No process may fork from here on.
-    writeUnlessGone(join(this.#pids, 'pids.max'), 0);
+    // Forks are not refused here: the kernel would count them, and they would be the program's violation. Whatever a
+    // program forks ends with process 1 of its cell.
     // A pid is used as soon as it is read. While its process is in the group, no other process can have the pid.
     for (const pid of this.members()) killProcess(pid);
+  }
+
+  protected override refuseForks(): void {
+    writeUnlessGone(join(this.#pids, 'pids.max'), 0);
   }
 }
 

@@ -79,6 +79,21 @@ describe('a control group', () => {
     expect(group.members()).toEqual([]);
   });
 
+  it('counts no fork as refused because its processes are killed', async () => {
+    for (let round = 0; round < 5; round++) {
+      const group = groups.create(`forks-${round}`);
+      group.limit({ memoryBytes: 64 * MIB, processes: 64 });
+      const child = startIn(group, `${'while :; do /bin/true; done & '.repeat(8)} echo up; wait`);
+      await once(child.stdout as NonNullable<typeof child.stdout>, 'data');
+      const exited = once(child, 'exit');
+      group.kill();
+      await exited;
+      await expect.poll(() => group.members()).toEqual([]);
+      expect(group.read('processesRefused')).toBe(0);
+      await group.remove();
+    }
+  });
+
   it('can be removed twice, and if only its name is known', async () => {
     await groups.create('twice').remove();
     await groups.open('twice').remove();

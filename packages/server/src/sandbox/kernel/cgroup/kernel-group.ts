@@ -24,6 +24,8 @@ export abstract class KernelGroup implements Group {
   abstract get plan(): KernelPlan;
 
   abstract kill(): void;
+  /** Refuses every fork from now on, where `kill` could miss a process that is being forked. */
+  protected refuseForks(): void {}
 
   hasMoreThan(): boolean {
     return false;
@@ -69,7 +71,11 @@ export abstract class KernelGroup implements Group {
 
   async remove(): Promise<void> {
     if (this.#isRemoved) return;
-    await killAndRemove(() => this.kill(), this.directories);
+    const kill = () => {
+      this.refuseForks();
+      this.kill();
+    };
+    await killAndRemove(kill, this.directories);
     this.#isRemoved = true;
   }
 }
