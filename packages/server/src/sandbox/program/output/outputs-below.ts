@@ -28,13 +28,13 @@ export function outputsBelow(directory: number, path: string): Below {
   walk.down(directory, path, 1);
   const byBytes = walk.paths.map((found) => ({ found, bytes: Buffer.from(found) }));
   byBytes.sort((one, other) => Buffer.compare(one.bytes, other.bytes));
-  return { paths: byBytes.map(({ found }) => found), violations: [...walk.problems.values()] };
+  return { paths: byBytes.map(({ found }) => found), violations: walk.violations() };
 }
 
 class Walk {
   readonly paths: string[] = [];
-  /** One of each kind, because a program could cause thousands. */
-  readonly problems = new Map<string, Violation>();
+  /** The first of each kind, and how many there are: a program could cause thousands. */
+  readonly #problems = new Map<string, { readonly first: Violation; count: number }>();
   readonly #pattern: string;
   #entries = 0;
 
@@ -46,7 +46,7 @@ class Walk {
     using entries = opendirSync(`/proc/self/fd/${directory}`, { encoding: 'buffer' as BufferEncoding });
     for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
       if (++this.#entries > ENTRIES_MAX) {
-        this.#problem('output_count', `only the first ${ENTRIES_MAX} entries were looked at`, ENTRIES_MAX);
+        this.#problem('output_count', `only the first ${ENTRIES_MAX} entries`, 'were looked at', ENTRIES_MAX);
         return;
       }
       this.#take(entry as unknown as Dirent<Buffer>, { directory, path, depth });
@@ -59,10 +59,10 @@ class Walk {
     const problem = entry.name.equals(Buffer.from(name))
       ? pathProblem(found, 'output')
       : 'has a name that is not UTF-8';
-    if (problem !== null) this.#problem('output_path', `${shown(found)} ${problem}`);
+    if (problem !== null) this.#problem('output_path', shown(found), problem);
     else if (!entry.isDirectory()) this.paths.push(found);
     else if (depth === DEPTH_MAX) {
-      this.#problem('output_path', `${shown(found)} is more than ${DEPTH_MAX} directories deep`, DEPTH_MAX);
+      this.#problem('output_path', shown(found), `is more than ${DEPTH_MAX} directories deep`, DEPTH_MAX);
     } else this.#into(`/proc/self/fd/${directory}/${name}`, found, depth);
   }
 
@@ -71,7 +71,7 @@ class Walk {
     try {
       next = openSync(absolute, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);
     } catch (error) {
-      this.#problem('output_path', `${shown(path)} cannot be opened (${(error as NodeJS.ErrnoException).code})`);
+      this.#problem('output_path', shown(path), `cannot be opened (${(error as NodeJS.ErrnoException).code})`);
       return;
     }
     try {
@@ -81,10 +81,22 @@ class Walk {
     }
   }
 
-  #problem(type: 'output_path' | 'output_count', message: string, limit?: number): void {
-    const kind = message.slice(message.indexOf(' '));
-    if (this.problems.has(kind)) return;
-    this.problems.set(kind, { type, message, path: this.#pattern, ...(limit !== undefined && { limit }) });
+  violations(): Violation[] {
+    return [...this.#problems.values()].map(({ first, count }) =>
+      count === 1 || first.type === 'output_count'
+        ? first
+        : { ...first, message: `${first.message}, and ${count - 1} more like it did not come back` },
+    );
+  }
+
+  #problem(type: 'output_path' | 'output_count', subject: string, problem: string, limit?: number): void {
+    const known = this.#problems.get(problem);
+    if (known !== undefined) known.count += 1;
+    else {
+      const message = `${subject} ${problem}`;
+      const first = { type, message, path: this.#pattern, ...(limit !== undefined && { limit }) };
+      this.#problems.set(problem, { first, count: 1 });
+    }
   }
 }
 
