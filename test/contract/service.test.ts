@@ -124,6 +124,8 @@ describe('with a key', () => {
     const etag = (await rig().request(path)).headers.get('etag') ?? '';
     const again = await rig().request(path, { headers: { 'if-none-match': etag } });
     expect([again.status, again.text, again.headers.get('etag')]).toEqual([304, '', etag]);
+    const head = await rig().request(path, { method: 'HEAD', headers: { 'if-none-match': etag } });
+    expect([head.status, head.headers.get('content-length')]).toEqual([304, null]);
     expect(again.headers.get('ratelimit-remaining')).not.toBeNull();
     const other = await rig().request(path, { headers: { 'if-none-match': '"another"' } });
     expect([other.status, other.headers.get('etag')]).toEqual([200, etag]);

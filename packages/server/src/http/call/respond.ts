@@ -54,8 +54,12 @@ export function sendNothing<Id extends OperationId, Status extends StatusOf<Id>>
   ...[headers]: Headers<Id, Status>
 ): FastifyReply {
   if (headers !== undefined) reply.headers(headers);
-  reply.code(status as number);
-  return reply.send();
+  return sendEmpty(reply.code(status as number));
+}
+
+/** Sends no body. To HEAD, Fastify would send nothing with `content-length: 0`, which is no length of what GET has. */
+export function sendEmpty(reply: FastifyReply): FastifyReply {
+  return reply.send(reply.request.method === 'HEAD' ? Readable.from([]) : undefined);
 }
 
 /** Sends JSON that is read while it is sent, through the pump and with a declared length. */

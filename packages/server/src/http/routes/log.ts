@@ -9,6 +9,7 @@ import { createRateBudget, type RateBound } from '../../capacity/rate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { answered } from '../../job/answered.ts';
 import type { PublicLog } from '../../job/log/read-log.ts';
+import { sendEmpty } from '../call/respond.ts';
 import { etagOf, hasIt } from '../request/etag.ts';
 import { noSuchRoute } from '../request/target.ts';
 
@@ -31,7 +32,7 @@ export function addLog(app: FastifyInstance, log: PublicLog, bound = RATE): void
       if (found.isKept) {
         const etag = etagOf(bytes);
         reply.header('etag', etag);
-        if (hasIt(request.headers['if-none-match'], etag)) return reply.code(304).send();
+        if (hasIt(request.headers['if-none-match'], etag)) return sendEmpty(reply.code(304));
       }
       reply.header('content-type', found.mediaType ?? LOG_MEDIA_TYPE).header('content-length', bytes.length);
       return reply.send(bytes);

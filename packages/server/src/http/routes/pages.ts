@@ -3,6 +3,7 @@
  * a credential themselves where they need one. Spec § Endpoints: the dashboard shell.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { sendEmpty } from '../call/respond.ts';
 import type { Page, PageFile } from '../pages/built-pages.ts';
 import { hasIt } from '../request/etag.ts';
 import { noSuchRoute } from '../request/target.ts';
@@ -68,7 +69,7 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile):
   const gzip = takesGzip(request.headers['accept-encoding']) ? file.gzip : null;
   const { bytes, etag } = gzip ?? file.plain;
   reply.header('etag', etag).header('vary', 'Accept-Encoding');
-  if (hasIt(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  if (hasIt(request.headers['if-none-match'], etag)) return sendEmpty(reply.code(304));
   if (gzip !== null) reply.header('content-encoding', 'gzip');
   return reply.header('content-type', file.mediaType).header('content-length', bytes.length).send(bytes);
 }
