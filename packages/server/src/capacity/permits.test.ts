@@ -109,6 +109,32 @@ describe('if tenants hold all permits', () => {
   });
 });
 
+describe('a reservation while tenants hold all permits', () => {
+  test('makes no tenant give way before it is claimed, and then only if all are still held', () => {
+    const permits = createPermits(bounds({ total: 3, perTenant: 3 }));
+    const gaveWay: string[] = [];
+    const [, second] = ['first', 'second', 'third'].map((name) => permits.take('wait', 'a', () => gaveWay.push(name)));
+    permits.reserve('wait', 'b', stay)[Symbol.dispose]();
+    expect([gaveWay, permits.held('wait')]).toEqual([[], 3]);
+    permits.reserve('wait', 'b', stay).claim();
+    expect([gaveWay, permits.held('wait')]).toEqual([['first'], 3]);
+    const late = permits.reserve('wait', 'c', stay);
+    second?.[Symbol.dispose]();
+    late.claim();
+    expect([gaveWay, permits.held('wait')]).toEqual([['first'], 3]);
+  });
+
+  test('is refused at once if no tenant would give way, and at its claim if none does any more', () => {
+    const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
+    for (const _ of [1, 2]) permits.take('wait', 'a', stay);
+    const late = permits.reserve('wait', 'b', stay);
+    permits.reserve('wait', 'c', stay).claim();
+    expect(() => late.claim()).toThrow(expect.objectContaining({ code: 'capacity_exhausted' }));
+    expect(permits.held('wait')).toBe(2);
+    expect(() => permits.reserve('wait', 'd', stay)).toThrow('The service has 2');
+  });
+});
+
 test('permits count as crowded once more than half of them are taken', () => {
   const permits = createPermits(bounds({ total: 4, perTenant: 4 }));
   const crowded = [1, 2, 3].map(() => {

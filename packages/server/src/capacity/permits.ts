@@ -17,6 +17,16 @@ export interface PermitBound {
 /** A permit. Disposing returns it; disposing it again does nothing. */
 export type Permit = Disposable;
 
+/** A permit that may exceed the bound until it is claimed. */
+export interface Reservation extends Permit {
+  /**
+   * Says that the request really needs its place. If all places are taken, another request then gives way.
+   *
+   * @throws ServiceError `capacity_exhausted` if none does any more
+   */
+  claim(): void;
+}
+
 /**
  * Ends the holder of a permit. Called at most once, when a request of another tenant takes the permit, with the words
  * for the caller. It must not throw.
@@ -31,6 +41,8 @@ export interface Permits {
    * @throws ServiceError `capacity_exhausted` if no tenant gives way, `tenant_capacity_exhausted` if the tenant holds its bound
    */
   take(kind: PermitKind, tenant: string, giveWay: GiveWay): Permit;
+  /** The same for a request that may be answered without a place, as refusals are: no other request gives way to those. */
+  reserve(kind: PermitKind, tenant: string, giveWay: GiveWay): Reservation;
   /** How many are held now. */
   held(kind: PermitKind): number;
   /** Whether more than half of all permits are held: slow holders must then give way. */
@@ -60,22 +72,19 @@ export function createPermits(bounds: Readonly<Record<PermitKind, PermitBound>>)
   ) as Record<PermitKind, Pool>;
   return {
     take(kind, tenant, giveWay) {
+      const permit = this.reserve(kind, tenant, giveWay);
+      permit.claim();
+      return permit;
+    },
+    reserve(kind, tenant, giveWay) {
       const pool = pools[kind];
       const { total, perTenant } = bounds[kind];
       const own = pool.tenants.get(tenant)?.size ?? 0;
       if (own >= perTenant) {
         throw refusal('tenant_capacity_exhausted', `The tenant has ${own} ${NAMES[kind]} in flight already.`);
       }
-      if (pool.total >= total) {
-        const other = whoGivesWay(pool, own);
-        if (other === null) {
-          throw refusal('capacity_exhausted', `The service has ${pool.total} ${NAMES[kind]} in flight already.`);
-        }
-        other[Symbol.dispose]();
-        const message = `Another request needed a place, and the tenant holds most of the ${NAMES[kind]}.`;
-        other.giveWay(refusal('tenant_capacity_exhausted', message));
-      }
-      return new HeldPermit(pool, tenant, giveWay);
+      if (pool.total >= total && whoGivesWay(pool, own) === null) throw allHeld(kind, total);
+      return new HeldPermit(pool, { kind, tenant, total, giveWay });
     },
     held: (kind) => pools[kind].total,
     isCrowded: (kind) => pools[kind].total * 2 > bounds[kind].total,
@@ -90,28 +99,55 @@ function whoGivesWay({ tenants }: Pool, own: number): HeldPermit | null {
   return oldest !== undefined && most.size >= own + 2 ? oldest : null;
 }
 
-class HeldPermit implements Permit {
-  readonly #pool: Pool;
-  readonly #tenant: string;
+interface Request {
+  readonly kind: PermitKind;
+  readonly tenant: string;
+  /** How many permits of this kind there are. */
+  readonly total: number;
   readonly giveWay: GiveWay;
+}
 
-  constructor(pool: Pool, tenant: string, giveWay: GiveWay) {
+class HeldPermit implements Reservation {
+  readonly #pool: Pool;
+  readonly #request: Request;
+  #isClaimed = false;
+
+  constructor(pool: Pool, request: Request) {
     this.#pool = pool;
-    this.#tenant = tenant;
-    this.giveWay = giveWay;
-    const held = pool.tenants.get(tenant);
-    if (held === undefined) pool.tenants.set(tenant, new Set([this]));
+    this.#request = request;
+    const held = pool.tenants.get(request.tenant);
+    if (held === undefined) pool.tenants.set(request.tenant, new Set([this]));
     else held.add(this);
     pool.total += 1;
   }
 
+  claim(): void {
+    const { kind, tenant, total } = this.#request;
+    const own = this.#pool.tenants.get(tenant);
+    if (this.#isClaimed || own?.has(this) !== true) return;
+    this.#isClaimed = true;
+    if (this.#pool.total <= total) return;
+    const other = whoGivesWay(this.#pool, own.size - 1);
+    if (other === null) {
+      this[Symbol.dispose]();
+      throw allHeld(kind, total);
+    }
+    other[Symbol.dispose]();
+    const message = `Another request needed a place, and the tenant holds most of the ${NAMES[kind]}.`;
+    other.#request.giveWay(refusal('tenant_capacity_exhausted', message));
+  }
+
   [Symbol.dispose](): void {
     const { tenants } = this.#pool;
-    const held = tenants.get(this.#tenant);
+    const held = tenants.get(this.#request.tenant);
     if (held?.delete(this) !== true) return;
     this.#pool.total -= 1;
-    if (held.size === 0) tenants.delete(this.#tenant);
+    if (held.size === 0) tenants.delete(this.#request.tenant);
   }
+}
+
+function allHeld(kind: PermitKind, total: number): ServiceError {
+  return refusal('capacity_exhausted', `The service has ${total} ${NAMES[kind]} in flight already.`);
 }
 
 function refusal(code: 'tenant_capacity_exhausted' | 'capacity_exhausted', message: string): ServiceError {

@@ -89,6 +89,23 @@ describe.each<[PermitKind, string]>([
     await expect.poll(() => server.permits.held(kind)).toBe(1);
   });
 
+  test('a request that is refused at once takes over no permit', { tags: ['Errors-18a'] }, async () => {
+    const result: Jobs['result'] = (caller, job_id, wait) => {
+      if (job_id !== JOB) throw new ServiceError('job_not_found', 'No such job.');
+      return (HOLDING.result as Jobs['result'])(caller, job_id, wait);
+    };
+    const jobs = { ...HOLDING, result };
+    await using server = await openServer({ jobs, permits: { [kind]: { total: 2, perTenant: 2 } } });
+    using first = await hold(server.port);
+    await expect.poll(() => server.permits.held(kind)).toBe(1);
+    using second = await hold(server.port);
+    await expect.poll(() => server.permits.held(kind)).toBe(2);
+    using other = await RawSocket.open(server.port);
+    const refused = kind === 'body' ? bytes.replace('Length: 2', 'Length: 1') : bytes.replace(JOB, `${JOB}x`);
+    expect((await other.send(refused.replace(HEAD, OTHER)).answer()).status).toBe(kind === 'body' ? 400 : 404);
+    expect([first.isClosed, second.isClosed, server.permits.held(kind)]).toEqual([false, false, 2]);
+  });
+
   test('small reads of another tenant are answered while one tenant holds all permits', async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 1 } } });
     using _held = await hold(server.port);

@@ -28,7 +28,9 @@ export function admitBody(call: Call<BodyOperationId<false> | BodyOperationId<tr
   const ending = new AbortController();
   const end = (refusal: ServiceError) => ending.abort(refusal);
   const held = new DisposableStack();
-  held.use(call.take('body', end));
+  const permit = held.use(call.reserve('body', end));
+  // A body that came with its head is read at once, and needs no place.
+  if (request.raw.readableLength !== declaredBytes(request.raw)) permit.claim();
   held.defer(context.authority.watch(caller, () => end(unknownCredential())));
   held.defer(watchPace(call, end));
   if (request.headers.expect !== undefined) reply.raw.writeContinue();

@@ -12,9 +12,10 @@ import {
   type OperationId,
   operationOf,
   type RefusedWith,
+  responsePumpBytes,
 } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { GiveWay, Permit, PermitKind, Permits } from '../../capacity/permits.ts';
+import type { GiveWay, PermitKind, Permits, Reservation } from '../../capacity/permits.ts';
 import { type Caller, requireScope } from '../../ground/caller.ts';
 import { shuttingDown } from '../../job/refusals.ts';
 import { onAnswerEnd } from '../answer/answer-end.ts';
@@ -55,6 +56,7 @@ export class Call<Id extends OperationId> {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly context: CallContext;
+  #answer: Reservation | null = null;
 
   constructor(id: Id, reply: FastifyReply, context: CallContext) {
     this.id = id;
@@ -94,22 +96,23 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Takes a permit; `giveWay` ends what the permit admits when another tenant needs the place.
+   * Reserves a permit; `giveWay` ends what the permit admits when another tenant needs the place.
    *
    * @throws ServiceError if no such permit is free
    */
-  take<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind, giveWay: GiveWay): Permit {
-    return this.context.permits.take(kind, callerOf(this.request).tenant, giveWay);
+  reserve<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind, giveWay: GiveWay): Reservation {
+    return this.context.permits.reserve(kind, callerOf(this.request).tenant, giveWay);
   }
 
   /**
-   * Takes a permit that the answer holds to its end, unless the permit is returned before. Without `giveWay`, the connection is
-   * reset when another tenant needs the place, as for an answer that is being sent.
+   * Reserves a permit that the answer holds to its end, unless the permit is returned before. Without `giveWay`, the connection
+   * is reset when another tenant needs the place, as for an answer that is being sent.
    *
    * @throws ServiceError if none is free
    */
-  hold<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind, giveWay: GiveWay = this.#reset): Permit {
-    const permit = this.take(kind, giveWay);
+  hold<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind, giveWay: GiveWay = this.#reset): Reservation {
+    const permit = this.reserve(kind, giveWay);
+    if (kind === 'response') this.#answer = permit;
     onAnswerEnd(this.reply.raw, () => permit[Symbol.dispose]());
     return permit;
   }
@@ -125,10 +128,19 @@ export class Call<Id extends OperationId> {
     kind: Kind,
     giveWay: GiveWay = this.#reset,
     onEnded: () => void = this.#reset,
-  ): Permit {
+  ): Reservation {
     const permit = this.hold(kind, giveWay);
     onAnswerEnd(this.reply.raw, this.context.authority.watch(callerOf(this.request), onEnded));
     return permit;
+  }
+
+  /**
+   * Claims the permit of the answer, if it has one and is long. A short answer is sent at once and needs no place.
+   *
+   * @throws ServiceError if no place is free
+   */
+  claimFor({ bytes }: { readonly bytes: number }): void {
+    if (bytes > responsePumpBytes) this.#answer?.claim();
   }
 }
 

@@ -43,6 +43,7 @@ export function sendJsonText<Id extends OperationId, Status extends StatusOf<Id>
   text: JsonText<AnswerBody<Id, Status>>,
   ...[headers]: Headers<Id, Status>
 ): FastifyReply {
+  call.claimFor({ bytes: text.length });
   if (headers !== undefined) call.reply.headers(headers);
   return sendTextTo(call.reply, status, text);
 }
@@ -64,13 +65,14 @@ export function sendEmpty(reply: FastifyReply): FastifyReply {
 
 /** Sends JSON that is read while it is sent, through the pump and with a declared length. */
 export function sendBody<Id extends OperationId, Status extends StatusOf<Id>>(
-  { reply }: Call<Id>,
+  call: Call<Id>,
   status: Status,
   body: Body<AnswerBody<Id, Status>>,
   ...[headers]: Headers<Id, Status>
 ): FastifyReply {
-  if (headers !== undefined) reply.headers(headers);
-  return sendBodyTo(reply, status, body);
+  call.claimFor(body);
+  if (headers !== undefined) call.reply.headers(headers);
+  return sendBodyTo(call.reply, status, body);
 }
 
 /** Sends JSON in the same way for a path that is not an operation. */
@@ -81,24 +83,26 @@ export function sendBodyTo(reply: FastifyReply, status: number, body: Body<unkno
 
 /** Sends exact bytes with a declared length; more than one piece goes through the pump. */
 export function sendBytes<Id extends OperationId, Status extends StatusOf<Id>>(
-  { reply }: Call<Id>,
+  call: Call<Id>,
   status: Status,
   { mediaType, bytes }: { mediaType: MediaTypeOf<Id, Status>; bytes: Buffer },
   ...[headers]: Headers<Id, Status>
 ): FastifyReply {
-  if (headers !== undefined) reply.headers(headers);
-  return sendBytesTo(reply, bytes, { status, mediaType });
+  call.claimFor({ bytes: bytes.length });
+  if (headers !== undefined) call.reply.headers(headers);
+  return sendBytesTo(call.reply, bytes, { status, mediaType });
 }
 
 /** Sends exact bytes that are read while they are sent, through the pump and with a declared length. */
 export function sendPieces<Id extends OperationId, Status extends StatusOf<Id>>(
-  { reply }: Call<Id>,
+  call: Call<Id>,
   status: Status,
   { mediaType, content }: { mediaType: MediaTypeOf<Id, Status>; content: LongPart },
   ...[headers]: Headers<Id, Status>
 ): FastifyReply {
-  if (headers !== undefined) reply.headers(headers);
-  return pumpTo(reply, content, { status, mediaType });
+  call.claimFor(content);
+  if (headers !== undefined) call.reply.headers(headers);
+  return pumpTo(call.reply, content, { status, mediaType });
 }
 
 const JSON_TYPE = 'application/json';

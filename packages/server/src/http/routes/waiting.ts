@@ -5,7 +5,7 @@
  */
 import { responsePumpBytes } from '@vouchbox/protocol';
 import { unknownCredential } from '../../access/authenticate.ts';
-import type { Permit } from '../../capacity/permits.ts';
+import type { Reservation } from '../../capacity/permits.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { shuttingDown } from '../../job/refusals.ts';
 import { interruptionOf } from '../answer/answer-end.ts';
@@ -22,11 +22,14 @@ type WaitingOperation =
   | 'getGrading'
   | 'gradingEvents';
 
+/** A refusal, and the answer about a job that has ended, come sooner: no other tenant's wait gives way to them. */
+const lastingMilliseconds = 50;
+
 /** One answer that may wait: the permit it holds, and the wait itself. */
 export class Waiting {
   readonly waitSeconds: number;
   readonly #call: Call<WaitingOperation>;
-  readonly #held: Permit;
+  readonly #held: Reservation;
   /** Aborted with a refusal when another tenant needs the place, or when the credential ends that this wait `outlives`. */
   readonly #gaveWay = new AbortController();
   #isOver = false;
@@ -63,6 +66,7 @@ export class Waiting {
     const { stopping } = this.#call.context;
     using interruption = interruptionOf(this.#call.reply.raw, stopping, this.#gaveWay.signal);
     const { signal } = interruption;
+    const lasting = setTimeout(this.#claim, lastingMilliseconds);
     try {
       const answer = await work(signal);
       if (this.waitSeconds > 0 && signal.aborted && !isWhole(answer)) throw this.#interrupted();
@@ -72,9 +76,20 @@ export class Waiting {
       if (this.waitSeconds === 0 || !signal.aborted || error instanceof ServiceError) throw error;
       throw this.#interrupted();
     } finally {
+      clearTimeout(lasting);
       this.#isOver = true;
     }
   }
+
+  /** Claims the place of a wait that lasts. A long answer claims its own. */
+  readonly #claim = (): void => {
+    if (this.waitSeconds === 0) return;
+    try {
+      this.#held.claim();
+    } catch (refusal) {
+      this.#gaveWay.abort(refusal);
+    }
+  };
 
   /**
    * Ends the wait. `bytes` is the length of what will be sent.
@@ -83,10 +98,11 @@ export class Waiting {
    */
   over({ bytes }: { readonly bytes: number }): void {
     if (this.waitSeconds === 0 || this.#isLong || bytes <= responsePumpBytes) return;
-    this.#call.hold('response');
+    this.#call.hold('response').claim();
     this.#isLong = true;
     this.#held[Symbol.dispose]();
   }
+
   #interrupted(): Error {
     const { stopping } = this.#call.context;
     if (stopping.aborted) return shuttingDown();
