@@ -120,6 +120,11 @@ describe('cpu_seconds', () => {
     expect(ran.detail.receipt?.resource_usage?.cpu_ms).toBeGreaterThanOrEqual(500);
   });
 
+  test('leaves the kernel, which counts ticks in which nothing ran, a bound far above the limit', async () => {
+    const ran = await python('import resource; print(resource.getrlimit(resource.RLIMIT_CPU))', { cpu_seconds: 2 });
+    expect(ran.result.stdout).toBe('(9, 10)\n');
+  });
+
   test('counts all processes of a job together, including those that have ended', {
     tags: ['Submission-15'],
   }, async () => {
