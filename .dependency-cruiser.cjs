@@ -125,7 +125,7 @@ module.exports = {
         path: '^packages/',
         pathNot: [
           '^packages/$1/',
-          '^packages/[^/]+/src/(index|grading|grading-exports|vocabulary|words|administration|service|vouchbox|service-verify|ground/near-imports)\\.ts$',
+          '^packages/[^/]+/src/(index|grading|grading-exports|vocabulary|words|administration|service|vouchbox|service-verify|ground/make-directories|ground/near-imports)\\.ts$',
           '\\.json$',
         ],
       },

@@ -1,11 +1,12 @@
 /** Fetches the requested large outputs of a job, piece by piece, and writes each to its file. */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ServiceClient } from '@vouchbox/client';
 import type { ArtifactRecord, FoldedResult } from '@vouchbox/protocol';
+import { makeDirectories } from '@vouchbox/server/make-directories';
 import type { WantedOutput, WrittenOutput, WrittenOutputs } from './output-files.ts';
 
 /** Writes each large output that came back. A file that is not whole is removed again. */
@@ -40,14 +41,14 @@ export async function fetchStdout(
   const isLost = truncated || status === 'error' || violations.some(({ path }) => path === wanted.path);
   if (fetched.written.length > 0 || isLost) return fetched;
   const { path, target } = wanted;
-  await mkdir(dirname(target), { recursive: true });
+  makeDirectories(dirname(target));
   await writeFile(target, stdout);
   const sha256 = createHash('sha256').update(stdout).digest('hex');
   return { written: [{ path, file: target, size_bytes: Buffer.byteLength(stdout), sha256 }], missing: [] };
 }
 
 async function fetchTo(file: string, sha256: string, client: Pick<ServiceClient, 'downloadPieces'>): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
+  makeDirectories(dirname(file));
   try {
     // The pieces end with an error unless all of the file has come and has its digest.
     await pipeline(

@@ -44,3 +44,9 @@ test('a matched output is written below the directory of its pattern, unless its
     'named',
   ]);
 });
+
+test('an output for which no directory can be made is an error and no endless wait', async () => {
+  const artifact = { path: 'output/a', size_bytes: 2, sha256: '', content_base64: '/wA=' };
+  const target = '/proc/1/none/such/a';
+  await expect(writeOutputs([{ path: 'output/a', target }], [artifact])).rejects.toThrow('ENOENT');
+});

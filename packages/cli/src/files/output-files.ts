@@ -1,8 +1,9 @@
 /** Writes the files that a job returned, each to its requested place. Files that were not requested are not written. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Artifact } from '@vouchbox/protocol';
 import { directoryOfPattern, pathProblem } from '@vouchbox/protocol/vocabulary';
+import { makeDirectories } from '@vouchbox/server/make-directories';
 
 /**
  * A requested output, and the file of this host that it goes to. For a pattern, the path ends with `/**` and the target
@@ -41,7 +42,7 @@ export async function writeOutputs(
     const files = directory === null ? named(output, artifacts) : below({ directory, output, artifacts, wanted });
     if (files.length === 0) missing.push({ ...output, isPattern: directory !== null });
     for (const { target, artifact } of files) {
-      await mkdir(dirname(target), { recursive: true });
+      makeDirectories(dirname(target));
       await writeFile(target, Buffer.from(artifact.content_base64, 'base64'));
       const { path, size_bytes, sha256 } = artifact;
       written.push({ path, file: target, size_bytes, sha256 });

@@ -2,18 +2,9 @@
  * The profiles of `vouchbox login`: addresses of services and the keys to call them with, by name. They are in one file
  * that only its owner may read. A file that others can read is refused, and so is a malformed file.
  */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeDirectories } from '@vouchbox/server/make-directories';
 import { CommandFailure } from '../failures/command-failure.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { configDirectory } from './environment.ts';
@@ -54,13 +45,14 @@ export function writeProfiles(profiles: ReadonlyMap<string, Profile>): void {
   const file = profilesFile();
   const partial = `${file}.${process.pid}`;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeDirectories(dirname(file), 0o700);
     const text = JSON.stringify({ profiles: Object.fromEntries(profiles) }, null, 2);
     writeFileSync(partial, `${text}\n`, { flag: 'wx', mode: 0o600 });
     renameSync(partial, file);
   } catch (error) {
     rmSync(partial, { force: true });
-    throw new CommandFailure(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
+    const advice = 'set XDG_CONFIG_HOME to a directory that can be written';
+    throw new CommandFailure(`${file} cannot be written: ${(error as Error).message}; ${advice}`, { cause: error });
   }
 }
 

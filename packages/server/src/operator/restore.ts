@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { syncDirectory, syncFile } from '../ground/durably.ts';
+import { makeDirectories } from '../ground/make-directories.ts';
 import { keyPaths, readPrivateKey } from '../job/sign/keys/key-files.ts';
 import { SigningKeyError } from '../job/sign/keys/signing-key-error.ts';
 import { knownKeys } from '../job/sign/keys/signing-keys.ts';
@@ -80,7 +81,7 @@ function refuseUnlessBackup(backup: string): void {
 /** Makes an empty directory, after removing what an earlier try left in its place. */
 function makeEmpty(directory: string): void {
   rmSync(directory, { recursive: true, force: true });
-  mkdirSync(dirname(directory), { recursive: true, mode: 0o700 });
+  makeDirectories(dirname(directory), 0o700);
   mkdirSync(directory, { mode: 0o700 });
 }
 

@@ -3,22 +3,22 @@
  * may write is refused, because they could put a store, a key or a socket into it.
  */
 import type { Stats } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeDirectories } from '../ground/make-directories.ts';
 import { StartError } from '../ground/start-error.ts';
 
 /** The permissions that others must not have: those to write. Others may read names in the directory, but not its files. */
 const OTHERS_WRITE = 0o022;
 
 /**
- * Opens the directory for a service, and makes the directory and its missing parents. Node's own recursive `mkdir` is not used:
- * it never returns if a file system answers ENOENT for a name in an existing directory, as /proc does.
+ * Opens the directory for a service, and makes the directory and its missing parents.
  *
  * @throws StartError if the directory does not exist and cannot be made, or if others may change it
  */
 export async function openDataDirectory(path: string): Promise<void> {
   try {
-    await makeDirectories(path);
+    makeDirectories(path, 0o700);
   } catch (cause) {
     throw unusable(path, cause);
   }
@@ -63,27 +63,6 @@ async function checkOwnDirectory(what: string, path: string, setting: string): P
   }
 }
 
-async function makeDirectories(path: string): Promise<void> {
-  const failure = await makeDirectory(path);
-  if (failure === null) return;
-  const parent = dirname(path);
-  if (failure.code !== 'ENOENT' || parent === path || (await exists(parent))) throw failure;
-  await makeDirectories(parent);
-  const again = await makeDirectory(path);
-  if (again !== null) throw again;
-}
-
-/** Makes the directory and returns why that failed; null if the directory exists now. */
-async function makeDirectory(path: string): Promise<NodeJS.ErrnoException | null> {
-  try {
-    await mkdir(path, { mode: 0o700 });
-    return null;
-  } catch (error) {
-    const failure = error as NodeJS.ErrnoException;
-    return failure.code === 'EEXIST' ? null : failure;
-  }
-}
-
 async function exists(path: string): Promise<boolean> {
   try {
     await stat(path);
@@ -105,6 +84,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not make it',
   EPERM: 'this user may not make it',
   ENOENT: 'nothing can be made there',
+  EEXIST: 'a file is in its place',
   ENOTDIR: 'a file is in its place',
   EROFS: 'its file system is read-only',
   ENOSPC: 'its file system is full',

@@ -2,11 +2,12 @@
  * One connection to the store's file, set up so that a commit is on disk when it returns: write-ahead log,
  * `synchronous=FULL`. The writer's connection creates the file; the reader's cannot change it.
  */
-import { mkdirSync, statfsSync } from 'node:fs';
+import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { syncDirectory } from '../../ground/durably.ts';
+import { makeDirectories } from '../../ground/make-directories.ts';
 import type { StoreDatabase, Tables } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
 import { openDatabase } from './database.ts';
@@ -57,7 +58,7 @@ function connect(path: string, { readOnly }: { readOnly: boolean }): Connection 
 /** Creates the file and its directory if they are missing, readable only by their owner. */
 export function prepareFile(path: string): void {
   const directory = dirname(path);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectories(directory, 0o700);
   const fileSystem = NETWORK_FILE_SYSTEMS.get(statfsSync(directory).type);
   if (fileSystem !== undefined) {
     throw new StoreError('unopenable', `it is on ${fileSystem}, where commits are not safe: use a local disk`);

@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeDirectories } from '../../../ground/make-directories.ts';
 import { PackError } from '../pack-error.ts';
 import { type PackFacts, packPlaces, readFacts } from '../pack-store.ts';
 import { installLocked } from './install-locked.ts';
@@ -35,7 +36,7 @@ export async function buildPack(options: BuildOptions): Promise<Built> {
   if (process.getuid?.() !== 0) throw new PackError('only root can build a runtime pack', { hint: 'run it as root' });
   const places = packPlaces(packs, recipe.name, recipe.version);
   if (existsSync(places.directory)) return alreadyBuilt(recipe, packs);
-  mkdirSync(join(packs, recipe.name), { recursive: true, mode: 0o755 });
+  makeDirectories(join(packs, recipe.name), 0o755);
   removeAbandoned(packs);
   const work = join(packs, `.build-${process.pid}-${recipe.name}-${recipe.version}`);
   mkdirSync(work, { mode: 0o711 }); // apt fetches as its own user if that user can reach this directory.

@@ -1,0 +1,17 @@
+/** Directories at a path that somebody chose. */
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * Makes the directory and its missing parents. Node's own recursive `mkdir` is not used: it never returns if a file system
+ * answers ENOENT for a name in an existing directory, as /proc does.
+ */
+export function makeDirectories(path: string, mode = 0o777): void {
+  const parent = dirname(path);
+  if (!existsSync(parent)) makeDirectories(parent, mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error;
+  }
+}
