@@ -120,6 +120,15 @@ describe('a grading that cannot run is refused, and nothing is stored:', {
     expect(answer.json.error.message).toMatch(/^\/tests\/0\/stdin is 1048577 bytes/);
   });
 
+  test.each<[string, object]>([
+    ['/programs/1', { ...ONE, programs: [SUM, { ...SUM, runtime: 'nowhere' }, { ...SUM, runtime: 'nowhere' }] }],
+    ['/checker', { ...ONE, checker: { ...WRONG, runtime: 'nowhere' } }],
+    ['/validators/0', { ...ONE, ...V2, validators: [{ ...WRONG, runtime: 'nowhere' }] }],
+  ])('a program that no node can run is named by its place in the request: %s', async (pointer, body) => {
+    const { message } = (await submit(body)).json.error;
+    expect(message.startsWith(`${pointer}/runtime "nowhere" is not a runtime pack`)).toBe(true);
+  });
+
   test('an argument that is too long is named by its place in the request', async () => {
     const { json } = await submit({ programs: [SUM], tests: [{ name: 'a' }, { name: 'b', args: ['x'.repeat(5000)] }] });
     expect(json.error.message).toMatch(/^\/tests\/1\/args\/0 is 5000 bytes/);

@@ -91,7 +91,7 @@ export function checkGrading(
     return { name, group, points, compare, expected: { text } };
   });
   const flaw = planProblem({ tests: heads, groups });
-  if (flaw !== null) throw new GradingRefusal(flaw);
+  if (flaw !== null) throw new GradingRefusal(flaw[1]);
   if (checker !== undefined && interactor !== undefined)
     throw new GradingRefusal('the interactor judges, so a checker must be left out');
   checkText('the program', typeof program === 'string' ? program : program.code, BOUNDS.codeBytesMax);

@@ -58,7 +58,7 @@ export const ERRORS = {
   input_unavailable: final(422, 'A file names an output of a job that is unknown, has not ended or lacks the output.'),
   tool_result_misfit: final(422, "The result does not fit the tool's schema, and the call is still open."),
   digest_mismatch: final(422, 'The address names the digest of another body.'),
-  idempotency_key_reused: final(422, 'The key was used for another job specification.'),
+  idempotency_key_reused: final(422, 'The key was used for another job specification or grading.'),
   rate_limited: retryable(429, "The tenant's request budget is spent."),
   tenant_capacity_exhausted: retryable(429, 'The tenant holds as many of these as it may.'),
   head_too_large: final(431, 'The request head is over its bound.'),

@@ -74,17 +74,22 @@ const testsMax = 1000;
 const outputBytesUsual = 8 * 1024 * 1024;
 export const outputBytesMost = 64 * 1024 * 1024;
 
+/** The fault in a plan, after the JSON pointer of the faulty member. */
+export type PlanProblem = readonly [pointer: string, problem: string];
+
 /** The fault in a plan; null if a verdict is possible. The bounds of texts are not checked here, but in the submissions. */
-export function planProblem({ tests, groups, output_bytes = 1 }: GradingPlan): string | null {
-  if (tests.length === 0) return 'a grading needs at least one test';
-  if (tests.length > testsMax) return `a grading has ${tests.length} tests; at most ${testsMax} are allowed`;
-  if (!(output_bytes >= 1 && output_bytes <= outputBytesMost)) return `output_bytes is from 1 to ${outputBytesMost}`;
+export function planProblem({ tests, groups, output_bytes: bytes = 1 }: GradingPlan): PlanProblem | null {
+  if (tests.length === 0) return ['/tests', 'a grading needs at least one test'];
+  if (tests.length > testsMax)
+    return ['/tests', `a grading has ${tests.length} tests; at most ${testsMax} are allowed`];
+  const areBytes = bytes >= 1 && bytes <= outputBytesMost;
+  if (!areBytes) return ['/output_bytes', `output_bytes is from 1 to ${outputBytesMost}`];
   const names = new Set<string>();
-  for (const test of tests) {
-    if (names.has(test.name)) return `two tests have the same name: ${test.name}`;
+  for (const [at, test] of tests.entries()) {
+    if (names.has(test.name)) return [`/tests/${at}/name`, `two tests have the same name: ${test.name}`];
     names.add(test.name);
     const problem = testProblem(test);
-    if (problem !== null) return `test ${test.name}: ${problem}`;
+    if (problem !== null) return [`/tests/${at}`, `test ${test.name}: ${problem}`];
   }
   return groups === undefined ? null : groupsProblem(groups, tests);
 }
@@ -108,20 +113,21 @@ function isComparing(compare: Comparing): boolean {
   return absolute >= 0 && relative >= 0 && Number.isFinite(absolute) && Number.isFinite(relative);
 }
 
-function groupsProblem(groups: readonly PlannedGroup[], tests: readonly PlannedTest[]): string | null {
+function groupsProblem(groups: readonly PlannedGroup[], tests: readonly PlannedTest[]): PlanProblem | null {
   const before = new Set<string>();
   const filled = new Set(tests.map(({ group }) => group));
-  for (const { name, after = [], points = 0 } of groups) {
-    if (before.has(name)) return `two groups have the same name: ${name}`;
-    if (LONE_SURROGATE.test(name)) return `the name of group ${name} has no UTF-8 form`;
-    if (!filled.has(name)) return `group ${name} has no test`;
-    if (!arePoints(points)) return `group ${name}: its points must be a number, and not negative`;
+  for (const [at, { name, after = [], points = 0 }] of groups.entries()) {
+    const pointer = `/groups/${at}`;
+    if (before.has(name)) return [pointer, `two groups have the same name: ${name}`];
+    if (LONE_SURROGATE.test(name)) return [pointer, `the name of group ${name} has no UTF-8 form`];
+    if (!filled.has(name)) return [pointer, `group ${name} has no test`];
+    if (!arePoints(points)) return [pointer, `group ${name}: its points must be a number, and not negative`];
     const missing = after.find((other) => !before.has(other));
-    if (missing !== undefined) return `group ${name} comes after ${missing}, which is not listed before it`;
+    if (missing !== undefined) return [pointer, `group ${name} comes after ${missing}, which is not listed before it`];
     before.add(name);
   }
-  const stray = tests.find(({ group }) => group === undefined || !before.has(group));
-  return stray === undefined ? null : `test ${stray.name} is in no group that is listed`;
+  const stray = tests.findIndex(({ group }) => group === undefined || !before.has(group));
+  return stray === -1 ? null : [`/tests/${stray}`, `test ${tests[stray]?.name} is in no group that is listed`];
 }
 
 export function sizeOfText(text: PlanText | undefined): number {

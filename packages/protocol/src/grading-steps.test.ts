@@ -286,15 +286,16 @@ describe('groups of tests', () => {
   });
 });
 
-test.each<[GradingPlan, RegExp]>([
-  [{ tests: [] }, /at least one test/],
-  [{ tests: [{ name: 'a' }, { name: 'a' }] }, /same name: a/],
-  [{ tests: [{ name: 'a', points: -1 }] }, /^test a: its points/],
-  [{ tests: [{ name: 'a', expected: text('\ud800') }] }, /no UTF-8 form/],
-  [{ tests: [{ name: 'a', compare: { floats: { absolute: -1 } } }] }, /compare is one of/],
-  [{ tests: [{ name: 'a' }], groups: [{ name: 'x' }] }, /group x has no test/],
-  [{ tests: [{ name: 'a', group: 'y' }], groups: [] }, /test a is in no group/],
-  [{ tests: [{ name: 'a', group: 'x' }], groups: [{ name: 'x', after: ['x'] }] }, /comes after x/],
-])('a plan that cannot lead to a verdict is refused', (plan, problem) => {
-  expect(planProblem(plan)).toMatch(problem);
+test.each<[GradingPlan, string, RegExp]>([
+  [{ tests: [] }, '/tests', /at least one test/],
+  [{ tests: [{ name: 'a' }], output_bytes: 0 }, '/output_bytes', /from 1 to/],
+  [{ tests: [{ name: 'a' }, { name: 'a' }] }, '/tests/1/name', /same name: a/],
+  [{ tests: [{ name: 'a', points: -1 }] }, '/tests/0', /^test a: its points/],
+  [{ tests: [{ name: 'a', expected: text('\ud800') }] }, '/tests/0', /no UTF-8 form/],
+  [{ tests: [{ name: 'a', compare: { floats: { absolute: -1 } } }] }, '/tests/0', /compare is one of/],
+  [{ tests: [{ name: 'a' }], groups: [{ name: 'x' }] }, '/groups/0', /group x has no test/],
+  [{ tests: [{ name: 'a', group: 'y' }], groups: [] }, '/tests/0', /test a is in no group/],
+  [{ tests: [{ name: 'a', group: 'x' }], groups: [{ name: 'x', after: ['x'] }] }, '/groups/0', /comes after x/],
+])('a plan that cannot lead to a verdict is refused', (plan, pointer, problem) => {
+  expect(planProblem(plan)).toEqual([pointer, expect.stringMatching(problem)]);
 });

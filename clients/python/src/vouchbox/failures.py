@@ -208,7 +208,7 @@ class PromiseNotOffered(ServiceFailure):
 
 
 class IdempotencyKeyReused(ServiceFailure):
-    """The key was used for another job specification."""
+    """The key was used for another job specification or grading."""
 
 
 class RateLimited(ServiceFailure):

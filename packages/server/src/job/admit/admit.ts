@@ -369,6 +369,6 @@ function workerUnavailable(message: string): ServiceError {
   return new ServiceError('worker_unavailable', message, { retryAfterSeconds: workerRetrySeconds });
 }
 
-export function keyReused(): ServiceError {
-  return new ServiceError('idempotency_key_reused', 'The Idempotency-Key was used for another job specification.');
+export function keyReused(what = 'job specification'): ServiceError {
+  return new ServiceError('idempotency_key_reused', `The Idempotency-Key was used for another ${what}.`);
 }

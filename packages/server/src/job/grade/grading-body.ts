@@ -177,8 +177,8 @@ function refuseNewer(submission: GradingSubmission): void {
 function planOf({ tests, groups, stop, limits }: GradingSubmission): NonNullable<GradingCommon['plan']> {
   const planned = tests.map(({ name, group, points, compare }) => ({ name, group, points, compare }));
   const plan = { ...(groups && { groups }), ...(stop !== undefined && { stop }), ...(limits && { limits }) };
-  const problem = planProblem({ tests: planned, ...plan });
-  if (problem !== null) throw refusal('invalid_request', '', `cannot be graded: ${problem}`);
+  const flaw = planProblem({ tests: planned, ...plan });
+  if (flaw !== null) throw refusal('invalid_request', flaw[0], `cannot be graded: ${flaw[1]}`);
   return plan;
 }
 
@@ -227,7 +227,8 @@ export async function inPart<Answer>(pointer: string, work: () => Promise<Answer
   }
 }
 
-function pointing(pointer: string, error: unknown): unknown {
+/** The refusal of a part of the body, pointing into that part. */
+export function pointing(pointer: string, error: unknown): unknown {
   if (!(error instanceof ServiceError) || !/^(\/|the body)/.test(error.message) || pointer === '') return error;
   return new ServiceError(error.code, `${pointer}${error.message.replace(/^the body/, '')}`);
 }

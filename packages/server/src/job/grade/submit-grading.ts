@@ -1,6 +1,7 @@
 /** Turns a request into a grading, which is on disk before the client is answered, or into a refusal that stores nothing. */
 import { type GradingAnswer, gradingPath } from '@vouchbox/protocol';
 import type { Caller } from '../../ground/caller.ts';
+import { ServiceError } from '../../ground/service-error.ts';
 import type { AcceptedGrading, GradingAdmitted } from '../../store/gradings/admission.ts';
 import type { StoredBlobRow } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
@@ -12,7 +13,7 @@ import { blobContent } from '../blob-content.ts';
 import type { Submission } from '../jobs.ts';
 import type { Nudges } from '../nudges.ts';
 import { shuttingDown } from '../refusals.ts';
-import { checkExpected, namedTexts, type ParsedGrading, parseGrading, type StoredProgram } from './grading-body.ts';
+import { checkExpected, gradersOf, namedTexts, type ParsedGrading, parseGrading, pointing } from './grading-body.ts';
 import { type FilesOptions, withFiles } from './grading-files.ts';
 
 export interface SubmitGradingOptions
@@ -46,7 +47,7 @@ export async function submitGrading(
   const earlier = idempotency === null ? null : await store.findGradingByKey({ tenant, key: idempotency.key });
   if (earlier !== null) {
     await checkAuthority?.();
-    if (earlier.spec_sha256 !== idempotency?.spec_sha256) throw keyReused();
+    if (earlier.spec_sha256 !== idempotency?.spec_sha256) throw keyReused('grading');
     return { answer: answerOf(earlier), replayed: true };
   }
   const named = await checkedBlobs(tenant, sent, store);
@@ -125,17 +126,23 @@ async function holdText(
 
 /** For every program, every program of the grader and the judge, there must be a node that can run it. */
 function checkFit({ common, programs }: ParsedGrading, options: SubmitGradingOptions): void {
-  const { limits, requirements, checker, interactor, validators = [] } = common;
-  const judge = { language: 'python', runtime: null } as const;
-  const all: readonly Pick<StoredProgram, 'language' | 'runtime'>[] = [
-    ...programs.map(({ content }) => content),
-    ...(checker === null ? [] : [checker]),
-    ...validators,
-    judge,
+  const { limits, requirements, interactor } = common;
+  const all = [
+    ...programs.map(({ content }, at) => ({ pointer: `/programs/${at}`, ...content })),
+    ...gradersOf(common).flatMap(({ pointer, grader }) => (grader === interactor ? [] : { pointer, ...grader })),
+    { pointer: '', language: 'python', runtime: null } as const,
   ];
-  const kinds = new Map(all.map(({ language, runtime }) => [`${language} ${runtime}`, { language, runtime }]));
+  // Of programs of one kind, the first is named.
+  const kinds = new Map(all.toReversed().map((one) => [`${one.language} ${one.runtime}`, one]));
   const shared = { limits, requirements, code: '', stdin: null, args: [], env: {}, files: [], outputs: [] };
-  for (const kind of kinds.values()) withFittingLimits({ program: { ...kind, ...shared }, interactor: null }, options);
+  for (const { pointer, language, runtime } of [...kinds.values()].toReversed()) {
+    try {
+      withFittingLimits({ program: { language, runtime, ...shared }, interactor: null }, options);
+    } catch (error) {
+      // The requirements are those of the whole grading.
+      throw error instanceof ServiceError && error.code === 'runtime_unavailable' ? pointing(pointer, error) : error;
+    }
+  }
   if (interactor === undefined) return;
   const other = { language: interactor.language, runtime: interactor.runtime, ...shared };
   for (const { content } of programs) {
@@ -150,7 +157,7 @@ function submitted(admitted: GradingAdmitted): SubmittedGrading {
     case 'replayed':
       return { answer: answerOf(admitted.grading), replayed: admitted.kind === 'replayed' };
     case 'key_reused':
-      throw keyReused();
+      throw keyReused('grading');
     case 'blob_unavailable':
       throw blobUnavailable();
     case 'full':
