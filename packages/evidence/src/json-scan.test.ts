@@ -26,6 +26,7 @@ function faultOf(text: string, { rules = exact, step = Number.POSITIVE_INFINITY 
 const notJson = (byte: number) => `is not JSON at byte ${byte}`;
 const cutShort = (byte: number) => `ends before its value does at byte ${byte}`;
 const lone = (place: string) => `holds a lone surrogate at "${place}"`;
+const loneName = (place: string) => `names a member with a lone surrogate at "${place}"`;
 const notHeld = (place: string) => `holds a number that a double cannot hold at "${place}"`;
 
 const TEXTS: [text: string, problem: string | null][] = [
@@ -105,6 +106,9 @@ const TEXTS: [text: string, problem: string | null][] = [
   [String.raw`"\ud800udc00"`, lone('')],
   [String.raw`"\ud800\\udc00"`, lone('')],
   [String.raw`["a",{"b/c":{"~":"\udc00"}}]`, lone('/1/b~1c/~0')],
+  [String.raw`{"a":1,"\ud800":1}`, loneName('')],
+  [String.raw`{"a":[{"b":1},{"b":1,"c\udc00":1}]}`, loneName('/a/1')],
+  [String.raw`{"a":1,"b":"\ud800"}`, lone('/b')],
   ['{"a":[0,{"b":1,"b":2}]}', 'names a member twice at "/a/1/b"'],
   ['{"b":{"a":1},"c":{"a":1}}', null],
   ['9007199254740991', null],

@@ -231,8 +231,11 @@ export class JsonScan {
     if (unit < 0xd800 || unit > 0xdfff) return at + 6;
     const hasSecond = unit < 0xdc00 && this.#bytes[at + 6] === BACKSLASH && this.#bytes[at + 7] === LETTER_U;
     const second = hasSecond ? this.#hexUnit(at + 8) : 0;
-    if (second < 0xdc00 || second > 0xdfff) throw this.#wrong('holds a lone surrogate');
-    return at + 12;
+    if (second >= 0xdc00 && second <= 0xdfff) return at + 12;
+    // Such a name is no part of a JSON pointer: the object that has the member is named.
+    throw this.#stringIsName
+      ? this.#wrong('names a member with a lone surrogate', this.#open.slice(0, -1))
+      : this.#wrong('holds a lone surrogate');
   }
 
   #hexUnit(at: number): number {
@@ -287,8 +290,8 @@ export class JsonScan {
   }
 
   /** The problem of a well-formed member, which is named by its JSON pointer. */
-  #wrong(problem: string): JsonProblem {
-    const pointer = this.#open.map((frame) => `/${pointerToken(String(frame.member))}`).join('');
+  #wrong(problem: string, frames: readonly Frame[] = this.#open): JsonProblem {
+    const pointer = frames.map((frame) => `/${pointerToken(String(frame.member))}`).join('');
     return new JsonProblem(problem, `"${pointer}"`);
   }
 }
