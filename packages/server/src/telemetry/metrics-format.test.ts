@@ -16,12 +16,15 @@ test.each([
   ],
   ['plain text rather than OpenMetrics', 'application/openmetrics-text;q=0.3, text/plain; q=0.9', 'text'],
   ['no OpenMetrics', 'application/openmetrics-text;q=0, */*', 'text'],
+  ['no OpenMetrics, with a space before q', 'application/openmetrics-text; q=0, */*', 'text'],
+  ['no OpenMetrics of a version', 'application/openmetrics-text; version=1.0.0 ;\tQ = 0, */*', 'text'],
+  ['a parameter whose name ends with q', 'application/openmetrics-text; faq=0, */*;q=0.1', 'openmetrics'],
   ['a malformed value', ';;,,q=;"', 'text'],
 ])('a client that accepts %s gets its preferred format', (_name, accept, format) => {
   expect(preferredFormat(accept)).toBe(format);
 });
 
 test('an Accept header of the maximum length is parsed quickly', () => {
-  const long = `text/plain${';a=b'.repeat(4000)}`;
-  expect(preferredFormat(long)).toBe('text');
+  for (const part of [';a=b', ' ', '; ', 'q ', ';q '])
+    expect(preferredFormat(`text/plain${part.repeat(16_000 / part.length)}`)).toBe('text');
 });

@@ -18,7 +18,7 @@ export const METRICS_MEDIA_TYPES = {
  */
 export function preferredFormat(accept: string | undefined): MetricsFormat {
   // Scrapers name versions and character sets, which the negotiator would look for among the offered types.
-  const plain = accept?.replace(/;\s*(?!q=)[^,;]*/gi, '');
+  const plain = accept?.replace(/;\s*q\s*=\s*/gi, ';q=').replace(/;(?!q=)[^,;]*/g, '');
   const headers = plain === undefined ? {} : { accept: plain };
   const preferred = new Negotiator({ headers }).mediaType(['text/plain', 'application/openmetrics-text']);
   return preferred === 'application/openmetrics-text' ? 'openmetrics' : 'text';
