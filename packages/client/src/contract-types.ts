@@ -462,8 +462,9 @@ export interface ToolLimits {
 }
 
 export interface GradingSubmission {
+  /** Every program runs against every test. Several programs may have one name. */
   programs: Array<GradingProgram>;
-  /** Programs with unique names. Every program runs against every test. */
+  /** Tests with unique names. */
   tests: Array<GradingTest>;
   checker?: {
     language: string;

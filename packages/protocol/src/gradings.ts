@@ -98,11 +98,15 @@ export const GradingGroup = Closed({
 });
 
 export const GradingSubmission = Closed({
-  programs: Type.Array(GradingProgram, { minItems: 1, maxItems: gradingProgramsMax }),
+  programs: Type.Array(GradingProgram, {
+    minItems: 1,
+    maxItems: gradingProgramsMax,
+    description: 'Every program runs against every test. Several programs may have one name.',
+  }),
   tests: Type.Array(GradingTest, {
     minItems: 1,
     maxItems: gradingTestsMax,
-    description: 'Programs with unique names. Every program runs against every test.',
+    description: 'Tests with unique names.',
   }),
   checker: Type.Optional(GraderProgram),
   verdict: Type.Optional(

@@ -35,11 +35,12 @@ const Grade = Type.Object(
     programs: Type.Array(Type.Object({ ...GradingProgram.properties, code, files }, strict), {
       minItems: 1,
       maxItems: programsMax,
+      description: 'Every program runs against every test.',
     }),
     tests: Type.Array(Type.Object({ ...GradingTest.properties, stdin: text, expected: text, files }, strict), {
       minItems: 1,
       maxItems: gradingTestsMax,
-      description: 'Programs with unique names. Every program runs against every test.',
+      description: 'Tests with unique names.',
     }),
     groups,
     stop,
