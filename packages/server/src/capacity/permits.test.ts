@@ -124,6 +124,17 @@ describe('a reservation while tenants hold all permits', () => {
     expect([gaveWay, permits.held('wait')]).toEqual([['first'], 3]);
   });
 
+  test('takes nothing from a reservation that was within the bound, whichever is claimed first', () => {
+    const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
+    const gaveWay: string[] = [];
+    const [, second] = ['first', 'second'].map((name) => permits.reserve('wait', 'a', () => gaveWay.push(name)));
+    const other = permits.reserve('wait', 'b', stay);
+    second?.claim();
+    expect(gaveWay).toEqual([]);
+    other.claim();
+    expect([gaveWay, permits.held('wait')]).toEqual([['first'], 2]);
+  });
+
   test('is refused at once if no tenant would give way, and at its claim if none does any more', () => {
     const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
     for (const _ of [1, 2]) permits.take('wait', 'a', stay);

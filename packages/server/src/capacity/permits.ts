@@ -110,11 +110,12 @@ interface Request {
 class HeldPermit implements Reservation {
   readonly #pool: Pool;
   readonly #request: Request;
-  #isClaimed = false;
+  #isClaimed: boolean;
 
   constructor(pool: Pool, request: Request) {
     this.#pool = pool;
     this.#request = request;
+    this.#isClaimed = pool.total < request.total;
     const held = pool.tenants.get(request.tenant);
     if (held === undefined) pool.tenants.set(request.tenant, new Set([this]));
     else held.add(this);
