@@ -439,9 +439,15 @@ describe('metrics', () => {
     expect(await ask(metered, '/v1/metrics', 'key-of-acme')).toEqual([200, 'acme text/plain']);
   });
 
-  test('the metrics of the whole service have no route if no metrics token is set', async () => {
+  test('the metrics of the whole service have no route, for any method, if no metrics token is set', {
+    tags: ['Routes-2'],
+  }, async () => {
     await using metered = await openServer({ metrics });
     expect((await ask(metered, '/metrics', 'key-of-acme'))[0]).toBe(404);
+    for (const method of ['OPTIONS', 'POST', 'DELETE'])
+      expect((await refusalIn(await fetch(`${metered.url}/metrics`, { method }))).code).toBe('route_not_found');
+    await using known = await openServer({ metricsToken: 'metrics-token', metrics });
+    expect((await fetch(`${known.url}/metrics`, { method: 'POST' })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
   });
 
   test('the metrics count answers by route and status, never by a path that a client invented', async () => {

@@ -181,9 +181,10 @@ function boundsOf({ connectionsOfPeer, bounds }: AppOptions): TransportBounds {
 }
 
 /** The routes of this node beside the operations. */
-function besideOf({ isEmbedded, servesApi, pages, publicLog = null }: AppOptions): Beside {
-  if (!servesApi) return { pages: [], log: null, servesApi };
-  return { pages: pages ?? (isEmbedded ? [] : readBuiltPages()), log: publicLog, servesApi };
+function besideOf({ isEmbedded, servesApi, pages, publicLog = null, metricsToken }: AppOptions): Beside {
+  const hasMetrics = metricsToken !== null;
+  if (!servesApi) return { pages: [], log: null, servesApi, hasMetrics };
+  return { pages: pages ?? (isEmbedded ? [] : readBuiltPages()), log: publicLog, servesApi, hasMetrics };
 }
 
 function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions, 'servesApi'>): void {

@@ -29,13 +29,16 @@ export interface Beside {
   readonly log: PublicLog | null;
   /** Whether this node serves more than probes and its metrics. */
   readonly servesApi: boolean;
+  /** Whether the operator set a token for the metrics of the whole service. */
+  readonly hasMetrics: boolean;
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
 
 /** The methods that a path takes, in a fixed order; none if there is no such path. `*` is the whole server. */
-function methodsOf(path: string, { pages, log, servesApi }: Beside): readonly string[] {
+function methodsOf(path: string, { pages, log, servesApi, hasMetrics }: Beside): readonly string[] {
   if (path === '*') return METHODS;
+  if (path === OPERATIONS.getMetrics.path && !hasMetrics) return [];
   const methods = PATHS.filter((entry) => entry.path.test(path)).map(({ method }) => method);
   const others = [...(log === null ? [] : LOG_PATHS), ...(servesApi ? LINK_PATHS : [])];
   if (isPagePath(path, pages) || others.some((other) => other.test(path))) methods.push('GET');
