@@ -140,8 +140,13 @@ function answerParserError(listener: Listener, error: ParserError, socket: Socke
   const [answer] = answers;
   const isFree = answer === undefined || (answers.length === 1 && !answer.headersSent && !answer.req.complete);
   const isSilent = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' || error.code === 'ECONNRESET';
-  if (isSilent || !socket.writable || !isFree) socket.destroy();
-  else endWith(connections, socket, loggedRefusal(parserRefusal(error), listener));
+  if (isSilent || !socket.writable || !isFree) {
+    socket.destroy();
+    return;
+  }
+  const refusal = loggedRefusal(parserRefusal(error), listener);
+  const isHead = answer === undefined ? error.rawPacket?.indexOf('HEAD ') === 0 : answer.req.method === 'HEAD';
+  endWith(connections, socket, isHead ? { ...refusal, body: Buffer.alloc(0) } : refusal);
 }
 
 function parserRefusal({ code, rawPacket }: ParserError): ServiceError {

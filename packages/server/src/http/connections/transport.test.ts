@@ -49,6 +49,22 @@ describe('the head of a request', () => {
     const [answer] = await exchange(get('/healthz', HOST + 'a: b\r\n'.repeat(headerLinesMax)));
     expectRefusal(answer, 431, 'head_too_large');
   });
+
+  test.each([
+    ['a target that is too long', `HEAD /${'a'.repeat(17_000)} HTTP/1.1\r\n${HOST}\r\n`, 400],
+    ['lines that are too long', `HEAD / HTTP/1.1\r\n${HOST}a: ${'b'.repeat(17_000)}\r\n\r\n`, 431],
+    ['a line that is not HTTP', `HEAD / HTTP/1.1\r\n${HOST}a b\r\n\r\n`, 400],
+  ])(
+    'gets no body in its refusal if its method is HEAD: %s',
+    { tags: ['Endpoints-1a'] },
+    async (_name, bytes, status) => {
+      using raw = await RawSocket.open(server.port);
+      await raw.send(bytes).untilClosed();
+      const [head, body] = raw.text.split('\r\n\r\n');
+      expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*content-length: [1-9]`));
+      expect(body).toBe('');
+    },
+  );
 });
 
 describe('a request target that is not a path', () => {
