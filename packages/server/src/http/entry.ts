@@ -98,7 +98,10 @@ async function refuseWhatIsNotAsked(request: FastifyRequest, { bodyMilliseconds 
 function identify(request: FastifyRequest, { access, tickets }: EntryOptions): Promise<Caller | ServiceError> {
   const { authorization } = request.headers;
   const { ticket } = request.query as { ticket?: unknown };
-  const isTicket = typeof ticket === 'string' && authorization === undefined && isStreamHandshake(request.raw);
+  const isOpening = authorization === undefined && isStreamHandshake(request.raw);
+  if (isOpening && Array.isArray(ticket))
+    throw new ServiceError('invalid_request', 'The query parameter "ticket" is given twice.');
+  const isTicket = isOpening && typeof ticket === 'string';
   return answered(isTicket ? tickets.redeem(ticket, jobIdOf(request)) : access.authenticate(authorization));
 }
 

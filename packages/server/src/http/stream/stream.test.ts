@@ -183,6 +183,13 @@ describe('a ticket for a stream', () => {
     expect(JSON.stringify(server.log)).not.toContain(ticket);
   });
 
+  test('is refused if it is given twice, and is not used up', async () => {
+    const { stream_url, ticket } = await mint(server);
+    const twice = await attempt(server, handshake(`${stream_url}&ticket=${ticket}`));
+    expect(twice).toMatchObject({ status: 400, code: 'invalid_request' });
+    expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 101 });
+  });
+
   test('is used up even if the service then refuses the stream for lack of capacity', {
     tags: ['Stream-2', 'AUTH-11'],
   }, async () => {
