@@ -42,6 +42,12 @@ def client(request: pytest.FixtureRequest, service: Service, api_key: str) -> It
     loop.close()
 
 
+@pytest.mark.parametrize("name", ["../x", ".", "a b", "-a", "é", "a\n", "x" * 65])
+def test_a_session_is_refused_at_once_if_no_session_can_have_its_name(client: Any, name: str) -> None:
+    with pytest.raises(ValueError, match=r"^a session has 1 to 64 letters, digits,"):
+        client.session(name)
+
+
 def test_a_step_begins_with_the_variables_and_files_of_the_one_before(client: Any) -> None:
     session = client.session("notes")
     first = session.run("import math\nxs = [1, 2]\nopen('notes.txt', 'w').write('é')")

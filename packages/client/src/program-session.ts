@@ -2,6 +2,7 @@
  * A session: programs that each begin with the variables and the files that the previous one left. The service keeps these as
  * outputs of jobs, and each step is a job with its own receipt. Loaded when it is first used. Spec § Sessions.
  */
+import { SESSION_NAME } from '@vouchbox/protocol/vocabulary';
 import { wrongIn } from './answer-check.ts';
 import type { JobSubmission, Session as Standing } from './contract-types.ts';
 import { randomKey } from './digest.ts';
@@ -54,12 +55,13 @@ export interface ProgramSession {
   remove(options?: CallOptions): Promise<void>;
 }
 
-/** Opens the existing session of this name, or a new session. Without a name, the new session gets a name of its own. */
+/** Opens the session of this name, or a new one, if need be with a new name. @throws TypeError for a name that none can have */
 export async function openProgramSession(
   session: Session & { run(program: JobSubmission, options: RunOptions): Promise<RunResult> },
   name: string = `session-${randomKey()}`,
   { language, signal }: SessionOptions = {},
 ): Promise<ProgramSession> {
+  if (!SESSION_NAME.test(name)) throw new TypeError(NAME_WORDS);
   const found = await standingOf(session, name, signal);
   const usual = language ?? found?.language ?? 'python';
   let last = found?.last_job_id ?? null;
@@ -93,6 +95,7 @@ export async function openProgramSession(
   };
 }
 
+const NAME_WORDS = 'a session has 1 to 64 letters, digits, ".", "_" and "-", and begins with a letter or a digit';
 const STATE = 'output/.session/state';
 const KEPT = 'output/.session/kept.json';
 const NOT_KEPT = { kind: 's', name: 's', reason: 's' };

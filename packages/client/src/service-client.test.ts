@@ -35,16 +35,21 @@ describe('a request of the client', () => {
   test.each(['.', '..'])('is not sent if an id or a name is %s, which no path segment can be', async (name) => {
     await using service = await scriptedService([]);
     const client = clientOf(service);
-    const calls = [
-      client.session(name),
-      client.removeSession(name),
-      client.cancel(name),
-      client.revokeLink('job', name),
-    ];
+    const calls = [client.removeSession(name), client.cancel(name), client.revokeLink('job', name)];
     for (const { reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
       expect(reason).toEqual(new TypeError(`${name} is neither a name nor an id`));
     expect(service.seen).toEqual([]);
   });
+
+  test.each(['../x', '.', '', 'a b', '-a', 'é', 'x'.repeat(65)])(
+    'is not sent for a session with the name %j',
+    async (name) => {
+      await using service = await scriptedService([]);
+      const message = 'a session has 1 to 64 letters, digits, ".", "_" and "-", and begins with a letter or a digit';
+      await expect(clientOf(service).session(name)).rejects.toEqual(new TypeError(message));
+      expect(service.seen).toEqual([]);
+    },
+  );
 
   test('follows no redirect, so that the key stays with its service', async () => {
     await using other = await scriptedService([json(detail)]);

@@ -6,6 +6,7 @@ The service keeps them as outputs of jobs, and each step is a job with its own r
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Concatenate, ParamSpec, cast
@@ -19,6 +20,7 @@ from .outcome import RunResult
 from .run import run
 from .session import Session, call, decode, part_of_path, read
 
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _STATE = "output/.session/state"
 _KEPT = "output/.session/kept.json"
 _REPORT = {"globals": "i", "files": "i", "not_kept": [{"kind": "s", "name": "s", "reason": "s"}], "more_not_kept": "i"}
@@ -72,8 +74,10 @@ class SessionState:
 
 
 def open_session(session: Session, name: str | None, language: str | None) -> Flow[SessionState]:
-    """The session of this name as it stands, or a new one."""
+    """The session of this name as it stands, or a new one. Raises ValueError for a name that no session can have."""
     given = name or f"session-{random_key()}"
+    if _NAME.fullmatch(given) is None:
+        raise ValueError('a session has 1 to 64 letters, digits, ".", "_" and "-", and begins with a letter or a digit')
     try:
         found = yield from standing(session, given)
     except SessionNotFound:
