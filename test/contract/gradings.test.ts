@@ -1,5 +1,7 @@
 /** Spec § Gradings: programs against tests in one request. */
 import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createServiceClient } from '@vouchbox/client';
 import type { GradingDetail, GradingEvent } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
@@ -461,5 +463,30 @@ test('a grading continues after a restart of the service, and makes no job twice
     .map(({ data }) => `${data.program} ${data.name}`);
   expect(new Set(whole).size).toBe(14);
   expect(whole).toHaveLength(14);
+  expect(await second.stop()).toEqual([]);
+});
+
+test('the verdict of a client that waits comes after a restart of the service, even if requests are hardly repeated', {
+  tags: ['Gradings-13'],
+}, async () => {
+  const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };
+  const first = await Rig.start(settings);
+  const retry = { attemptsMax: 2, baseMilliseconds: 20, capMilliseconds: 50 };
+  const missed = Promise.withResolvers<void>();
+  let pausesLeft = Number.POSITIVE_INFINITY;
+  const sleep = (milliseconds: number) => {
+    if (--pausesLeft === 0) missed.resolve();
+    return pause(milliseconds);
+  };
+  const client = createServiceClient({ baseUrl: first.service.url, apiKey: first.alpha.key, retry, sleep });
+  const tests = Array.from({ length: 6 }, (_, at) => ({ name: `${at}`, stdin: `${at} 1`, expected: `${at + 1}` }));
+  const begun = Promise.withResolvers<void>();
+  const graded = client.grade(SUM.code, { language: SUM.language, tests, onTest: () => begun.resolve() });
+  await Promise.race([begun.promise, graded]);
+  await first.stop('kept');
+  pausesLeft = 5;
+  await Promise.race([missed.promise, graded]);
+  const second = await Rig.start({ ...settings, port: String(first.port) }, first.dataDir);
+  expect((await graded).verdict).toMatchObject({ accepted: true, points: 6 });
   expect(await second.stop()).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { delayMilliseconds } from './backoff.ts';
 import type { FoldedResult, GradingDetail } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
 import type { WaitOptions } from './job-options.ts';
-import type { Session } from './session.ts';
+import { accepted, type Session } from './session.ts';
 
 /** How long one request waits at most: many proxies cut an exchange at 60 seconds. */
 export const waitSecondsAtOnce = 50;
@@ -17,18 +17,21 @@ export const waitSecondsAtOnce = 50;
 export async function askUntilEnded<Found extends Pick<FoldedResult | GradingDetail, 'status'>>(
   session: Session,
   id: string,
-  ask: (waitSeconds: number) => Promise<Found>,
+  ask: (session: Session, waiting: WaitOptions) => Promise<Found>,
   { signal, timeoutSeconds = Number.POSITIVE_INFINITY, waitSeconds = waitSecondsAtOnce }: WaitOptions,
 ): Promise<Found> {
+  const { policy } = session;
   const end = performance.now() + timeoutSeconds * 1000;
   for (let expired = 1; ; expired++) {
     const left = Math.max(0, Math.ceil(end - performance.now()) / 1000);
-    const found = await ask(Math.min(waitSeconds, left, waitSecondsMax));
+    const patient = { ...policy, patienceSeconds: Math.min(policy.patienceSeconds, left) };
+    const waiting = { waitSeconds: Math.min(waitSeconds, left, waitSecondsMax), signal };
+    const found = await ask({ ...accepted(session), policy: patient }, waiting);
     if (isTerminal(found.status)) return found;
     if (performance.now() >= end) {
       throw new TransportFailure('timeout', `${id} is still ${found.status} after ${timeoutSeconds} s`);
     }
     // A random pause follows an expired wait, so that many clients do not ask in step.
-    await session.sleep(delayMilliseconds(session.policy, expired, Math.random(), null), signal);
+    await session.sleep(delayMilliseconds(policy, expired, Math.random(), null), signal);
   }
 }

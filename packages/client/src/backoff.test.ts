@@ -106,6 +106,47 @@ describe('retrying an operation', () => {
   });
 });
 
+describe('a request about work that the service has accepted', () => {
+  const away = new TransportFailure('network', 'connect ECONNREFUSED');
+  const run = async (failures: number, error: Error, isAccepted = true) => {
+    const delays: number[] = [];
+    const sleep = async (milliseconds: number) => void delays.push(milliseconds);
+    let tries = 0;
+    const operation = async () => {
+      if (++tries <= failures) throw error;
+      return 'done';
+    };
+    const trying = { policy: DEFAULT_RETRY, sleep, signal: undefined, isAccepted };
+    const outcome = await retrying(operation, trying).catch((caught: unknown) => caught);
+    return { outcome, tries, delays };
+  };
+
+  test.each([
+    ['no connection', away],
+    ['no answer in time', new TransportFailure('timeout', '')],
+    ['a proxy without its service', new TransportFailure('unstructured', '', { status: 502 })],
+    ['a service that stops', failure({ code: 'shutting_down', status: 503 })],
+  ])('is repeated beyond the tries of other requests, with pauses that stay bounded: %s', async (_what, error) => {
+    const { outcome, delays } = await run(40, error);
+    expect(outcome).toBe('done');
+    for (const delay of delays) expect(delay).toBeLessThanOrEqual(DEFAULT_RETRY.capMilliseconds);
+    expect((await run(40, error, false)).tries).toBe(DEFAULT_RETRY.attemptsMax);
+  });
+
+  test('fails with the last failure once the patience of the caller has ended', async () => {
+    const { outcome, delays } = await run(10_000, away);
+    expect(outcome).toBe(away);
+    const waited = delays.reduce((sum, delay) => sum + delay, 0);
+    expect(waited).toBeLessThanOrEqual(DEFAULT_RETRY.patienceSeconds * 1000 + 10_000);
+    expect(waited).toBeGreaterThan(DEFAULT_RETRY.patienceSeconds * 1000 - 20_000);
+  });
+
+  test('is repeated no more than other requests if the service is there and fails', async () => {
+    const failing = failure({ code: 'internal_error', status: 500 });
+    expect((await run(40, failing)).tries).toBe(DEFAULT_RETRY.attemptsMax);
+  });
+});
+
 test('a pause between two tries ends at once if its signal aborts, with the reason of the signal', async () => {
   const abort = new AbortController();
   const pause = sleepFor(3_600_000, abort.signal);

@@ -14,7 +14,7 @@ export interface RetryPolicy {
   readonly retryAfterSecondsMax: number;
   /**
    * The longest total wait of one request while the service has no room, or the caller's budget is spent. Such a wait follows no
-   * failure, so it does not count as a try.
+   * failure, so it does not count as a try. Where the service has accepted work, also the longest loss of the service.
    */
   readonly patienceSeconds: number;
 }
@@ -63,6 +63,8 @@ export interface Retrying {
   readonly policy: RetryPolicy;
   readonly sleep: Sleep;
   readonly signal: AbortSignal | undefined;
+  /** Whether the service has accepted the work: it continues after a restart, so a lost service ends no tries. */
+  readonly isAccepted?: boolean | undefined;
   /** Called before each further try. */
   readonly onRetry?: (() => void) | undefined;
 }
@@ -73,21 +75,29 @@ function isPutOff(error: unknown): boolean {
   return retryAfterSeconds !== null && (status === 429 || status === 503);
 }
 
+/** Whether no service answers at the address, for example while it restarts. */
+export function isAway(error: unknown): boolean {
+  const { reason, status } = error as Partial<TransportFailure>;
+  return reason === 'network' || reason === 'timeout' || [502, 503, 504].includes(status ?? 0);
+}
+
 /** Runs a repeatable operation until it succeeds, fails for good, or has no tries or no patience left. */
 export async function retrying<T>(
   operation: () => Promise<T>,
-  { policy, sleep, signal, onRetry }: Retrying,
+  { policy, sleep, signal, isAccepted, onRetry }: Retrying,
 ): Promise<T> {
   let patience = policy.patienceSeconds * 1000;
   for (let tries = 1, puttingsOff = 0; ; ) {
+    const began = performance.now();
     try {
       return await operation();
     } catch (error) {
       if (policy.attemptsMax === 1 || !isWorthRetrying(policy, error)) throw error;
       const isOurFailure = !isPutOff(error);
-      if (isOurFailure && tries >= policy.attemptsMax) throw error;
+      const isSpent = isOurFailure && tries >= policy.attemptsMax;
+      if (isSpent && !(isAccepted && isAway(error))) throw error;
       const delay = delayMilliseconds(policy, isOurFailure ? tries++ : ++puttingsOff, Math.random(), error);
-      if (!isOurFailure) patience -= delay;
+      if (!isOurFailure || isSpent) patience -= delay + performance.now() - began;
       if (patience < 0) throw error;
       onRetry?.();
       await sleep(delay, signal);

@@ -27,6 +27,8 @@ export class ServiceFailure extends Error implements ServiceFailureFields {
   declare readonly retryAfterSeconds: number | null;
   /** The job that was accepted before a run failed; null if no job was accepted, and for calls other than runs. */
   job_id: string | null = null;
+  /** The grading that was accepted before `grade` failed; null if none was accepted, and for other calls. */
+  grading_id: string | null = null;
   /** The promise of the accepted job, if it was fetched. */
   promise: JobPromise | null = null;
 
@@ -60,6 +62,8 @@ export class TransportFailure extends Error {
   declare readonly retryAfterSeconds: number | null;
   /** The job that was accepted before a run failed; null if no job was accepted, and for calls other than runs. */
   job_id: string | null = null;
+  /** The grading that was accepted before `grade` failed; null if none was accepted, and for other calls. */
+  grading_id: string | null = null;
   /** The promise of the accepted job, if it was fetched. */
   promise: JobPromise | null = null;
 

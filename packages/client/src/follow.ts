@@ -15,7 +15,7 @@ import type { CallOptions } from './job-options.ts';
 import { replay } from './jobs.ts';
 import { isRouteMissing } from './older-route.ts';
 import { once, read, supports } from './operation.ts';
-import type { Session } from './session.ts';
+import { accepted, type Session } from './session.ts';
 import { legacyStreamPath, streamAddress } from './stream-address.ts';
 
 /**
@@ -197,7 +197,7 @@ async function* byPaging(following: Following): AsyncGenerator<JobEvent, void> {
   for (let idle: number = idleMilliseconds; ; ) {
     const waitSeconds = isHeld ? waitSecondsAtOnce : undefined;
     const asked = { after: following.last, limit: replayLimitMax, waitSeconds, include, signal, onRetry };
-    const { events, next_cursor, ...ended } = await replay(session, job_id, asked);
+    const { events, next_cursor, ...ended } = await replay(accepted(session), job_id, asked);
     onState('live');
     yield* events;
     if (next_cursor === null) {

@@ -4,6 +4,7 @@
  */
 import { type Comparison, compilerProblem } from '@vouchbox/protocol/grading';
 import { type JobRecord, VERDICT_SCHEMA_2 } from '@vouchbox/protocol/grading-steps';
+import { isAway } from './backoff.ts';
 import type {
   GradingDetail,
   GradingEvent,
@@ -87,10 +88,14 @@ export async function gradeProgram(
     body = await withUploads(client, sent, options);
     ({ grading_id } = await client.submitGrading(body, { idempotencyKey, signal }));
     const jobs = await jobsOf(client, { grading_id, isPaired: sent.interactor !== undefined }, options);
-    return await resultOf(client, await client.waitForGrading(grading_id, { signal }), { sent, jobs });
+    return await resultOf(client, await client.waitForGrading(grading_id, { signal }), { sent, jobs, signal });
   } catch (error) {
     if (error instanceof ServiceFailure && grading_id === null)
       throw error.code === 'route_not_found' ? tooOld(error) : error;
+    const tells = error instanceof ServiceFailure || error instanceof TransportFailure;
+    if (tells) error.grading_id = grading_id;
+    // A service that is away continues the grading once it is back, and its verdict can still be read.
+    if (grading_id !== null && tells && isAway(error)) throw error;
     // The request may have made the grading before it was interrupted. This error says more than a failed cancellation would.
     await abandon(client, { body, idempotencyKey, grading_id }).catch(() => {});
     throw error;
@@ -208,7 +213,7 @@ async function jobsOf(
 async function resultOf(
   client: GradingClient,
   { grading_id, graded }: GradingDetail,
-  { sent, jobs }: { readonly sent: GradingSubmission; readonly jobs: GradingJobs },
+  { sent, jobs, signal }: CallOptions & { readonly sent: GradingSubmission; readonly jobs: GradingJobs },
 ): Promise<GradeResult> {
   const [said] = graded;
   if (!said?.verdict || !jobs.ids.has(said.verdict.job_id)) {
@@ -218,7 +223,7 @@ async function resultOf(
     );
   }
   const { job_id, receipt_sha256, verdict_sha256 } = said.verdict;
-  const judged = await client.ended(job_id, {});
+  const judged = await client.ended(job_id, { signal });
   const bytes = judged.files.get('output/verdict.json');
   if (bytes === undefined || (await client.sha256(bytes)) !== verdict_sha256)
     throw new TransportFailure('undecodable', `the verdict of ${job_id} differs from the grading's`);
@@ -226,7 +231,7 @@ async function resultOf(
   const notRun = new Map<string, string>();
   for (const { name, verdict: word, run } of verdict.tests) {
     const job = run ?? verdict.program.build;
-    if (job && (word === 'not_run' || word === 'compile_limit')) notRun.set(name, await problemOf(client, job));
+    if (job && (word === 'not_run' || word === 'compile_limit')) notRun.set(name, await problemOf(client, job, signal));
   }
   const others = [...jobs.ids].filter((id) => id !== job_id);
   return { verdict, bytes, grading_id, job_id, receipt_sha256, notRun, jobs: others };
@@ -236,8 +241,8 @@ async function resultOf(
 const ENDS = new Set(['exited', 'signaled', 'wall_limit', 'cpu_limit', 'memory_limit', 'compile_failed']);
 
 /** Why nothing is known of the program. */
-async function problemOf(client: GradingClient, { job_id }: JobRecord): Promise<string> {
-  const { status, terminal_reason, violations, stderr } = await client.ended(job_id, {});
+async function problemOf(client: GradingClient, { job_id }: JobRecord, signal?: AbortSignal): Promise<string> {
+  const { status, terminal_reason, violations, stderr } = await client.ended(job_id, { signal });
   const compiler = ENDS.has(terminal_reason ?? '') ? compilerProblem({ terminal_reason, violations, stderr }) : null;
   return compiler ?? `${job_id} ended as ${status}: ${terminal_reason ?? 'no reason is recorded'}`;
 }

@@ -11,7 +11,7 @@ import { randomKey } from './digest.ts';
 import { TransportFailure } from './failure.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions } from './job-options.ts';
 import { answerCheck, once, read, repeated } from './operation.ts';
-import type { Session } from './session.ts';
+import { accepted, type Session } from './session.ts';
 import { decodeJson } from './transport.ts';
 
 export type SubmitGradingOptions = CallOptions & Pick<SubmitOptions, 'idempotencyKey'>;
@@ -70,7 +70,7 @@ export async function* gradingEvents(
 ): AsyncGenerator<GradingEvent, void> {
   for (let cursor = after; ; ) {
     const query = { after: cursor, limit, wait_seconds: waitSeconds };
-    const page = await read(session, 'GET /v1/gradings/{grading}/events', { grading, query, signal });
+    const page = await read(accepted(session), 'GET /v1/gradings/{grading}/events', { grading, query, signal });
     yield* page.items;
     if (page.next_cursor === null) return;
     if (page.next_cursor < cursor || cursor > eventsMax) {

@@ -51,7 +51,7 @@ export async function* listAll(
 export function result(
   session: Session,
   job_id: string,
-  { waitSeconds, signal }: CallOptions & { readonly waitSeconds?: number },
+  { waitSeconds, signal }: CallOptions & { readonly waitSeconds?: number | undefined },
 ): Promise<FoldedResult> {
   const asked = read(session, 'GET /v1/jobs/{id}/result', { job_id, query: { wait_seconds: waitSeconds }, signal });
   return orOlder(asked, (missing) => olderResult(session, job_id, { signal, missing }));
@@ -62,8 +62,7 @@ export function result(
  * @throws TransportFailure `timeout` once `timeoutSeconds` are over
  */
 export function waitForResult(session: Session, job_id: string, options: WaitOptions): Promise<FoldedResult> {
-  const { signal } = options;
-  return askUntilEnded(session, job_id, (waitSeconds) => result(session, job_id, { waitSeconds, signal }), options);
+  return askUntilEnded(session, job_id, (asked, waiting) => result(asked, job_id, waiting), options);
 }
 
 /** A page of stored events; reading the page runs no program again. */

@@ -9,7 +9,7 @@ import { ServiceFailure } from './failure.ts';
 import type { followJob } from './follow.ts';
 import type { CallOptions } from './job-options.ts';
 import { recordedTools, ToolReplay, type Transcript } from './replay-tools.ts';
-import type { Session } from './session.ts';
+import { accepted, type Session } from './session.ts';
 import { jsonSchemaOf, type ToolSchema, validated } from './tool-schema.ts';
 import { answerToolCall, openToolCalls } from './tools.ts';
 import { Turns } from './turns.ts';
@@ -134,9 +134,9 @@ export interface Answering {
   end(): void;
 }
 
-export function answeringFor(session: Session, job: Job, options: ToolOptions): Answering {
-  const { replay } = options;
-  return replay === undefined ? new ToolRunner(session, job, options) : new ToolReplay(session, job, replay);
+export function answeringFor(session: Session, job: Job, { replay, ...options }: ToolOptions): Answering {
+  const patient = accepted(session);
+  return replay === undefined ? new ToolRunner(patient, job, options) : new ToolReplay(patient, job, replay);
 }
 
 /** The most characters of a message. A message over the service's bound would end the stream, so long messages go as requests. */

@@ -24,7 +24,7 @@ import type { JobPromise, PromiseWish } from './job-promise.ts';
 import { promises, storedEvents, submit, waitForResult } from './jobs.ts';
 import { answerCheck, factsOf, once, read, supports } from './operation.ts';
 import type { ToolOptions } from './run-tools.ts';
-import type { Session } from './session.ts';
+import { accepted, type Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
 
@@ -133,11 +133,11 @@ async function runInTurn(
     const hearing = { onStdout, onStderr, onEvent, onState, callable, tellsEnd, signal };
     const told = hears ? await hear(session, submitted, hearing) : submitted;
     const ended = told.result ?? (await waitForResult(session, job_id, { signal }));
-    const folded = await runResultOf(session, ended, { asked: submission.limits, receipt: told.receipt });
+    const folded = await runResultOf(session, ended, { ...told, asked: submission.limits, signal });
     const result = { ...folded, promise: submitted.promise };
     if (!history) return result;
-    const events = submitted.history?.events ?? (await Array.fromAsync(storedEvents(session, job_id, { signal })));
-    return { ...result, history: events };
+    const events = () => Array.fromAsync(storedEvents(accepted(session), job_id, { signal }));
+    return { ...result, history: submitted.history?.events ?? (await events()) };
   } catch (error) {
     const tells = isTelling(error);
     const job_id = stored?.job_id ?? (tells ? error.job_id : null);
@@ -244,12 +244,13 @@ async function abandon(
 export async function runResultOf(
   session: Session,
   { artifacts, ...folded }: FoldedResult,
-  { asked = {}, receipt: told }: { readonly asked?: LimitsInput | undefined; readonly receipt?: Receipt | undefined },
+  { asked = {}, signal: stop, ...told }: CallOptions & EndFrame & { readonly asked?: LimitsInput | undefined },
 ): Promise<RunResult> {
   const { job_id } = folded;
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const artifact of artifacts) files.set(artifact.path, await contentOf(session, artifact));
-  const receipt = told ?? (await read(session, 'GET /v1/jobs/{id}', { job_id })).receipt;
+  const receipt =
+    told.receipt ?? (await read(accepted(session), 'GET /v1/jobs/{id}', { job_id, signal: stop })).receipt;
   if (!receipt?.receipt_sha256) throw new TransportFailure('undecodable', `${job_id} has no receipt`);
   const { receipt_sha256, terminal_reason, signal, isolation_class = null, effective_limits = null } = receipt;
   const clamped = clampedLimits(asked, effective_limits ?? {}).map(([name, , held]) => [name, held]);

@@ -46,11 +46,11 @@ import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted,
 import { listAll, promises, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
 import type { CreatedLink, LinkOptions } from './links.ts';
 import { orOlder, tooOld } from './older-route.ts';
-import { answerCheck, read, repeated, saidOfItself } from './operation.ts';
+import { answerCheck, once, read, repeated, saidOfItself } from './operation.ts';
 import type { ProgramSession, SessionOptions } from './program-session.ts';
 import { type RunOptions, type RunResult, runProgram, runResultOf } from './run.ts';
 import type { ToolOptions } from './run-tools.ts';
-import { type ClientOptions, openSession } from './session.ts';
+import { accepted, type ClientOptions, openSession } from './session.ts';
 import { type FileContent, submissionOf } from './submission.ts';
 import type { ToolCallsOptions } from './tools.ts';
 import type { OpenRuns } from './turns.ts';
@@ -228,13 +228,16 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
   const tools = () => import('./tools.ts');
   const links = () => import('./links.ts');
   const ended: GradingClient['ended'] = async (job_id, { signal, limits }) =>
-    runResultOf(session, await result(session, job_id, { signal }), { asked: limits });
+    runResultOf(session, await result(accepted(session), job_id, { signal }), { asked: limits, signal });
   const client: ServiceClient = {
     runs: session.turns,
     run: (program, running = {}) => runProgram(session, program, running),
     workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client }),
-    grade: async (program, grading) =>
-      (await import('./grade.ts')).gradeProgram({ ...session, ...client, ended, submissionOf }, program, grading),
+    grade: async (program, grading) => {
+      const cancelGrading = (id: string) => once(session, 'DELETE /v1/gradings/{grading}', { grading: id });
+      const needed = { ...session, ...client, ended, submissionOf, cancelGrading };
+      return (await import('./grade.ts')).gradeProgram(needed, program, grading);
+    },
     session: async (name, opening) =>
       (await import('./program-session.ts')).openProgramSession({ ...session, ...client }, name, opening),
     sessions: ({ signal } = {}) => read(session, 'GET /v1/sessions', { signal }),
@@ -274,13 +277,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     grading: async (id, options = {}) => (await gradings()).readGrading(session, id, options),
     waitForGrading: async (id, options = {}) => {
       const { readGrading } = await gradings();
-      const { signal } = options;
-      return await askUntilEnded(
-        session,
-        id,
-        (waitSeconds) => readGrading(session, id, { waitSeconds, signal }),
-        options,
-      );
+      return await askUntilEnded(session, id, (asked, waiting) => readGrading(asked, id, waiting), options);
     },
     cancelGrading: async (id, options = {}) => (await gradings()).cancelGrading(session, id, options),
     gradingEvents: async function* (id, options = {}) {

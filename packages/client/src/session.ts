@@ -29,6 +29,7 @@ export interface ServiceFacts {
 
 export interface Session extends Required<Omit<ClientOptions, 'retry'>> {
   readonly policy: RetryPolicy;
+  readonly isAccepted?: boolean;
   /** The facts about the service, once they were requested. */
   facts: Promise<ServiceFacts> | null;
   /** The last whole answer about the service itself. */
@@ -44,6 +45,9 @@ export interface Promised {
   /** The largest number of a job that was promised to this client. */
   highestNumber: number;
 }
+
+/** The session for requests about work that the service has accepted. */
+export const accepted = (session: Session): Session => ({ ...session, isAccepted: true });
 
 /**
  * Completes the options.

@@ -26,11 +26,18 @@ function lineOf(error: unknown): string {
 
 /** A message that a person can act on, perhaps from an untrusted service; null for a bug. */
 function messageOf(error: unknown): string | null {
-  if (error instanceof ServiceFailure) return refusalLine(error);
-  if (error instanceof TransportFailure) return transportLine(error);
+  if (error instanceof ServiceFailure) return `${refusalLine(error)}${goingOn(error)}`;
+  if (error instanceof TransportFailure) return `${transportLine(error)}${goingOn(error)}`;
   if (isOperatorError(error)) return error.hint === null ? error.message : `${error.message}; ${error.hint}`;
   if (isRefusedPort(error)) return `cannot ${error.message}; give a port that is free and that this user may take`;
   return isUsageError(error) || error instanceof CommandFailure ? error.message : null;
+}
+
+/** How to find a grading that the service accepted and may continue. */
+function goingOn({ grading_id: id }: ServiceFailure | TransportFailure): string {
+  return id === null
+    ? ''
+    : `; grading ${id} goes on in the service unless it has ended: GET /v1/gradings/${id} shows it`;
 }
 
 /** Whether a port of `adapter` or of `mcp --http` was refused. `serve` has a message of its own. */

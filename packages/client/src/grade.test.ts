@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { json, noAnswer, refusal, type Seen, scriptedService } from '../test/scripted-service.ts';
+import { whole } from '../test/whole-answer.ts';
+import { createServiceClient } from './service-client.ts';
+
+const stored = whole('POST /v1/gradings', { grading_id: 'grd_1' });
+const isStored = ({ method }: Seen) => method === 'POST';
+const tests = [{ name: 'one', expected: '3' }];
+
+/** Grades at a service that accepts the grading and then gives this answer to every request. */
+async function failedGrading(later: Parameters<typeof scriptedService>[0][number]) {
+  await using service = await scriptedService([
+    (response, request) => (isStored(request) ? json(stored, 201) : later)(response, request),
+  ]);
+  const retry = { attemptsMax: 2, patienceSeconds: 30 };
+  const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'key-1', sleep: async () => {}, retry });
+  const error: unknown = await client.grade('print(3)', { tests }).catch((caught: unknown) => caught);
+  return { error, requests: service.seen.map(({ method, url }) => `${method} ${url.replace(/\?.*/, '')}`) };
+}
+
+test('a grading whose service stays away fails with the id of the grading, and is not cancelled', async () => {
+  const { error, requests } = await failedGrading(noAnswer);
+  expect(error).toMatchObject({ reason: 'network', grading_id: 'grd_1' });
+  expect(requests.filter((line) => line === 'GET /v1/gradings/grd_1/events').length).toBeGreaterThan(4);
+  expect(requests).not.toContain('DELETE /v1/gradings/grd_1');
+});
+
+test('a grading that the service refuses to show fails with its id, and is cancelled', async () => {
+  const { error, requests } = await failedGrading(refusal(403, 'insufficient_scope', {}, false));
+  expect(error).toMatchObject({ code: 'insufficient_scope', grading_id: 'grd_1' });
+  expect(requests.at(-1)).toBe('DELETE /v1/gradings/grd_1');
+});
