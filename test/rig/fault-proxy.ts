@@ -58,7 +58,7 @@ export async function openFaultProxy(upstream: string, faults: readonly Fault[])
   const left = faults.map((fault) => ({ fault, count: fault.count ?? 1 }));
   const seen: Seen[] = [];
   const arrive = ({ method = '', url = '', headers }: IncomingMessage) => {
-    const operation = `${method} ${url.replace(/\?.*/, '').replace(/\/v1\/jobs\/[^/]+/, '/v1/jobs/{id}')}`;
+    const operation = `${method} ${url.replace(/\?.*/, '').replace(/\/v1\/(jobs|gradings)\/[^/]+/, '/v1/$1/{id}')}`;
     seen.push({ operation, at: performance.now(), key: headers['idempotency-key'] as string | undefined });
     const found = left.find(({ fault, count }) => fault.on === operation && count > 0);
     if (found !== undefined) found.count--;

@@ -14,7 +14,7 @@ import pytest
 from actors import ACTORS, AsyncActor, SyncActor
 from fault_proxy import FaultProxy
 from service import can_isolate
-from vouchbox import Retry, ServiceFailure, VouchboxError
+from vouchbox import GradeTest, Retry, ServiceFailure, VouchboxError
 
 SCENARIOS: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "scenarios.json").read_text())["scenarios"]
 UNMET = {"stream": "this client follows by long polls and has no stream"} | (
@@ -79,6 +79,8 @@ class _Play:
     def _words(self, step: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """What a call takes: the job is the newest one, unless the step names another."""
         options = dict(step.get("with", {}))
+        if "tests" in options:
+            options["tests"] = [GradeTest(**test) for test in options["tests"]]
         is_about_job = step["call"] in ("wait", "follow", "result", "detail", "cancel", "attestation", "result_artifact")
         if is_about_job or (step["call"] == "verify" and self.actor.workspace is None):
             return [step.get("job_id") or self._jobs()[0]["job_id"]], options

@@ -9,7 +9,7 @@ from .contract import Event
 from .effects import Begin, Flow, Running, TakeTurn
 from .follow import Follower
 from .replay import ToolReplay
-from .session import Session
+from .session import Session, accepted
 from .tools import Approve, ToolRunner, Tools
 from .turns import Turns
 
@@ -27,8 +27,8 @@ def answering_for(
 ) -> ToolRunner | ToolReplay:
     """`break_off` is called once an error ends the answering, so that the flow that follows the job hears of the error."""
     if replay is not None:
-        return ToolReplay(session, job_id, replay)
-    return ToolRunner(session, job_id, is_replayed, tools or {}, approve, tools_at_once, break_off)
+        return ToolReplay(accepted(session), job_id, replay)
+    return ToolRunner(accepted(session), job_id, is_replayed, tools or {}, approve, tools_at_once, break_off)
 
 
 def answer_tool_calls(

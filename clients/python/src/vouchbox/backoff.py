@@ -21,7 +21,8 @@ class Retry:
     """A `Retry-After` beyond this ends the tries: the caller gets the refusal at once."""
     patience_seconds: float = 600.0
     """The longest total wait of one request while the service says when to come back, because the budget is spent or the
-    service is full. Such a wait is no failure, so it counts as no try."""
+    service is full. Such a wait is no failure, so it counts as no try. Where the service has accepted work, also the longest
+    loss of the service."""
 
 
 def _asked_seconds(failure: VouchboxError | None) -> int:
@@ -55,3 +56,9 @@ def is_worth_retrying(retry: Retry, failure: VouchboxError) -> bool:
 def is_put_off(failure: ServiceFailure | TransportFailure) -> bool:
     """Whether the service, or a proxy before it, said when there will be room. Then nothing failed: it was not our turn yet."""
     return failure.retry_after_seconds is not None and failure.status in (429, 503)
+
+
+def is_away(failure: ServiceFailure | TransportFailure) -> bool:
+    """Whether no service answers at the address, for example while it restarts."""
+    is_lost = isinstance(failure, TransportFailure) and failure.reason in ("network", "timeout")
+    return is_lost or failure.status in (502, 503, 504)

@@ -42,6 +42,8 @@ class ServiceFailure(VouchboxError):
         """Seconds of `Retry-After`; None if the service named none."""
         self.job_id: str | None = None
         """The job that was accepted before a run failed; None without such a job, and for other calls."""
+        self.grading_id: str | None = None
+        """The grading that was accepted before `grade` failed; None without such a grading, and for other calls."""
         self.promise: JobPromise | None = None
         """The promise of that job, if it was fetched."""
 
@@ -297,6 +299,8 @@ class TransportFailure(VouchboxError):
         """Seconds of `Retry-After`, if there were any: proxies send it too."""
         self.job_id: str | None = None
         """The job that was accepted before a run failed; None without such a job, and for other calls."""
+        self.grading_id: str | None = None
+        """The grading that was accepted before `grade` failed; None without such a grading, and for other calls."""
         self.promise: JobPromise | None = None
         """The promise of that job, if it was fetched."""
 

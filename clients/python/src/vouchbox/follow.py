@@ -13,7 +13,7 @@ from .contract import REPLAY_LIMIT_MAX, EndingPage, Event
 from .effects import Emit, Flow, Pause, Stream
 from .failures import TransportFailure
 from .jobs import WAIT_SECONDS, replay
-from .session import Session, supports
+from .session import Session, accepted, supports
 
 IDLE_SECONDS_FIRST = 0.05
 IDLE_SECONDS_LAST = 1.0
@@ -49,7 +49,7 @@ class Follower:
         """One page. The cursor moves on only once the whole page was decoded."""
         tells_end = self.tells_end and (yield from supports(self.session, "replay_include"))
         page = yield from replay(
-            self.session,
+            accepted(self.session),
             self.job_id,
             after=self.after,
             limit=REPLAY_LIMIT_MAX,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .backoff import is_away
 from .canonical_json import sha256_hex
 from .compiler_end import compiler_problem
 from .contract import GradingGroup, IsolationClass, JobSubmission, LimitsInput
@@ -21,7 +22,7 @@ from .gradings import EventFollower, cancel_grading_request, grading_request, st
 from .jobs import detail, random_key, result
 from .outcome import RunResult, run_result_of
 from .run import take_turn
-from .session import Session, exchange
+from .session import Session, accepted, exchange
 from .submission import submission_of
 from .verdict import VERDICT_SCHEMA, GradingJobs, verdict_of
 
@@ -101,8 +102,14 @@ def grade(
         return (yield from grading.result())
     except GeneratorExit:
         raise
-    except BaseException:
-        yield from grading.abandon()
+    except BaseException as failure:
+        is_gone = False
+        if isinstance(failure, ServiceFailure | TransportFailure):
+            failure.grading_id = grading.grading_id
+            # A service that is away continues the grading once it is back, and its verdict can still be read.
+            is_gone = grading.grading_id is not None and is_away(failure)
+        if not is_gone:
+            yield from grading.abandon()
         raise
     finally:
         session.runs.pass_on()
@@ -174,8 +181,8 @@ class _Grading:
             yield Call(functools.partial(_told, on_test, ended), test)
 
     def _ended(self, job_id: str) -> Flow[RunResult]:
-        ended = yield from result(self.session, job_id)
-        receipt = (yield from detail(self.session, job_id)).get("receipt")
+        ended = yield from result(accepted(self.session), job_id)
+        receipt = (yield from detail(accepted(self.session), job_id)).get("receipt")
         return run_result_of(ended, receipt, self.sent.get("limits"))
 
     def result(self) -> Flow[GradeResult]:
@@ -189,7 +196,7 @@ class _Grading:
             why = said["problem"] or said["status"]
             raise TransportFailure("undecodable", f"{self.grading_id} gave no verdict: {why}")
         job_id = judge["job_id"]
-        data = (yield from result(self.session, job_id)).files.get(VERDICT_FILE)
+        data = (yield from result(accepted(self.session), job_id)).files.get(VERDICT_FILE)
         if data is None or sha256_hex(data) != judge["verdict_sha256"]:
             raise TransportFailure("undecodable", f"the verdict of {job_id} differs from the grading's")
         verdict = verdict_of(data, self.sent, self.jobs)

@@ -11,7 +11,7 @@ from .contract import LIST_LIMIT_MAX
 from .effects import Answer, Emit, Flow, Pause, Request, Stream
 from .failures import TransportFailure
 from .jobs import WAIT_SECONDS, random_key
-from .session import Session, call, decode, part_of_path, path_of, read
+from .session import Session, accepted, call, decode, part_of_path, path_of, read
 from .submission import body_of
 
 _ROUTE = "GET /v1/gradings/{grading}"
@@ -63,7 +63,7 @@ def wait_for_grading(session: Session, grading_id: str) -> Flow[Mapping[str, Any
     """A grading once it has ended. The service holds the request; nothing is polled."""
     expired = 0
     while True:
-        found = yield from grading(session, grading_id, wait_seconds=WAIT_SECONDS)
+        found = yield from grading(accepted(session), grading_id, wait_seconds=WAIT_SECONDS)
         if found["finished_at"] is not None:
             return found
         expired += 1
@@ -96,7 +96,7 @@ class EventFollower:
         if self.expired > 0:
             yield Pause(delay_seconds(self.session.retry, self.expired))
         path = path_of(f"{_path(self.grading_id)}/events", after=self.after, wait_seconds=WAIT_SECONDS)
-        page = yield from read(self.session, path, route=f"{_ROUTE}/events", wait_seconds=WAIT_SECONDS)
+        page = yield from read(accepted(self.session), path, route=f"{_ROUTE}/events", wait_seconds=WAIT_SECONDS)
         events = page["items"]
         expected = range(self.after + 1, self.after + 1 + len(events))
         if [event["seq"] for event in events] != list(expected):

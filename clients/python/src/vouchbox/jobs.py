@@ -35,7 +35,7 @@ from .effects import Answer, Emit, Flow, Pause, Request, Stream
 from .failures import EvidenceFailure, ServiceFailure, TransportFailure
 from .outcome import ExactBytes, Result, Submitted, is_terminal, parse_result, parse_submitted
 from .promise import Accepted, PromiseWish, kept_promise, makes_promises, signed_promise
-from .session import Session, call, decode, exact_bytes, job_path, path_of, read, said_of_itself
+from .session import Session, accepted, call, decode, exact_bytes, job_path, path_of, read, said_of_itself
 from .submission import body_of, bytes_of, submission_of
 
 WAIT_SECONDS = 50.0
@@ -192,7 +192,9 @@ def wait(session: Session, job_id: str, *, timeout_seconds: float | None = None)
     expired = 0
     while True:
         left = WAIT_SECONDS if end is None else max(0.0, end - time.monotonic())
-        found = yield from result(session, job_id, wait_seconds=round(min(WAIT_SECONDS, left, WAIT_SECONDS_MAX), 3))
+        patience = session.retry.patience_seconds if end is None else min(session.retry.patience_seconds, left)
+        asked = replace(accepted(session), retry=replace(session.retry, patience_seconds=patience))
+        found = yield from result(asked, job_id, wait_seconds=round(min(WAIT_SECONDS, left, WAIT_SECONDS_MAX), 3))
         if is_terminal(found.status):
             return found
         if end is not None and time.monotonic() >= end:

@@ -24,7 +24,7 @@ from .jobs import WAIT_SECONDS, cancel_request, detail, random_key, submission_r
 from .outcome import Result, RunResult, Submitted, parse_result, run_result_of
 from .promise import PromiseWish, makes_promises
 from .replay import ToolReplay, recorded_tools
-from .session import Session, exchange, facts_of, supports
+from .session import Session, accepted, exchange, facts_of, supports
 from .submission import EVERY_OUTPUT, submission_of
 from .tools import Approve, ToolRunner, Tools, with_tools
 
@@ -115,7 +115,7 @@ def run(
         ended = yield from running.result()
         receipt = running.receipt
         if receipt is None:
-            receipt = (yield from detail(session, ended.job_id)).get("receipt")
+            receipt = (yield from detail(accepted(session), ended.job_id)).get("receipt")
         kept = None if running.submitted is None else running.submitted.promise
         return replace(run_result_of(ended, receipt, submission.get("limits")), promise=kept)
     except GeneratorExit:

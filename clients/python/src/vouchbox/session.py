@@ -7,12 +7,12 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from .answer_check import check_answer, check_facts
-from .backoff import Retry, delay_seconds, is_put_off, is_worth_retrying
+from .backoff import Retry, delay_seconds, is_away, is_put_off, is_worth_retrying
 from .canonical_json import sha256_hex
 from .effects import Answer, Flow, Pause, Request, TakeTurn, send
 from .failures import FAILURES_BY_CODE, ServiceFailure, TransportFailure
@@ -50,11 +50,19 @@ class Session:
     """The tenant of the credential, known once a promise was checked."""
     highest_number: int = 0
     """The largest number of a job that was promised to this client."""
+    is_accepted: bool = False
+    """Whether the service has accepted the work that the requests are about: it continues after a restart, so a lost service
+    ends no tries."""
 
     def __post_init__(self) -> None:
         self.base_url = _checked_base_url(self.base_url)
         if not self.api_key or not all("!" <= character <= "~" for character in self.api_key):
             raise ValueError("api_key must be visible ASCII text, as it is sent in a header")
+
+
+def accepted(session: Session) -> Session:
+    """The session for requests about work that the service has accepted."""
+    return replace(session, is_accepted=True)
 
 
 def _checked_base_url(base_url: str) -> str:
@@ -99,6 +107,7 @@ def call(session: Session, request: Request) -> Flow[Answer]:
     retry = session.retry
     tries, puttings_off, patience = 1, 1, retry.patience_seconds
     while True:
+        began = time.monotonic()
         try:
             return (yield from exchange(request))
         except (ServiceFailure, TransportFailure) as failure:
@@ -110,7 +119,11 @@ def call(session: Session, request: Request) -> Flow[Answer]:
             else:
                 delay = delay_seconds(retry, tries, failure)
                 tries += 1
-            if patience < 0 or tries > retry.attempts_max:
+                if tries > retry.attempts_max:
+                    if not (session.is_accepted and is_away(failure)):
+                        raise
+                    patience -= delay + time.monotonic() - began
+            if patience < 0:
                 raise
         yield Pause(delay)
 
