@@ -43,7 +43,7 @@ export interface GradeCommandOptions
   readonly json?: true;
 }
 
-/** Returns 0 if every test was accepted, 1 if not, and 130 after an interrupt, which also cancels the jobs of the grading. */
+/** Returns 0, or 1 if a test was not accepted or evidence is missing, or 130 after an interrupt, which cancels the grading. */
 export async function grade(file: string, options: GradeCommandOptions): Promise<number> {
   await enterOwnUsers(namedService(options));
   const {
@@ -73,6 +73,9 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     ...(requirements && { requirements }),
   };
   for (const line of problem.notes) note(line);
+  // The service names only its current key, and may replace it while it grades.
+  const first = place && (await service.client.publicKey().catch(() => null));
+  const keys = new Set(first === null ? [] : [first.public_key_pem]);
   const runs = new Map<string, RunResult>();
   const tellClamps = clampNotes(limits);
   const onTest = (name: string, run: RunResult) => {
@@ -98,11 +101,23 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   // The verdict is shown first: a full disk loses only the evidence.
   if (options.report !== undefined) await writeReport(options.report, seen);
   if (place !== null) {
-    await writeVerdict(place, graded, service.client);
-    const verify = `npx --no service-verify verdict ${shellWord(place.target)} --public-key KEY --tenant TENANT`;
-    note(`${place.target} has the verdict and its evidence: ${verify}`);
+    if (!(await writeEvidence(place, graded, service.client, keys))) return EXIT.failed;
   }
   return graded.verdict.accepted ? EXIT.ok : 1;
+}
+
+/** Writes the verdict with its evidence, and says how to check it. False if evidence is missing. */
+async function writeEvidence(...[place, ...written]: Parameters<typeof writeVerdict>): Promise<boolean> {
+  const missing = await writeVerdict(place, ...written);
+  for (const [path, id] of missing) {
+    const add = `vouchbox export ${id} --evidence-only --public-key KEY --output ${shellWord(`${place.target}/${path}`)}`;
+    note(`${path} is missing, because the service has replaced the key that signed it; add it: ${add}`);
+  }
+  const verify = `npx --no service-verify verdict ${shellWord(place.target)} --public-key KEY --tenant TENANT`;
+  note(`${place.target} has the verdict and ${missing.length === 0 ? 'its' : 'the other'} evidence: ${verify}`);
+  if (written[2].size > 1)
+    note('the service replaced its key: give each key that signed a job, each with --public-key');
+  return missing.length === 0;
 }
 
 type Judging = Pick<GradeOptions, 'tests' | 'checker' | 'interactor'>;

@@ -25,17 +25,23 @@ export async function checkVerdictDirectory({ target, force }: VerdictDirectory)
   );
 }
 
-/** Writes the verdict, without the program and the tests. */
+/**
+ * Writes the verdict, without the program and the tests. `keys` has those that the service named before. Returns the path and the
+ * id of each job that no known key signed: the service replaced its key more than once.
+ */
 export async function writeVerdict(
   { target, force }: VerdictDirectory,
   { bytes, job_id, jobs }: GradeResult,
   client: ServiceClient,
-): Promise<void> {
+  keys: Set<string>,
+): Promise<[path: string, job_id: string][]> {
+  const parts: [string, string][] = [[JUDGE, job_id], ...jobs.map((id): [string, string] => [`${JOBS}/${id}`, id])];
   const write = force && (await isWritten(target)) ? replaceDirectory : writeDirectory;
-  await write(target, async (directory) => {
+  return await write(target, async (directory) => {
+    const missing: [string, string][] = [];
     await directory.write(VERDICT, bytes);
-    await addExport(directory, { prefix: JUDGE, job_id }, client);
-    for (const id of jobs) await addExport(directory, { prefix: `${JOBS}/${id}`, job_id: id }, client);
+    for (const part of parts) if (!(await addExport(directory, part, client, keys))) missing.push(part);
+    return missing;
   });
 }
 
@@ -49,9 +55,15 @@ async function isWritten(target: string): Promise<boolean> {
 
 async function addExport(
   directory: NewDirectory,
-  { prefix, job_id }: { readonly prefix: string; readonly job_id: string },
+  [prefix, job_id]: readonly [string, string],
   client: ServiceClient,
-): Promise<void> {
-  const origin = await readFromService(job_id, client, { publicKeys: [] });
-  await writeExport(directory, origin, { program: 'left_out', prefix: `${prefix}/` });
+  keys: Set<string>,
+): Promise<boolean> {
+  keys.add((await client.publicKey()).public_key_pem);
+  const origin = await readFromService(job_id, client, { publicKeys: [...keys] }).catch((error: unknown) => {
+    if (error instanceof UsageError) return null;
+    throw error;
+  });
+  if (origin !== null) await writeExport(directory, origin, { program: 'left_out', prefix: `${prefix}/` });
+  return origin !== null;
 }
