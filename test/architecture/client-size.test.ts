@@ -6,9 +6,9 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { bundleClient } from '../../tools/packages/client-bundle.ts';
 
-const clientBytesMax = 8600;
+const clientBytesMax = 8800;
 
-test('index.js of the client has at most 8.6 kB compressed and imports no file before a call needs it', async () => {
+test('index.js of the client has at most 8.8 kB compressed and imports no file before a call needs it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchbox-client-'));
   try {
     await bundleClient(join(import.meta.dirname, '../../packages/client/src/index.ts'), directory);

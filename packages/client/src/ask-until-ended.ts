@@ -4,7 +4,8 @@ import { delayMilliseconds } from './backoff.ts';
 import type { FoldedResult, GradingDetail } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
 import type { WaitOptions } from './job-options.ts';
-import { accepted, type Session } from './session.ts';
+import { accepted } from './operation.ts';
+import type { Session } from './session.ts';
 
 /** How long one request waits at most: many proxies cut an exchange at 60 seconds. */
 export const waitSecondsAtOnce = 50;

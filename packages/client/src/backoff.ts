@@ -2,7 +2,7 @@
  * When to try again: bounded exponential backoff with full jitter, never sooner than the service asks. Spec § Errors
  * 24, 26.
  */
-import { ServiceFailure, TransportFailure } from './failure.ts';
+import { isAway, ServiceFailure, TransportFailure } from './failure.ts';
 
 export interface RetryPolicy {
   /** The number of tries, including the first; 1 never retries. */
@@ -73,12 +73,6 @@ export interface Retrying {
 function isPutOff(error: unknown): boolean {
   const { status = null, retryAfterSeconds = null } = error as Partial<ServiceFailure>;
   return retryAfterSeconds !== null && (status === 429 || status === 503);
-}
-
-/** Whether no service answers at the address, for example while it restarts. */
-export function isAway(error: unknown): boolean {
-  const { reason, status } = error as Partial<TransportFailure>;
-  return reason === 'network' || reason === 'timeout' || [502, 503, 504].includes(status ?? 0);
 }
 
 /** Runs a repeatable operation until it succeeds, fails for good, or has no tries or no patience left. */

@@ -113,3 +113,9 @@ export class EvidenceFailure extends Error {
 export function refuse(check: EvidenceCheck, message: string, seq?: number): never {
   throw new EvidenceFailure(check, message, seq);
 }
+
+/** Whether no service answers at the address, for example while it restarts. */
+export function isAway(error: unknown): boolean {
+  const { reason, status } = error as Partial<TransportFailure>;
+  return reason === 'network' || reason === 'timeout' || [502, 503, 504].includes(status ?? 0);
+}

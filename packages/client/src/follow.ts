@@ -14,8 +14,8 @@ import { ServiceFailure, TransportFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
 import { replay } from './jobs.ts';
 import { isRouteMissing } from './older-route.ts';
-import { once, read, supports } from './operation.ts';
-import { accepted, type Session } from './session.ts';
+import { accepted, once, read, supports } from './operation.ts';
+import type { Session } from './session.ts';
 import { legacyStreamPath, streamAddress } from './stream-address.ts';
 
 /**

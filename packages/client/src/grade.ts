@@ -4,7 +4,6 @@
  */
 import { type Comparison, compilerProblem } from '@vouchbox/protocol/grading';
 import { type JobRecord, VERDICT_SCHEMA_2 } from '@vouchbox/protocol/grading-steps';
-import { isAway } from './backoff.ts';
 import type {
   GradingDetail,
   GradingEvent,
@@ -16,7 +15,7 @@ import type {
 } from './contract-types.ts';
 import { definedEntries } from './defined-entries.ts';
 import { randomKey, type Sha256 } from './digest.ts';
-import { ServiceFailure, TransportFailure } from './failure.ts';
+import { isAway, ServiceFailure, TransportFailure } from './failure.ts';
 import {
   type Checker,
   checkGrading,

@@ -10,8 +10,8 @@ import type {
 import { randomKey } from './digest.ts';
 import { TransportFailure } from './failure.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions } from './job-options.ts';
-import { answerCheck, once, read, repeated } from './operation.ts';
-import { accepted, type Session } from './session.ts';
+import { accepted, answerCheck, once, read, repeated } from './operation.ts';
+import type { Session } from './session.ts';
 import { decodeJson } from './transport.ts';
 
 export type SubmitGradingOptions = CallOptions & Pick<SubmitOptions, 'idempotencyKey'>;

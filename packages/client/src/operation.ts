@@ -151,3 +151,6 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined):
     promise.then(resolve, reject).finally(() => signal?.removeEventListener('abort', abort));
   });
 }
+
+/** The session for requests about work that the service has accepted. */
+export const accepted = (session: Session): Session => ({ ...session, isAccepted: true });

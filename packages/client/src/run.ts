@@ -22,9 +22,9 @@ import { type FollowOptions, followJob } from './follow.ts';
 import type { CallOptions, Submitted } from './job-options.ts';
 import type { JobPromise, PromiseWish } from './job-promise.ts';
 import { promises, storedEvents, submit, waitForResult } from './jobs.ts';
-import { answerCheck, factsOf, once, read, supports } from './operation.ts';
+import { accepted, answerCheck, factsOf, once, read, supports } from './operation.ts';
 import type { ToolOptions } from './run-tools.ts';
-import { accepted, type Session } from './session.ts';
+import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
 

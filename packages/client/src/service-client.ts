@@ -46,11 +46,11 @@ import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted,
 import { listAll, promises, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
 import type { CreatedLink, LinkOptions } from './links.ts';
 import { orOlder, tooOld } from './older-route.ts';
-import { answerCheck, once, read, repeated, saidOfItself } from './operation.ts';
+import { accepted, answerCheck, once, read, repeated, saidOfItself } from './operation.ts';
 import type { ProgramSession, SessionOptions } from './program-session.ts';
 import { type RunOptions, type RunResult, runProgram, runResultOf } from './run.ts';
 import type { ToolOptions } from './run-tools.ts';
-import { accepted, type ClientOptions, openSession } from './session.ts';
+import { type ClientOptions, openSession } from './session.ts';
 import { type FileContent, submissionOf } from './submission.ts';
 import type { ToolCallsOptions } from './tools.ts';
 import type { OpenRuns } from './turns.ts';

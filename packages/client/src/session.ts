@@ -46,9 +46,6 @@ export interface Promised {
   highestNumber: number;
 }
 
-/** The session for requests about work that the service has accepted. */
-export const accepted = (session: Session): Session => ({ ...session, isAccepted: true });
-
 /**
  * Completes the options.
  * @throws TypeError for an address or a key that cannot be right, before any request
