@@ -22,7 +22,7 @@ import { takeInterrupts, unlessInterrupted } from './terminal/interrupts.ts';
 import { note, printResult } from './terminal/print.ts';
 import { clampedRemarks } from './terminal/remarks.ts';
 import { shellWord } from './terminal/shell-word.ts';
-import { checkVerdictDirectory, writeVerdict } from './verdict-directory.ts';
+import { checkVerdictDirectory, type VerdictDirectory, writeVerdict } from './verdict-directory.ts';
 
 export interface GradeCommandOptions
   extends AccessOptions,
@@ -100,23 +100,25 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   note(`the judge was ${graded.job_id}`);
   // The verdict is shown first: a full disk loses only the evidence.
   if (options.report !== undefined) await writeReport(options.report, seen);
-  if (place !== null) {
-    if (!(await writeEvidence(place, graded, service.client, keys))) return EXIT.failed;
-  }
+  if (place !== null && !(await writeEvidence(place, graded, service.client, keys))) return EXIT.failed;
   return graded.verdict.accepted ? EXIT.ok : 1;
 }
 
 /** Writes the verdict with its evidence, and says how to check it. False if evidence is missing. */
-async function writeEvidence(...[place, ...written]: Parameters<typeof writeVerdict>): Promise<boolean> {
-  const missing = await writeVerdict(place, ...written);
+async function writeEvidence(
+  place: VerdictDirectory,
+  graded: GradeResult,
+  client: ServiceClient,
+  keys: Set<string>,
+): Promise<boolean> {
+  const missing = await writeVerdict(place, graded, client, keys);
   for (const [path, id] of missing) {
     const add = `vouchbox export ${id} --evidence-only --public-key KEY --output ${shellWord(`${place.target}/${path}`)}`;
     note(`${path} is missing, because the service has replaced the key that signed it; add it: ${add}`);
   }
   const verify = `npx --no service-verify verdict ${shellWord(place.target)} --public-key KEY --tenant TENANT`;
   note(`${place.target} has the verdict and ${missing.length === 0 ? 'its' : 'the other'} evidence: ${verify}`);
-  if (written[2].size > 1)
-    note('the service replaced its key: give each key that signed a job, each with --public-key');
+  if (keys.size > 1) note('the service replaced its key: give each key that signed a job, each with --public-key');
   return missing.length === 0;
 }
 

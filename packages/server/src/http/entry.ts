@@ -17,7 +17,7 @@ import { bodyNotTaken, readNothing } from './call/body.ts';
 import type { Connections } from './connections/connections.ts';
 import { handshakeRefusal, isStreamHandshake } from './request/handshake.ts';
 import { jobIdOf } from './request/path-id.ts';
-import { refuseUnknownParameters } from './request/query.ts';
+import { refuseRepeated, refuseUnknownParameters } from './request/query.ts';
 import { noSuchRoute } from './request/target.ts';
 import { hasBody } from './request/unread-body.ts';
 import type { AuthorityWatch } from './stream/authority.ts';
@@ -99,8 +99,7 @@ function identify(request: FastifyRequest, { access, tickets }: EntryOptions): P
   const { authorization } = request.headers;
   const { ticket } = request.query as { ticket?: unknown };
   const isOpening = authorization === undefined && isStreamHandshake(request.raw);
-  if (isOpening && Array.isArray(ticket))
-    throw new ServiceError('invalid_request', 'The query parameter "ticket" is given twice.');
+  if (isOpening && ticket !== undefined) refuseRepeated({ ticket });
   const isTicket = isOpening && typeof ticket === 'string';
   return answered(isTicket ? tickets.redeem(ticket, jobIdOf(request)) : access.authenticate(authorization));
 }

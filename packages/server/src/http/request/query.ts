@@ -13,14 +13,19 @@ import { ServiceError } from '../../ground/service-error.ts';
  */
 export function readQuery<T extends TObject>({ properties }: T, query: unknown): Filled<T> {
   const given = query as Readonly<Record<string, unknown>>;
-  const repeated = Object.keys(given).find((name) => typeof given[name] !== 'string');
-  if (repeated !== undefined) throw refused(`The query parameter ${JSON.stringify(repeated)} is given twice.`);
+  refuseRepeated(given);
   const values: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries<ParameterSchema>(properties)) {
     const value = parameterOf(name, given[name] as string | undefined, schema);
     if (value !== undefined) values[name] = value;
   }
   return values as Filled<T>;
+}
+
+/** @throws ServiceError `invalid_request` naming the first parameter that was sent more than once */
+export function refuseRepeated(given: Readonly<Record<string, unknown>>): void {
+  const repeated = Object.keys(given).find((name) => typeof given[name] !== 'string');
+  if (repeated !== undefined) throw refused(`The query parameter ${JSON.stringify(repeated)} is given twice.`);
 }
 
 /** @throws ServiceError `invalid_request` naming the first parameter that the schema lacks */

@@ -132,10 +132,12 @@ function checkFit({ common, programs }: ParsedGrading, options: SubmitGradingOpt
     ...gradersOf(common).flatMap(({ pointer, grader }) => (grader === interactor ? [] : { pointer, ...grader })),
     { pointer: '', language: 'python', runtime: null } as const,
   ];
-  // Of programs of one kind, the first is named.
-  const kinds = new Map(all.toReversed().map((one) => [`${one.language} ${one.runtime}`, one]));
+  const checked = new Set<string>();
   const shared = { limits, requirements, code: '', stdin: null, args: [], env: {}, files: [], outputs: [] };
-  for (const { pointer, language, runtime } of [...kinds.values()].toReversed()) {
+  for (const { pointer, language, runtime } of all) {
+    const kind = `${language} ${runtime}`;
+    if (checked.has(kind)) continue;
+    checked.add(kind);
     try {
       withFittingLimits({ program: { language, runtime, ...shared }, interactor: null }, options);
     } catch (error) {
