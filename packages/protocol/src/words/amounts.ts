@@ -2,11 +2,12 @@
 
 /** The reader's languages, as the browser was configured. Some browsers give the system's locale as one: `en-US@posix`. */
 const LANGUAGES = navigator.languages.filter(isLanguage);
-const MOMENT = new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'long' });
-const CLOCK = new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'medium' });
-const TIME_OF_DAY = new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'medium' });
-const MINUTE = new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'short' });
-const DAY = new Intl.DateTimeFormat(LANGUAGES, { day: 'numeric', month: 'short' });
+// Marked as pure, so that a page leaves out those which it does not use.
+const MOMENT = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'long' });
+const CLOCK = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'medium' });
+const TIME_OF_DAY = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'medium' });
+const MINUTE = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'short' });
+const DAY = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { day: 'numeric', month: 'short' });
 const COUNT = new Intl.NumberFormat(LANGUAGES);
 const KIB = 1024;
 
