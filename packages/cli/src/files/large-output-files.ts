@@ -1,13 +1,8 @@
 /** Fetches the requested large outputs of a job, piece by piece, and writes each to its file. */
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import type { ServiceClient } from '@vouchbox/client';
 import type { ArtifactRecord, FoldedResult } from '@vouchbox/protocol';
-import { makeDirectories } from '@vouchbox/server/make-directories';
-import type { WantedOutput, WrittenOutput, WrittenOutputs } from './output-files.ts';
+import { type WantedOutput, type WrittenOutput, type WrittenOutputs, writeTarget } from './output-files.ts';
 
 /** Writes each large output that came back. A file that is not whole is removed again. */
 export async function fetchOutputs(
@@ -25,7 +20,8 @@ export async function fetchOutputs(
       continue;
     }
     const { size_bytes, sha256 } = record;
-    await fetchTo(target, sha256, client);
+    // The pieces end with an error unless all of the file has come and has its digest.
+    await writeTarget(target, await client.downloadPieces(`sha256:${sha256}`, { hash: createHash('sha256') }));
     written.push({ path, file: target, size_bytes, sha256 });
   }
   return { written, missing };
@@ -41,22 +37,7 @@ export async function fetchStdout(
   const isLost = truncated || status === 'error' || violations.some(({ path }) => path === wanted.path);
   if (fetched.written.length > 0 || isLost) return fetched;
   const { path, target } = wanted;
-  makeDirectories(dirname(target));
-  await writeFile(target, stdout);
+  await writeTarget(target, stdout);
   const sha256 = createHash('sha256').update(stdout).digest('hex');
   return { written: [{ path, file: target, size_bytes: Buffer.byteLength(stdout), sha256 }], missing: [] };
-}
-
-async function fetchTo(file: string, sha256: string, client: Pick<ServiceClient, 'downloadPieces'>): Promise<void> {
-  makeDirectories(dirname(file));
-  try {
-    // The pieces end with an error unless all of the file has come and has its digest.
-    await pipeline(
-      await client.downloadPieces(`sha256:${sha256}`, { hash: createHash('sha256') }),
-      createWriteStream(file),
-    );
-  } catch (error) {
-    await rm(file, { force: true });
-    throw error;
-  }
 }

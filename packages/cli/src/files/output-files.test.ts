@@ -2,7 +2,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { writeOutputs } from './output-files.ts';
+import { CommandFailure } from '../failures/command-failure.ts';
+import { writeOutputs, writeTarget } from './output-files.ts';
 
 test('each output is written to the path that its option names, and a missing output is reported', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
@@ -45,8 +46,26 @@ test('a matched output is written below the directory of its pattern, unless its
   ]);
 });
 
-test('an output for which no directory can be made is an error and no endless wait', async () => {
+test.each([
+  ['no directory can be made', '/proc/1/none/such/a', 'ENOENT'],
+  ['the disk is full', '/dev/full', 'ENOSPC'],
+])('an output is an error that names its file if %s', async (_, target, code) => {
   const artifact = { path: 'output/a', size_bytes: 2, sha256: '', content_base64: '/wA=' };
-  const target = '/proc/1/none/such/a';
-  await expect(writeOutputs([{ path: 'output/a', target }], [artifact])).rejects.toThrow('ENOENT');
+  const written = writeOutputs([{ path: 'output/a', target }], [artifact]);
+  await expect(written).rejects.toThrow(CommandFailure);
+  await expect(written).rejects.toThrow(`${target} cannot be written: ${code}`);
+});
+
+test('a device stays if it refuses a file, and what came of a broken download is removed', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const target = join(directory, 'part');
+  async function* broken() {
+    yield 'a part';
+    throw new Error('the rest was lost');
+  }
+  await expect(writeTarget('/dev/full', 'some text')).rejects.toThrow('ENOSPC');
+  await expect(writeTarget(target, broken())).rejects.toThrow('the rest was lost');
+  expect(existsSync('/dev/full')).toBe(true);
+  expect(existsSync(target)).toBe(false);
 });

@@ -1,9 +1,10 @@
 /** Writes the files that a job returned, each to its requested place. Files that were not requested are not written. */
-import { writeFile } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Artifact } from '@vouchbox/protocol';
 import { directoryOfPattern, pathProblem } from '@vouchbox/protocol/vocabulary';
 import { makeDirectories } from '@vouchbox/server/make-directories';
+import { CommandFailure } from '../failures/command-failure.ts';
 
 /**
  * A requested output, and the file of this host that it goes to. For a pattern, the path ends with `/**` and the target
@@ -42,13 +43,33 @@ export async function writeOutputs(
     const files = directory === null ? named(output, artifacts) : below({ directory, output, artifacts, wanted });
     if (files.length === 0) missing.push({ ...output, isPattern: directory !== null });
     for (const { target, artifact } of files) {
-      makeDirectories(dirname(target));
-      await writeFile(target, Buffer.from(artifact.content_base64, 'base64'));
+      await writeTarget(target, Buffer.from(artifact.content_base64, 'base64'));
       const { path, size_bytes, sha256 } = artifact;
       written.push({ path, file: target, size_bytes, sha256 });
     }
   }
   return { written, missing };
+}
+
+/**
+ * Writes a file whole; what was written of one that is not whole is removed again.
+ * @throws what the content throws, and CommandFailure if this host refuses the file: its disk may be full
+ */
+export async function writeTarget(target: string, content: Parameters<FileHandle['writeFile']>[0]): Promise<void> {
+  try {
+    makeDirectories(dirname(target));
+    await using file = await open(target, 'w');
+    try {
+      await file.writeFile(content);
+    } catch (error) {
+      // A device stays.
+      if ((await file.stat()).isFile()) await rm(target, { force: true });
+      throw error;
+    }
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new CommandFailure(`${target} cannot be written: ${error.message}`, { cause: error });
+  }
 }
 
 interface File {
