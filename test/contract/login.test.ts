@@ -121,10 +121,17 @@ describe('vouchbox login', () => {
       stderr: expect.stringMatching(/^vouchbox: \/\.config\/vouchbox\/profiles\.json cannot be written: .*EACCES.*\n$/),
     });
     expect(await call(['profiles', '--json'], withoutHome)).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
-    expect(await call(words, { env: { XDG_CONFIG_HOME: '', HOME: '/proc/1/none' } })).toMatchObject({
-      ...{ code: 1, stdout: '' },
-      stderr: expect.stringMatching(/profiles\.json cannot be written: ENOENT.*; set XDG_CONFIG_HOME to [^;]*\n$/),
-    });
+    for (const [home, code] of [
+      ['/proc/1/none', 'ENOENT'],
+      ['/dev/null', 'ENOTDIR'],
+    ] as const) {
+      const env = { XDG_CONFIG_HOME: '', HOME: home };
+      expect(await call(['profiles', '--json'], { env })).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
+      expect(await call(words, { env })).toMatchObject({
+        ...{ code: 1, stdout: '' },
+        stderr: expect.stringMatching(`profiles\\.json cannot be written: ${code}.*; set XDG_CONFIG_HOME to [^;]*\n$`),
+      });
+    }
   });
 
   test('stores profiles in a file that later commands refuse if others can read it or if it is malformed', async () => {

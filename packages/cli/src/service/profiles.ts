@@ -2,7 +2,17 @@
  * The profiles of `vouchbox login`: addresses of services and the keys to call them with, by name. They are in one file
  * that only its owner may read. A file that others can read is refused, and so is a malformed file.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeDirectories } from '@vouchbox/server/make-directories';
 import { CommandFailure } from '../failures/command-failure.ts';
@@ -50,7 +60,7 @@ export function writeProfiles(profiles: ReadonlyMap<string, Profile>): void {
     writeFileSync(partial, `${text}\n`, { flag: 'wx', mode: 0o600 });
     renameSync(partial, file);
   } catch (error) {
-    rmSync(partial, { force: true });
+    if (existsSync(partial)) rmSync(partial);
     const advice = 'set XDG_CONFIG_HOME to a directory that can be written';
     throw new CommandFailure(`${file} cannot be written: ${(error as Error).message}; ${advice}`, { cause: error });
   }
@@ -75,7 +85,9 @@ function openIfThere(file: string): number | null {
   try {
     return openSync(file, constants.O_RDONLY);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    // A user who runs services often has a HOME that is no directory, such as /dev/null.
+    if (['ENOENT', 'ENOTDIR'].includes(code)) return null;
     throw new CommandFailure(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }
