@@ -53,7 +53,7 @@ async function enter(request: FastifyRequest, reply: FastifyReply, options: Entr
   reply.header('x-request-id', request.id).headers(PLAIN_HEADERS);
   const isHandshake = isStreamHandshake(request.raw);
   if (options.stopping.aborted || isHandshake) reply.header('connection', 'close');
-  if (isHandshake) refuseHandshake(request, options);
+  if (isHandshake) refuseHandshake(request, reply, options);
   const access = accessOf(request);
   if (access === 'public') return;
   if (access === 'metrics_token') return await checkMetricsToken(request, options);
@@ -75,7 +75,9 @@ function accessOf({ routeOptions, url }: FastifyRequest): Operation['access'] {
   return UNDER_V1.test(url) ? 'credential' : 'public';
 }
 
-function refuseHandshake({ raw }: FastifyRequest, { allowedOrigins }: EntryOptions): void {
+function refuseHandshake({ raw }: FastifyRequest, reply: FastifyReply, { allowedOrigins }: EntryOptions): void {
+  // The version that a caller of another one should speak: RFC 6455 § 4.4.
+  reply.header('sec-websocket-version', '13');
   const refusal = handshakeRefusal(raw, allowedOrigins);
   if (refusal !== null) throw refusal;
 }
