@@ -113,6 +113,20 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 print(tools.echo(n=1))`,
     "{'n': 1}\n",
   ],
+  'python, whose handler of a signal calls a tool while another call is written': [
+    'python',
+    `
+import os, signal
+signal.signal(signal.SIGUSR1, lambda *_: print(tools.echo(n=2)))
+write = os.write
+def interrupted(file, line):
+    os.write = write
+    os.kill(os.getpid(), signal.SIGUSR1)
+    return write(file, line)
+os.write = interrupted
+print(tools.echo(n=1))`,
+    "{'n': 2}\n{'n': 1}\n",
+  ],
   'python, whose signal handler would call a tool during an import of json': [
     'python',
     `

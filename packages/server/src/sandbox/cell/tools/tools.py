@@ -25,6 +25,7 @@ class Channel:
 
     def __init__(self):
         self.process = os.getpid()
+        self.main = _thread.get_ident()
         self.changing = _thread.allocate_lock()
         self.open = {}
         self.number = 0
@@ -36,6 +37,13 @@ class Channel:
         if os.getpid() != self.process:
             raise RuntimeError("tools are called from the process in which the program began")
         told = f'"tool": {text_of(tool)}, "arguments": {checked_text_of(arguments)}}}\n'.encode()
+        # A handler runs in the main thread alone. If it calls a tool while a call is written there, it would wait for itself.
+        if _thread.get_ident() == self.main and has_handlers():
+            in_a_thread(self.write, told, settle, None)
+        else:
+            self.write(told, settle, reader)
+
+    def write(self, told, settle, reader):
         with self.changing:
             self.number += 1
             self.open[self.number] = settle
@@ -54,13 +62,12 @@ class Channel:
         while self.read():
             pass
 
-    def stop_reading(self, reader):
+    def stop_reading(self):
         """Others may wait for answers, too."""
         with self.changing:
-            if self.reader is reader:
-                self.reader = None
-                if self.open:
-                    self.begin_reading(None)
+            self.reader = None
+            if self.open:
+                self.begin_reading(None)
 
     def read(self):
         """Reads some answers. What is raised here loses none: they are kept in one step, whoever reads next begins with
@@ -165,13 +172,34 @@ def has_handlers():
     return any(callable(handler) and handler is not _signal.default_int_handler for handler in handlers)
 
 
+def in_a_thread(work, *given):
+    """Waits until a thread of its own has done the work, and raises what it raised."""
+    done = _thread.allocate_lock()
+    done.acquire()
+    problems = []
+
+    def run():
+        try:
+            work(*given)
+        except BaseException as problem:
+            problems.append(problem)
+        finally:
+            done.release()
+
+    _thread.start_new_thread(run, ())
+    done.acquire()
+    if problems:
+        raise problems[0]
+
+
 def call_and_wait(tool, arguments):
     waiting = Waiting()
     try:
-        channel.send(tool, arguments, waiting.settle, None if has_handlers() else waiting)
+        channel.send(tool, arguments, waiting.settle, waiting)
         waiting.wait()
     finally:
-        channel.stop_reading(waiting)
+        if channel.reader is waiting:
+            channel.stop_reading()
     return value_of(tool, waiting.answer)
 
 
