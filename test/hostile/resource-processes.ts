@@ -36,6 +36,16 @@ export const processLimitCases: readonly HostileCase[] = [
     scenario: bombBesideNeighbours,
   },
   {
+    id: 'RES-01',
+    title: 'children that fork on and on end with their program, whose own end is reported',
+    holds: 'process 1 ends all others, again and again until none is left',
+    attack: { program: 'fork-on.py', limits: { wall_seconds: 10, cpu_seconds: 60, max_pids: 64 } },
+    expect(seen) {
+      assertExited(seen);
+      assert.equal(seen.stdout, 'over\n');
+    },
+  },
+  {
     id: 'RES-19',
     title: 'a neighbour that has used up its processes takes none of another job’s',
     holds: 'its own user and group for each cell',

@@ -264,13 +264,14 @@ static void report(const char *text)
 
 /*
  * Every other process of the cell descends from this process. If it has no children, there is nothing to kill, and the
- * kernel need not look at every process of the host.
+ * kernel need not look at every process of the host. In gVisor a child that is being forked can escape a kill, and would
+ * fork on: all are killed again after each that has ended.
  */
 static void end_what_is_left(void)
 {
     if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD) return;
-    kill(-1, SIGKILL);
-    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {}
+    do kill(-1, SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
 }
 
 /* What compiling took, once that is over. */
