@@ -51,7 +51,7 @@ const OF_CODES: Readonly<Record<ErrorCode, string>> = {
   input_unavailable: 'Wait for the end of the other job, and compare the name of its output.',
   tool_result_misfit: 'Answer again with a result that fits the schema.',
   digest_mismatch: 'Compute the SHA-256 of what you send, and send it there.',
-  idempotency_key_reused: 'Take a new key for another job.',
+  idempotency_key_reused: 'Take a new key for another job or grading.',
   rate_limited: WAIT,
   tenant_capacity_exhausted: WAIT,
   head_too_large: 'Send fewer or shorter headers.',

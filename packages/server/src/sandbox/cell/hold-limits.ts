@@ -10,12 +10,12 @@ import type { LimitsInForce, WantedLimits } from './start.ts';
 
 const MIB = 1024 * 1024;
 /**
- * The watch holds the CPU time of all processes together. A resource limit of each process is a second bound, and leaves
- * room: the kernel counts it by ticks of a clock, also those in which a virtual machine got no processor. A program that
- * it ended before its limit would be one that failed. In gVisor there is none, because on a busy host its clock runs
- * several times too fast.
+ * The watch holds the CPU time of all processes together. Each process also has a resource limit of this many times that: the
+ * kernel counts it by ticks of a clock, also those in which a virtual machine got no processor. With less room it could end a
+ * program before the job's limit, and the job would count as failed.
  */
 const cpuRoom = 4;
+/** The resource limit in gVisor, whose clock runs several times too fast on a busy host. */
 const CPU_SECONDS_UNLIMITED = 2 ** 31;
 
 /**
