@@ -1,22 +1,29 @@
 import { describe, expect, test } from 'vitest';
 import type { ServiceError } from '../ground/service-error.ts';
-import { createPermits, PERMIT_KINDS, type PermitBound, type PermitKind } from './permits.ts';
+import { createPermits, PERMIT_KINDS, type PermitBound, type PermitKind, type Permits } from './permits.ts';
 
 const bounds = (bound: PermitBound) =>
   Object.fromEntries(PERMIT_KINDS.map((kind) => [kind, bound])) as Record<PermitKind, PermitBound>;
 
 const stay = () => {};
 
+/** A permit that is claimed at once. */
+function take(permits: Permits, ...request: Parameters<Permits['reserve']>) {
+  const permit = permits.reserve(...request);
+  permit.claim();
+  return permit;
+}
+
 test('different kinds of permits are counted separately', () => {
   const permits = createPermits(bounds({ total: 1, perTenant: 1 }));
-  for (const kind of PERMIT_KINDS) permits.take(kind, 'a', stay);
+  for (const kind of PERMIT_KINDS) take(permits, kind, 'a', stay);
   expect(PERMIT_KINDS.map((kind) => permits.held(kind))).toEqual([1, 1, 1, 1]);
 });
 
 test('a permit is returned once, however often it is disposed', () => {
   const permits = createPermits(bounds({ total: 5, perTenant: 5 }));
-  const first = permits.take('body', 'a', stay);
-  permits.take('body', 'a', stay);
+  const first = take(permits, 'body', 'a', stay);
+  take(permits, 'body', 'a', stay);
   first[Symbol.dispose]();
   first[Symbol.dispose]();
   expect(permits.held('body')).toBe(1);
@@ -25,18 +32,18 @@ test('a permit is returned once, however often it is disposed', () => {
 test('a refused request for a permit changes no count', () => {
   const permits = createPermits(bounds({ total: 1, perTenant: 1 }));
   {
-    using _held = permits.take('response', 'a', stay);
-    expect(() => permits.take('response', 'b', stay)).toThrow('in flight');
+    using _held = take(permits, 'response', 'a', stay);
+    expect(() => take(permits, 'response', 'b', stay)).toThrow('in flight');
   }
   expect(permits.held('response')).toBe(0);
-  using _next = permits.take('response', 'b', stay);
+  using _next = take(permits, 'response', 'b', stay);
   expect(permits.held('response')).toBe(1);
 });
 
 test('a tenant named like an inherited property has the same bounds as any other tenant', () => {
   const permits = createPermits(bounds({ total: 5, perTenant: 1 }));
-  permits.take('wait', '__proto__', stay);
-  expect(() => permits.take('wait', '__proto__', stay)).toThrow('in flight');
+  take(permits, 'wait', '__proto__', stay);
+  expect(() => take(permits, 'wait', '__proto__', stay)).toThrow('in flight');
 });
 
 describe('if tenants hold all permits', () => {
@@ -50,7 +57,7 @@ describe('if tenants hold all permits', () => {
       gaveWay,
       refusals,
       take: (tenant: string, name = tenant) =>
-        permits.take('body', tenant, (refusal) => {
+        take(permits, 'body', tenant, (refusal) => {
           gaveWay.push(name);
           refusals.push(refusal);
         }),
@@ -113,7 +120,7 @@ describe('a reservation while tenants hold all permits', () => {
   test('makes no tenant give way before it is claimed, and then only if all are still held', () => {
     const permits = createPermits(bounds({ total: 3, perTenant: 3 }));
     const gaveWay: string[] = [];
-    const [, second] = ['first', 'second', 'third'].map((name) => permits.take('wait', 'a', () => gaveWay.push(name)));
+    const [, second] = ['first', 'second', 'third'].map((name) => take(permits, 'wait', 'a', () => gaveWay.push(name)));
     permits.reserve('wait', 'b', stay)[Symbol.dispose]();
     expect([gaveWay, permits.held('wait')]).toEqual([[], 3]);
     permits.reserve('wait', 'b', stay).claim();
@@ -135,9 +142,31 @@ describe('a reservation while tenants hold all permits', () => {
     expect([gaveWay, permits.held('wait')]).toEqual([['first'], 2]);
   });
 
+  test('is no place that another request takes: what is claimed is within the bound', () => {
+    const permits = createPermits(bounds({ total: 3, perTenant: 3 }));
+    const gaveWay: string[] = [];
+    const [first] = ['first', 'second', 'third'].map((name) => take(permits, 'wait', 'a', () => gaveWay.push(name)));
+    using _short = permits.reserve('wait', 'b', stay);
+    const late = permits.reserve('wait', 'c', stay);
+    first?.[Symbol.dispose]();
+    late.claim();
+    expect([gaveWay, permits.held('wait')]).toEqual([[], 3]);
+  });
+
+  test('claims its place at once if as many wait to be claimed as there are places', () => {
+    const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
+    const gaveWay: string[] = [];
+    for (const name of ['first', 'second']) take(permits, 'response', 'a', () => gaveWay.push(name));
+    for (const tenant of ['b', 'c']) permits.reserve('response', tenant, stay);
+    expect(gaveWay).toEqual([]);
+    permits.reserve('response', 'd', stay);
+    expect([gaveWay, permits.held('response')]).toEqual([['first'], 2]);
+    expect(() => permits.reserve('response', 'e', stay)).toThrow('The service has 2');
+  });
+
   test('is refused at once if no tenant would give way, and at its claim if none does any more', () => {
     const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
-    for (const _ of [1, 2]) permits.take('wait', 'a', stay);
+    for (const _ of [1, 2]) take(permits, 'wait', 'a', stay);
     const late = permits.reserve('wait', 'b', stay);
     permits.reserve('wait', 'c', stay).claim();
     expect(() => late.claim()).toThrow(expect.objectContaining({ code: 'capacity_exhausted' }));
@@ -149,7 +178,7 @@ describe('a reservation while tenants hold all permits', () => {
 test('permits count as crowded once more than half of them are taken', () => {
   const permits = createPermits(bounds({ total: 4, perTenant: 4 }));
   const crowded = [1, 2, 3].map(() => {
-    permits.take('body', 'a', stay);
+    take(permits, 'body', 'a', stay);
     return permits.isCrowded('body');
   });
   expect(crowded).toEqual([false, false, true]);

@@ -14,11 +14,8 @@ export interface PermitBound {
   readonly perTenant: number;
 }
 
-/** A permit. Disposing returns it; disposing it again does nothing. */
-export type Permit = Disposable;
-
-/** A permit that may exceed the bound until it is claimed. */
-export interface Reservation extends Permit {
+/** A permit that takes a place only once it is claimed. Disposing returns it; disposing it again does nothing. */
+export interface Reservation extends Disposable {
   /**
    * Says that the request really needs its place. If all places are taken, another request then gives way.
    *
@@ -35,17 +32,16 @@ export type GiveWay = (refusal: ServiceError) => void;
 
 export interface Permits {
   /**
-   * Takes one permit at once or not at all. If all permits are held, the tenant that holds most loses its oldest permit, unless
-   * it would then hold fewer than this tenant.
+   * Reserves one permit, at once or not at all, and claims it if a place is free. Other requests give way only to a permit that
+   * is claimed: the tenant that holds most loses its oldest permit, unless it would then hold fewer than this tenant. As many
+   * permits as there are places may wait to be claimed; one more claims its place at once.
    *
-   * @throws ServiceError `capacity_exhausted` if no tenant gives way, `tenant_capacity_exhausted` if the tenant holds its bound
+   * @throws ServiceError `capacity_exhausted` if no tenant would give way, `tenant_capacity_exhausted` if this one has its bound
    */
-  take(kind: PermitKind, tenant: string, giveWay: GiveWay): Permit;
-  /** The same for a request that may be answered without a place, as refusals are: no other request gives way to those. */
   reserve(kind: PermitKind, tenant: string, giveWay: GiveWay): Reservation;
-  /** How many are held now. */
+  /** How many places are taken now. */
   held(kind: PermitKind): number;
-  /** Whether more than half of all permits are held: slow holders must then give way. */
+  /** Whether more than half of all places are taken: slow holders must then give way. */
   isCrowded(kind: PermitKind): boolean;
 }
 
@@ -59,42 +55,47 @@ const NAMES: Readonly<Record<PermitKind, string>> = {
 /** After how many seconds a refused request may try again. Some permits are returned within seconds, others after minutes. */
 const retryAfterSeconds = 1;
 
-/** The permits of one kind. A tenant that holds none has no entry; each entry has its permits, the oldest first. */
+/** The permits of a tenant: those with a place, the oldest first, and how many are not claimed. */
+interface Holder {
+  readonly claimed: Set<HeldPermit>;
+  unclaimed: number;
+}
+
+/** The permits of one kind. A tenant without any has no entry. */
 interface Pool {
-  total: number;
-  readonly tenants: Map<string, Set<HeldPermit>>;
+  claimed: number;
+  unclaimed: number;
+  readonly tenants: Map<string, Holder>;
 }
 
 /** Permits of one process, none held. */
 export function createPermits(bounds: Readonly<Record<PermitKind, PermitBound>>): Permits {
   const pools = Object.fromEntries(
-    PERMIT_KINDS.map((kind) => [kind, { total: 0, tenants: new Map<string, Set<HeldPermit>>() }]),
+    PERMIT_KINDS.map((kind) => [kind, { claimed: 0, unclaimed: 0, tenants: new Map<string, Holder>() }]),
   ) as Record<PermitKind, Pool>;
   return {
-    take(kind, tenant, giveWay) {
-      const permit = this.reserve(kind, tenant, giveWay);
-      permit.claim();
-      return permit;
-    },
     reserve(kind, tenant, giveWay) {
       const pool = pools[kind];
       const { total, perTenant } = bounds[kind];
-      const own = pool.tenants.get(tenant)?.size ?? 0;
+      const { claimed, unclaimed } = pool.tenants.get(tenant) ?? { claimed: new Set(), unclaimed: 0 };
+      const own = claimed.size + unclaimed;
       if (own >= perTenant) {
         throw refusal('tenant_capacity_exhausted', `The tenant has ${own} ${NAMES[kind]} in flight already.`);
       }
-      if (pool.total >= total && whoGivesWay(pool, own) === null) throw allHeld(kind, total);
-      return new HeldPermit(pool, { kind, tenant, total, giveWay });
+      if (pool.claimed >= total && whoGivesWay(pool, claimed.size) === null) throw allHeld(kind, total);
+      const permit = new HeldPermit(pool, { kind, tenant, total, giveWay });
+      if (pool.claimed < total || pool.unclaimed > total) permit.claim();
+      return permit;
     },
-    held: (kind) => pools[kind].total,
-    isCrowded: (kind) => pools[kind].total * 2 > bounds[kind].total,
+    held: (kind) => pools[kind].claimed,
+    isCrowded: (kind) => pools[kind].claimed * 2 > bounds[kind].total,
   };
 }
 
 /** The permit that makes room for a tenant that holds `own`; null if each tenant has its fair share. */
 function whoGivesWay({ tenants }: Pool, own: number): HeldPermit | null {
   let most: ReadonlySet<HeldPermit> = new Set();
-  for (const held of tenants.values()) if (held.size > most.size) most = held;
+  for (const { claimed } of tenants.values()) if (claimed.size > most.size) most = claimed;
   const [oldest] = most;
   return oldest !== undefined && most.size >= own + 2 ? oldest : null;
 }
@@ -102,7 +103,7 @@ function whoGivesWay({ tenants }: Pool, own: number): HeldPermit | null {
 interface Request {
   readonly kind: PermitKind;
   readonly tenant: string;
-  /** How many permits of this kind there are. */
+  /** How many places of this kind there are. */
   readonly total: number;
   readonly giveWay: GiveWay;
 }
@@ -110,40 +111,53 @@ interface Request {
 class HeldPermit implements Reservation {
   readonly #pool: Pool;
   readonly #request: Request;
-  #isClaimed: boolean;
+  readonly #holder: Holder;
+  #state: 'unclaimed' | 'claimed' | 'returned' = 'unclaimed';
 
   constructor(pool: Pool, request: Request) {
     this.#pool = pool;
     this.#request = request;
-    this.#isClaimed = pool.total < request.total;
-    const held = pool.tenants.get(request.tenant);
-    if (held === undefined) pool.tenants.set(request.tenant, new Set([this]));
-    else held.add(this);
-    pool.total += 1;
+    this.#holder = pool.tenants.get(request.tenant) ?? { claimed: new Set(), unclaimed: 0 };
+    pool.tenants.set(request.tenant, this.#holder);
+    this.#holder.unclaimed += 1;
+    pool.unclaimed += 1;
   }
 
   claim(): void {
-    const { kind, tenant, total } = this.#request;
-    const own = this.#pool.tenants.get(tenant);
-    if (this.#isClaimed || own?.has(this) !== true) return;
-    this.#isClaimed = true;
-    if (this.#pool.total <= total) return;
-    const other = whoGivesWay(this.#pool, own.size - 1);
-    if (other === null) {
+    if (this.#state !== 'unclaimed') return;
+    const { kind, total } = this.#request;
+    const { claimed } = this.#holder;
+    const isFull = this.#pool.claimed >= total;
+    const other = isFull ? whoGivesWay(this.#pool, claimed.size) : null;
+    if (isFull && other === null) {
       this[Symbol.dispose]();
       throw allHeld(kind, total);
     }
-    other[Symbol.dispose]();
+    this.#state = 'claimed';
+    this.#holder.unclaimed -= 1;
+    this.#pool.unclaimed -= 1;
+    claimed.add(this);
+    this.#pool.claimed += 1;
+    other?.giveWay();
+  }
+
+  giveWay(): void {
+    const { kind, giveWay } = this.#request;
+    this[Symbol.dispose]();
     const message = `Another request needed a place, and the tenant holds most of the ${NAMES[kind]}.`;
-    other.#request.giveWay(refusal('tenant_capacity_exhausted', message));
+    giveWay(refusal('tenant_capacity_exhausted', message));
   }
 
   [Symbol.dispose](): void {
-    const { tenants } = this.#pool;
-    const held = tenants.get(this.#request.tenant);
-    if (held?.delete(this) !== true) return;
-    this.#pool.total -= 1;
-    if (held.size === 0) tenants.delete(this.#request.tenant);
+    const { claimed } = this.#holder;
+    if (this.#state === 'returned') return;
+    if (claimed.delete(this)) this.#pool.claimed -= 1;
+    else {
+      this.#holder.unclaimed -= 1;
+      this.#pool.unclaimed -= 1;
+    }
+    this.#state = 'returned';
+    if (claimed.size + this.#holder.unclaimed === 0) this.#pool.tenants.delete(this.#request.tenant);
   }
 }
 

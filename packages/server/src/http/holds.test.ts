@@ -1,12 +1,15 @@
 /** What a request holds while it is in flight, how many there may be, and when it is returned. */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { JobDetail } from '@vouchbox/protocol';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../access/authenticate.ts';
 import type { PermitKind } from '../capacity/permits.ts';
 import type { Caller } from '../ground/caller.ts';
+import type { JsonText } from '../ground/json-text.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import type { Jobs } from '../job/jobs.ts';
+import { LINK, SECRET_OF_LINK } from './links.fixture.ts';
 import { BLOB, bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, RESULT, resultOf } from './server.fixture.ts';
 import { type RawAnswer, RawSocket } from './socket.fixture.ts';
 import { AuthorityWatch } from './stream/authority.ts';
@@ -114,6 +117,34 @@ describe.each<[PermitKind, string]>([
       return (await fetch(`${server.url}${path}`, { headers: bearer(KEY_OF_OTHER) })).status;
     });
     expect(await Promise.all(statuses)).toEqual([200, 200, 200]);
+  });
+});
+
+describe('while a tenant holds all places for long answers', () => {
+  /** What another tenant or a reader of a link asks, and which of the tenant's two answers it ends. */
+  async function endedBy(path: string, secret: string): Promise<boolean[]> {
+    const detail = async () => JSON.stringify({ job_id: JOB, code: '€'.repeat(30_000) }) as JsonText<JobDetail>;
+    const permits = { response: { total: 2, perTenant: 2 } };
+    await using server = await openServer({ jobs: { ...HOLDING, detail }, permits });
+    using first = await RawSocket.open(server.port);
+    using second = await RawSocket.open(server.port);
+    for (const reader of [first, second]) {
+      reader.socket.pause();
+      reader.send(RESULT_NOW.replace(HEAD, `${HEAD}Connection: close\r\n`));
+      await expect.poll(() => server.permits.held('response')).toBe(reader === first ? 1 : 2);
+    }
+    expect((await fetch(`${server.url}${path}`, { headers: bearer(secret) })).status).toBe(200);
+    for (const reader of [first, second]) reader.socket.on('error', () => {}).resume();
+    const ends = await Promise.all([first, second].map((reader) => reader.untilClosed()));
+    return ends.map(([answer]) => answer === undefined);
+  }
+
+  test('a long answer ends one of them, and its length is that of its bytes', { tags: ['Transfer-2'] }, async () => {
+    expect(await endedBy(`/v1/jobs/${JOB}`, KEY_OF_OTHER)).toEqual([true, false]);
+  });
+
+  test('a short answer to a reader of a link ends none', { tags: ['Errors-18a'] }, async () => {
+    expect(await endedBy(`/links/${LINK}/job`, SECRET_OF_LINK)).toEqual([false, false]);
   });
 });
 

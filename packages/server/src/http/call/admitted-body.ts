@@ -18,7 +18,7 @@ export interface AdmittedBody extends Disposable {
 const lookMilliseconds = 1000;
 
 /**
- * Takes a permit, and tells a waiting client to continue.
+ * Reserves a permit, claims it if the body is still to come, and tells a waiting client to continue.
  *
  * @throws ServiceError before a byte is read: `payload_too_large` if the head shows it, or that no permit is free
  */

@@ -43,7 +43,7 @@ export function sendJsonText<Id extends OperationId, Status extends StatusOf<Id>
   text: JsonText<AnswerBody<Id, Status>>,
   ...[headers]: Headers<Id, Status>
 ): FastifyReply {
-  call.claimFor({ bytes: text.length });
+  call.claimFor({ bytes: Buffer.byteLength(text) });
   if (headers !== undefined) call.reply.headers(headers);
   return sendTextTo(call.reply, status, text);
 }

@@ -145,6 +145,7 @@ function answerParserError(listener: Listener, error: ParserError, socket: Socke
     return;
   }
   const refusal = loggedRefusal(parserRefusal(error), listener);
+  // The parser shows the last read alone. If the head came in several, the refusal of a HEAD request has a body.
   const isHead = answer === undefined ? error.rawPacket?.indexOf('HEAD ') === 0 : answer.req.method === 'HEAD';
   endWith(connections, socket, isHead ? { ...refusal, body: Buffer.alloc(0) } : refusal);
 }

@@ -12,10 +12,12 @@ import {
   linksOfTenantMax,
   misfitOf,
   RESULT_MEDIA_TYPE,
+  responsePumpBytes,
 } from '@vouchbox/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bearerToken } from '../../access/authenticate.ts';
 import type { LinkWish, OpenLink } from '../../access/links.ts';
+import type { Reservation } from '../../capacity/permits.ts';
 import { createRateBudget, type RateBound } from '../../capacity/rate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { refusal } from '../../job/admit/refuse.ts';
@@ -91,35 +93,40 @@ const DATA_HEADERS = {
 
 type ReadingContext = Pick<RouteContext, 'links' | 'allowsLinks' | 'jobs' | 'blobs' | 'permits' | 'authority'>;
 
-type Send = (reply: FastifyReply) => FastifyReply;
+/** An answer that was read, and its length. */
+interface LinkAnswer {
+  readonly bytes: number;
+  readonly send: (reply: FastifyReply) => FastifyReply;
+}
 
 /** Adds the contents of a link. Fastify answers HEAD as well. */
 export function addLinks(app: FastifyInstance, context: ReadingContext, bound = RATE): void {
   const { jobs, blobs } = context;
   const rate = createRateBudget(bound);
-  const route = (part: string, read: (link: OpenLink, request: FastifyRequest) => Promise<Send>) =>
+  const route = (part: string, read: (link: OpenLink, request: FastifyRequest) => Promise<LinkAnswer>) =>
     app.get(`/links/:link/${part}`, async (request, reply) => {
       const link = await openedBy(request, context);
       const { allowed, retryAfterSeconds } = rate.spend(link.caller.tenant);
       if (!allowed) throw new ServiceError('rate_limited', 'The links are read too often.', { retryAfterSeconds });
-      holdResponse(request, reply, link, context);
-      const send = await stillThere(read(link, request));
+      const place = holdResponse(request, reply, link, context);
+      const { bytes, send } = await stillThere(read(link, request));
+      if (bytes > responsePumpBytes) place.claim();
       return send(reply.headers(DATA_HEADERS));
     });
   route('job', async ({ caller, job_id, shows, expires_at }) => {
     const text = await jobs.linked(caller, job_id, { shows, expires_at });
-    return (reply) => sendTextTo(reply, 200, text);
+    return { bytes: Buffer.byteLength(text), send: (reply) => sendTextTo(reply, 200, text) };
   });
   route('result', async ({ caller, job_id, shows }) => {
     const { signal } = new AbortController();
     const { body } = await jobs.result(caller, job_id, { waitSeconds: 0, signal, shows });
-    return (reply) => sendBodyTo(reply, 200, body);
+    return { bytes: body.bytes, send: (reply) => sendBodyTo(reply, 200, body) };
   });
   for (const [part, stored, mediaType] of SIGNED) {
     route(part, async ({ caller, job_id }) => {
       const { bytes } = await jobs.attestation(caller, job_id, stored);
       const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-      return (reply) => sendBytesTo(reply, view, { status: 200, mediaType });
+      return { bytes: view.length, send: (reply) => sendBytesTo(reply, view, { status: 200, mediaType }) };
     });
   }
   route('blobs/:sha256', async ({ caller, job_id, shows }, request) => {
@@ -127,7 +134,8 @@ export function addLinks(app: FastifyInstance, context: ReadingContext, bound = 
     if (!(await jobs.showsBlob(caller, job_id, { shows, sha256 })))
       throw new ServiceError('blob_not_found', 'The link shows no such file.');
     const content = await blobs.content(caller, sha256);
-    return (reply) => pumpTo(reply, content, { status: 200, mediaType: BLOB_MEDIA_TYPE });
+    const send = (reply: FastifyReply) => pumpTo(reply, content, { status: 200, mediaType: BLOB_MEDIA_TYPE });
+    return { bytes: content.bytes, send };
   });
 }
 
@@ -155,16 +163,17 @@ async function stillThere<Answer>(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Holds the permit under a name that no tenant has: readers of links take no place of a tenant's own requests. */
+/** Reserves a permit for the whole answer, under a name that no tenant has: readers of links take no place of a tenant. */
 function holdResponse(
   { raw }: FastifyRequest,
   reply: FastifyReply,
   { caller, expires_at: linkEnd }: OpenLink,
   { permits, authority }: ReadingContext,
-): void {
+): Reservation {
   const reset = () => resetConnection(raw.socket);
-  const permit = permits.take('response', `links/${caller.tenant}`, reset);
+  const permit = permits.reserve('response', `links/${caller.tenant}`, reset);
   onAnswerEnd(reply.raw, () => permit[Symbol.dispose]());
   const expires_at = caller.expires_at !== null && caller.expires_at < linkEnd ? caller.expires_at : linkEnd;
   onAnswerEnd(reply.raw, authority.watch({ ...caller, expires_at }, reset));
+  return permit;
 }

@@ -41,8 +41,9 @@ export function streamHandler(context: RouteContext): Handler<'streamEvents'> {
     const { after, include } = call.readQuery();
     await jobs.replay(caller, job_id, { after: 0, limit: 1 });
     const gaveWay = new AbortController();
-    call.hold('stream', () => gaveWay.abort()).claim();
+    const place = call.hold('stream', () => gaveWay.abort());
     if (!webSockets.has(request)) throw new ServiceError('invalid_request', 'This operation is opened as a WebSocket.');
+    place.claim();
     // A ticket only allows reading.
     const isReader = request.headers.authorization === undefined || !caller.scopes.includes('jobs:submit');
     const takesMessages = !isReader && (await jobs.answersTools(caller, job_id));

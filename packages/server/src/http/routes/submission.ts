@@ -32,7 +32,7 @@ export function submitHandler(context: RouteContext): Handler<'submitJob'> {
   return async (call) => {
     refuseWhenStopping(call);
     const { wait_seconds, include } = call.readQuery();
-    // The permit is taken before the job is stored, so that a caller who cannot wait is refused and no job is made.
+    // The permit is reserved before the job is stored, so that a caller who cannot wait is refused and no job is made.
     const waiting = wait_seconds > 0 ? new Waiting(call, wait_seconds, { outlives: true }) : null;
     const { answer, headers } = await submit(call, context);
     const { job_id } = answer;

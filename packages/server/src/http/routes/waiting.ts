@@ -30,7 +30,7 @@ export class Waiting {
   readonly waitSeconds: number;
   readonly #call: Call<WaitingOperation>;
   readonly #held: Reservation;
-  /** Aborted with a refusal when another tenant needs the place, or when the credential ends that this wait `outlives`. */
+  /** Aborted with a refusal when another tenant needs the place, no place is left, or the credential ends that it `outlives`. */
   readonly #gaveWay = new AbortController();
   #isOver = false;
   #isLong = false;
@@ -59,7 +59,7 @@ export class Waiting {
    * Calls `work`, which may wait until the signal aborts. An interrupted answer is not returned.
    *
    * @throws ServiceError `shutting_down` if the service stopped meanwhile, `tenant_capacity_exhausted` if the wait had to
-   * give way, `unauthorized` if it outlived its credential
+   * give way, `capacity_exhausted` if it lasted and no place was left, `unauthorized` if it outlived its credential
    * @throws ClientGone if the client has left
    */
   async ask<T>(work: (signal: AbortSignal) => Promise<T>, isWhole: (answer: T) => boolean): Promise<T> {

@@ -346,6 +346,8 @@ describe('a stream ends before its job', () => {
     };
     await using full = await openServer({ jobs, permits: { stream: { total: 2, perTenant: 2 } } });
     const [first, second] = [await open(full), await open(full)];
+    const plain = await fetch(`${full.url}${STREAM}`, { headers: bearer(KEY_OF_OTHER) });
+    expect([plain.status, full.permits.held('stream')]).toEqual([400, 2]);
     expect(await attempt(full, handshake(STREAM, 'Authorization: Bearer key-of-other\r\n'))).toMatchObject({
       status: 101,
     });
