@@ -97,6 +97,21 @@ test('each kind of forbidden name is one violation that counts such names, and h
   expect(violations.every(({ message }) => !message.includes('\n'))).toBe(true);
 });
 
+test('the files of a directory with a forbidden name are counted, and the first is shown', () => {
+  const { paths, violations } = collect(['output/**'], (output) => {
+    for (const name of ['z\\', 'a\\/deep', 'empty\\']) mkdirSync(join(output, name), { recursive: true });
+    for (const name of ['z\\/1', 'z\\/2', 'a\\/deep/3', 'good']) write(output, name);
+    const unreadable = Buffer.concat([Buffer.from(`${output}/`), Buffer.from([0xff])]);
+    mkdirSync(unreadable);
+    writeFileSync(Buffer.concat([unreadable, Buffer.from('/4')]), '');
+  });
+  expect(paths).toEqual(['output/good']);
+  expect(violations.map(({ message }) => message).sort()).toEqual([
+    'output/a\\\\/deep/3 holds a backslash, and 2 more like it did not come back',
+    'output/\ufffd/4 has a name that is not UTF-8',
+  ]);
+});
+
 test('a tree that is too deep is collected down to the bound, and reported as too deep', () => {
   const { paths, violations } = collect(['output/**'], (output) => {
     mkdirSync(join(output, 'd/'.repeat(40)), { recursive: true });

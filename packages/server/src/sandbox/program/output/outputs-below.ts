@@ -2,7 +2,7 @@
  * Lists the files that a program left below a directory, for outputs that are requested by a pattern. The walk goes down from an
  * open directory, one name at a time, and follows no link. The caller still checks that each entry is a file.
  */
-import { closeSync, constants, type Dirent, opendirSync, openSync } from 'node:fs';
+import { closeSync, constants, opendirSync, openSync } from 'node:fs';
 import { pathProblem, type Violation } from '@vouchbox/protocol';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
@@ -25,10 +25,24 @@ export interface Below {
  */
 export function outputsBelow(directory: number, path: string): Below {
   const walk = new Walk(`${path}/**`);
-  walk.down(directory, path, 1);
+  walk.down(directory, { path, depth: 1, problem: null });
   const byBytes = walk.paths.map((found) => ({ found, bytes: Buffer.from(found) }));
   byBytes.sort((one, other) => Buffer.compare(one.bytes, other.bytes));
   return { paths: byBytes.map(({ found }) => found), violations: walk.violations() };
+}
+
+/** A directory in the walk. */
+interface Place {
+  readonly path: string;
+  /** 1 for the directory of the pattern. */
+  readonly depth: number;
+  /** Why no file below it can come back; null if they can. */
+  readonly problem: string | null;
+}
+
+/** Why a file of this name cannot come back; null if it can. */
+function nameProblem(name: Buffer, path: string): string | null {
+  return name.equals(Buffer.from(name.toString())) ? pathProblem(path, 'output') : 'has a name that is not UTF-8';
 }
 
 class Walk {
@@ -42,40 +56,36 @@ class Walk {
     this.#pattern = pattern;
   }
 
-  down(directory: number, path: string, depth: number): void {
+  down(directory: number, place: Place): void {
     using entries = opendirSync(`/proc/self/fd/${directory}`, { encoding: 'buffer' as BufferEncoding });
     for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
       if (++this.#entries > ENTRIES_MAX) {
         this.#problem('output_count', `only the first ${ENTRIES_MAX} entries`, 'were looked at', ENTRIES_MAX);
         return;
       }
-      this.#take(entry as unknown as Dirent<Buffer>, { directory, path, depth });
+      const name = entry.name as unknown as Buffer;
+      const path = `${place.path}/${name.toString()}`;
+      const found = { path, depth: place.depth + 1, problem: place.problem ?? nameProblem(name, path) };
+      if (entry.isDirectory()) this.#into(Buffer.concat([Buffer.from(`/proc/self/fd/${directory}/`), name]), found);
+      else if (found.problem === null) this.paths.push(path);
+      else this.#problem('output_path', shown(path), found.problem);
     }
   }
 
-  #take(entry: Dirent<Buffer>, { directory, path, depth }: { directory: number; path: string; depth: number }): void {
-    const name = entry.name.toString();
-    const found = `${path}/${name}`;
-    const problem = entry.name.equals(Buffer.from(name))
-      ? pathProblem(found, 'output')
-      : 'has a name that is not UTF-8';
-    if (problem !== null) this.#problem('output_path', shown(found), problem);
-    else if (!entry.isDirectory()) this.paths.push(found);
-    else if (depth === DEPTH_MAX) {
-      this.#problem('output_path', shown(found), `is more than ${DEPTH_MAX} directories deep`, DEPTH_MAX);
-    } else this.#into(`/proc/self/fd/${directory}/${name}`, found, depth);
-  }
-
-  #into(absolute: string, path: string, depth: number): void {
+  #into(absolute: Buffer, place: Place): void {
+    if (place.depth > DEPTH_MAX) {
+      this.#problem('output_path', shown(place.path), `is more than ${DEPTH_MAX} directories deep`, DEPTH_MAX);
+      return;
+    }
     let next: number;
     try {
       next = openSync(absolute, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);
     } catch (error) {
-      this.#problem('output_path', shown(path), `cannot be opened (${(error as NodeJS.ErrnoException).code})`);
+      this.#problem('output_path', shown(place.path), `cannot be opened (${(error as NodeJS.ErrnoException).code})`);
       return;
     }
     try {
-      this.down(next, path, depth + 1);
+      this.down(next, place);
     } finally {
       closeSync(next);
     }
@@ -90,13 +100,14 @@ class Walk {
   }
 
   #problem(type: 'output_path' | 'output_count', subject: string, problem: string, limit?: number): void {
-    const known = this.#problems.get(problem);
-    if (known !== undefined) known.count += 1;
-    else {
-      const message = `${subject} ${problem}`;
-      const first = { type, message, path: this.#pattern, ...(limit !== undefined && { limit }) };
-      this.#problems.set(problem, { first, count: 1 });
-    }
+    const found = {
+      type,
+      message: `${subject} ${problem}`,
+      path: this.#pattern,
+      ...(limit !== undefined && { limit }),
+    };
+    const { first, count } = this.#problems.get(problem) ?? { first: found, count: 0 };
+    this.#problems.set(problem, { first: found.message < first.message ? found : first, count: count + 1 });
   }
 }
 
