@@ -122,7 +122,7 @@ describe.each<[PermitKind, string]>([
 
 describe('while a tenant holds all places for long answers', () => {
   /** What another tenant or a reader of a link asks, and which of the tenant's two answers it ends. */
-  async function endedBy(path: string, secret: string): Promise<boolean[]> {
+  async function endedBy(path: string, secret: string, method = 'GET'): Promise<boolean[]> {
     const detail = async () => JSON.stringify({ job_id: JOB, code: '€'.repeat(30_000) }) as JsonText<JobDetail>;
     const permits = { response: { total: 2, perTenant: 2 } };
     await using server = await openServer({ jobs: { ...HOLDING, detail }, permits });
@@ -133,7 +133,7 @@ describe('while a tenant holds all places for long answers', () => {
       reader.send(RESULT_NOW.replace(HEAD, `${HEAD}Connection: close\r\n`));
       await expect.poll(() => server.permits.held('response')).toBe(reader === first ? 1 : 2);
     }
-    expect((await fetch(`${server.url}${path}`, { headers: bearer(secret) })).status).toBe(200);
+    expect((await fetch(`${server.url}${path}`, { method, headers: bearer(secret) })).status).toBe(200);
     for (const reader of [first, second]) reader.socket.on('error', () => {}).resume();
     const ends = await Promise.all([first, second].map((reader) => reader.untilClosed()));
     return ends.map(([answer]) => answer === undefined);
@@ -141,6 +141,11 @@ describe('while a tenant holds all places for long answers', () => {
 
   test('a long answer ends one of them, and its length is that of its bytes', { tags: ['Transfer-2'] }, async () => {
     expect(await endedBy(`/v1/jobs/${JOB}`, KEY_OF_OTHER)).toEqual([true, false]);
+  });
+
+  test('an answer without a body ends none', { tags: ['Errors-18a'] }, async () => {
+    expect(await endedBy(`/v1/jobs/${JOB}/result`, KEY_OF_OTHER, 'HEAD')).toEqual([false, false]);
+    expect(await endedBy(`/links/${LINK}/result`, SECRET_OF_LINK, 'HEAD')).toEqual([false, false]);
   });
 
   test('a short answer to a reader of a link ends none', { tags: ['Errors-18a'] }, async () => {

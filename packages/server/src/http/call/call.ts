@@ -135,12 +135,13 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Claims the permit of the answer, if it has one and is long. A short answer is sent at once and needs no place.
+   * Claims the permit of the answer, if it has one and is long. A short answer, and one without a body, are sent at once and need
+   * no place.
    *
    * @throws ServiceError if no place is free
    */
   claimFor({ bytes }: { readonly bytes: number }): void {
-    if (bytes > responsePumpBytes) this.#answer?.claim();
+    if (bytes > responsePumpBytes && this.request.method !== 'HEAD') this.#answer?.claim();
   }
 }
 

@@ -110,7 +110,7 @@ export function addLinks(app: FastifyInstance, context: ReadingContext, bound = 
       if (!allowed) throw new ServiceError('rate_limited', 'The links are read too often.', { retryAfterSeconds });
       const place = holdResponse(request, reply, link, context);
       const { bytes, send } = await stillThere(read(link, request));
-      if (bytes > responsePumpBytes) place.claim();
+      if (bytes > responsePumpBytes && request.method !== 'HEAD') place.claim();
       return send(reply.headers(DATA_HEADERS));
     });
   route('job', async ({ caller, job_id, shows, expires_at }) => {
