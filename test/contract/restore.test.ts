@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -86,6 +87,21 @@ test('a restore refuses a directory with content, and leaves it unchanged', asyn
   expect(readdirSync(dataDir)).toEqual(['mine']);
   expect(readdirSync(join(dataDir, '..'))).toEqual(['data']);
   rmSync(join(dataDir, '..'), { recursive: true });
+});
+
+test('a restore says in one line that a path of links without an end leads nowhere', async () => {
+  const loop = join(scratch, 'loop');
+  symlinkSync(loop, loop);
+  for (const words of [
+    [file, join(loop, 'data')],
+    [join(loop, 'backup'), fresh()],
+  ] as const)
+    expect(await restoring(...words)).toEqual(
+      expect.objectContaining({
+        code: 1,
+        stderr: expect.stringMatching(/^vouchbox: .* cannot be made or read: ELOOP\n$/),
+      }),
+    );
 });
 
 test('a restore refuses a damaged backup, and leaves no data directory behind', async () => {

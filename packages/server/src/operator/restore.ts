@@ -39,8 +39,10 @@ export interface RestoreOptions {
  * @throws OperatorError in one clear line; nothing of the attempt is then left
  */
 export async function restore({ backup, attestationKeys, dataDir }: RestoreOptions): Promise<{ hasLog: boolean }> {
-  refuseUnlessEmpty(dataDir);
-  refuseUnlessBackup(backup);
+  await orOperatorError(async () => {
+    refuseUnlessEmpty(dataDir);
+    refuseUnlessBackup(backup);
+  });
   const prepared = `${dataDir}.restoring`;
   try {
     return await orOperatorError(async () => {
