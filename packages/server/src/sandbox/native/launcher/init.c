@@ -270,8 +270,7 @@ static void report(const char *text)
 static void end_what_is_left(void)
 {
     if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD) return;
-    do kill(-1, SIGKILL);
-    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
+    do kill(-1, SIGKILL); while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
 }
 
 /* What compiling took, once that is over. */
