@@ -2,10 +2,10 @@
 import { askUntilEnded } from './ask-until-ended.ts';
 import type { EndingPage, FoldedResult, JobEvent, JobListItem, JobSubmission } from './contract-types.ts';
 import { randomKey } from './digest.ts';
+import { openEventStream as open } from './event-stream.ts';
 import { TransportFailure } from './failure.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
 import { orOlder } from './older-route.ts';
-import { olderReplay, olderResult } from './older-server.ts';
 import { answerCheck, once, read, repeated } from './operation.ts';
 import type { Session } from './session.ts';
 import { submissionOf } from './submission.ts';
@@ -35,6 +35,9 @@ export async function submit(
 /** The code of promises, which a page loads with the first promise. */
 export const promises = () => import('./promise.ts');
 
+/** The fallbacks for an older server, loaded with the first answer of one. */
+const older = () => import('./older-server.ts');
+
 /** Every job of the tenant, newest first, page by page. */
 export async function* listAll(
   session: Session,
@@ -54,7 +57,7 @@ export function result(
   { waitSeconds, signal }: CallOptions & { readonly waitSeconds?: number | undefined },
 ): Promise<FoldedResult> {
   const asked = read(session, 'GET /v1/jobs/{id}/result', { job_id, query: { wait_seconds: waitSeconds }, signal });
-  return orOlder(asked, (missing) => olderResult(session, job_id, { signal, missing }));
+  return orOlder(asked, async (missing) => (await older()).olderResult(session, job_id, { signal, missing, open }));
 }
 
 /**
@@ -73,8 +76,8 @@ export function replay(
 ): Promise<EndingPage> {
   const query = { after, limit, wait_seconds: waitSeconds, include };
   const asked = read(session, 'GET /v1/jobs/{id}/replay', { job_id, query, signal, onRetry });
-  return orOlder(asked as Promise<EndingPage>, (missing) =>
-    olderReplay(session, job_id, { after, limit, signal, missing }),
+  return orOlder(asked as Promise<EndingPage>, async (missing) =>
+    (await older()).olderReplay(session, job_id, { after, limit, signal, missing, open }),
   );
 }
 

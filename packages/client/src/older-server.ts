@@ -1,10 +1,10 @@
 /**
  * Fallbacks for the routes that a server older than v0.4 lacks. Such a server has submission, list, detail,
- * cancellation and the stream with the key in its address. Spec § Versioning 5.
+ * cancellation and the stream with the key in its address. Loaded when such a server answers. Spec § Versioning 5.
  */
 import { isTerminal, outputText, replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import type { FoldedResult, JobDetail, JobEvent, ReplayPage } from './contract-types.ts';
-import { openEventStream } from './event-stream.ts';
+import type { openEventStream } from './event-stream.ts';
 import { TransportFailure } from './failure.ts';
 import type { ReplayOptions } from './job-options.ts';
 import { tooOld } from './older-route.ts';
@@ -17,6 +17,8 @@ interface Asked {
   readonly signal?: AbortSignal | undefined;
   /** The answer that shows the route to be missing, which is thrown if there is no fallback. */
   readonly missing: TransportFailure;
+  /** Given by the caller: if this file imported it, a page would first load two files. */
+  readonly open: typeof openEventStream;
 }
 
 /** The events after a number, of a job that has ended: the stream of a running job does not say which events are stored. */
@@ -47,7 +49,7 @@ async function olderDetail(session: Session, job_id: string, { signal }: Asked):
 async function streamed(
   session: Session,
   job_id: string,
-  { after, limit, signal, missing }: Asked & { readonly after: number; readonly limit: number },
+  { after, limit, signal, missing, open }: Asked & { readonly after: number; readonly limit: number },
 ): Promise<JobEvent[]> {
   if (session.legacy === 'none') {
     throw tooOld("its events come only over the stream, which needs the option legacy: 'key-in-stream-url'", missing);
@@ -55,7 +57,7 @@ async function streamed(
   const events: JobEvent[] = [];
   let last = after;
   const address = streamAddress(session, legacyStreamPath(session, job_id), after);
-  for await (const event of openEventStream(address, { signal })) {
+  for await (const event of open(address, { signal })) {
     if (event.seq > last) events.push(event);
     last = Math.max(last, event.seq);
     if (events.length === limit || event.kind === 'finished') return events;
