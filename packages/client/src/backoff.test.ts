@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { DEFAULT_RETRY, delayMilliseconds, isWorthRetrying, retrying, sleepFor } from './backoff.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
 
@@ -144,6 +144,58 @@ describe('a request about work that the service has accepted', () => {
   test('is repeated no more than other requests if the service is there and fails', async () => {
     const failing = failure({ code: 'internal_error', status: 500 });
     expect((await run(40, failing)).tries).toBe(DEFAULT_RETRY.attemptsMax);
+  });
+
+  /** Fails with each of these errors in turn, and then succeeds. */
+  const runThrough = (errors: readonly Error[], policy: Partial<typeof DEFAULT_RETRY> = {}) => {
+    const left = [...errors];
+    const operation = async () => {
+      const error = left.shift();
+      if (error !== undefined) throw error;
+      return 'done';
+    };
+    const trying = {
+      policy: { ...DEFAULT_RETRY, ...policy },
+      sleep: async () => {},
+      signal: undefined,
+      isAccepted: true,
+    };
+    return retrying(operation, trying);
+  };
+  const outage = Array<Error>(10).fill(away);
+
+  test.each([
+    ['a truncated answer', new TransportFailure('truncated', '')],
+    ['a failure of the service', failure({ code: 'internal', status: 500 })],
+  ])('has all its tries left after the service was away: %s', async (_what, error) => {
+    const few = Array<Error>(DEFAULT_RETRY.attemptsMax - 1).fill(error);
+    expect(await runThrough([...outage, ...few, ...outage])).toBe('done');
+    await expect(runThrough([...outage, ...few, error])).rejects.toBe(error);
+  });
+
+  test('bears each loss of the service for the whole patience of the caller', async () => {
+    const hours = Array.from({ length: 30 }, () => [
+      ...outage,
+      failure({ code: 'rate_limited', retryAfterSeconds: 0 }),
+    ]);
+    expect(await runThrough(hours.flat())).toBe('done');
+  });
+
+  test('spends no patience while the service holds it', async () => {
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+    const full = failure({ status: 429, code: 'rate_limited', retryAfterSeconds: 1 });
+    const errors: Error[] = [full, away, full, away];
+    const held = async () => {
+      now += 50_000;
+      const error = errors.shift();
+      if (error !== undefined) throw error;
+      return 'done';
+    };
+    const policy = { ...DEFAULT_RETRY, patienceSeconds: 20, attemptsMax: 2 };
+    const trying = { policy, sleep: async () => {}, signal: undefined, isAccepted: true };
+    expect(await retrying(held, trying)).toBe('done');
+    clock.mockRestore();
   });
 });
 

@@ -13,8 +13,8 @@ export interface RetryPolicy {
   /** A `Retry-After` beyond this ends the tries: the caller gets the refusal at once. */
   readonly retryAfterSecondsMax: number;
   /**
-   * The longest total wait of one request while the service has no room, or the caller's budget is spent. Such a wait follows no
-   * failure, so it does not count as a try. Where the service has accepted work, also the longest loss of the service.
+   * The longest total of the pauses of one request while the service has no room, or the caller's budget is spent. Such a pause
+   * follows no failure, so it does not count as a try. Where the service has accepted work, also the longest loss of the service.
    */
   readonly patienceSeconds: number;
 }
@@ -80,19 +80,31 @@ export async function retrying<T>(
   operation: () => Promise<T>,
   { policy, sleep, signal, isAccepted, onRetry }: Retrying,
 ): Promise<T> {
-  let patience = policy.patienceSeconds * 1000;
-  for (let tries = 1, puttingsOff = 0; ; ) {
+  const patience = policy.patienceSeconds * 1000;
+  let [lost, waited] = [0, 0];
+  for (let tries = 0, losses = 0, puttingsOff = 0; ; ) {
     const began = performance.now();
     try {
       return await operation();
     } catch (error) {
       if (policy.attemptsMax === 1 || !isWorthRetrying(policy, error)) throw error;
-      const isOurFailure = !isPutOff(error);
-      const isSpent = isOurFailure && tries >= policy.attemptsMax;
-      if (isSpent && !(isAccepted && isAway(error))) throw error;
-      const delay = delayMilliseconds(policy, isOurFailure ? tries++ : ++puttingsOff, Math.random(), error);
-      if (!isOurFailure || isSpent) patience -= delay + performance.now() - began;
-      if (patience < 0) throw error;
+      const pause = (times: number) => delayMilliseconds(policy, times, Math.random(), error);
+      const isLost = isAccepted && isAway(error) && !isPutOff(error);
+      // Any answer ends the loss.
+      if (!isLost) lost = losses = 0;
+      let delay: number;
+      if (isLost) {
+        // The service may have held the first request that failed, and was there meanwhile.
+        if (losses > 0) lost += performance.now() - began;
+        lost += delay = pause(++losses);
+        if (lost > patience && losses >= policy.attemptsMax) throw error;
+      } else if (isPutOff(error)) {
+        waited += delay = pause(++puttingsOff);
+        if (waited > patience) throw error;
+      } else {
+        delay = pause(++tries);
+        if (tries >= policy.attemptsMax) throw error;
+      }
       onRetry?.();
       await sleep(delay, signal);
     }

@@ -20,9 +20,9 @@ class Retry:
     retry_after_seconds_max: int = 60
     """A `Retry-After` beyond this ends the tries: the caller gets the refusal at once."""
     patience_seconds: float = 600.0
-    """The longest total wait of one request while the service says when to come back, because the budget is spent or the
-    service is full. Such a wait is no failure, so it counts as no try. Where the service has accepted work, also the longest
-    loss of the service."""
+    """The longest total of the pauses of one request while the service says when to come back, because the budget is spent or
+    the service is full. Such a pause follows no failure, so it counts as no try. Where the service has accepted work, also the
+    longest loss of the service."""
 
 
 def _asked_seconds(failure: VouchboxError | None) -> int:

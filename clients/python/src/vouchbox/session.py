@@ -105,7 +105,8 @@ def exchange(request: Request) -> Flow[Answer]:
 def call(session: Session, request: Request) -> Flow[Answer]:
     """Sends a request that may be repeated, until it succeeds, fails for good, or has no tries or no patience left."""
     retry = session.retry
-    tries, puttings_off, patience = 1, 1, retry.patience_seconds
+    tries, losses, puttings_off = 0, 0, 0
+    lost, waited = 0.0, 0.0
     while True:
         began = time.monotonic()
         try:
@@ -113,18 +114,27 @@ def call(session: Session, request: Request) -> Flow[Answer]:
         except (ServiceFailure, TransportFailure) as failure:
             if retry.attempts_max == 1 or not is_worth_retrying(retry, failure):
                 raise
-            if is_put_off(failure):
+            is_lost = session.is_accepted and is_away(failure) and not is_put_off(failure)
+            if is_lost:
+                # The service may have held the first request that failed, and was there meanwhile.
+                lost += 0.0 if losses == 0 else time.monotonic() - began
+                losses += 1
+                delay = delay_seconds(retry, losses, failure)
+                lost += delay
+                is_over = lost > retry.patience_seconds and losses >= retry.attempts_max
+            elif is_put_off(failure):
+                puttings_off += 1
                 delay = delay_seconds(retry, puttings_off, failure)
-                puttings_off, patience = puttings_off + 1, patience - delay
+                waited += delay
+                is_over = waited > retry.patience_seconds
             else:
-                delay = delay_seconds(retry, tries, failure)
                 tries += 1
-                if tries > retry.attempts_max:
-                    if not (session.is_accepted and is_away(failure)):
-                        raise
-                    patience -= delay + time.monotonic() - began
-            if patience < 0:
+                delay = delay_seconds(retry, tries, failure)
+                is_over = tries >= retry.attempts_max
+            if is_over:
                 raise
+            if not is_lost:  # Any answer ends the loss.
+                losses, lost = 0, 0.0
         yield Pause(delay)
 
 
