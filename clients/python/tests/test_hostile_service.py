@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -198,6 +199,21 @@ def test_an_answer_that_trickles_ends_as_a_timeout() -> None:
             client.result("job_1")
         stopped.set()
     assert caught.value.reason == "timeout"
+
+
+def test_a_submission_is_repeated_no_more_than_other_requests_if_its_connection_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    with serving(saying({"features": ["submission_wait"]})) as server:
+        client = Client(f"http://127.0.0.1:{server.server_address[1]}", "key-1", retry=Retry(attempts_max=3))
+        with pytest.raises(TransportFailure, match="POST /v1/jobs"):
+            client.run("x")
+    pauses.clear()
+    with client, pytest.raises(TransportFailure) as caught:
+        client.run("x")
+    assert (caught.value.reason, caught.value.job_id, len(pauses)) == ("network", None, 2)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -65,6 +65,8 @@ export interface Retrying {
   readonly signal: AbortSignal | undefined;
   /** Whether the service has accepted the work: it continues after a restart, so a lost service ends no tries. */
   readonly isAccepted?: boolean | undefined;
+  /** Whether the request makes work and waits for its end. Once the request may have arrived, the work counts as accepted. */
+  readonly isWaiting?: boolean;
   /** Called before each further try. */
   readonly onRetry?: (() => void) | undefined;
 }
@@ -75,12 +77,19 @@ function isPutOff(error: unknown): boolean {
   return retryAfterSeconds !== null && (status === 429 || status === 503);
 }
 
+/** Whether a failed request may have arrived: unless it or its connection was refused, of which browsers hide the latter. */
+function mayHaveArrived(error: unknown): boolean {
+  const { cause } = error as { readonly cause?: { readonly cause?: { readonly code?: unknown } } };
+  return error instanceof TransportFailure && cause?.cause?.code !== 'ECONNREFUSED';
+}
+
 /** Runs a repeatable operation until it succeeds, fails for good, or has no tries or no patience left. */
 export async function retrying<T>(
   operation: () => Promise<T>,
-  { policy, sleep, signal, isAccepted, onRetry }: Retrying,
+  { policy, sleep, signal, isAccepted, isWaiting, onRetry }: Retrying,
 ): Promise<T> {
   const patience = policy.patienceSeconds * 1000;
+  let isKept = isAccepted;
   let [lost, waited] = [0, 0];
   for (let tries = 0, losses = 0, puttingsOff = 0; ; ) {
     const began = performance.now();
@@ -89,7 +98,8 @@ export async function retrying<T>(
     } catch (error) {
       if (policy.attemptsMax === 1 || !isWorthRetrying(policy, error)) throw error;
       const pause = (times: number) => delayMilliseconds(policy, times, Math.random(), error);
-      const isLost = isAccepted && isAway(error) && !isPutOff(error);
+      isKept ||= isWaiting && mayHaveArrived(error);
+      const isLost = isKept && isAway(error) && !isPutOff(error);
       // Any answer ends the loss.
       if (!isLost) lost = losses = 0;
       let delay: number;

@@ -99,8 +99,9 @@ function partOf(name: string | number): string {
 
 /** Sends the request until it succeeds, fails for good or has no tries left. Only for requests that may be repeated. */
 export function repeated<R extends Route>(session: Session, route: R, call: CallOf<R>): Promise<Answer> {
-  const { signal, onRetry } = call;
-  return retrying(() => once(session, route, call), { ...session, signal, onRetry });
+  const { signal, onRetry, idempotencyKey, query } = call as AnyCall;
+  const isWaiting = Boolean(idempotencyKey && query?.wait_seconds);
+  return retrying(() => once(session, route, call), { ...session, signal, onRetry, isWaiting });
 }
 
 /** The JSON body of the answer, checked against its form, after as many tries as needed. */

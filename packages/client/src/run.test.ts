@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { WebSocketServer } from 'ws';
-import { json, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
+import { json, noAnswer, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
 import type { JobEvent } from './contract-types.ts';
 import { createServiceClient, type ServiceClient } from './service-client.ts';
@@ -260,6 +260,32 @@ describe('a run', () => {
     await expect(clientOf(service).run('x')).rejects.toMatchObject({ code: 'internal', job_id: 'job_1' });
     await using full = await serviceWith({ 'POST /v1/jobs': refusal(507, 'insufficient_storage', {}, false) });
     await expect(clientOf(full).run('x')).rejects.toMatchObject({ code: 'insufficient_storage', job_id: null });
+  });
+
+  test.each([
+    ['refused, as no service is there', undefined, 5, null],
+    ['refused by the service', refusal(503, 'shutting_down'), 5, null],
+    ['sent, and its answer was lost', noAnswer, 5 + 20, 'job_1'],
+  ])('repeats a submission that was %s', async (_what, later, tries, job_id) => {
+    const usual = json({ ...SUBMITTED, receipt }, 201, { connection: 'close' });
+    let answer = usual;
+    await using service = await serviceWith({
+      // No connection is left that the end of the service would break.
+      'GET /v1/capabilities': json(NEW, 200, { connection: 'close' }),
+      'POST /v1/jobs': (response) => answer(response),
+    });
+    let pauses = 0;
+    const sleep = async () => {
+      pauses += 1;
+      if (pauses === 5 + 20 - 1) answer = usual;
+    };
+    const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'key-1', sleep });
+    await client.run('x');
+    if (later === undefined) await service[Symbol.asyncDispose]();
+    else answer = later;
+    const outcome = await client.run('x').catch((error: unknown) => error);
+    expect(pauses + 1).toBe(tries);
+    expect(outcome).toMatchObject({ job_id });
   });
 
   test("waits in the client while the tenant's maximum of jobs is open", async () => {

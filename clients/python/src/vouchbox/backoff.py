@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+import httpx
+
 from .failures import ServiceFailure, TransportFailure, VouchboxError
 
 
@@ -62,3 +64,9 @@ def is_away(failure: ServiceFailure | TransportFailure) -> bool:
     """Whether no service answers at the address, for example while it restarts."""
     is_lost = isinstance(failure, TransportFailure) and failure.reason in ("network", "timeout")
     return is_lost or failure.status in (502, 503, 504)
+
+
+def may_have_arrived(failure: ServiceFailure | TransportFailure) -> bool:
+    """Whether a request may have arrived, although it failed. It did not if the service refused it, or if nothing connected."""
+    is_unconnected = isinstance(failure.__cause__, httpx.ConnectError | httpx.ConnectTimeout)
+    return isinstance(failure, TransportFailure) and not is_unconnected

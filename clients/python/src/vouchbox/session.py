@@ -12,7 +12,7 @@ from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from .answer_check import check_answer, check_facts
-from .backoff import Retry, delay_seconds, is_away, is_put_off, is_worth_retrying
+from .backoff import Retry, delay_seconds, is_away, is_put_off, is_worth_retrying, may_have_arrived
 from .canonical_json import sha256_hex
 from .effects import Answer, Flow, Pause, Request, TakeTurn, send
 from .failures import FAILURES_BY_CODE, ServiceFailure, TransportFailure
@@ -107,6 +107,9 @@ def call(session: Session, request: Request) -> Flow[Answer]:
     retry = session.retry
     tries, losses, puttings_off = 0, 0, 0
     lost, waited = 0.0, 0.0
+    is_kept = session.is_accepted
+    # A submission that waits for its result may be accepted long before it is answered.
+    is_waiting = request.wait_seconds > 0 and "idempotency-key" in request.headers
     while True:
         began = time.monotonic()
         try:
@@ -114,7 +117,8 @@ def call(session: Session, request: Request) -> Flow[Answer]:
         except (ServiceFailure, TransportFailure) as failure:
             if retry.attempts_max == 1 or not is_worth_retrying(retry, failure):
                 raise
-            is_lost = session.is_accepted and is_away(failure) and not is_put_off(failure)
+            is_kept = is_kept or (is_waiting and may_have_arrived(failure))
+            is_lost = is_kept and is_away(failure) and not is_put_off(failure)
             if is_lost:
                 # The service may have held the first request that failed, and was there meanwhile.
                 lost += 0.0 if losses == 0 else time.monotonic() - began
