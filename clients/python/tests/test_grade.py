@@ -23,6 +23,7 @@ from vouchbox import (
     InvalidRequest,
     PayloadTooLarge,
     Retry,
+    RunResult,
     TransportFailure,
     grade_input,
 )
@@ -187,6 +188,20 @@ def test_a_grading_whose_service_stays_away_is_named_by_the_error(
     with Client(service.url, api_key) as client:
         found = client.wait_for_grading(failure.value.grading_id)
     assert found["graded"][0]["verdict"]["accepted"]
+
+
+def test_a_grading_whose_callback_fails_with_an_error_of_another_service_is_cancelled(
+    proxy: FaultProxy, api_key: str
+) -> None:
+    error = TransportFailure("network", "the service of the caller is away")
+
+    def fail(_name: str, _ran: RunResult) -> None:
+        raise error
+
+    with Client(proxy.url, api_key) as client, pytest.raises(TransportFailure) as failure:
+        client.grade("print(1)", tests=[GradeTest(name="a", expected="1")], on_test=fail)
+    assert (failure.value, error.grading_id) == (error, None)
+    assert len(proxy.requests("DELETE /v1/gradings/{id}")) == 1
 
 
 def test_a_program_with_libraries_is_refused_by_their_name(service: Service, api_key: str) -> None:

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { json, noAnswer, refusal, type Seen, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
+import { TransportFailure } from './failure.ts';
 import { createServiceClient } from './service-client.ts';
 
 const stored = whole('POST /v1/gradings', { grading_id: 'grd_1' });
@@ -29,4 +30,26 @@ test('a grading that the service refuses to show fails with its id, and is cance
   const { error, requests } = await failedGrading(refusal(403, 'insufficient_scope', {}, false));
   expect(error).toMatchObject({ code: 'insufficient_scope', grading_id: 'grd_1' });
   expect(requests.at(-1)).toBe('DELETE /v1/gradings/grd_1');
+});
+
+test('a grading whose callback fails with an error of another service is cancelled, and the error stays as it was', async () => {
+  const job = { seq: 1, kind: 'job', data: { name: 'test one', test: 'one', job_id: 'job_1' } };
+  const folded = whole('GET /v1/jobs/{id}/result', { job_id: 'job_1', status: 'succeeded' });
+  const answers: Readonly<Record<string, unknown>> = {
+    'POST /v1/gradings': stored,
+    'GET /v1/gradings/grd_1/events': whole('GET /v1/gradings/{grading}/events', { items: [job], next_cursor: 1 }),
+    'GET /v1/jobs/job_1/result': folded,
+    'GET /v1/jobs/job_1': whole('GET /v1/jobs/{id}', { ...folded, receipt: { receipt_sha256: 'r' } }),
+  };
+  await using service = await scriptedService([
+    (response, { method, url }) => json(answers[`${method} ${url.replace(/\?.*/, '')}`] ?? {})(response),
+  ]);
+  const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'key-1', sleep: async () => {} });
+  const error = new TransportFailure('network', 'the service of the caller is away');
+  const onTest = () => {
+    throw error;
+  };
+  await expect(client.grade('print(3)', { tests, onTest })).rejects.toBe(error);
+  expect(error.grading_id).toBe(null);
+  expect(service.seen.at(-1)).toMatchObject({ method: 'DELETE', url: '/v1/gradings/grd_1' });
 });

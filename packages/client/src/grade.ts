@@ -83,15 +83,23 @@ export async function gradeProgram(
   const sent = await bodyOf(program, options, client);
   let body = sent;
   let grading_id: string | null = null;
+  let isOwn = true;
+  const tell = async (...told: Parameters<NonNullable<GradeOptions['onTest']>>) => {
+    isOwn = false;
+    await options.onTest?.(...told);
+    isOwn = true;
+  };
   try {
     body = await withUploads(client, sent, options);
     ({ grading_id } = await client.submitGrading(body, { idempotencyKey, signal }));
-    const jobs = await jobsOf(client, { grading_id, isPaired: sent.interactor !== undefined }, options);
+    const listening = { ...options, onTest: options.onTest && tell };
+    const jobs = await jobsOf(client, { grading_id, isPaired: sent.interactor !== undefined }, listening);
     return await resultOf(client, await client.waitForGrading(grading_id, { signal }), { sent, jobs, signal });
   } catch (error) {
     if (error instanceof ServiceFailure && grading_id === null)
       throw error.code === 'route_not_found' ? tooOld(error) : error;
-    const tells = error instanceof ServiceFailure || error instanceof TransportFailure;
+    // A callback may throw such an error about another service.
+    const tells = isOwn && (error instanceof ServiceFailure || error instanceof TransportFailure);
     if (tells) error.grading_id = grading_id;
     // A service that is away continues the grading once it is back, and its verdict can still be read.
     if (grading_id !== null && tells && isAway(error)) throw error;

@@ -104,7 +104,8 @@ def grade(
         raise
     except BaseException as failure:
         is_gone = False
-        if isinstance(failure, ServiceFailure | TransportFailure):
+        # A callback may raise such an error about another service.
+        if not grading.is_calling and isinstance(failure, ServiceFailure | TransportFailure):
             failure.grading_id = grading.grading_id
             # A service that is away continues the grading once it is back, and its verdict can still be read.
             is_gone = grading.grading_id is not None and is_away(failure)
@@ -133,6 +134,8 @@ class _Grading:
     """The body as it was last sent. None if there is nothing to abandon."""
     grading_id: str | None = None
     jobs: GradingJobs = field(default_factory=GradingJobs)
+    is_calling: bool = False
+    """Whether the caller's function was called and has not returned."""
 
     def submit(self) -> Flow[None]:
         """Stores the grading. Uploads again if a grading that expects the same output has taken an uploaded text meanwhile."""
@@ -178,7 +181,9 @@ class _Grading:
         if "interaction" in ended.receipt:
             self.jobs.ids[ended.receipt["interaction"]["peer"]] = None
         if on_test is not None:
+            self.is_calling = True
             yield Call(functools.partial(_told, on_test, ended), test)
+            self.is_calling = False
 
     def _ended(self, job_id: str) -> Flow[RunResult]:
         ended = yield from result(accepted(self.session), job_id)
