@@ -10,29 +10,35 @@ import type { Session } from './session.ts';
 /** How long one request waits at most: many proxies cut an exchange at 60 seconds. */
 export const waitSecondsAtOnce = 50;
 
+/** The longest delay of a timer. */
+const timerMillisecondsMax = 2 ** 31 - 1;
+
 /**
  * Asks again and again, each time with a wait of `waitSeconds`, until the status is final.
  * @param id the id that the error names
- * @throws TransportFailure `timeout` once `timeoutSeconds` are over
+ * @throws TransportFailure `timeout` once `timeoutSeconds` are over, whatever goes on then
  */
 export async function askUntilEnded<Found extends Pick<FoldedResult | GradingDetail, 'status'>>(
   session: Session,
   id: string,
   ask: (session: Session, waiting: WaitOptions) => Promise<Found>,
-  { signal, timeoutSeconds = Number.POSITIVE_INFINITY, waitSeconds = waitSecondsAtOnce }: WaitOptions,
+  { signal: stop, timeoutSeconds = Number.POSITIVE_INFINITY, waitSeconds = waitSecondsAtOnce }: WaitOptions,
 ): Promise<Found> {
-  const { policy } = session;
-  const end = performance.now() + timeoutSeconds * 1000;
-  for (let expired = 1; ; expired++) {
-    const left = Math.max(0, Math.ceil(end - performance.now()) / 1000);
-    const patient = { ...policy, patienceSeconds: Math.min(policy.patienceSeconds, left) };
-    const waiting = { waitSeconds: Math.min(waitSeconds, left, waitSecondsMax), signal };
-    const found = await ask({ ...accepted(session), policy: patient }, waiting);
-    if (isTerminal(found.status)) return found;
-    if (performance.now() >= end) {
-      throw new TransportFailure('timeout', `${id} is still ${found.status} after ${timeoutSeconds} s`);
+  const milliseconds = Math.min(Math.max(0, Math.ceil(timeoutSeconds * 1000)), timerMillisecondsMax);
+  const end = performance.now() + milliseconds;
+  const deadline = AbortSignal.timeout(milliseconds);
+  const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
+  try {
+    for (let expired = 1; ; expired++) {
+      const left = Math.max(0, Math.ceil(end - performance.now()) / 1000);
+      const found = await ask(accepted(session), { waitSeconds: Math.min(waitSeconds, left, waitSecondsMax), signal });
+      if (isTerminal(found.status)) return found;
+      // A random pause follows an expired wait, so that many clients do not ask in step.
+      await session.sleep(delayMilliseconds(session.policy, expired, Math.random(), null), signal);
     }
-    // A random pause follows an expired wait, so that many clients do not ask in step.
-    await session.sleep(delayMilliseconds(policy, expired, Math.random(), null), signal);
+  } catch (error) {
+    stop?.throwIfAborted();
+    if (!deadline.aborted) throw error;
+    throw new TransportFailure('timeout', `${id} has not ended after ${timeoutSeconds} s`, { cause: error });
   }
 }

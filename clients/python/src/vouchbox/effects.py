@@ -7,6 +7,7 @@ out, the one by waiting and the other by awaiting, and send back the results.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
@@ -28,6 +29,8 @@ class Request:
     body: bytes | None = None
     wait_seconds: float = 0.0
     """Seconds that the service was asked to wait. The answer may take that much longer."""
+    within_seconds: float = math.inf
+    """The exchange fails after so many seconds without progress, however long the client would wait."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -186,22 +187,22 @@ def result(session: Session, job_id: str, *, wait_seconds: float = 0.0) -> Flow[
 def wait(session: Session, job_id: str, *, timeout_seconds: float | None = None) -> Flow[Result]:
     """The result once the job has ended. The service holds the wait; nothing is polled.
 
-    Raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over. The job goes on.
+    Raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over, whatever goes on then. The job goes on.
     """
-    end = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+    end = math.inf if timeout_seconds is None else time.monotonic() + timeout_seconds
+    patient = replace(accepted(session), deadline=end)
     expired = 0
     while True:
-        left = WAIT_SECONDS if end is None else max(0.0, end - time.monotonic())
-        patience = session.retry.patience_seconds if end is None else min(session.retry.patience_seconds, left)
-        asked = replace(accepted(session), retry=replace(session.retry, patience_seconds=patience))
-        found = yield from result(asked, job_id, wait_seconds=round(min(WAIT_SECONDS, left, WAIT_SECONDS_MAX), 3))
+        left = max(0.0, end - time.monotonic())
+        found = yield from result(patient, job_id, wait_seconds=round(min(WAIT_SECONDS, left, WAIT_SECONDS_MAX), 3))
         if is_terminal(found.status):
             return found
-        if end is not None and time.monotonic() >= end:
+        left = end - time.monotonic()
+        if left <= 0:
             raise TransportFailure("timeout", f"{job_id} is still {found.status} after {timeout_seconds} s")
         expired += 1
         # A random pause after an expired wait keeps many clients from asking in step.
-        yield Pause(delay_seconds(session.retry, expired))
+        yield Pause(min(left, delay_seconds(session.retry, expired)))
 
 
 def replay(

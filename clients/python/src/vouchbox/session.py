@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import math
 import re
 import time
 from collections.abc import Mapping
@@ -53,6 +54,8 @@ class Session:
     is_accepted: bool = False
     """Whether the service has accepted the work that the requests are about: it continues after a restart, so a lost service
     ends no tries."""
+    deadline: float = math.inf
+    """The time of the monotonic clock at which every try and every pause ends."""
 
     def __post_init__(self) -> None:
         self.base_url = _checked_base_url(self.base_url)
@@ -113,7 +116,7 @@ def call(session: Session, request: Request) -> Flow[Answer]:
     while True:
         began = time.monotonic()
         try:
-            return (yield from exchange(request))
+            return (yield from exchange(replace(request, within_seconds=max(0.001, session.deadline - began))))
         except (ServiceFailure, TransportFailure) as failure:
             if retry.attempts_max == 1 or not is_worth_retrying(retry, failure):
                 raise
@@ -139,6 +142,11 @@ def call(session: Session, request: Request) -> Flow[Answer]:
                 raise
             if not is_lost:  # Any answer ends the loss.
                 losses, lost = 0, 0.0
+            left = session.deadline - time.monotonic()
+            if delay >= left:
+                yield Pause(max(0.0, left))
+                message = f"no answer within the time of the wait to {request.method} {request.path.split('?')[0]}"
+                raise TransportFailure("timeout", message) from failure
         yield Pause(delay)
 
 

@@ -35,7 +35,7 @@ class _Bearer(httpx.Auth):
 
 def arguments_of(session: Session, request: Request) -> dict[str, Any]:
     """The arguments of `httpx.Client.stream`. A redirect is never followed: it would give the key to another host."""
-    seconds = session.timeout_seconds
+    seconds = min(session.timeout_seconds, request.within_seconds)
     return {
         "method": request.method,
         "url": session.base_url + request.path,
@@ -43,9 +43,14 @@ def arguments_of(session: Session, request: Request) -> dict[str, Any]:
         "content": request.body,
         "auth": _Bearer(session.api_key),
         # The wait for a free connection has no bound, because it says nothing about the service.
-        "timeout": httpx.Timeout(seconds, read=seconds + request.wait_seconds, pool=None),
+        "timeout": httpx.Timeout(seconds, read=_seconds_of(session, request), pool=None),
         "follow_redirects": False,
     }
+
+
+def _seconds_of(session: Session, request: Request) -> float:
+    """The longest time without progress of the answer."""
+    return min(session.timeout_seconds + request.wait_seconds, request.within_seconds)
 
 
 def send_at_once(response: httpx.Response) -> None:
@@ -67,7 +72,7 @@ class Gathering:
         self._what = f"{request.method} {request.path.split('?')[0]}"
         self._response: httpx.Response | None = None
         self._body = bytearray()
-        self._patience = session.timeout_seconds + request.wait_seconds
+        self._patience = _seconds_of(session, request)
         self._begun = time.monotonic()
 
     def begin(self, response: httpx.Response) -> None:
