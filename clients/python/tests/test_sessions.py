@@ -42,7 +42,7 @@ def client(request: pytest.FixtureRequest, service: Service, api_key: str) -> It
     loop.close()
 
 
-@pytest.mark.parametrize("name", ["../x", ".", "a b", "-a", "é", "a\n", "x" * 65])
+@pytest.mark.parametrize("name", ["", "../x", ".", "a b", "-a", "é", "a\n", "x" * 65])
 def test_a_session_is_refused_at_once_if_no_session_can_have_its_name(client: Any, name: str) -> None:
     with pytest.raises(ValueError, match=r"^a session has 1 to 64 letters, digits,"):
         client.session(name)

@@ -75,7 +75,7 @@ class SessionState:
 
 def open_session(session: Session, name: str | None, language: str | None) -> Flow[SessionState]:
     """The session of this name as it stands, or a new one. Raises ValueError for a name that no session can have."""
-    given = name or f"session-{random_key()}"
+    given = f"session-{random_key()}" if name is None else name
     if _NAME.fullmatch(given) is None:
         raise ValueError('a session has 1 to 64 letters, digits, ".", "_" and "-", and begins with a letter or a digit')
     try:
