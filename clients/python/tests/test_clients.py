@@ -20,6 +20,7 @@ from vouchbox import (
     BlobNotFound,
     BlobUnavailable,
     Client,
+    GradeTest,
     InputUnavailable,
     Interactor,
     JobSubmission,
@@ -298,3 +299,25 @@ def test_a_link_reads_the_result_without_a_key_until_it_is_revoked(service: Serv
             client.revoke_link(job_id, "../../result")
         client.revoke_link(job_id, link["link_id"])
         assert (read().status_code, client.links(job_id)) == (404, [])
+
+
+@pytest.mark.parametrize("call", ["run", "grade"])
+def test_an_interrupted_call_waits_but_seconds_for_a_service_that_does_not_answer(call: str) -> None:
+    waits: list[tuple[str, float]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/capabilities":
+            return httpx.Response(200, json={"features": []})
+        timeout: Mapping[str, float] = cast("Any", request).extensions["timeout"]
+        waits.append((request.method, max(timeout[part] for part in ("connect", "write", "read"))))
+        if len(waits) == 1:
+            raise KeyboardInterrupt
+        raise httpx.ReadTimeout("no answer")
+
+    http = httpx.Client(transport=httpx.MockTransport(answer))
+    with Client("http://127.0.0.1:1", "key-1", http=http) as client, pytest.raises(KeyboardInterrupt):
+        if call == "run":
+            client.run("x")
+        else:
+            client.grade("x", tests=[GradeTest(name="a")])
+    assert waits == [("POST", 30.0), ("POST", 5.0)]

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { json, noAnswer, refusal, type Seen, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
 import { TransportFailure } from './failure.ts';
@@ -53,3 +53,30 @@ test('a grading whose callback fails with an error of another service is cancell
   expect(error.grading_id).toBe(null);
   expect(service.seen.at(-1)).toMatchObject({ method: 'DELETE', url: '/v1/gradings/grd_1' });
 });
+
+test.each([
+  ['the submission', ['POST', 'POST']],
+  ['the cancellation', ['POST', 'GET', 'DELETE']],
+])(
+  'a grading ends soon after its signal, with one try of each request, if the service does not answer %s',
+  async (_what, asked) => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    // The few seconds of the last request are over once it has arrived.
+    const soon = new AbortController();
+    using _ = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => (ms > 5000 ? timeout(ms) : soon.signal));
+    const methods = () => service.seen.map(({ method }) => method);
+    await using service = await scriptedService([
+      (response, request) => {
+        if (asked.includes('GET') && isStored(request)) json(stored, 201)(response);
+        else if (methods().length === asked.length) soon.abort();
+      },
+    ]);
+    const abort = new AbortController();
+    const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'key-1', sleep: async () => {} });
+    const grading = client.grade('print(3)', { tests, signal: abort.signal });
+    await expect.poll(methods).toEqual(asked.slice(0, -1));
+    abort.abort(new Error('enough'));
+    await expect(grading).rejects.toThrow('enough');
+    expect(methods()).toEqual(asked);
+  },
+);

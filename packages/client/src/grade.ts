@@ -60,12 +60,15 @@ export interface GradingClient {
   readonly submitGrading: (grading: GradingSubmission, options: SubmitGradingOptions) => Promise<SubmittedGrading>;
   readonly gradingEvents: (grading_id: string, options: CallOptions) => AsyncGenerator<GradingEvent, void>;
   readonly waitForGrading: (grading_id: string, options: CallOptions) => Promise<GradingDetail>;
-  readonly cancelGrading: (grading_id: string) => Promise<unknown>;
   readonly upload: (content: string, options: CallOptions) => Promise<StoredBlob>;
   /** A job that has ended, as `run` would have returned it. */
   readonly ended: (job_id: string, options: CallOptions & Pick<RunOptions, 'limits'>) => Promise<RunResult>;
   readonly submissionOf: typeof submissionOf;
   readonly sha256: Sha256;
+  /** The functions that end a grading: each in one try of some seconds. */
+  readonly last: Pick<GradingClient, 'submitGrading'> & {
+    readonly cancelGrading: (grading_id: string) => Promise<unknown>;
+  };
 }
 
 /**
@@ -115,10 +118,10 @@ function tooOld(cause: ServiceFailure): TransportFailure {
 }
 
 async function abandon(
-  client: GradingClient,
+  { last }: GradingClient,
   { body, idempotencyKey, grading_id }: { body: GradingSubmission; idempotencyKey: string; grading_id: string | null },
 ): Promise<void> {
-  await client.cancelGrading(grading_id ?? (await client.submitGrading(body, { idempotencyKey })).grading_id);
+  await last.cancelGrading(grading_id ?? (await last.submitGrading(body, { idempotencyKey })).grading_id);
 }
 
 type GraderProgram = NonNullable<GradingSubmission['checker']>;

@@ -311,6 +311,34 @@ describe('a run', () => {
     expect(lines(service.seen).filter((line) => line === 'GET /v1/capabilities')).toHaveLength(1);
   });
 
+  test.each([
+    ['the submission', ['POST', 'POST']],
+    ['the cancellation', ['POST', 'GET', 'DELETE']],
+  ])(
+    'ends soon after its signal, with one try of each request, if the service does not answer %s',
+    async (_what, asked) => {
+      const timeout = AbortSignal.timeout.bind(AbortSignal);
+      // The few seconds of the last request are over once it has arrived.
+      const soon = new AbortController();
+      using _ = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => (ms > 5000 ? timeout(ms) : soon.signal));
+      const methods = () => service.seen.slice(1).map(({ method }) => method);
+      const held = () => {
+        if (methods().length === asked.length) soon.abort();
+      };
+      await using service = await serviceWith({
+        'GET /v1/jobs/job_1/result': held,
+        'DELETE /v1/jobs/job_1': held,
+        'POST /v1/jobs': asked.includes('GET') ? json({ job_id: 'job_1', status: 'queued' }, 201) : held,
+      });
+      const abort = new AbortController();
+      const run = clientOf(service).run('x', { signal: abort.signal });
+      await expect.poll(methods).toEqual(asked.slice(0, -1));
+      abort.abort(new Error('enough'));
+      await expect(run).rejects.toThrow('enough');
+      expect(methods()).toEqual(asked);
+    },
+  );
+
   test('sends no cancellation if its job was refused', async () => {
     await using service = await serviceWith({ 'POST /v1/jobs': refusal(400, 'unsupported_language', {}, false) });
     await expect(clientOf(service).run('x')).rejects.toMatchObject({ code: 'unsupported_language' });

@@ -22,7 +22,7 @@ import { type FollowOptions, followJob } from './follow.ts';
 import type { CallOptions, Submitted } from './job-options.ts';
 import type { JobPromise, PromiseWish } from './job-promise.ts';
 import { promises, storedEvents, submit, waitForResult } from './jobs.ts';
-import { accepted, answerCheck, factsOf, once, read, supports } from './operation.ts';
+import { accepted, answerCheck, ending, factsOf, once, read, supports } from './operation.ts';
 import type { ToolOptions } from './run-tools.ts';
 import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
@@ -225,16 +225,17 @@ function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'h
   return words.length === 0 ? undefined : words;
 }
 
-/** Ends the job, in one try. If the interrupted request was the submission itself, its idempotency key identifies the job. */
+/** Ends the job, in one try of some seconds. If the submission itself was interrupted, its idempotency key identifies the job. */
 async function abandon(
   session: Session,
   body: JobSubmission,
   idempotencyKey: string,
   job_id: string | null,
 ): Promise<void> {
-  const stored = async () => decodeJson(await once(session, 'POST /v1/jobs', { body, idempotencyKey }));
+  const last = ending(session);
+  const stored = async () => decodeJson(await once(last, 'POST /v1/jobs', { body, idempotencyKey }));
   const named = job_id ?? (await answerCheck()).checkAnswer<SubmissionAnswer>('POST /v1/jobs', await stored()).job_id;
-  await once(session, 'DELETE /v1/jobs/{id}', { job_id: named });
+  await once(last, 'DELETE /v1/jobs/{id}', { job_id: named });
 }
 
 /**

@@ -46,7 +46,7 @@ import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted,
 import { listAll, promises, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
 import type { CreatedLink, LinkOptions } from './links.ts';
 import { orOlder, tooOld } from './older-route.ts';
-import { accepted, answerCheck, once, read, repeated, saidOfItself } from './operation.ts';
+import { accepted, answerCheck, ending, read, repeated, saidOfItself } from './operation.ts';
 import type { ProgramSession, SessionOptions } from './program-session.ts';
 import { type RunOptions, type RunResult, runProgram, runResultOf } from './run.ts';
 import type { ToolOptions } from './run-tools.ts';
@@ -234,8 +234,8 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     run: (program, running = {}) => runProgram(session, program, running),
     workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client }),
     grade: async (program, grading) => {
-      const cancelGrading = (id: string) => once(session, 'DELETE /v1/gradings/{grading}', { grading: id });
-      const needed = { ...session, ...client, ended, submissionOf, cancelGrading };
+      const last = createServiceClient({ ...ending(session), retry: { attemptsMax: 1 } });
+      const needed = { ...session, ...client, ended, submissionOf, last };
       return (await import('./grade.ts')).gradeProgram(needed, program, grading);
     },
     session: async (name, opening) =>

@@ -22,7 +22,7 @@ from .gradings import EventFollower, cancel_grading_request, grading_request, st
 from .jobs import detail, random_key, result
 from .outcome import RunResult, run_result_of
 from .run import take_turn
-from .session import Session, accepted, exchange
+from .session import Session, accepted, exchange_soon
 from .submission import submission_of
 from .verdict import VERDICT_SCHEMA, GradingJobs, verdict_of
 
@@ -228,15 +228,15 @@ class _Grading:
         return not_run
 
     def abandon(self) -> Flow[None]:
-        """Ends the grading, in one try. If the request itself was broken off, its key names the grading."""
+        """Ends the grading, in one try of some seconds. If the request itself was broken off, its key names the grading."""
         if self.body is None:
             return
         try:
             if self.grading_id is None:
-                again = yield from exchange(grading_request(self.body, self.idempotency_key))
+                again = yield from exchange_soon(grading_request(self.body, self.idempotency_key))
                 self.grading_id = stored_of(again)["grading_id"]
             assert self.grading_id is not None
-            yield from exchange(cancel_grading_request(self.grading_id))
+            yield from exchange_soon(cancel_grading_request(self.grading_id))
         except VouchboxError:
             # This error says more than a failure to end the grading would.
             return

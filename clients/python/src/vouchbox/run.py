@@ -24,7 +24,7 @@ from .jobs import WAIT_SECONDS, cancel_request, detail, random_key, submission_r
 from .outcome import Result, RunResult, Submitted, parse_result, run_result_of
 from .promise import PromiseWish, makes_promises
 from .replay import ToolReplay, recorded_tools
-from .session import Session, accepted, exchange, facts_of, supports
+from .session import Session, accepted, exchange_soon, facts_of, supports
 from .submission import EVERY_OUTPUT, submission_of
 from .tools import Approve, ToolRunner, Tools, with_tools
 
@@ -216,14 +216,14 @@ class _Run:
                 yield Call(function, data["text"] + ("" if data.get("partial") else "\n"))
 
     def abandon(self) -> Flow[None]:
-        """Ends the job, in one try. If the submission itself was broken off, its key names the job."""
+        """Ends the job, in one try of some seconds. If the submission itself was broken off, its key names the job."""
         if self.was_refused:
             return
         try:
             if self.job_id is None:
-                again = yield from exchange(submission_request(self.submission, self.idempotency_key))
+                again = yield from exchange_soon(submission_request(self.submission, self.idempotency_key))
                 self.job_id = submitted_of(again, self.idempotency_key).job_id
-            yield from exchange(cancel_request(self.job_id))
+            yield from exchange_soon(cancel_request(self.job_id))
         except VouchboxError:
             # The error at hand says more than this failure to end the job, which ends by its limits.
             return

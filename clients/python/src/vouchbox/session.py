@@ -21,6 +21,8 @@ from .outcome import ExactBytes
 from .strict_json import parse_strict
 from .turns import Turns
 
+_END_SECONDS = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class ServiceFacts:
@@ -103,6 +105,11 @@ def exchange(request: Request) -> Flow[Answer]:
     if 200 <= answer.status < 300 or (answer.status == 304 and "if-none-match" in request.headers):
         return answer
     raise _refusal(answer)
+
+
+def exchange_soon(request: Request) -> Flow[Answer]:
+    """Sends a request that ends work, once. Nobody waits for its answer, so it must not hold the caller up."""
+    return (yield from exchange(replace(request, within_seconds=_END_SECONDS)))
 
 
 def call(session: Session, request: Request) -> Flow[Answer]:
