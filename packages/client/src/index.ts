@@ -6,6 +6,7 @@ export type { ExactBytes } from './exact-bytes.ts';
 export {
   type EvidenceCheck,
   EvidenceFailure,
+  isAway,
   ServiceFailure,
   type ServiceFailureFields,
   TransportFailure,

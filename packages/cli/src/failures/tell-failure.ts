@@ -1,5 +1,5 @@
 /** Reports a failure of the command: in one line on stderr with advice, and by an exit code. */
-import { ServiceFailure, TransportFailure } from '@vouchbox/client';
+import { isAway, ServiceFailure, TransportFailure } from '@vouchbox/client';
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { CommanderError } from 'commander';
 import { CommandFailure } from './command-failure.ts';
@@ -33,11 +33,12 @@ function messageOf(error: unknown): string | null {
   return isUsageError(error) || error instanceof CommandFailure ? error.message : null;
 }
 
-/** How to find a grading that the service accepted and may continue. */
-function goingOn({ grading_id: id }: ServiceFailure | TransportFailure): string {
-  return id === null
-    ? ''
-    : `; grading ${id} goes on in the service unless it has ended: GET /v1/gradings/${id} shows it`;
+/** Names a grading that the service accepted. The client does not cancel it if the service was away: then it goes on. */
+function goingOn(error: ServiceFailure | TransportFailure): string {
+  const { grading_id: id } = error;
+  if (id === null) return '';
+  if (!isAway(error)) return `; this was grading ${id}`;
+  return `; grading ${id} goes on in the service unless it has ended: GET /v1/gradings/${id} shows it`;
 }
 
 /** Whether a port of `adapter` or of `mcp --http` was refused. `serve` has a message of its own. */
