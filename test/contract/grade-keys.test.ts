@@ -1,5 +1,5 @@
 /** `vouchbox grade --output` at a service that replaces its signing key while it grades. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serviceVerify } from '@vouchbox/verifier/command';
@@ -10,20 +10,25 @@ import { Rig } from '../rig/rig.ts';
 let scratch: string;
 beforeAll(() => {
   scratch = mkdtempSync(join(tmpdir(), 'svc-grade-keys-'));
-  writeFileSync(join(scratch, 'sleeps.py'), 'import time; time.sleep(float(input()))');
+  // Programs run as another user.
+  chmodSync(scratch, 0o755);
+  const code = 'import os, time\nwhile not os.path.exists(input_path): time.sleep(0.02)';
+  writeFileSync(join(scratch, 'waits.py'), `input_path = input()\n${code}`);
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** A grading at a service of its own: one test has ended and is signed, and so many wait to be cancelled. */
+/** A grading at a service of its own: one test has ended and is signed, and so many wait to be released. */
 async function gradingThatWaits(waiting: number) {
   const own = await Rig.start({ provider: 'subprocess', 'attestation-mode': 'on', concurrency: `${waiting + 1}` });
   const { client, key } = own.alpha;
   const env = { SERVICE_URL: own.service.url, SERVICE_KEY: key };
   const tests = `tests-${waiting}`;
   mkdirSync(join(scratch, tests));
-  for (let at = 0; at <= waiting; at++) writeFileSync(join(scratch, tests, `${at}.in`), at === 0 ? '0' : '300');
+  // A program ends once the file exists that its input names.
+  const awaited = (at: number) => join(scratch, tests, at === 0 ? '0.in' : `${at}.released`);
+  for (let at = 0; at <= waiting; at++) writeFileSync(join(scratch, tests, `${at}.in`), awaited(at));
   const output = `verdict-${waiting}`;
-  const words = ['grade', 'sleeps.py', '--tests', tests, '--limit', 'wall_seconds=300', '--output', output];
+  const words = ['grade', 'waits.py', '--tests', tests, '--limit', 'wall_seconds=300', '--output', output];
   const command = new Command(words, { cwd: scratch, env });
   const patience = { timeout: 30_000 };
   const isSigned = (job_id: string) =>
@@ -37,11 +42,12 @@ async function gradingThatWaits(waiting: number) {
   await expect.poll(() => inStatus('running'), patience).toHaveLength(waiting);
   const [first = ''] = await inStatus('succeeded');
   await expect.poll(() => isSigned(first), patience).toBe(true);
+  const ended = new Set([first]);
   return {
     command,
     output,
     env,
-    job_ids: await inStatus('running'),
+    waiting,
     /** The current key of the service, in a file. */
     keyFile: async () => {
       const { key_id, public_key_pem } = await client.publicKey();
@@ -50,9 +56,14 @@ async function gradingThatWaits(waiting: number) {
       return file;
     },
     replaceKey: () => vouchbox(['attestation-keys', 'rotate', '--data-dir', own.dataDir]),
-    cancel: async (job_id: string) => {
-      await client.cancel(job_id);
+    /** Lets the program of a test end, and returns its job, which is signed. */
+    release: async (at: number) => {
+      writeFileSync(awaited(at), '');
+      await expect.poll(() => inStatus('succeeded'), patience).toHaveLength(at + 1);
+      const [job_id = ''] = (await inStatus('succeeded')).filter((id) => !ended.has(id));
+      ended.add(job_id);
       await expect.poll(() => isSigned(job_id), patience).toBe(true);
+      return job_id;
     },
     async [Symbol.asyncDispose]() {
       await command[Symbol.asyncDispose]();
@@ -62,32 +73,34 @@ async function gradingThatWaits(waiting: number) {
 }
 
 /** Ends the waiting tests one by one, and replaces the key before each. Returns the files of all keys. */
-async function finishedWithNewKeys({ job_ids, ...grading }: Awaited<ReturnType<typeof gradingThatWaits>>) {
+async function finishedWithNewKeys({ waiting, ...grading }: Awaited<ReturnType<typeof gradingThatWaits>>) {
   const keys = [await grading.keyFile()];
-  for (const job_id of job_ids) {
+  const job_ids: string[] = [];
+  for (let at = 1; at <= waiting; at++) {
     expect((await grading.replaceKey()).code).toBe(0);
     keys.push(await grading.keyFile());
-    await grading.cancel(job_id);
+    job_ids.push(await grading.release(at));
   }
   const { code, stderr } = await grading.command.ended();
-  expect(code).toBe(1);
   expect(stderr).toContain('give each key that signed a job, each with --public-key');
   const pinned = keys.flatMap((file) => ['--public-key', file]);
   const verified = () => serviceVerify(['verdict', join(scratch, grading.output), ...pinned, '--tenant', 'alpha']);
-  return { stderr, keys, verified };
+  return { code, stderr, keys, job_ids, verified };
 }
 
 test('a verdict has the evidence of every job, though the service replaced its key during the grading', async () => {
   await using grading = await gradingThatWaits(1);
-  const { stderr, verified } = await finishedWithNewKeys(grading);
+  const { code, stderr, verified } = await finishedWithNewKeys(grading);
+  expect(code).toBe(0);
   expect(stderr).not.toContain('is missing');
   expect(await verified()).toMatchObject({ exitCode: 0 });
 });
 
 test('a verdict lacks only the evidence of a key that the service did not name, and the message says how to add it', async () => {
   await using grading = await gradingThatWaits(2);
-  const { stderr, keys, verified } = await finishedWithNewKeys(grading);
-  const [job_id = ''] = grading.job_ids;
+  const { code, stderr, keys, job_ids, verified } = await finishedWithNewKeys(grading);
+  expect(code).toBe(1);
+  const [job_id = ''] = job_ids;
   expect(stderr.match(/.* is missing, because .*/g)).toEqual([expect.stringContaining(`jobs/${job_id} is missing`)]);
   expect((await verified()).exitCode).not.toBe(0);
   const words = (/add it: vouchbox (.*)/.exec(stderr)?.[1] ?? '').replace('KEY', keys[1] ?? '').split(' ');
