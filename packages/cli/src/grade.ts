@@ -73,9 +73,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     ...(requirements && { requirements }),
   };
   for (const line of problem.notes) note(line);
-  // The service names only its current key, and may replace it while it grades.
-  const first = place && (await service.client.publicKey().catch(() => null));
-  const keys = new Set(first === null ? [] : [first.public_key_pem]);
+  const keys = new Set<string>();
   const runs = new Map<string, RunResult>();
   const tellClamps = clampNotes(limits);
   const onTest = (name: string, run: RunResult) => {
@@ -83,6 +81,10 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     tellClamps(name, run);
   };
   const graded = await unlessInterrupted(interrupts.asked, async (signal) => {
+    // The service names only its current key, and may replace it while it grades.
+    const first = place && (await service.client.publicKey({ signal }).catch(() => null));
+    if (first !== null) keys.add(first.public_key_pem);
+    signal.throwIfAborted();
     if (options.checkInputs) await checkInputs(problem, service.client, signal);
     const groups = problem.groups.length === 0 ? {} : { groups: problem.groups };
     const grading: GradeOptions = { tests, checker, interactor, ...groups, signal, onTest };
