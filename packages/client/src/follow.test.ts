@@ -233,11 +233,30 @@ describe('following a job by the stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1', { after: 7 }))).toEqual([8, 9]);
   });
 
-  test('gives up after several connections without an event', async () => {
-    await using service = await scriptedService([ticket]);
+  /** Gives a ticket for each stream, and answers requests for stored events in turn, the last answer again and again. */
+  const storing = (...answers: readonly ReturnType<typeof json>[]) => {
+    const left = [...answers];
+    return scriptedService([
+      (response, { method, url }: Seen) => {
+        if (method === 'POST') ticket(response);
+        else if (!url.includes('/replay')) json({ features: [] })(response);
+        else (left.length > 1 ? left.shift() : left[0])?.(response);
+      },
+    ]);
+  };
+  const lost = Array<typeof noAnswer>(20).fill(noAnswer);
+
+  test('continues by pages after several connections without an event', async () => {
+    await using service = await storing(...lost, json({ events: [event(1, 'finished')], next_cursor: null }));
     const opened = streams(service, [(socket) => socket.close(4408)]);
-    await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ reason: 'network' });
+    expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1]);
     expect(opened).toHaveLength(3);
+  });
+
+  test('reads missing events also while the service is away for longer than other requests are repeated', async () => {
+    await using service = await storing(...lost, json({ events: [event(2)], next_cursor: 2 }));
+    streams(service, [sending(frame(1), frame(3, 'finished'))]);
+    expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2, 3]);
   });
 
   test('ends with the refusal of the next ticket once the credential has ended', { tags: ['Stream-5c'] }, async () => {

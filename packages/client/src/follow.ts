@@ -10,7 +10,7 @@ import { waitSecondsAtOnce } from './ask-until-ended.ts';
 import { delayMilliseconds, isWorthRetrying } from './backoff.ts';
 import type { EndFrame, JobEvent } from './contract-types.ts';
 import { type Answers, openEventStream, type StreamEnd } from './event-stream.ts';
-import { ServiceFailure, TransportFailure } from './failure.ts';
+import { ServiceFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
 import { replay } from './jobs.ts';
 import { isRouteMissing } from './older-route.ts';
@@ -87,7 +87,7 @@ export async function* followJob(
   }
 }
 
-/** True once the job has finished; false when there is no stream to continue with. */
+/** True once the job has finished; false when there is no stream to continue with. Pages bear a service that stays away. */
 async function* byStreaming(following: Following): AsyncGenerator<JobEvent, boolean> {
   const { session, signal, onState } = following;
   const { policy, sleep } = session;
@@ -106,7 +106,7 @@ async function* byStreaming(following: Following): AsyncGenerator<JobEvent, bool
     onState('reconnecting');
     // A connection that reached its lifetime is replaced and does not count as a failed try.
     failures = close === lifetimeReached ? 0 : 1 + (following.last > before ? 0 : failures);
-    if (failures >= policy.attemptsMax) throw new TransportFailure('network', `the stream ended with ${close}`);
+    if (failures >= policy.attemptsMax) return false;
     const refusal = close === 'refused' ? await whyRefused(following) : null;
     if (refusal !== null && !isWorthRetrying(policy, refusal)) throw refusal;
     const isUnexplained = close === 'refused' && refusal === null;
@@ -145,7 +145,7 @@ async function* leftOut(following: Following, next: number): AsyncGenerator<JobE
   const { session, job_id, signal } = following;
   while (following.last + 1 < next) {
     const limit = Math.min(replayLimitMax, next - following.last - 1);
-    const { events } = await replay(session, job_id, { after: following.last, limit, signal });
+    const { events } = await replay(accepted(session), job_id, { after: following.last, limit, signal });
     const between = events.filter(({ seq }) => seq < next);
     yield* between;
     following.last = between.at(-1)?.seq ?? next;
@@ -192,12 +192,14 @@ async function whyRefused({ session, job_id, signal }: Following): Promise<Servi
 async function* byPaging(following: Following): AsyncGenerator<JobEvent, void> {
   const { session, job_id, signal, onState, onEnd } = following;
   const onRetry = () => onState('reconnecting');
-  const isHeld = await supports(session, 'replay_wait', signal);
+  const patient = accepted(session);
+  const isHeld = await supports(patient, 'replay_wait', signal);
+  session.facts ??= patient.facts;
   const include = onEnd && (await supports(session, 'replay_include', signal)) ? endParts : undefined;
   for (let idle: number = idleMilliseconds; ; ) {
     const waitSeconds = isHeld ? waitSecondsAtOnce : undefined;
     const asked = { after: following.last, limit: replayLimitMax, waitSeconds, include, signal, onRetry };
-    const { events, next_cursor, ...ended } = await replay(accepted(session), job_id, asked);
+    const { events, next_cursor, ...ended } = await replay(patient, job_id, asked);
     onState('live');
     yield* events;
     if (next_cursor === null) {

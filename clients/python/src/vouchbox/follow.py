@@ -35,7 +35,9 @@ class Follower:
     def next_events(self) -> Flow[Sequence[Event]]:
         """The next events, at least one of them; none after `finished`."""
         idle = IDLE_SECONDS_FIRST
-        is_held = yield from supports(self.session, "replay_wait")
+        patient = accepted(self.session)
+        is_held = yield from supports(patient, "replay_wait")
+        self.session.facts = patient.facts
         while not self.has_finished:
             events = yield from self._page(WAIT_SECONDS if is_held else 0.0)
             if events:
