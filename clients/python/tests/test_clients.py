@@ -208,7 +208,7 @@ def test_a_text_in_place_of_a_list_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", [".", ".."])
 def test_a_name_that_an_address_would_drop_is_refused(name: str) -> None:
     client = Client("http://127.0.0.1:1", "key")
-    for call in (client.session, client.remove_session, client.detail, client.grading):
+    for call in (client.remove_session, client.detail, client.grading):
         with pytest.raises(ValueError, match=r"^'\.\.?' is no name and no id$"):
             call(name)
 
