@@ -361,6 +361,15 @@ describe('a verdict', () => {
     expect((await client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
+  test('is whole if the service was lost when the evidence was read', async () => {
+    // More requests than an ordinary call has tries.
+    const faults = [{ on: 'GET /v1/jobs/{id}/attestation', count: 6, fault: 'cut_request' }] as const;
+    await using proxy = await openFaultProxy(rig().service.url, faults);
+    const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'borne'];
+    const { code, stderr } = await vouchbox(words, { cwd: scratch, env: { ...env(), SERVICE_URL: proxy.url } });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('borne has the verdict and its evidence')]);
+  });
+
   test('is absent after an interrupt before the service has named its key, and no grading is made', async () => {
     const on = 'GET /v1/attestation/public-key';
     await using proxy = await openFaultProxy(rig().service.url, [{ on, count: 9, fault: 'hold_answer' }]);

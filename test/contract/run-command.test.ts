@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Command, type CommandOptions, vouchbox } from '../rig/command.ts';
+import { openFaultProxy } from '../rig/fault-proxy.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { useRig } from '../rig/rig.ts';
 
@@ -207,6 +208,17 @@ describe('vouchbox run', () => {
     expect(existsSync(join(scratch, 'never'))).toBe(false);
     const none = await run(file, '--output', 'output/**');
     expect(none).toMatchObject({ code: 0, stderr: 'vouchbox: no file came back for output/**\n' });
+  });
+
+  test('writes an output although the service was lost when the output was read', async () => {
+    // More requests than an ordinary call has tries.
+    const faults = [{ on: 'GET /v1/jobs/{id}/result', count: 6, fault: 'cut_request' }] as const;
+    await using proxy = await openFaultProxy(rig().service.url, faults);
+    const { env, ...more } = toService();
+    const words = ['run', program('a.sh', 'echo whole > output/a'), '--output', 'output/a=borne'];
+    const ended = await vouchbox(words, { ...more, env: { ...env, SERVICE_URL: proxy.url } });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(join(scratch, 'borne'), 'utf8')).toBe('whole\n');
   });
 
   test('names an output that is too large, and exits with 1 unless --allow-missing is given', async () => {

@@ -98,11 +98,11 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   printResult(options, textReport(seen), graded.verdict);
   if (options.json) for (const [name, why] of graded.notRun) note(`${name} was not run: ${why}`);
   if (checker === undefined && interactor === undefined) noteOpenTests(tests);
-  await noteCompiler(graded, service.client);
+  await noteCompiler(graded, service.patient);
   note(`the judge was ${graded.job_id}`);
   // The verdict is shown first: a full disk loses only the evidence.
   if (options.report !== undefined) await writeReport(options.report, seen);
-  if (place !== null && !(await writeEvidence(place, graded, service.client, keys))) return EXIT.failed;
+  if (place !== null && !(await writeEvidence(place, graded, service.patient, keys))) return EXIT.failed;
   return graded.verdict.accepted ? EXIT.ok : 1;
 }
 

@@ -53,7 +53,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   const program = await readSubmission(file, { ...pipedInput(file, options), ...options });
   using interrupts = takeInterrupts();
   await using service = serviceNamedBy(options) ?? (await ownService(options));
-  const { client } = service;
+  const { client, patient } = service;
   if (interrupts.asked.aborted) return EXIT.cancelled;
   const session = options.session === undefined ? null : await client.session(options.session);
   const submission = withTools(asStep(program, session), tools);
@@ -63,8 +63,8 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   if (options.verbose) note(`job ${job_id}`);
   cancelWhen(interrupts.asked, client, job_id);
   const peer = interaction?.peer ?? null;
-  const finishing = finish({ client, job_id, peer, session, options, limits: submission.limits });
-  const [code] = await Promise.all([finishing, submission.tools && answered(tools, client, job_id)]);
+  const finishing = finish({ client: patient, job_id, peer, session, options, limits: submission.limits });
+  const [code] = await Promise.all([finishing, submission.tools && answered(tools, patient, job_id)]);
   return code;
 }
 

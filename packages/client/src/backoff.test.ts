@@ -116,7 +116,8 @@ describe('a request about work that the service has accepted', () => {
       if (++tries <= failures) throw error;
       return 'done';
     };
-    const trying = { policy: DEFAULT_RETRY, sleep, signal: undefined, isAccepted };
+    const policy = { ...DEFAULT_RETRY, bearsLoss: isAccepted };
+    const trying = { policy, sleep, signal: undefined };
     const outcome = await retrying(operation, trying).catch((caught: unknown) => caught);
     return { outcome, tries, delays };
   };
@@ -155,10 +156,9 @@ describe('a request about work that the service has accepted', () => {
       return 'done';
     };
     const trying = {
-      policy: { ...DEFAULT_RETRY, ...policy },
+      policy: { ...DEFAULT_RETRY, bearsLoss: true, ...policy },
       sleep: async () => {},
       signal: undefined,
-      isAccepted: true,
     };
     return retrying(operation, trying);
   };
@@ -192,8 +192,8 @@ describe('a request about work that the service has accepted', () => {
       if (error !== undefined) throw error;
       return 'done';
     };
-    const policy = { ...DEFAULT_RETRY, patienceSeconds: 20, attemptsMax: 2 };
-    const trying = { policy, sleep: async () => {}, signal: undefined, isAccepted: true };
+    const policy = { ...DEFAULT_RETRY, patienceSeconds: 20, attemptsMax: 2, bearsLoss: true };
+    const trying = { policy, sleep: async () => {}, signal: undefined };
     expect(await retrying(held, trying)).toBe('done');
     clock.mockRestore();
   });

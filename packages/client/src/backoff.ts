@@ -17,6 +17,11 @@ export interface RetryPolicy {
    * follows no failure, so it does not count as a try. Where the service has accepted work, also the longest loss of the service.
    */
   readonly patienceSeconds: number;
+  /**
+   * Whether a lost service ends no tries: each request bears it for `patienceSeconds`. Without it, this holds for waits for work
+   * that the service has accepted, which continues after a restart. Other requests of such a client tell a wrong address late.
+   */
+  readonly bearsLoss: boolean;
 }
 
 export const DEFAULT_RETRY: RetryPolicy = {
@@ -25,6 +30,7 @@ export const DEFAULT_RETRY: RetryPolicy = {
   capMilliseconds: 10_000,
   retryAfterSecondsMax: 60,
   patienceSeconds: 600,
+  bearsLoss: false,
 };
 
 /** Waits. Ends early with the signal's reason when the signal aborts. */
@@ -63,8 +69,6 @@ export interface Retrying {
   readonly policy: RetryPolicy;
   readonly sleep: Sleep;
   readonly signal: AbortSignal | undefined;
-  /** Whether the service has accepted the work: it continues after a restart, so a lost service ends no tries. */
-  readonly isAccepted?: boolean | undefined;
   /** Whether the request makes work and waits for its end. Once the request may have arrived, the work counts as accepted. */
   readonly isWaiting?: boolean;
   /** Called before each further try. */
@@ -86,10 +90,10 @@ function mayHaveArrived(error: unknown): boolean {
 /** Runs a repeatable operation until it succeeds, fails for good, or has no tries or no patience left. */
 export async function retrying<T>(
   operation: () => Promise<T>,
-  { policy, sleep, signal, isAccepted, isWaiting, onRetry }: Retrying,
+  { policy, sleep, signal, isWaiting = false, onRetry }: Retrying,
 ): Promise<T> {
   const patience = policy.patienceSeconds * 1000;
-  let isKept = isAccepted;
+  let isKept = policy.bearsLoss;
   let [lost, waited] = [0, 0];
   for (let tries = 0, losses = 0, puttingsOff = 0; ; ) {
     const began = performance.now();

@@ -154,7 +154,10 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined):
 }
 
 /** The session for requests about work that the service has accepted. */
-export const accepted = (session: Session): Session => ({ ...session, isAccepted: true });
+export const accepted = (session: Session): Session => ({
+  ...session,
+  policy: { ...session.policy, bearsLoss: true },
+});
 
 /** The session for requests that end work. Nobody waits for their answers, so they must not hold the caller up. */
 export const ending = (session: Session): Session => ({

@@ -29,7 +29,6 @@ export interface ServiceFacts {
 
 export interface Session extends Required<Omit<ClientOptions, 'retry'>> {
   readonly policy: RetryPolicy;
-  readonly isAccepted?: boolean;
   /** The facts about the service, once they were requested. */
   facts: Promise<ServiceFacts> | null;
   /** The last whole answer about the service itself. */

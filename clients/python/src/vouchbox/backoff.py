@@ -25,6 +25,10 @@ class Retry:
     """The longest total of the pauses of one request while the service says when to come back, because the budget is spent or
     the service is full. Such a pause follows no failure, so it counts as no try. Where the service has accepted work, also the
     longest loss of the service."""
+    bears_loss: bool = False
+    """Whether a lost service ends no tries: each request bears it for `patience_seconds`. Without it, this holds for waits for
+    work that the service has accepted, which continues after a restart. Other requests of such a client tell a wrong address
+    late."""
 
 
 def _asked_seconds(failure: VouchboxError | None) -> int:

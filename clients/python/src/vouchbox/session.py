@@ -53,9 +53,6 @@ class Session:
     """The tenant of the credential, known once a promise was checked."""
     highest_number: int = 0
     """The largest number of a job that was promised to this client."""
-    is_accepted: bool = False
-    """Whether the service has accepted the work that the requests are about: it continues after a restart, so a lost service
-    ends no tries."""
     deadline: float = math.inf
     """The time of the monotonic clock at which every try and every pause ends."""
 
@@ -67,7 +64,7 @@ class Session:
 
 def accepted(session: Session) -> Session:
     """The session for requests about work that the service has accepted."""
-    return replace(session, is_accepted=True)
+    return replace(session, retry=replace(session.retry, bears_loss=True))
 
 
 def _checked_base_url(base_url: str) -> str:
@@ -117,7 +114,7 @@ def call(session: Session, request: Request) -> Flow[Answer]:
     retry = session.retry
     tries, losses, puttings_off = 0, 0, 0
     lost, waited = 0.0, 0.0
-    is_kept = session.is_accepted
+    is_kept = retry.bears_loss
     # A submission that waits for its result may be accepted long before it is answered.
     is_waiting = request.wait_seconds > 0 and "idempotency-key" in request.headers
     while True:

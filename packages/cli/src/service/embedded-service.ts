@@ -34,7 +34,7 @@ export async function openEmbeddedService(
   const service = undo.use(await startService(config, { isEmbedded: true }));
   const client = createServiceClient({ baseUrl: service.url, apiKey: key });
   const owned = undo.move();
-  return { client, url: service.url, key, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { client, patient: client, url: service.url, key, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** A store or roles that the environment sets belong to a served service, not to this one. */

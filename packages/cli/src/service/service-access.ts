@@ -14,6 +14,8 @@ export interface AccessOptions {
 
 export interface ServiceAccess extends AsyncDisposable {
   readonly client: ServiceClient;
+  /** A client for reads of work that the service has accepted: they bear a restart of the service. */
+  readonly patient: ServiceClient;
   readonly url: string;
 }
 
@@ -36,7 +38,8 @@ export function namedService(options: AccessOptions): ServiceAccess | null {
   }
   if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new UsageError('the key is empty, or has a character that no key has');
   const client = createServiceClient({ baseUrl, apiKey });
-  return { client, url: baseUrl, [Symbol.asyncDispose]: async () => {} };
+  const patient = createServiceClient({ baseUrl, apiKey, retry: { bearsLoss: true } });
+  return { client, patient, url: baseUrl, [Symbol.asyncDispose]: async () => {} };
 }
 
 /** A client of the named service. @throws UsageError if none is named */

@@ -14,14 +14,15 @@ export interface UsedService extends ServiceAccess {
 export async function serviceOrOwn(options: AccessOptions, signing: 'on' | 'off'): Promise<UsedService> {
   const named = namedService(options);
   if (named !== null) {
-    const { client, url } = named;
-    return { client, url, ownKey: null, [Symbol.asyncDispose]: () => named[Symbol.asyncDispose]() };
+    const { client, patient, url } = named;
+    return { client, patient, url, ownKey: null, [Symbol.asyncDispose]: () => named[Symbol.asyncDispose]() };
   }
   await enterOwnUsers();
   note('no service is named: starting one for as long as this command runs');
   const { openEmbeddedService } = await import('./embedded-service.ts');
   const own = await openEmbeddedService({ signing });
-  return { client: own.client, url: own.url, ownKey: own.key, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
+  const { client, patient, url, key: ownKey } = own;
+  return { client, patient, url, ownKey, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
 }
 
 /**
