@@ -7,7 +7,6 @@ import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Command, vouchbox } from '../rig/command.ts';
 import { filesOfGrading, problemsOf } from '../rig/drive-grading.ts';
-import { openFaultProxy } from '../rig/fault-proxy.ts';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'attestation-mode': 'on' });
@@ -359,26 +358,6 @@ describe('a verdict', () => {
     expect([code, stdout, stderr]).toEqual([130, '', 'vouchbox: interrupted: there is no verdict\n']);
     await expect.poll(running).toEqual([]);
     expect((await client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
-  });
-
-  test('is whole if the service was lost when the evidence was read', async () => {
-    // More requests than an ordinary call has tries.
-    const faults = [{ on: 'GET /v1/jobs/{id}/attestation', count: 6, fault: 'cut_request' }] as const;
-    await using proxy = await openFaultProxy(rig().service.url, faults);
-    const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'borne'];
-    const { code, stderr } = await vouchbox(words, { cwd: scratch, env: { ...env(), SERVICE_URL: proxy.url } });
-    expect([code, stderr]).toEqual([0, expect.stringContaining('borne has the verdict and its evidence')]);
-  });
-
-  test('is absent after an interrupt before the service has named its key, and no grading is made', async () => {
-    const on = 'GET /v1/attestation/public-key';
-    await using proxy = await openFaultProxy(rig().service.url, [{ on, count: 9, fault: 'hold_answer' }]);
-    const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'unnamed'];
-    await using command = new Command(words, { cwd: scratch, env: { ...env(), SERVICE_URL: proxy.url } });
-    proxy.onHeld = () => command.kill('SIGINT');
-    const { code, stdout, stderr } = await command.ended();
-    expect([code, stdout, stderr]).toEqual([130, '', 'vouchbox: interrupted: there is no verdict\n']);
-    expect(proxy.seen.map(({ operation }) => operation)).not.toContain('POST /v1/gradings');
   });
 
   describe('of a problem package', () => {

@@ -22,7 +22,12 @@ import { takeInterrupts, unlessInterrupted } from './terminal/interrupts.ts';
 import { note, printResult } from './terminal/print.ts';
 import { clampedRemarks } from './terminal/remarks.ts';
 import { shellWord } from './terminal/shell-word.ts';
-import { checkVerdictDirectory, type VerdictDirectory, writeVerdict } from './verdict-directory.ts';
+import {
+  checkVerdictDirectory,
+  type EvidenceReading,
+  type VerdictDirectory,
+  writeVerdict,
+} from './verdict-directory.ts';
 
 export interface GradeCommandOptions
   extends AccessOptions,
@@ -98,29 +103,41 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   printResult(options, textReport(seen), graded.verdict);
   if (options.json) for (const [name, why] of graded.notRun) note(`${name} was not run: ${why}`);
   if (checker === undefined && interactor === undefined) noteOpenTests(tests);
-  await noteCompiler(graded, service.patient);
-  note(`the judge was ${graded.job_id}`);
   // The verdict is shown first: a full disk loses only the evidence.
   if (options.report !== undefined) await writeReport(options.report, seen);
-  if (place !== null && !(await writeEvidence(place, graded, service.patient, keys))) return EXIT.failed;
-  return graded.verdict.accepted ? EXIT.ok : 1;
+  return await finish({ graded, place, client: service.patient, keys }, interrupts.asked);
+}
+
+interface Finished {
+  readonly graded: GradeResult;
+  readonly place: VerdictDirectory | null;
+  readonly client: ServiceClient;
+  readonly keys: Set<string>;
+}
+
+/** Reads the rest about a verdict: what the compiler said, and the evidence. Returns the exit code. */
+async function finish({ graded, place, client, keys }: Finished, asked: AbortSignal): Promise<number> {
+  const isWhole = await unlessInterrupted(asked, async (signal) => {
+    await noteCompiler(graded, client, signal);
+    note(`the judge was ${graded.job_id}`);
+    return place === null || (await writeEvidence(place, graded, { client, keys, signal }));
+  });
+  if (isWhole !== null) return isWhole && graded.verdict.accepted ? EXIT.ok : EXIT.failed;
+  note('interrupted: the evidence was not written');
+  return EXIT.cancelled;
 }
 
 /** Writes the verdict with its evidence, and says how to check it. False if evidence is missing. */
-async function writeEvidence(
-  place: VerdictDirectory,
-  graded: GradeResult,
-  client: ServiceClient,
-  keys: Set<string>,
-): Promise<boolean> {
-  const missing = await writeVerdict(place, graded, client, keys);
-  for (const [path, id] of missing) {
+async function writeEvidence(place: VerdictDirectory, graded: GradeResult, reading: EvidenceReading): Promise<boolean> {
+  const missing = await writeVerdict(place, graded, reading);
+  for (const { path, job_id: id, why } of missing) {
     const add = `vouchbox export ${id} --evidence-only --public-key KEY --output ${shellWord(`${place.target}/${path}`)}`;
-    note(`${path} is missing, because the service has replaced the key that signed it; add it: ${add}`);
+    note(`${path} is missing, because ${why}; add it: ${add}`);
   }
   const verify = `npx --no service-verify verdict ${shellWord(place.target)} --public-key KEY --tenant TENANT`;
   note(`${place.target} has the verdict and ${missing.length === 0 ? 'its' : 'the other'} evidence: ${verify}`);
-  if (keys.size > 1) note('the service replaced its key: give each key that signed a job, each with --public-key');
+  if (reading.keys.size > 1)
+    note('the service replaced its key: give each key that signed a job, each with --public-key');
   return missing.length === 0;
 }
 
@@ -155,10 +172,10 @@ function noteOpenTests(tests: readonly GradeTest[]): void {
 const compilerLinesMax = 20;
 
 /** The compiler's message about an error in the program. */
-async function noteCompiler({ verdict }: GradeResult, client: ServiceClient): Promise<void> {
+async function noteCompiler({ verdict }: GradeResult, client: ServiceClient, signal: AbortSignal): Promise<void> {
   const { build } = verdict.program;
   if (build?.compiler !== 'error') return;
-  const { stderr } = await client.result(build.job_id);
+  const { stderr } = await client.result(build.job_id, { signal });
   for (const line of stderr.trimEnd().split('\n').slice(0, compilerLinesMax)) note(`the compiler: ${line}`);
 }
 

@@ -61,10 +61,18 @@ export async function run(file: string, options: RunOptions): Promise<number> {
     throw await refusalInFlags(error, { file, options }, client);
   });
   if (options.verbose) note(`job ${job_id}`);
-  cancelWhen(interrupts.asked, client, job_id);
+  cancelWhen(interrupts.asked, patient, job_id);
   const peer = interaction?.peer ?? null;
-  const finishing = finish({ client: patient, job_id, peer, session, options, limits: submission.limits });
-  const [code] = await Promise.all([finishing, submission.tools && answered(tools, patient, job_id)]);
+  const finishing = finish({
+    client: patient,
+    adviser: client,
+    job_id,
+    peer,
+    session,
+    options,
+    limits: submission.limits,
+  });
+  const [code] = await Promise.all([finishing, submission.tools && answered(tools, service, job_id)]);
   return code;
 }
 
@@ -74,9 +82,9 @@ function withTools<Submission extends JobSubmission>(submission: Submission, too
 }
 
 /** Answers the program's tool calls. If they cannot be answered, the job is cancelled. */
-async function answered(tools: RunTools, client: ServiceClient, job_id: string): Promise<void> {
+async function answered(tools: RunTools, { client, patient }: ServiceAccess, job_id: string): Promise<void> {
   try {
-    await client.answerToolCalls(job_id, { tools });
+    await patient.answerToolCalls(job_id, { tools });
   } catch (error) {
     await client.cancel(job_id).catch(() => undefined);
     throw error;
@@ -134,6 +142,8 @@ async function ownService({ verbose }: RunOptions): Promise<ServiceAccess> {
 
 interface Started {
   readonly client: ServiceClient;
+  /** A client for advice, which is left out if the service does not answer soon. */
+  readonly adviser: ServiceClient;
   readonly job_id: string;
   /** The job of the program's interactor; null if there is none. */
   readonly peer: string | null;
@@ -144,9 +154,9 @@ interface Started {
 
 /** Follows the job to its end and fetches its outputs. A pattern may match nothing; any other output must come back. */
 async function finish(started: Started): Promise<number> {
-  const { client, job_id, peer, session, options, limits } = started;
+  const { client, adviser, job_id, peer, session, options, limits } = started;
   const { libraries, wholeStdout } = options;
-  const remarks = new Remarks(client, { limits, libraries, wholeStdout });
+  const remarks = new Remarks(adviser, { limits, libraries, wholeStdout });
   const finished = await follow(started, remarks);
   const interactor = peer === null ? null : await interactorEnd(started, peer);
   const wanted = wantedOutputs(options.output);

@@ -51,7 +51,7 @@ export async function readFromService(
     result_artifact: result.bytes,
     receipt_json: canonicalJson(detail.receipt ?? null),
     events: await wholeHistory(job_id, client, call),
-    public_key_pem: await signerOf(detail.attestation.key_id, client, publicKeys),
+    public_key_pem: await signerOf(detail.attestation.key_id, client, { publicKeys, call }),
     requested_spec: detail.requested_spec,
     artifacts: folded.artifacts.map(({ path, content_base64 }) => ({
       path,
@@ -143,8 +143,12 @@ async function whenThere<Answer>(code: ErrorCode, ask: () => Promise<Answer>, ca
   }
 }
 
-async function signerOf(key_id: string | null, client: ServiceClient, given: readonly string[]): Promise<string> {
-  const known = given.length > 0 ? given : [(await client.publicKey()).public_key_pem];
+async function signerOf(
+  key_id: string | null,
+  client: ServiceClient,
+  { publicKeys: given, call }: Pick<Reading, 'publicKeys'> & { readonly call: CallOptions },
+): Promise<string> {
+  const known = given.length > 0 ? given : [(await client.publicKey(call)).public_key_pem];
   const signer = known.find((pem) => isKey(pem, key_id));
   if (signer !== undefined) return signer;
   throw new UsageError(

@@ -1,6 +1,13 @@
 /** The directory that `vouchbox grade` writes: the verdict, and the evidence of every job that it depends on. */
 import { lstat, readdir } from 'node:fs/promises';
-import type { GradeResult, ServiceClient } from '@vouchbox/client';
+import {
+  EvidenceFailure,
+  type GradeResult,
+  isAway,
+  type ServiceClient,
+  ServiceFailure,
+  TransportFailure,
+} from '@vouchbox/client';
 import { VERDICT_DIRECTORY } from '@vouchbox/verifier';
 import { UsageError } from './failures/usage-error.ts';
 import { writeExport } from './files/export-origin.ts';
@@ -25,22 +32,40 @@ export async function checkVerdictDirectory({ target, force }: VerdictDirectory)
   );
 }
 
-/**
- * Writes the verdict, without the program and the tests. `keys` has those that the service named before. Returns the path and the
- * id of each job that no known key signed: the service replaced its key more than once.
- */
+/** How the evidence is read. */
+export interface EvidenceReading {
+  readonly client: ServiceClient;
+  /** The keys that the service named before; those that it names now are added. */
+  readonly keys: Set<string>;
+  readonly signal: AbortSignal;
+}
+
+/** A job whose evidence is not in the directory. */
+export interface MissingEvidence {
+  readonly path: string;
+  readonly job_id: string;
+  /** The reason, as it continues a sentence. */
+  readonly why: string;
+}
+
+/** Writes the verdict, without the program and the tests, and the evidence that can be read. Returns what is missing. */
 export async function writeVerdict(
   { target, force }: VerdictDirectory,
   { bytes, job_id, jobs }: GradeResult,
-  client: ServiceClient,
-  keys: Set<string>,
-): Promise<[path: string, job_id: string][]> {
+  reading: EvidenceReading,
+): Promise<readonly MissingEvidence[]> {
   const parts: [string, string][] = [[JUDGE, job_id], ...jobs.map((id): [string, string] => [`${JOBS}/${id}`, id])];
   const write = force && (await isWritten(target)) ? replaceDirectory : writeDirectory;
   return await write(target, async (directory) => {
-    const missing: [string, string][] = [];
+    const missing: MissingEvidence[] = [];
     await directory.write(VERDICT, bytes);
-    for (const part of parts) if (!(await addExport(directory, part, client, keys))) missing.push(part);
+    let lost: Error | null = null;
+    for (const part of parts) {
+      const problem: Error | null = lost ?? (await addExport(directory, part, reading));
+      // A service that is away has been waited for long enough.
+      if (problem !== null && isAway(problem)) lost = problem;
+      if (problem !== null) missing.push({ path: part[0], job_id: part[1], why: reasonOf(problem) });
+    }
     return missing;
   });
 }
@@ -53,17 +78,27 @@ async function isWritten(target: string): Promise<boolean> {
   return names.includes(VERDICT) && names.every((name) => OWN.has(name));
 }
 
+const READING_FAILURES = [UsageError, ServiceFailure, TransportFailure, EvidenceFailure] as const;
+
+/** Adds the evidence of a job. Returns why it cannot be read; null if it is there. */
 async function addExport(
   directory: NewDirectory,
   [prefix, job_id]: readonly [string, string],
-  client: ServiceClient,
-  keys: Set<string>,
-): Promise<boolean> {
-  keys.add((await client.publicKey()).public_key_pem);
-  const origin = await readFromService(job_id, client, { publicKeys: [...keys] }).catch((error: unknown) => {
-    if (error instanceof UsageError) return null;
+  { client, keys, signal }: EvidenceReading,
+): Promise<Error | null> {
+  try {
+    keys.add((await client.publicKey({ signal })).public_key_pem);
+    const origin = await readFromService(job_id, client, { publicKeys: [...keys], signal });
+    await writeExport(directory, origin, { program: 'left_out', prefix: `${prefix}/` });
+    return null;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof Error && READING_FAILURES.some((kind) => error instanceof kind)) return error;
     throw error;
-  });
-  if (origin !== null) await writeExport(directory, origin, { program: 'left_out', prefix: `${prefix}/` });
-  return origin !== null;
+  }
+}
+
+function reasonOf(problem: Error): string {
+  const hasNoKey = problem instanceof UsageError;
+  return hasNoKey ? 'the service has replaced the key that signed it' : `it could not be read: ${problem.message}`;
 }

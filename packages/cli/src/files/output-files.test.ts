@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -62,13 +62,15 @@ test.runIf(process.platform === 'linux')(
     const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));
     const target = join(directory, 'part');
+    const link = join(directory, 'link');
+    symlinkSync(target, link);
     async function* broken() {
       yield 'a part';
       throw new Error('the rest was lost');
     }
     await expect(writeTarget('/dev/full', 'some text')).rejects.toThrow('ENOSPC');
-    await expect(writeTarget(target, broken())).rejects.toThrow('the rest was lost');
+    for (const name of [target, link]) await expect(writeTarget(name, broken())).rejects.toThrow('the rest was lost');
     expect(existsSync('/dev/full')).toBe(true);
-    expect(existsSync(target)).toBe(false);
+    expect(readdirSync(directory)).toEqual(['link']);
   },
 );

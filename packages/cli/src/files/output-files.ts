@@ -1,5 +1,5 @@
 /** Writes the files that a job returned, each to its requested place. Files that were not requested are not written. */
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { type FileHandle, open, realpath, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Artifact } from '@vouchbox/protocol';
 import { directoryOfPattern, pathProblem } from '@vouchbox/protocol/vocabulary';
@@ -63,7 +63,7 @@ export async function writeTarget(target: string, content: Parameters<FileHandle
       await file.writeFile(content);
     } catch (error) {
       // A device stays.
-      if ((await file.stat()).isFile()) await rm(target, { force: true });
+      if ((await file.stat()).isFile()) await rm(await realpath(target), { force: true });
       throw error;
     }
   } catch (error) {

@@ -1,0 +1,77 @@
+/** The evidence that `vouchbox grade --output` writes, at a service that is lost, refuses or keeps an answer back. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Command, vouchbox } from '../rig/command.ts';
+import { openFaultProxy } from '../rig/fault-proxy.ts';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig({ 'attestation-mode': 'on' });
+const env = () => ({ SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key });
+let scratch: string;
+beforeAll(() => {
+  scratch = mkdtempSync(join(tmpdir(), 'svc-grade-evidence-'));
+  mkdirSync(join(scratch, 'tests'));
+  writeFileSync(join(scratch, 'sum.py'), 'print(sum(map(int, input().split())))');
+  writeFileSync(join(scratch, 'tests/a.in'), '1 2\n');
+  writeFileSync(join(scratch, 'tests/a.out'), '3\n');
+});
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+describe('the evidence of a verdict', () => {
+  test('is whole if the service was lost when the evidence was read', async () => {
+    // More requests than an ordinary call has tries.
+    const faults = [{ on: 'GET /v1/jobs/{id}/attestation', count: 6, fault: 'cut_request' }] as const;
+    await using proxy = await openFaultProxy(rig().service.url, faults);
+    const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'borne'];
+    const { code, stderr } = await vouchbox(words, { cwd: scratch, env: { ...env(), SERVICE_URL: proxy.url } });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('borne has the verdict and its evidence')]);
+  });
+
+  test('lacks only the evidence that the service does not give, and the command exits with 1', async () => {
+    const on = 'GET /v1/jobs/{id}/result-artifact';
+    await using proxy = await openFaultProxy(rig().service.url, [
+      { on, answer: { status: 404, code: 'job_not_found' } },
+    ]);
+    const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'partly'];
+    const { code, stderr } = await vouchbox(words, { cwd: scratch, env: { ...env(), SERVICE_URL: proxy.url } });
+    expect([code, stderr.match(/.* is missing, because .*/g)]).toEqual([
+      1,
+      [
+        expect.stringMatching(
+          /^vouchbox: judge is missing, because it could not be read: .*; add it: vouchbox export job_/,
+        ),
+      ],
+    ]);
+    expect(readdirSync(join(scratch, 'partly'))).toEqual(['jobs', 'verdict.json']);
+  });
+
+  test('stays as it was if an interrupt comes while the evidence of a new one is read', async () => {
+    const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'kept'];
+    expect((await vouchbox(words, { cwd: scratch, env: env() })).code).toBe(0);
+    const before = readdirSync(scratch);
+    const on = 'GET /v1/jobs/{id}/attestation';
+    await using proxy = await openFaultProxy(rig().service.url, [{ on, count: 9, fault: 'hold_answer' }]);
+    const more = { cwd: scratch, env: { ...env(), SERVICE_URL: proxy.url } };
+    await using command = new Command([...words, '--force'], more);
+    proxy.onHeld = () => command.kill('SIGINT');
+    const { code, stderr } = await command.ended();
+    expect([code, stderr]).toEqual([130, expect.stringContaining('interrupted: the evidence was not written')]);
+    expect([readdirSync(scratch), readdirSync(join(scratch, 'kept'))]).toEqual([
+      before,
+      ['jobs', 'judge', 'verdict.json'],
+    ]);
+  });
+
+  test('is absent after an interrupt before the service has named its key, and no grading is made', async () => {
+    const on = 'GET /v1/attestation/public-key';
+    await using proxy = await openFaultProxy(rig().service.url, [{ on, count: 9, fault: 'hold_answer' }]);
+    const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'unnamed'];
+    await using command = new Command(words, { cwd: scratch, env: { ...env(), SERVICE_URL: proxy.url } });
+    proxy.onHeld = () => command.kill('SIGINT');
+    const { code, stdout, stderr } = await command.ended();
+    expect([code, stdout, stderr]).toEqual([130, '', 'vouchbox: interrupted: there is no verdict\n']);
+    expect(proxy.seen.map(({ operation }) => operation)).not.toContain('POST /v1/gradings');
+  });
+});
