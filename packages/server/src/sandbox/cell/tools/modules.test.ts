@@ -127,6 +127,28 @@ os.write = interrupted
 print(tools.echo(n=1))`,
     "{'n': 2}\n{'n': 1}\n",
   ],
+  'python, in coroutines, with one thread of its own for all calls, also after it could not start': [
+    'python',
+    `
+import asyncio, _thread
+start, started = _thread.start_new_thread, []
+def counted(*work):
+    started.append(work)
+    if len(started) == 1:
+        raise RuntimeError("can't start new thread")
+    return start(*work)
+_thread.start_new_thread = counted
+async def main():
+    try:
+        await tools.echo(n=0)
+    except RuntimeError as error:
+        print(error)
+    for n in (1, 2):
+        print((await tools.echo(n=n))["n"])
+asyncio.run(main())
+print(len(started))`,
+    "can't start new thread\n1\n2\n2\n",
+  ],
   'python, whose signal handler would call a tool during an import of json': [
     'python',
     `

@@ -54,9 +54,9 @@ class Channel:
                 self.begin_reading(reader)
 
     def begin_reading(self, reader):
-        self.reader = reader or self
-        if self.reader is self:
+        if reader is None:
             _thread.start_new_thread(self.read_on, ())
+        self.reader = reader or self
 
     def read_on(self):
         while self.read():
@@ -167,9 +167,16 @@ class Waiting:
 
 
 def has_handlers():
-    """Whether code of the program may run in the midst of a read: it could call a tool itself, or raise anywhere."""
-    handlers = map(_signal.getsignal, range(1, _signal.NSIG))
-    return any(callable(handler) and handler is not _signal.default_int_handler for handler in handlers)
+    """Whether code of the program may run between any two steps of a call: it could call a tool itself, or raise."""
+    return any(is_of_program(_signal.getsignal(number)) for number in range(1, _signal.NSIG))
+
+
+def is_of_program(handler):
+    if not callable(handler) or handler is _signal.default_int_handler:
+        return False
+    # asyncio.run sets a handler of its own, which calls no tool.
+    module = getattr(getattr(handler, "func", handler), "__module__", None)
+    return not str(module).startswith("asyncio.")
 
 
 def in_a_thread(work, *given):
