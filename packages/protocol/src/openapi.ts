@@ -69,6 +69,7 @@ const HEADERS: Record<AnswerHeader, HeaderNode> = {
     schema: Type.String(),
     required: true,
   },
+  'Sec-WebSocket-Version': { description: 'The version to speak.', schema: Type.Literal('13'), required: false },
   'X-Content-Sha256': {
     description: 'SHA-256 of the body as lower-case hex. Refuse a body that does not match it.',
     schema: Type.String({ pattern: '^[0-9a-f]{64}$' }),
@@ -110,6 +111,7 @@ const PLAIN_HEADERS: readonly AnswerHeader[] = [
 
 /** Further headers of a refusal, by status. */
 const ERROR_HEADERS: Readonly<Record<number, readonly AnswerHeader[]>> = {
+  400: ['Sec-WebSocket-Version'],
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
   404: ['Retry-After'],

@@ -24,6 +24,7 @@ export type AnswerHeader =
   | 'RateLimit-Remaining'
   | 'RateLimit-Reset'
   | 'WWW-Authenticate'
+  | 'Sec-WebSocket-Version'
   | 'X-Content-Sha256'
   | 'Content-Length'
   | 'Cache-Control'

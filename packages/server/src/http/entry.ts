@@ -76,10 +76,11 @@ function accessOf({ routeOptions, url }: FastifyRequest): Operation['access'] {
 }
 
 function refuseHandshake({ raw }: FastifyRequest, reply: FastifyReply, { allowedOrigins }: EntryOptions): void {
+  const refusal = handshakeRefusal(raw, allowedOrigins);
+  if (refusal === null) return;
   // The version that a caller of another one should speak: RFC 6455 § 4.4.
   reply.header('sec-websocket-version', '13');
-  const refusal = handshakeRefusal(raw, allowedOrigins);
-  if (refusal !== null) throw refusal;
+  throw refusal;
 }
 
 /** Tells the watchers which caller a connection belongs to. A stream has its own watch. */
