@@ -199,6 +199,44 @@ describe('a request about work that the service has accepted', () => {
   });
 });
 
+describe('a submission that waits for its result', () => {
+  const triesWith = async (cause: object) => {
+    let tries = 0;
+    const operation = async () => {
+      tries++;
+      throw new TransportFailure('network', '', { cause: new TypeError('fetch failed', { cause }) });
+    };
+    const trying = { policy: DEFAULT_RETRY, sleep: async () => {}, signal: undefined, isWaiting: true };
+    await expect(retrying(operation, trying)).rejects.toBeInstanceOf(TransportFailure);
+    return tries;
+  };
+  const refused = { code: 'ECONNREFUSED', syscall: 'connect' };
+
+  test.each([
+    ['was refused', refused],
+    ['was refused at each address of the name', { code: 'ECONNREFUSED', errors: [refused, refused] }],
+    ['found no address', { code: 'ENOTFOUND', syscall: 'getaddrinfo' }],
+    ['got no answer about the name', { code: 'EAI_AGAIN', syscall: 'getaddrinfo' }],
+    ['found no way to the host', { code: 'EHOSTUNREACH', syscall: 'connect' }],
+    ['found no way to the network', { code: 'ENETUNREACH', syscall: 'connect' }],
+    ['did not come in time', { code: 'UND_ERR_CONNECT_TIMEOUT' }],
+    ['met another protocol than TLS', { code: 'ERR_SSL_WRONG_VERSION_NUMBER' }],
+    ['met a certificate that nobody signed', { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }],
+    ['met a certificate of an unknown issuer', { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }],
+    ['met a certificate of another host', { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }],
+  ])('is repeated no more than other requests if its connection %s', async (_what, cause) => {
+    expect(await triesWith(cause)).toBe(DEFAULT_RETRY.attemptsMax);
+  });
+
+  test.each([
+    ['was reset', { code: 'ECONNRESET', syscall: 'read' }],
+    ['lost its host', { code: 'EHOSTUNREACH', syscall: 'read' }],
+    ['ended', { code: 'UND_ERR_SOCKET' }],
+  ])('counts as accepted if its connection %s, because it may have arrived', async (_what, cause) => {
+    expect(await triesWith(cause)).toBeGreaterThan(DEFAULT_RETRY.attemptsMax);
+  });
+});
+
 test('a pause between two tries ends at once if its signal aborts, with the reason of the signal', async () => {
   const abort = new AbortController();
   const pause = sleepFor(3_600_000, abort.signal);

@@ -81,10 +81,19 @@ function isPutOff(error: unknown): boolean {
   return retryAfterSeconds !== null && (status === 429 || status === 503);
 }
 
-/** Whether a failed request may have arrived: unless it or its connection was refused, of which browsers hide the latter. */
+/** The call and the code of errors that come before there is a connection: no address, no host, no TLS. */
+const unconnected = /^(connect|getaddrinfo) |CONNECT_TIMEOUT|CERT|SIGNATURE|SSL|TLS/;
+
+/**
+ * Whether a failed request may have arrived. It did not if the service refused it, or if no connection was made. Browsers hide
+ * why a request failed, so there any request without an answer may have arrived.
+ */
 function mayHaveArrived(error: unknown): boolean {
-  const { cause } = error as { readonly cause?: { readonly cause?: { readonly code?: unknown } } };
-  return error instanceof TransportFailure && cause?.cause?.code !== 'ECONNREFUSED';
+  type Cause = { readonly syscall?: string; readonly code?: string; readonly errors?: readonly Cause[] };
+  const cause = (error as { readonly cause?: { readonly cause?: Cause } }).cause?.cause;
+  // A name with several addresses has one error for each.
+  const { syscall, code } = cause?.errors?.[0] ?? cause ?? {};
+  return error instanceof TransportFailure && !unconnected.test(`${syscall} ${code}`);
 }
 
 /** Runs a repeatable operation until it succeeds, fails for good, or has no tries or no patience left. */
