@@ -14,7 +14,7 @@ export const waitSecondsAtOnce = 50;
 const timerMillisecondsMax = 2 ** 31 - 1;
 
 /**
- * Asks again and again, each time with a wait of `waitSeconds`, until the status is final.
+ * Asks again and again, each time with a wait of `waitSeconds`, until the status is final. A wait of no time asks once.
  * @param id the id that the error names
  * @throws TransportFailure `timeout` once `timeoutSeconds` are over, whatever goes on then
  */
@@ -24,21 +24,25 @@ export async function askUntilEnded<Found extends Pick<FoldedResult | GradingDet
   ask: (session: Session, waiting: WaitOptions) => Promise<Found>,
   { signal: stop, timeoutSeconds = Number.POSITIVE_INFINITY, waitSeconds = waitSecondsAtOnce }: WaitOptions,
 ): Promise<Found> {
-  const milliseconds = Math.min(Math.max(0, Math.ceil(timeoutSeconds * 1000)), timerMillisecondsMax);
+  const milliseconds = Math.ceil(timeoutSeconds * 1000);
   const end = performance.now() + milliseconds;
-  const deadline = AbortSignal.timeout(milliseconds);
-  const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
+  const hasTime = milliseconds > 0;
+  const asking = hasTime ? accepted(session) : { ...session, policy: { ...session.policy, attemptsMax: 1 } };
+  const deadline = hasTime && milliseconds <= timerMillisecondsMax ? AbortSignal.timeout(milliseconds) : undefined;
+  const signal = AbortSignal.any([stop, deadline].filter((given) => given !== undefined));
+  const late = (cause?: unknown) =>
+    new TransportFailure('timeout', `${id} has not ended after ${timeoutSeconds} s`, { cause });
   try {
     for (let expired = 1; ; expired++) {
       const left = Math.max(0, Math.ceil(end - performance.now()) / 1000);
-      const found = await ask(accepted(session), { waitSeconds: Math.min(waitSeconds, left, waitSecondsMax), signal });
+      const found = await ask(asking, { waitSeconds: Math.min(waitSeconds, left, waitSecondsMax), signal });
       if (isTerminal(found.status)) return found;
+      if (left === 0) throw late();
       // A random pause follows an expired wait, so that many clients do not ask in step.
       await session.sleep(delayMilliseconds(session.policy, expired, Math.random(), null), signal);
     }
   } catch (error) {
     stop?.throwIfAborted();
-    if (!deadline.aborted) throw error;
-    throw new TransportFailure('timeout', `${id} has not ended after ${timeoutSeconds} s`, { cause: error });
+    throw deadline?.aborted ? late(error) : error;
   }
 }

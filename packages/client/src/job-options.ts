@@ -55,7 +55,7 @@ export interface ReplayOptions extends CallOptions {
 }
 
 export interface WaitOptions extends CallOptions {
-  /** Seconds to wait in all; if left out, the wait has no end. */
+  /** Seconds to wait in all; if left out, the wait has no end. With 0, one request asks whether the end has come. */
   readonly timeoutSeconds?: number | undefined;
   /** Seconds that one request waits, at most 300. Default 50: many proxies cut an exchange at 60. */
   readonly waitSeconds?: number | undefined;

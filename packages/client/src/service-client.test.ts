@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@vouchbox/protocol';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { cutShort, json, noAnswer, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
@@ -253,6 +253,21 @@ describe('waiting for a result in the client', () => {
     await using service = await scriptedService([json(folded('running'))]);
     const waiting = clientOf(service).waitForResult('job_1', { timeoutSeconds: 0.05 });
     await expect(waiting).rejects.toMatchObject({ reason: 'timeout' });
+  });
+
+  test('has no deadline if none is given, or if no timer can be so long', async () => {
+    const timeout = vi.spyOn(AbortSignal, 'timeout');
+    await using service = await scriptedService([json(folded('succeeded'))]);
+    const client = clientOf(service, { timeoutMilliseconds: 4321 });
+    const deadlines = async (timeoutSeconds?: number) => {
+      timeout.mockClear();
+      await client.waitForResult('job_1', { timeoutSeconds });
+      return timeout.mock.calls.flat().filter((milliseconds) => milliseconds !== 54_321);
+    };
+    expect(await deadlines()).toEqual([]);
+    expect(await deadlines(1e9)).toEqual([]);
+    expect(await deadlines(100)).toEqual([100_000]);
+    timeout.mockRestore();
   });
 });
 

@@ -188,13 +188,17 @@ def wait(session: Session, job_id: str, *, timeout_seconds: float | None = None)
     """The result once the job has ended. The service holds the wait; nothing is polled.
 
     Raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over, whatever goes on then. The job goes on.
+    With 0, one request asks whether the job has ended.
     """
     end = math.inf if timeout_seconds is None else time.monotonic() + timeout_seconds
-    patient = replace(accepted(session), deadline=end)
+    if timeout_seconds is None or timeout_seconds > 0:
+        asking = replace(accepted(session), deadline=end)
+    else:
+        asking = replace(session, retry=replace(session.retry, attempts_max=1))
     expired = 0
     while True:
         left = max(0.0, end - time.monotonic())
-        found = yield from result(patient, job_id, wait_seconds=round(min(WAIT_SECONDS, left, WAIT_SECONDS_MAX), 3))
+        found = yield from result(asking, job_id, wait_seconds=round(min(WAIT_SECONDS, left, WAIT_SECONDS_MAX), 3))
         if is_terminal(found.status):
             return found
         left = end - time.monotonic()
