@@ -1,11 +1,12 @@
 /** Files that are uploaded once and then named by submissions. This module is loaded when a client first needs it. */
 import { blobBytesMax, connectionMillisecondsMax } from '@vouchbox/protocol/vocabulary';
 import { checkAnswer } from './answer-check.ts';
+import { retrying } from './backoff.ts';
 import type { StoredBlob } from './contract-types.ts';
 import type { ExactBytes } from './exact-bytes.ts';
 import { TransportFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
-import { repeated } from './operation.ts';
+import { once, repeated } from './operation.ts';
 import type { Session } from './session.ts';
 import type { FileContent } from './submission.ts';
 import { decodeJson } from './transport.ts';
@@ -61,10 +62,15 @@ export async function* pieces(
   { hash, signal }: CallOptions & { readonly hash: RunningHash },
 ): AsyncGenerator<Uint8Array, void> {
   const sha256 = blob.replace(/^sha256:/, '');
-  const watch = new Watch(Math.max(session.timeoutMilliseconds, blobMilliseconds), signal);
+  const milliseconds = Math.max(session.timeoutMilliseconds, blobMilliseconds);
   const lasting = { ...session, timeoutMilliseconds: connectionMillisecondsMax };
-  const call = { sha256, accept: '*/*', stream: true, signal: watch.signal } as const;
-  const { body, headers } = await watch.over(repeated(lasting, 'GET /v1/blobs/sha256/{sha256}', call));
+  // Each try is watched on its own, and no pause between two tries.
+  const open = async () => {
+    const watched = new Watch(milliseconds, signal);
+    const call = { sha256, accept: '*/*', stream: true, signal: watched.signal } as const;
+    return [watched, await watched.over(once(lasting, 'GET /v1/blobs/sha256/{sha256}', call))] as const;
+  };
+  const [watch, { body, headers }] = await retrying(open, { ...session, signal });
   const reader = (body as ReadableStream<Uint8Array> | null | undefined)?.getReader();
   let received = 0;
   try {

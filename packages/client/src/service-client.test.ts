@@ -368,3 +368,26 @@ describe('the exact bytes of a signed document', () => {
     await expect(clientOf(service).attestation('job_1')).rejects.toMatchObject({ reason: 'digest' });
   });
 });
+
+describe('a file that comes in pieces', () => {
+  const bytes = Buffer.from('content');
+  const blob = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  const file = (response: ServerResponse) => void response.end(bytes);
+  const silent = () => void vi.advanceTimersByTime(60_000);
+
+  test.each([
+    ['was lost for longer than one try may take', noAnswer],
+    ['did not answer some tries', silent],
+  ])('comes from a service that %s, if the client bears that', async (_what, lost) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      await using service = await scriptedService([...Array<typeof lost>(9).fill(lost), file]);
+      const sleep = async () => void vi.advanceTimersByTime(10_000);
+      const client = clientOf(service, { sleep, retry: { bearsLoss: true } });
+      const pieces = await client.downloadPieces(blob, { hash: createHash('sha256') });
+      expect(Buffer.concat(await Array.fromAsync(pieces))).toEqual(bytes);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
