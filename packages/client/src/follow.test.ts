@@ -368,6 +368,22 @@ describe('following a job without a stream', () => {
     expect(told).toEqual(['connecting', 'live', 'reconnecting', 'live', 'closed']);
   });
 
+  test('bears a lost service although a call with less patience asked for the capabilities at that moment', async () => {
+    let followed: Promise<number[]> | undefined;
+    let asked = 0;
+    await using service = await scriptedService([
+      (response, { url }: Seen) => {
+        if (url.includes('/replay')) return json({ events: [event(1, 'finished')], next_cursor: null })(response);
+        followed ??= seqsOf(client.follow('job_1', { by: 'replay' }));
+        return ++asked < 9 ? noAnswer(response) : json({ features: ['replay_wait'] })(response);
+      },
+    ]);
+    const client = clientOf(service);
+    await expect(client.run('x')).rejects.toMatchObject({ reason: 'network' });
+    expect(await followed).toEqual([1]);
+    expect(asked).toBe(9);
+  });
+
   test('begins after two WebSocket handshakes in a row were refused without a reason from the service', async () => {
     await using service = await held(json({ events: [event(1, 'finished')], next_cursor: null }));
     let asked = 0;

@@ -193,9 +193,14 @@ async function* byPaging(following: Following): AsyncGenerator<JobEvent, void> {
   const { session, job_id, signal, onState, onEnd } = following;
   const onRetry = () => onState('reconnecting');
   const patient = accepted(session);
-  const isHeld = await supports(patient, 'replay_wait', signal);
+  const isHeld = await supports(patient, 'replay_wait', signal).catch((error: unknown) => {
+    // The request of another call, which has less patience, may have failed. This call then makes its own.
+    if (patient.facts === null) throw error;
+    patient.facts = null;
+    return supports(patient, 'replay_wait', signal);
+  });
   session.facts ??= patient.facts;
-  const include = onEnd && (await supports(session, 'replay_include', signal)) ? endParts : undefined;
+  const include = onEnd && (await supports(patient, 'replay_include', signal)) ? endParts : undefined;
   for (let idle: number = idleMilliseconds; ; ) {
     const waitSeconds = isHeld ? waitSecondsAtOnce : undefined;
     const asked = { after: following.last, limit: replayLimitMax, waitSeconds, include, signal, onRetry };
