@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from vouchbox import Client, Retry, TransportFailure
+from vouchbox import Client, EvidenceFailure, Retry, ServiceFailure, TransportFailure, is_away
 
 RESULT: dict[str, Any] = {
     "job_id": "job_1",
@@ -214,6 +214,16 @@ def test_a_submission_is_repeated_no_more_than_other_requests_if_its_connection_
     with client, pytest.raises(TransportFailure) as caught:
         client.run("x")
     assert (caught.value.reason, caught.value.job_id, len(pauses)) == ("network", None, 2)
+
+
+def test_errors_of_a_service_that_is_away_can_be_told_from_others() -> None:
+    def refused(status: int) -> ServiceFailure:
+        return ServiceFailure("", code="", status=status, retryable=True)
+
+    away = [TransportFailure("network", ""), TransportFailure("timeout", ""), refused(503)]
+    away += [TransportFailure("unstructured", "", status=502)]
+    others = [TransportFailure("digest", ""), refused(500), EvidenceFailure("job", ""), ValueError(), KeyboardInterrupt()]
+    assert [is_away(error) for error in (*away, *others)] == [True] * 4 + [False] * 5
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -7,7 +7,7 @@
 """
 
 from .async_client import AsyncClient, AsyncProgramSession, AsyncWorkspace
-from .backoff import Retry
+from .backoff import Retry, is_away
 from .canonical_json import canonical_json
 from .chain import Chain, ChainFault, event_hash, verify_chain
 from .client import Client, ProgramSession, Workspace
@@ -219,6 +219,7 @@ __all__ = [
     "Workspace",
     "canonical_json",
     "event_hash",
+    "is_away",
     "receipt_sha256",
     "verify_chain",
     "verify_record",

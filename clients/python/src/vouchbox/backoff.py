@@ -64,10 +64,10 @@ def is_put_off(failure: ServiceFailure | TransportFailure) -> bool:
     return failure.retry_after_seconds is not None and failure.status in (429, 503)
 
 
-def is_away(failure: ServiceFailure | TransportFailure) -> bool:
-    """Whether no service answers at the address, for example while it restarts."""
-    is_lost = isinstance(failure, TransportFailure) and failure.reason in ("network", "timeout")
-    return is_lost or failure.status in (502, 503, 504)
+def is_away(error: BaseException) -> bool:
+    """Whether no service answers at the address, for example while it restarts, or the `timeout_seconds` of a wait are over."""
+    is_lost = isinstance(error, TransportFailure) and error.reason in ("network", "timeout")
+    return is_lost or (isinstance(error, ServiceFailure | TransportFailure) and error.status in (502, 503, 504))
 
 
 def may_have_arrived(failure: ServiceFailure | TransportFailure) -> bool:
