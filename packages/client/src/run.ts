@@ -47,8 +47,9 @@ export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pi
   /** Whether the result is to have every event of the job. */
   readonly history?: boolean | undefined;
   /**
-   * The longest total wait of one request while the service has no room, or the caller's budget is spent. Default:
-   * `patienceSeconds` of the client's `retry`. A program's wait in the client for its turn does not count.
+   * The longest total of the pauses of one request while the service has no room, or the caller's budget is spent. Once the job
+   * is accepted, also the longest loss of the service. Default: `patienceSeconds` of the client's `retry`. A program's wait in
+   * the client for its turn does not count.
    */
   readonly patienceSeconds?: number | undefined;
 }
