@@ -201,6 +201,19 @@ def test_an_answer_that_trickles_ends_as_a_timeout() -> None:
     assert caught.value.reason == "timeout"
 
 
+def test_a_wait_ends_in_its_time_while_an_answer_comes() -> None:
+    def endless(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        for _ in range(1025):
+            handler.wfile.write(bytes(2**16))
+            time.sleep(0.01)
+
+    with serving(endless) as server, client_of(server) as client, pytest.raises(TransportFailure) as caught:
+        client.wait("job_1", timeout_seconds=0.5)
+    assert caught.value.reason == "timeout"
+
+
 def test_a_submission_is_repeated_no_more_than_other_requests_if_its_connection_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

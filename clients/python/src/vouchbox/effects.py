@@ -30,7 +30,8 @@ class Request:
     wait_seconds: float = 0.0
     """Seconds that the service was asked to wait. The answer may take that much longer."""
     within_seconds: float = math.inf
-    """The exchange fails after so many seconds without progress, however long the client would wait."""
+    """The exchange fails after so many seconds without progress, however long the client would wait, and with each part of a body
+    that comes after so many seconds in all."""
 
 
 @dataclass(frozen=True, slots=True)

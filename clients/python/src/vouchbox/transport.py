@@ -73,6 +73,7 @@ class Gathering:
         self._response: httpx.Response | None = None
         self._body = bytearray()
         self._patience = _seconds_of(session, request)
+        self._within = request.within_seconds
         self._begun = time.monotonic()
 
     def begin(self, response: httpx.Response) -> None:
@@ -84,7 +85,8 @@ class Gathering:
         self._body += chunk
         if len(self._body) > ANSWER_BYTES_MAX:
             raise TransportFailure("undecodable", f"the answer to {self._what} has more than {ANSWER_BYTES_MAX} bytes")
-        if time.monotonic() - self._begun > self._patience + len(self._body) / ANSWER_BYTES_A_SECOND:
+        seconds = min(self._patience + len(self._body) / ANSWER_BYTES_A_SECOND, self._within)
+        if time.monotonic() - self._begun > seconds:
             raise TransportFailure("timeout", f"the answer to {self._what} comes too slowly")
 
     def answer(self) -> Answer:
