@@ -1,4 +1,5 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { lastRequests } from '../test/last-requests.ts';
 import { json, noAnswer, refusal, type Seen, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
 import { TransportFailure } from './failure.ts';
@@ -60,15 +61,12 @@ test.each([
 ])(
   'a grading ends soon after its signal, with one try of each request, if the service does not answer %s',
   async (_what, asked) => {
-    const timeout = AbortSignal.timeout.bind(AbortSignal);
-    // The few seconds of the last request are over once it has arrived.
-    const soon = new AbortController();
-    using _ = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => (ms > 5000 ? timeout(ms) : soon.signal));
+    using last = lastRequests();
     const methods = () => service.seen.map(({ method }) => method);
     await using service = await scriptedService([
       (response, request) => {
         if (asked.includes('GET') && isStored(request)) json(stored, 201)(response);
-        else if (methods().length === asked.length) soon.abort();
+        else if (methods().length === asked.length) last.end();
       },
     ]);
     const abort = new AbortController();

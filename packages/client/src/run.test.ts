@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { WebSocketServer } from 'ws';
+import { lastRequests } from '../test/last-requests.ts';
 import { json, noAnswer, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
 import type { JobEvent } from './contract-types.ts';
@@ -317,13 +318,10 @@ describe('a run', () => {
   ])(
     'ends soon after its signal, with one try of each request, if the service does not answer %s',
     async (_what, asked) => {
-      const timeout = AbortSignal.timeout.bind(AbortSignal);
-      // The few seconds of the last request are over once it has arrived.
-      const soon = new AbortController();
-      using _ = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => (ms > 5000 ? timeout(ms) : soon.signal));
+      using last = lastRequests();
       const methods = () => service.seen.slice(1).map(({ method }) => method);
       const held = () => {
-        if (methods().length === asked.length) soon.abort();
+        if (methods().length === asked.length) last.end();
       };
       await using service = await serviceWith({
         'GET /v1/jobs/job_1/result': held,
