@@ -108,19 +108,17 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   return await finish({ graded, place, client: service.patient, keys }, interrupts.asked);
 }
 
-interface Finished {
+interface Finished extends Omit<EvidenceReading, 'signal'> {
   readonly graded: GradeResult;
   readonly place: VerdictDirectory | null;
-  readonly client: ServiceClient;
-  readonly keys: Set<string>;
 }
 
 /** Reads the rest about a verdict: what the compiler said, and the evidence. Returns the exit code. */
-async function finish({ graded, place, client, keys }: Finished, asked: AbortSignal): Promise<number> {
+async function finish({ graded, place, ...reading }: Finished, asked: AbortSignal): Promise<number> {
   const isWhole = await unlessInterrupted(asked, async (signal) => {
-    await noteCompiler(graded, client, signal);
+    await noteCompiler(graded, reading.client, signal);
     note(`the judge was ${graded.job_id}`);
-    return place === null || (await writeEvidence(place, graded, { client, keys, signal }));
+    return place === null || (await writeEvidence(place, graded, { ...reading, signal }));
   });
   if (isWhole !== null) return isWhole && graded.verdict.accepted ? EXIT.ok : EXIT.failed;
   note('interrupted: the evidence was not written');

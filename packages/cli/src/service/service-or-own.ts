@@ -13,16 +13,12 @@ export interface UsedService extends ServiceAccess {
 /** Starts a service if none is named, and says so on stderr. */
 export async function serviceOrOwn(options: AccessOptions, signing: 'on' | 'off'): Promise<UsedService> {
   const named = namedService(options);
-  if (named !== null) {
-    const { client, patient, url } = named;
-    return { client, patient, url, ownKey: null, [Symbol.asyncDispose]: () => named[Symbol.asyncDispose]() };
-  }
+  if (named !== null) return { ...named, ownKey: null };
   await enterOwnUsers();
   note('no service is named: starting one for as long as this command runs');
   const { openEmbeddedService } = await import('./embedded-service.ts');
-  const own = await openEmbeddedService({ signing });
-  const { client, patient, url, key: ownKey } = own;
-  return { client, patient, url, ownKey, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
+  const { key: ownKey, ...own } = await openEmbeddedService({ signing });
+  return { ...own, ownKey };
 }
 
 /**
