@@ -77,13 +77,13 @@ export function createPermits(bounds: Readonly<Record<PermitKind, PermitBound>>)
     reserve(kind, tenant, giveWay) {
       const pool = pools[kind];
       const { total, perTenant } = bounds[kind];
-      const { claimed, unclaimed } = pool.tenants.get(tenant) ?? { claimed: new Set(), unclaimed: 0 };
-      const own = claimed.size + unclaimed;
+      const holder = pool.tenants.get(tenant) ?? { claimed: new Set(), unclaimed: 0 };
+      const own = holder.claimed.size + holder.unclaimed;
       if (own >= perTenant) {
         throw refusal('tenant_capacity_exhausted', `The tenant has ${own} ${NAMES[kind]} in flight already.`);
       }
-      if (pool.claimed >= total && whoGivesWay(pool, claimed.size) === null) throw allHeld(kind, total);
-      const permit = new HeldPermit(pool, { kind, tenant, total, giveWay });
+      if (pool.claimed >= total && whoGivesWay(pool, holder.claimed.size) === null) throw allHeld(kind, total);
+      const permit = new HeldPermit(pool, holder, { kind, tenant, total, giveWay });
       if (pool.claimed < total || pool.unclaimed > total) permit.claim();
       return permit;
     },
@@ -114,12 +114,12 @@ class HeldPermit implements Reservation {
   readonly #holder: Holder;
   #state: 'unclaimed' | 'claimed' | 'returned' = 'unclaimed';
 
-  constructor(pool: Pool, request: Request) {
+  constructor(pool: Pool, holder: Holder, request: Request) {
     this.#pool = pool;
+    this.#holder = holder;
     this.#request = request;
-    this.#holder = pool.tenants.get(request.tenant) ?? { claimed: new Set(), unclaimed: 0 };
-    pool.tenants.set(request.tenant, this.#holder);
-    this.#holder.unclaimed += 1;
+    pool.tenants.set(request.tenant, holder);
+    holder.unclaimed += 1;
     pool.unclaimed += 1;
   }
 

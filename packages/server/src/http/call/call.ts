@@ -134,15 +134,23 @@ export class Call<Id extends OperationId> {
     return permit;
   }
 
-  /**
-   * Claims the permit of the answer, if it has one and is long. A short answer, and one without a body, are sent at once and need
-   * no place.
-   *
-   * @throws ServiceError if no place is free
-   */
-  claimFor({ bytes }: { readonly bytes: number }): void {
-    if (bytes > responsePumpBytes && this.request.method !== 'HEAD') this.#answer?.claim();
+  /** `claimFor` for the permit of this answer, if it has one. @throws ServiceError if no place is free */
+  claimFor(answer: { readonly bytes: number }): void {
+    if (this.#answer !== null) claimFor(this.#answer, this.request, answer);
   }
+}
+
+/**
+ * Claims the permit of an answer that is long. A short answer, and one without a body, are sent at once and need no place.
+ *
+ * @throws ServiceError if no place is free
+ */
+export function claimFor(
+  permit: Reservation,
+  { method }: Pick<FastifyRequest, 'method'>,
+  { bytes }: { readonly bytes: number },
+): void {
+  if (bytes > responsePumpBytes && method !== 'HEAD') permit.claim();
 }
 
 export type Handler<Id extends OperationId> = (call: Call<Id>) => Promise<FastifyReply> | FastifyReply;

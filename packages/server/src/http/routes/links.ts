@@ -12,7 +12,6 @@ import {
   linksOfTenantMax,
   misfitOf,
   RESULT_MEDIA_TYPE,
-  responsePumpBytes,
 } from '@vouchbox/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bearerToken } from '../../access/authenticate.ts';
@@ -26,7 +25,7 @@ import { answered } from '../../job/answered.ts';
 import { jobNotFound } from '../../job/refusals.ts';
 import { onAnswerEnd } from '../answer/answer-end.ts';
 import { readJsonBody } from '../call/body.ts';
-import { type Handlers, refuseWhenStopping } from '../call/call.ts';
+import { claimFor, type Handlers, refuseWhenStopping } from '../call/call.ts';
 import { pumpTo, sendBodyTo, sendBytesTo, sendJson, sendTextTo } from '../call/respond.ts';
 import { resetConnection } from '../connections/connection.ts';
 import { blobDigestOf } from '../request/blob-digest.ts';
@@ -109,9 +108,9 @@ export function addLinks(app: FastifyInstance, context: ReadingContext, bound = 
       const { allowed, retryAfterSeconds } = rate.spend(link.caller.tenant);
       if (!allowed) throw new ServiceError('rate_limited', 'The links are read too often.', { retryAfterSeconds });
       const place = holdResponse(request, reply, link, context);
-      const { bytes, send } = await stillThere(read(link, request));
-      if (bytes > responsePumpBytes && request.method !== 'HEAD') place.claim();
-      return send(reply.headers(DATA_HEADERS));
+      const answer = await stillThere(read(link, request));
+      claimFor(place, request, answer);
+      return answer.send(reply.headers(DATA_HEADERS));
     });
   route('job', async ({ caller, job_id, shows, expires_at }) => {
     const text = await jobs.linked(caller, job_id, { shows, expires_at });
