@@ -201,7 +201,8 @@ def test_an_answer_that_trickles_ends_as_a_timeout() -> None:
     assert caught.value.reason == "timeout"
 
 
-def test_a_wait_ends_in_its_time_while_an_answer_comes() -> None:
+@pytest.mark.parametrize("wait", ["wait", "wait_for_grading"])
+def test_a_wait_ends_in_its_time_while_an_answer_comes(wait: str) -> None:
     def endless(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
         handler.end_headers()
@@ -210,7 +211,7 @@ def test_a_wait_ends_in_its_time_while_an_answer_comes() -> None:
             time.sleep(0.01)
 
     with serving(endless) as server, client_of(server) as client, pytest.raises(TransportFailure) as caught:
-        client.wait("job_1", timeout_seconds=0.5)
+        getattr(client, wait)("job_1", timeout_seconds=0.5)
     assert caught.value.reason == "timeout"
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .ask_until_ended import WAIT_SECONDS
 from .contract import REPLAY_LIMIT_MAX, EndingPage, Event
 from .effects import Emit, Flow, Pause, Stream
 from .failures import TransportFailure
-from .jobs import WAIT_SECONDS, replay
+from .jobs import replay
 from .session import Session, accepted, supports
 
 IDLE_SECONDS_FIRST = 0.05

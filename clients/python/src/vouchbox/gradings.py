@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
 from .answer_check import check_answer
+from .ask_until_ended import WAIT_SECONDS, ask_until_ended
 from .backoff import delay_seconds
 from .contract import LIST_LIMIT_MAX
 from .effects import Answer, Emit, Flow, Pause, Request, Stream
 from .failures import TransportFailure
-from .jobs import WAIT_SECONDS, random_key
+from .jobs import random_key
 from .session import Session, accepted, call, decode, part_of_path, path_of, read
 from .submission import body_of
 
@@ -59,15 +61,22 @@ def gradings(session: Session) -> Stream[Mapping[str, Any]]:
             return
 
 
-def wait_for_grading(session: Session, grading_id: str) -> Flow[Mapping[str, Any]]:
-    """A grading once it has ended. The service holds the request; nothing is polled."""
-    expired = 0
-    while True:
-        found = yield from grading(accepted(session), grading_id, wait_seconds=WAIT_SECONDS)
-        if found["finished_at"] is not None:
-            return found
-        expired += 1
-        yield Pause(delay_seconds(session.retry, expired))
+def wait_for_grading(
+    session: Session, grading_id: str, *, timeout_seconds: float | None = None
+) -> Flow[Mapping[str, Any]]:
+    """A grading once it has ended. The service holds the request; nothing is polled.
+
+    Raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over, as `wait` does. The grading goes on.
+    """
+    return (
+        yield from ask_until_ended(
+            session,
+            grading_id,
+            lambda asking, seconds: grading(asking, grading_id, wait_seconds=seconds),
+            lambda found: found["finished_at"] is not None,
+            timeout_seconds,
+        )
+    )
 
 
 def grading_events(session: Session, grading_id: str, *, after: int = 0) -> Stream[Mapping[str, Any]]:

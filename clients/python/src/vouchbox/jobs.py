@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import secrets
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 from urllib.parse import quote
 
 from .answer_check import check_about, check_answer
-from .backoff import delay_seconds
+from .ask_until_ended import ask_until_ended
 from .canonical_json import sha256_hex
 from .contract import (
     LIST_LIMIT_MAX,
-    WAIT_SECONDS_MAX,
     CancellationAnswer,
     Capabilities,
     EndingPage,
@@ -32,15 +29,12 @@ from .contract import (
     StoredBlob,
     Whoami,
 )
-from .effects import Answer, Emit, Flow, Pause, Request, Stream
+from .effects import Answer, Emit, Flow, Request, Stream
 from .failures import EvidenceFailure, ServiceFailure, TransportFailure
 from .outcome import ExactBytes, Result, Submitted, is_terminal, parse_result, parse_submitted
 from .promise import Accepted, PromiseWish, kept_promise, makes_promises, signed_promise
-from .session import Session, accepted, call, decode, exact_bytes, job_path, path_of, read, said_of_itself
+from .session import Session, call, decode, exact_bytes, job_path, path_of, read, said_of_itself
 from .submission import body_of, bytes_of, submission_of
-
-WAIT_SECONDS = 50.0
-"""How long one request waits for a job at most: many proxies cut an exchange at 60 seconds."""
 
 
 def submit(
@@ -191,23 +185,15 @@ def wait(session: Session, job_id: str, *, timeout_seconds: float | None = None)
     longer if its connection was slow: the connection and the answer each have the rest of the time. The job goes on. With 0, one
     request asks whether the job has ended.
     """
-    end = math.inf if timeout_seconds is None else time.monotonic() + timeout_seconds
-    if timeout_seconds is None or timeout_seconds > 0:
-        asking = replace(accepted(session), deadline=end)
-    else:
-        asking = replace(session, retry=replace(session.retry, attempts_max=1))
-    expired = 0
-    while True:
-        left = max(0.0, end - time.monotonic())
-        found = yield from result(asking, job_id, wait_seconds=round(min(WAIT_SECONDS, left, WAIT_SECONDS_MAX), 3))
-        if is_terminal(found.status):
-            return found
-        left = end - time.monotonic()
-        if left <= 0:
-            raise TransportFailure("timeout", f"{job_id} is still {found.status} after {timeout_seconds} s")
-        expired += 1
-        # A random pause after an expired wait keeps many clients from asking in step.
-        yield Pause(min(left, delay_seconds(session.retry, expired)))
+    return (
+        yield from ask_until_ended(
+            session,
+            job_id,
+            lambda asking, seconds: result(asking, job_id, wait_seconds=seconds),
+            lambda found: is_terminal(found.status),
+            timeout_seconds,
+        )
+    )
 
 
 def replay(

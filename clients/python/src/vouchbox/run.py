@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .answering import answering_for
+from .ask_until_ended import WAIT_SECONDS
 from .contract import (
     Event,
     FileContent,
@@ -20,7 +21,7 @@ from .contract import (
 from .effects import Call, Flow, TakeTurn
 from .failures import EvidenceFailure, ServiceFailure, TransportFailure, VouchboxError
 from .follow import Follower
-from .jobs import WAIT_SECONDS, cancel_request, detail, random_key, submission_request, submitted_of, submitted_with, wait
+from .jobs import cancel_request, detail, random_key, submission_request, submitted_of, submitted_with, wait
 from .outcome import Result, RunResult, Submitted, parse_result, run_result_of
 from .promise import PromiseWish, makes_promises
 from .replay import ToolReplay, recorded_tools

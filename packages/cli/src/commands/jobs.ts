@@ -123,7 +123,7 @@ export function addExport(program: Command): void {
     .option('--evidence-only', 'leave out the program, its input and its output files')
     .option(
       '--with-inputs',
-      'also export every job whose outputs this job got as inputs, the jobs that those depend on, and so on',
+      'also export every job whose outputs this job got as inputs, the jobs that those depend on, and so on; not with --log-proof, --promise and --canary, which are of one job',
     )
     .option('--log-proof <file>', 'also write the proof that the log has the job, to a new file beside the directory')
     .option('--promise <file>', 'also write the promise of the job, to a new file beside the directory')

@@ -127,7 +127,8 @@ const SHAPES = {
     type: 'number',
     minimum: 0.001,
     maximum: 100_000,
-    description: 'Days that a job is kept after its end, with its idempotency key. By default, jobs are kept forever.',
+    description:
+      'Days that a job is kept after its end, with its idempotency key. Old jobs are removed every ten minutes. By default, jobs are kept forever.',
   },
   SERVICE_CONCURRENCY: { type: 'integer', minimum: 1, maximum: 1024, description: 'Jobs that run at once.' },
   SERVICE_TENANT_CONCURRENCY: {
