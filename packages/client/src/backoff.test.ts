@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { DEFAULT_RETRY, delayMilliseconds, isWorthRetrying, retrying, sleepFor } from './backoff.ts';
-import { ServiceFailure, TransportFailure } from './failure.ts';
+import { EvidenceFailure, isAway, ServiceFailure, TransportFailure } from './failure.ts';
 
 function failure(fields: Partial<ServiceFailure>): ServiceFailure {
   const defaults = {
@@ -235,6 +235,18 @@ describe('a submission that waits for its result', () => {
   ])('counts as accepted if its connection %s, because it may have arrived', async (_what, cause) => {
     expect(await triesWith(cause)).toBeGreaterThan(DEFAULT_RETRY.attemptsMax);
   });
+});
+
+test('errors of a service that is away can be told from any others', () => {
+  const away = [new TransportFailure('network', ''), new TransportFailure('timeout', ''), failure({ status: 503 })];
+  away.push(new TransportFailure('unstructured', '', { status: 502 }));
+  const refusals = [failure({ status: 500 }), new TransportFailure('digest', ''), new EvidenceFailure('job', '')];
+  const ofOthers = [Object.assign(new Error('of another library'), { status: 503 }), 'network', null, undefined];
+  expect([...away, ...refusals, ...ofOthers].map(isAway)).toEqual([
+    ...away.map(() => true),
+    ...refusals.map(() => false),
+    ...ofOthers.map(() => false),
+  ]);
 });
 
 test('a pause between two tries ends at once if its signal aborts, with the reason of the signal', async () => {

@@ -116,6 +116,7 @@ export function refuse(check: EvidenceCheck, message: string, seq?: number): nev
 
 /** Whether no service answers at the address, for example while it restarts, or the `timeoutSeconds` of a wait are over. */
 export function isAway(error: unknown): boolean {
+  if (!(error instanceof ServiceFailure || error instanceof TransportFailure)) return false;
   const { reason, status } = error as Partial<TransportFailure>;
   return reason === 'network' || reason === 'timeout' || [502, 503, 504].includes(status ?? 0);
 }
