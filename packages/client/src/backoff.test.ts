@@ -211,6 +211,7 @@ describe('a submission that waits for its result', () => {
     return tries;
   };
   const refused = { code: 'ECONNREFUSED', syscall: 'connect' };
+  const beforeTls = 'Client network socket disconnected before secure TLS connection was established';
 
   test.each([
     ['was refused', refused],
@@ -223,6 +224,7 @@ describe('a submission that waits for its result', () => {
     ['met another protocol than TLS', { code: 'ERR_SSL_WRONG_VERSION_NUMBER' }],
     ['met a certificate that nobody signed', { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }],
     ['met a certificate of an unknown issuer', { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }],
+    ['ended before there was TLS', { code: 'ECONNRESET', message: beforeTls }],
     ['met a certificate of another host', { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }],
   ])('is repeated no more than other requests if its connection %s', async (_what, cause) => {
     expect(await triesWith(cause)).toBe(DEFAULT_RETRY.attemptsMax);

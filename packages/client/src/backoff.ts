@@ -81,7 +81,7 @@ function isPutOff(error: unknown): boolean {
   return retryAfterSeconds !== null && (status === 429 || status === 503);
 }
 
-/** The call and the code of errors that come before there is a connection: no address, no host, no TLS. */
+/** The call, the code and the message of errors that come before there is a connection: no address, no host, no TLS. */
 const unconnected = /^(connect|getaddrinfo) |CONNECT_TIMEOUT|CERT|SIGNATURE|SSL|TLS/;
 
 /**
@@ -89,11 +89,11 @@ const unconnected = /^(connect|getaddrinfo) |CONNECT_TIMEOUT|CERT|SIGNATURE|SSL|
  * why a request failed, so there any request without an answer may have arrived.
  */
 function mayHaveArrived(error: unknown): boolean {
-  type Cause = { readonly syscall?: string; readonly code?: string; readonly errors?: readonly Cause[] };
+  type Cause = { readonly [name in 'syscall' | 'code' | 'message']?: string } & { readonly errors?: readonly Cause[] };
   const cause = (error as { readonly cause?: { readonly cause?: Cause } }).cause?.cause;
   // A name with several addresses has one error for each.
-  const { syscall, code } = cause?.errors?.[0] ?? cause ?? {};
-  return error instanceof TransportFailure && !unconnected.test(`${syscall} ${code}`);
+  const { syscall, code, message } = cause?.errors?.[0] ?? cause ?? {};
+  return error instanceof TransportFailure && !unconnected.test(`${syscall} ${code} ${message}`);
 }
 
 /** Runs a repeatable operation until it succeeds, fails for good, or has no tries or no patience left. */
