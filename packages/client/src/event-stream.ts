@@ -46,14 +46,14 @@ export async function* openEventStream(
   const arrived: JobEvent[] = [];
   let isOpen = false;
   let closed: StreamEnd | null = null;
-  let failure: unknown = null;
+  let failure = null as { readonly error: unknown } | null;
   let wake = Promise.withResolvers<void>();
   const rouse = () => {
     wake.resolve();
     wake = Promise.withResolvers<void>();
   };
   const onAbort = () => {
-    failure = signal?.reason;
+    failure = { error: signal?.reason };
     rouse();
   };
 
@@ -73,7 +73,7 @@ export async function* openEventStream(
       // No job has so many events: the reader is not slow, but the service floods it.
       if (arrived.length > unreadEventsMax) throw new TransportFailure('undecodable', 'the stream has no end');
     } catch (error) {
-      failure = error;
+      failure = { error };
     }
     rouse();
   });
@@ -84,7 +84,7 @@ export async function* openEventStream(
   try {
     for (;;) {
       const next = wake.promise;
-      if (failure !== null) throw failure;
+      if (failure !== null) throw failure.error;
       if (arrived.length > 0) yield* arrived.splice(0);
       else if (closed !== null) return closed;
       else await next;

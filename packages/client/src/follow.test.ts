@@ -271,17 +271,20 @@ describe('following a job by the stream', () => {
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ reason: 'undecodable' });
   });
 
-  test('ends with the reason of the signal that aborts it, and closes its connection', async () => {
+  test.each([
+    ['an error', new Error('enough')],
+    ['null', null],
+  ])('ends with the reason of the signal that aborts it, %s, and closes its connection', async (_what, reason) => {
     const abort = new AbortController();
     const closed = Promise.withResolvers<void>();
     await using service = await scriptedService([ticket]);
     streams(service, [
       (socket) => {
         socket.on('close', () => closed.resolve());
-        socket.send(frame(1), () => abort.abort(new Error('enough')));
+        socket.send(frame(1), () => abort.abort(reason));
       },
     ]);
-    await expect(seqsOf(clientOf(service).follow('job_1', { signal: abort.signal }))).rejects.toThrow('enough');
+    await expect(seqsOf(clientOf(service).follow('job_1', { signal: abort.signal }))).rejects.toBe(reason);
     await closed.promise;
   });
 
