@@ -253,6 +253,16 @@ describe('following a job by the stream', () => {
     expect(opened).toHaveLength(3);
   });
 
+  test('bears a service that stays away once, by pages, and not again for each ticket', async () => {
+    await using service = await scriptedService([ticket, noAnswer]);
+    streams(service, [(socket) => socket.close(1012)]);
+    const retry = { attemptsMax: 3, bearsLoss: true };
+    const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'key-1', sleep: async () => {}, retry });
+    await expect(seqsOf(client.follow('job_1'))).rejects.toMatchObject({ reason: 'network' });
+    const tickets = service.seen.filter(({ method }) => method === 'POST');
+    expect(tickets.length).toBeLessThanOrEqual(1 + retry.attemptsMax);
+  });
+
   test('reads missing events also while the service is away for longer than other requests are repeated', async () => {
     await using service = await storing(...lost, json({ events: [event(2)], next_cursor: 2 }));
     streams(service, [sending(frame(1), frame(3, 'finished'))]);

@@ -164,7 +164,9 @@ async function chooseSource(following: Following): Promise<AsyncGenerator<JobEve
   following.stream_url = undefined;
   if (stream_url !== undefined) return open(stream_url);
   try {
-    return open((await read(session, 'POST /v1/jobs/{id}/stream-ticket', { job_id, signal })).stream_url);
+    // Only pages bear a service that stays away.
+    const asking = { ...session, policy: { ...session.policy, bearsLoss: false } };
+    return open((await read(asking, 'POST /v1/jobs/{id}/stream-ticket', { job_id, signal })).stream_url);
   } catch (error) {
     if (isRouteMissing(error)) return session.legacy === 'none' ? null : open(legacyStreamPath(session, job_id));
     if (isNotOffered(error) || isWorthRetrying(session.policy, error)) return null;
