@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -13,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from vouchbox import Client, EvidenceFailure, Retry, ServiceFailure, TransportFailure, is_away
+from vouchbox import AsyncClient, Client, EvidenceFailure, Retry, ServiceFailure, TransportFailure, is_away
 
 RESULT: dict[str, Any] = {
     "job_id": "job_1",
@@ -80,6 +82,11 @@ def sending(body: bytes, declared: int | None = None) -> Answer:
 def client_of(server: Hostile, timeout_seconds: float = 5.0) -> Client:
     url = f"http://127.0.0.1:{server.server_address[1]}"
     return Client(url, "key-1", retry=Retry(attempts_max=1), timeout_seconds=timeout_seconds)
+
+
+def async_client_of(server: Hostile, timeout_seconds: float = 5.0) -> AsyncClient:
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    return AsyncClient(url, "key-1", retry=Retry(attempts_max=1), timeout_seconds=timeout_seconds)
 
 
 @pytest.mark.parametrize(
@@ -199,6 +206,30 @@ def test_an_answer_that_trickles_ends_as_a_timeout() -> None:
             client.result("job_1")
         stopped.set()
     assert caught.value.reason == "timeout"
+
+
+@pytest.mark.parametrize("seconds", [0, -1, math.nan])
+def test_a_wait_of_no_time_asks_once(seconds: float) -> None:
+    async def waits(client: AsyncClient) -> None:
+        await client.wait("job_1", timeout_seconds=seconds)
+
+    with serving(saying({**RESULT, "status": "running"})) as server:
+        waiting = lambda: client_of(server).wait("job_1", timeout_seconds=seconds)  # noqa: E731
+        for wait in (waiting, lambda: asyncio.run(waits(async_client_of(server)))):
+            with pytest.raises(TransportFailure) as caught:
+                wait()
+            assert caught.value.reason == "timeout"
+        assert server.seen == 2
+
+
+@pytest.mark.parametrize("seconds", [2.0**40, math.inf])
+def test_a_client_may_have_no_timeout(seconds: float) -> None:
+    async def result(client: AsyncClient) -> str:
+        return (await client.result("job_1")).job_id
+
+    with serving(saying(RESULT)) as server:
+        assert client_of(server, seconds).result("job_1").job_id == "job_1"
+        assert asyncio.run(result(async_client_of(server, seconds))) == "job_1"
 
 
 @pytest.mark.parametrize("wait", ["wait", "wait_for_grading"])

@@ -34,7 +34,7 @@ export async function askUntilEnded<Found extends Pick<FoldedResult | GradingDet
     new TransportFailure('timeout', `${id} has not ended after ${timeoutSeconds} s`, { cause });
   try {
     for (let expired = 1; ; expired++) {
-      const left = Math.max(0, Math.ceil(end - performance.now()) / 1000);
+      const left = hasTime ? Math.max(0, Math.ceil(end - performance.now()) / 1000) : 0;
       const found = await ask(asking, { waitSeconds: Math.min(waitSeconds, left, waitSecondsMax), signal });
       if (isTerminal(found.status)) return found;
       if (left === 0) throw late();

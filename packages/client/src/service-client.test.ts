@@ -255,6 +255,13 @@ describe('waiting for a result in the client', () => {
     await expect(waiting).rejects.toMatchObject({ reason: 'timeout' });
   });
 
+  test.each([0, -1, Number.NaN])('asks once if its time is %s', async (timeoutSeconds) => {
+    await using service = await scriptedService([json(folded('running'))]);
+    const waiting = clientOf(service).waitForResult('job_1', { timeoutSeconds });
+    await expect(waiting).rejects.toMatchObject({ reason: 'timeout' });
+    expect(service.seen.map(({ url }) => url)).toEqual(['/v1/jobs/job_1/result?wait_seconds=0']);
+  });
+
   test('has no deadline if none is given, or if no timer can be so long', async () => {
     const timeout = vi.spyOn(AbortSignal, 'timeout');
     await using service = await scriptedService([json(folded('succeeded'))]);
@@ -367,6 +374,14 @@ describe('the exact bytes of a signed document', () => {
     await using service = await serve(digest);
     await expect(clientOf(service).attestation('job_1')).rejects.toMatchObject({ reason: 'digest' });
   });
+});
+
+test('a client whose timeout is longer than any timer has none', async () => {
+  await using service = await scriptedService([json(detail)]);
+  for (const timeoutMilliseconds of [2 ** 31, Number.POSITIVE_INFINITY])
+    await expect(clientOf(service, { timeoutMilliseconds }).detail('job_1')).resolves.toMatchObject({
+      job_id: 'job_1',
+    });
 });
 
 describe('a file that comes in pieces', () => {

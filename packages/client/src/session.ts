@@ -1,4 +1,5 @@
 /** One service and one credential, as every call needs them. */
+import { waitSecondsMax } from '@vouchbox/protocol/vocabulary';
 import { DEFAULT_RETRY, type RetryPolicy, type Sleep, sleepFor } from './backoff.ts';
 import { platformSha256, type Sha256 } from './digest.ts';
 import type { Answer, Endpoint } from './transport.ts';
@@ -45,6 +46,9 @@ export interface Promised {
   highestNumber: number;
 }
 
+/** The longest delay of a timer, without the longest wait that a request adds. */
+const timeoutMillisecondsMax = 2 ** 31 - 1 - waitSecondsMax * 1000;
+
 /**
  * Completes the options.
  * @throws TypeError for an address or a key that cannot be right, before any request
@@ -58,11 +62,11 @@ export function openSession(options: ClientOptions): Session {
     throw new TypeError('apiKey must be visible ASCII or null');
   }
   return {
-    timeoutMilliseconds: 30_000,
     sha256: platformSha256,
     sleep: sleepFor,
     legacy: 'none',
     ...options,
+    timeoutMilliseconds: Math.min(options.timeoutMilliseconds ?? 30_000, timeoutMillisecondsMax),
     baseUrl: baseUrl.replace(/\/$/, ''),
     policy: { ...DEFAULT_RETRY, ...retry },
     facts: null,

@@ -43,7 +43,7 @@ def ask_until_ended(
         if has_ended(found):
             return found
         left = end - time.monotonic()
-        if left <= 0:
+        if not left > 0:
             raise TransportFailure("timeout", f"{id_} has not ended after {timeout_seconds} s")
         expired += 1
         # A random pause after an expired wait keeps many clients from asking in step.

@@ -22,6 +22,8 @@ from .strict_json import parse_strict
 from .turns import Turns
 
 _END_SECONDS = 5.0
+_TIMEOUT_SECONDS_MAX = 24 * 86_400.0
+"""No socket waits much longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self.base_url = _checked_base_url(self.base_url)
+        self.timeout_seconds = min(self.timeout_seconds, _TIMEOUT_SECONDS_MAX)
         if not self.api_key or not all("!" <= character <= "~" for character in self.api_key):
             raise ValueError("api_key must be visible ASCII text, as it is sent in a header")
 
