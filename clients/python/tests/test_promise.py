@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import time
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -106,6 +107,8 @@ class Promising(ThreadingHTTPServer):
     daemon_threads = True
     promise: bytes | None = None
     features: tuple[str, ...] = ("job_promises",)
+    lost: int = 0
+    """How many requests about the promise get no answer."""
     seen: list[str]
 
 
@@ -126,7 +129,10 @@ def promising(
             self.rfile.read(int(self.headers.get("content-length") or 0))
             asked = f"{self.command} {self.path.split('?')[0]}"
             server.seen.append(asked)
-            if asked == "GET /v1/capabilities":
+            if asked.endswith(("/promise", "/whoami")) and server.lost > 0:
+                server.lost -= 1
+                self.close_connection = True
+            elif asked == "GET /v1/capabilities":
                 self.say(200, json.dumps({"features": server.features}).encode())
             elif asked.endswith("/promise") and server.promise is not None:
                 self.say(200, server.promise)
@@ -208,6 +214,15 @@ def test_a_promise_that_was_not_signed_in_time_is_fetched() -> None:
     with promising(envelope_of(PREDICATE), *TELLS, told={"result": FOLDED, "receipt": RECEIPT}) as (_, client):
         ended = client.run("x", stdin="in", args=["a"], files={"f.txt": "file"}, promise="required")
         assert ended.promise is not None and ended.promise.data == envelope_of(PREDICATE)
+
+
+def test_a_promise_is_fetched_and_compared_although_the_service_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+    with promising(envelope_of(PREDICATE)) as (server, _):
+        server.lost = 9
+        with Client(f"http://127.0.0.1:{server.server_address[1]}", "key-1", retry=Retry(attempts_max=2)) as client:
+            submitted = client.submit("x", stdin="in", args=["a"], files={"f.txt": "file"}, promise="required")
+        assert (submitted.promise is not None, server.lost, server.seen[-1]) == (True, 0, "GET /v1/whoami")
 
 
 def test_a_promise_of_another_job_in_the_answer_ends_the_run() -> None:

@@ -1,7 +1,7 @@
 /** The client takes a promise only if it is about the submission that was sent; any other signed promise is an error. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { json, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
+import { json, noAnswer, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { createServiceClient } from './service-client.ts';
@@ -92,6 +92,18 @@ test('a run requests a promise, fetches it before the job ends, and returns it w
     lines.findIndex((line) => line.includes('/result')),
   );
   expect(JSON.parse(service.seen.find(({ method }) => method === 'POST')?.body ?? '')).toMatchObject({ promise: true });
+});
+
+test('a promise is fetched and compared although the service was lost once it had accepted the job', async () => {
+  const lost = (answer: Answer): Answer => {
+    let tries = 0;
+    return (response) => (++tries < 5 ? noAnswer : answer)(response);
+  };
+  const whoami = lost(json(whole('GET /v1/whoami', { tenant: 'acme' })));
+  const late = lost(promising(envelopeOf(PREDICATE)));
+  await using service = await serviceWith(late, ['job_promises'], { 'GET /v1/whoami': whoami });
+  const { promise } = await clientOf(service).run('x', { ...RUN, promise: 'required' });
+  expect(promise).toMatchObject({ job_id: 'job_1', tenant: 'acme' });
 });
 
 describe('a promise in the answer to the submission', () => {

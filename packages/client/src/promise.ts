@@ -10,7 +10,7 @@ import { checkExactBytes, type ExactBytes } from './exact-bytes.ts';
 import { EvidenceFailure, refuse, ServiceFailure, TransportFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
 import type { JobPromise, PromiseWish } from './job-promise.ts';
-import { read, repeated, supports } from './operation.ts';
+import { accepted as patient, read, repeated, supports } from './operation.ts';
 import type { Session } from './session.ts';
 
 const PROMISE_TYPE = 'urn:svc:predicate:job-accepted:v1';
@@ -57,9 +57,10 @@ export async function promising(
     try {
       const exact = await (accepted.answer.promise
         ? exactly(session, accepted.answer.promise)
-        : signedPromise(session, job_id, { waitSeconds: signingSecondsMax, signal }));
+        : signedPromise(patient(session), job_id, { waitSeconds: signingSecondsMax, signal }));
       return await fitting(session, exact, { ...accepted, above }, signal);
     } catch (error) {
+      signal?.throwIfAborted();
       if (wish !== 'required' && error instanceof ServiceFailure && MISSING.has(error.code)) return null;
       const isTelling = [ServiceFailure, TransportFailure, EvidenceFailure].some((kind) => error instanceof kind);
       throw isTelling ? Object.assign(error as Error, { job_id }) : error;
@@ -87,7 +88,7 @@ async function fitting(
 ): Promise<JobPromise> {
   const { submission, ...promise } = statedIn(exact);
   const { promised } = session;
-  promised.tenant ??= (await read(session, 'GET /v1/whoami', { signal })).tenant;
+  promised.tenant ??= (await read(patient(session), 'GET /v1/whoami', { signal })).tenant;
   same('job', promise.job_id, answer.job_id);
   same('tenant', promise.tenant, promised.tenant);
   same('time', promise.accepted_at, answer.created_at);

@@ -18,6 +18,7 @@ from .effects import Flow
 from .failures import EvidenceFailure, NotPromised, PromiseUnavailable
 from .outcome import ExactBytes
 from .session import Session, exact_bytes, job_path, read, supports
+from .session import accepted as outlasting
 from .strict_json import parse_strict
 
 PromiseWish: TypeAlias = bool | Literal["required"]
@@ -85,14 +86,14 @@ def kept_promise(session: Session, accepted: Accepted, wish: PromiseWish) -> Flo
         if accepted.promise is not None:  # Its canonical form is what was signed.
             data = canonical_json(accepted.promise)
         else:
-            data = (yield from signed_promise(session, accepted.job_id, _SIGNING_SECONDS_MAX)).data
+            data = (yield from signed_promise(outlasting(session), accepted.job_id, _SIGNING_SECONDS_MAX)).data
     except (NotPromised, PromiseUnavailable):
         if wish == "required":
             raise
         return None
     promise, promised = _stated_in(data)
     if session.tenant is None:
-        session.tenant = str((yield from read(session, "/v1/whoami", route="GET /v1/whoami"))["tenant"])
+        session.tenant = str((yield from read(outlasting(session), "/v1/whoami", route="GET /v1/whoami"))["tenant"])
     _same("job", promise.job_id, accepted.job_id)
     _same("tenant", promise.tenant, session.tenant)
     _same("time", promise.accepted_at, accepted.created_at)
