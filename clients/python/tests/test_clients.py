@@ -27,6 +27,7 @@ from vouchbox import (
     LinkNotFound,
     Retry,
     StoredBlob,
+    TransportFailure,
 )
 from vouchbox.jobs import submission_request
 from vouchbox.submission import submission_of
@@ -76,6 +77,18 @@ def test_a_timeout_of_asyncio_cancels_the_job(service: Service, api_key: str) ->
             return (await client.wait(job["job_id"])).status
 
     assert asyncio.run(main()) == "cancelled"
+
+
+def test_an_error_of_a_callback_about_another_run_stays_as_it_is(service: Service, api_key: str) -> None:
+    failure = TransportFailure("network", "no answer")
+    failure.job_id = "job_2"
+
+    def fail(_text: str) -> None:
+        raise failure
+
+    with Client(service.url, api_key) as client, pytest.raises(TransportFailure) as caught:
+        client.run("echo a", language="bash", on_stdout=fail)
+    assert (caught.value, caught.value.job_id) == (failure, "job_2")
 
 
 def test_a_callback_that_fails_cancels_the_job(service: Service, api_key: str) -> None:

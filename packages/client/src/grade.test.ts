@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { lastRequests } from '../test/last-requests.ts';
 import { json, noAnswer, refusal, type Seen, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
-import { TransportFailure } from './failure.ts';
+import { ServiceFailure, TransportFailure } from './failure.ts';
 import { createServiceClient } from './service-client.ts';
 
 const stored = whole('POST /v1/gradings', { grading_id: 'grd_1' });
@@ -78,3 +78,37 @@ test.each([
     expect(methods()).toEqual(asked);
   },
 );
+
+const refused = { code: 'queue_full', status: 503, retryable: true, requestId: null, retryAfterSeconds: null } as const;
+
+test.each([
+  ['the submission', 'a refusal', new ServiceFailure('', refused), ['POST', 'POST', 'DELETE']],
+  ['the wait', 'a refusal', new ServiceFailure('', refused), ['POST', 'GET', 'DELETE']],
+  ['the wait', 'a lost connection', new TransportFailure('network', ''), ['POST', 'GET', 'DELETE']],
+])('a grading is cancelled by its signal during %s, also if the reason is %s of another call', async (...given) => {
+  const [, , reason, asked] = given;
+  const methods = () => service.seen.map(({ method }) => method);
+  const cancelled = json(whole('DELETE /v1/gradings/{grading}', { grading_id: 'grd_1' }));
+  await using service = await scriptedService([
+    (response, request) => {
+      if (request.method === 'DELETE') cancelled(response);
+      if (isStored(request) && (asked.includes('GET') || methods().length > 1)) json(stored, 201)(response);
+    },
+  ]);
+  const abort = new AbortController();
+  const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'key-1', sleep: async () => {} });
+  const grading = client.grade('print(3)', { tests, signal: abort.signal });
+  await expect.poll(methods).toEqual(asked.includes('GET') ? ['POST', 'GET'] : ['POST']);
+  abort.abort(Object.freeze(reason));
+  await expect(grading).rejects.toBe(reason);
+  expect(methods()).toEqual(asked);
+});
+
+test('a grading of which a text could not be uploaded is not submitted', async () => {
+  await using service = await scriptedService([noAnswer]);
+  const retry = { attemptsMax: 2 };
+  const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'key-1', sleep: async () => {}, retry });
+  const large = [{ name: 'large', stdin: 'x'.repeat(2 ** 20 + 1) }];
+  await expect(client.grade('print(3)', { tests: large })).rejects.toMatchObject({ reason: 'network' });
+  expect(service.seen.map(({ method }) => method)).toEqual(['PUT', 'PUT']);
+});

@@ -84,7 +84,7 @@ export async function gradeProgram(
   checkGrading(program, options);
   const { signal, idempotencyKey = randomKey() } = options;
   const sent = await bodyOf(program, options, client);
-  let body = sent;
+  let body: GradingSubmission | null = null;
   let grading_id: string | null = null;
   let isOwn = true;
   const tell = async (...told: Parameters<NonNullable<GradeOptions['onTest']>>) => {
@@ -99,7 +99,9 @@ export async function gradeProgram(
     const jobs = await jobsOf(client, { grading_id, isPaired: sent.interactor !== undefined }, listening);
     return await resultOf(client, await client.waitForGrading(grading_id, { signal }), { sent, jobs, signal });
   } catch (error) {
-    if (error instanceof ServiceFailure && grading_id === null)
+    // The reason of the signal is the caller's, too.
+    if (signal?.aborted) isOwn = false;
+    if (isOwn && error instanceof ServiceFailure && grading_id === null)
       throw error.code === 'route_not_found' ? tooOld(error) : error;
     // A callback may throw such an error about another service.
     const tells = isOwn && (error instanceof ServiceFailure || error instanceof TransportFailure);
@@ -107,7 +109,7 @@ export async function gradeProgram(
     // A service that is away continues the grading once it is back, and its verdict can still be read.
     if (grading_id !== null && tells && isAway(error)) throw error;
     // The request may have made the grading before it was interrupted. This error says more than a failed cancellation would.
-    await abandon(client, { body, idempotencyKey, grading_id }).catch(() => {});
+    if (body !== null) await abandon(client, { body, idempotencyKey, grading_id }).catch(() => {});
     throw error;
   }
 }

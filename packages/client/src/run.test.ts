@@ -4,6 +4,7 @@ import { lastRequests } from '../test/last-requests.ts';
 import { json, noAnswer, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
 import type { JobEvent } from './contract-types.ts';
+import { TransportFailure } from './failure.ts';
 import { createServiceClient, type ServiceClient } from './service-client.ts';
 
 const folded = whole('GET /v1/jobs/{id}/result', { job_id: 'job_1', status: 'succeeded', exit_code: 0 });
@@ -337,20 +338,54 @@ describe('a run', () => {
     },
   );
 
+  test.each([
+    ['is submitted', ['POST', 'POST', 'DELETE']],
+    ['is waited for', ['POST', 'GET', 'DELETE']],
+  ])(
+    'is cancelled by its signal while its job %s, also if the reason is the error of another run',
+    async (_what, asked) => {
+      const methods = () => service.seen.slice(1).map(({ method }) => method);
+      const stored = json({ job_id: 'job_1', status: 'queued' }, 201);
+      await using service = await serviceWith({
+        'POST /v1/jobs': (response) => {
+          if (asked.includes('GET') || methods().length > 1) stored(response);
+        },
+        'GET /v1/jobs/job_1/result': () => {},
+        'DELETE /v1/jobs/job_1': json({ ...detail, already_terminal: false }),
+      });
+      const abort = new AbortController();
+      const run = clientOf(service).run('x', { signal: abort.signal });
+      await expect.poll(methods).toEqual(asked.slice(0, -2).concat(asked.includes('GET') ? 'GET' : []));
+      const reason = Object.freeze(Object.assign(new TransportFailure('network', 'no answer'), { job_id: 'job_2' }));
+      abort.abort(reason);
+      await expect(run).rejects.toBe(reason);
+      expect(methods()).toEqual(asked);
+      expect(lines(service.seen).at(-1)).toBe('DELETE /v1/jobs/job_1');
+    },
+  );
+
   test('sends no cancellation if its job was refused', async () => {
     await using service = await serviceWith({ 'POST /v1/jobs': refusal(400, 'unsupported_language', {}, false) });
     await expect(clientOf(service).run('x')).rejects.toMatchObject({ code: 'unsupported_language' });
     expect(lines(service.seen).filter((line) => line.startsWith('DELETE'))).toEqual([]);
   });
 
-  test('cancels the job if a callback throws, and fails with the error of the callback', async () => {
+  test.each([
+    ['an error', new Error('mine')],
+    ['null', null],
+    ['undefined', undefined],
+    ['an error of another service', Object.assign(new TransportFailure('network', ''), { job_id: 'job_2' })],
+    ['an error that cannot be changed', Object.freeze(new TransportFailure('network', ''))],
+  ])('cancels the job if a callback throws %s, and fails with it as it is', async (_what, error) => {
     const events = [{ job_id: 'job_1', seq: 1, kind: 'stdout', data: { text: 'a' } }];
     await using service = await serviceWith({
       'GET /v1/jobs/job_1/replay': json({ events, next_cursor: 1 }),
       'DELETE /v1/jobs/job_1': json({ ...detail, already_terminal: false }),
     });
-    const onStdout = async () => Promise.reject(new Error('mine'));
-    await expect(clientOf(service).run('x', { onStdout })).rejects.toThrow('mine');
+    const before = { ...error };
+    const onStdout = async () => Promise.reject(error);
+    await expect(clientOf(service).run('x', { onStdout })).rejects.toBe(error);
+    expect({ ...error }).toEqual(before);
     expect(lines(service.seen).at(-1)).toBe('DELETE /v1/jobs/job_1');
   });
 });

@@ -140,11 +140,14 @@ async function runInTurn(
     const events = () => Array.fromAsync(storedEvents(accepted(session), job_id, { signal }));
     return { ...result, history: submitted.history?.events ?? (await events()) };
   } catch (error) {
-    const tells = isTelling(error);
+    // The reason of the signal is the caller's, and may be the error of another run.
+    const tells = isTelling(error) && !signal?.aborted;
     const job_id = stored?.job_id ?? (tells ? error.job_id : null);
     // A failure to end the job is ignored: `error` says more, and the job's limits end the job in any case.
     if (job_id !== null || !tells) await abandon(session, submission, idempotencyKey, job_id).catch(() => {});
-    if (tells) Object.assign(error, { job_id, promise: stored?.promise ?? null });
+    // An error of a callback may name the job of another run.
+    if (tells && error.job_id === null && Object.isExtensible(error))
+      Object.assign(error, { job_id, promise: stored?.promise ?? null });
     throw error;
   }
 }

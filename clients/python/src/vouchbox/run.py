@@ -122,7 +122,9 @@ def run(
     except GeneratorExit:
         raise
     except BaseException as failure:
-        if isinstance(failure, ServiceFailure | TransportFailure | EvidenceFailure) and running.submitted is not None:
+        is_telling = isinstance(failure, ServiceFailure | TransportFailure | EvidenceFailure)
+        # An error of a callback may name the job of another run.
+        if is_telling and failure.job_id is None and running.submitted is not None:
             failure.job_id, failure.promise = running.submitted.job_id, running.submitted.promise
         yield from running.abandon()
         raise
