@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from vouchbox import AsyncClient, Client, EvidenceFailure, Retry, ServiceFailure, TransportFailure, is_away
+from vouchbox import AsyncClient, Client, EvidenceFailure, Retry, RunResult, ServiceFailure, TransportFailure, is_away
 
 RESULT: dict[str, Any] = {
     "job_id": "job_1",
@@ -84,9 +84,8 @@ def client_of(server: Hostile, timeout_seconds: float = 5.0) -> Client:
     return Client(url, "key-1", retry=Retry(attempts_max=1), timeout_seconds=timeout_seconds)
 
 
-def async_client_of(server: Hostile, timeout_seconds: float = 5.0) -> AsyncClient:
-    url = f"http://127.0.0.1:{server.server_address[1]}"
-    return AsyncClient(url, "key-1", retry=Retry(attempts_max=1), timeout_seconds=timeout_seconds)
+def async_client_of(server: Hostile, timeout_seconds: float = 5.0, retry: Retry = Retry(attempts_max=1)) -> AsyncClient:
+    return AsyncClient(f"http://127.0.0.1:{server.server_address[1]}", "key-1", retry=retry, timeout_seconds=timeout_seconds)
 
 
 @pytest.mark.parametrize(
@@ -244,6 +243,20 @@ def test_a_wait_ends_in_its_time_while_an_answer_comes(wait: str) -> None:
     with serving(endless) as server, client_of(server) as client, pytest.raises(TransportFailure) as caught:
         getattr(client, wait)("job_1", timeout_seconds=0.5)
     assert caught.value.reason == "timeout"
+
+
+def test_runs_that_begin_at_once_ask_a_lost_service_together() -> None:
+    async def runs(client: AsyncClient) -> list[BaseException | RunResult]:
+        return await asyncio.gather(*(client.run("x") for _ in range(20)), return_exceptions=True)
+
+    def lost(handler: BaseHTTPRequestHandler) -> None:
+        handler.close_connection = True
+
+    with serving(lost) as server:
+        client = async_client_of(server, retry=Retry(attempts_max=3, base_seconds=0.01))
+        outcomes = asyncio.run(runs(client))
+    assert all(isinstance(failure, TransportFailure) and failure.reason == "network" for failure in outcomes)
+    assert (len(outcomes), server.seen) == (20, 3)
 
 
 def test_a_submission_is_repeated_no_more_than_other_requests_if_its_connection_is_refused(

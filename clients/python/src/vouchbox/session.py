@@ -36,6 +36,16 @@ class ServiceFacts:
 
 
 @dataclass(slots=True)
+class Asking:
+    """Who asks for the service's own description: one caller, and the rest wait for the answer."""
+
+    turn: Turns = field(default_factory=Turns)
+    failures: int = 0
+    failure: ServiceFailure | TransportFailure | None = None
+    """The last failure."""
+
+
+@dataclass(slots=True)
 class Session:
     """The facts that every flow needs."""
 
@@ -48,8 +58,7 @@ class Session:
     """What the service says of itself, once it was asked."""
     said: Answer | None = None
     """The last whole answer about the service itself."""
-    asking: Turns = field(default_factory=Turns)
-    """The turn to ask for the service's own description: one caller asks, and the rest wait for the answer."""
+    asking: Asking = field(default_factory=Asking)
     runs: Turns = field(default_factory=Turns)
     tenant: str | None = None
     """The tenant of the credential, known once a promise was checked."""
@@ -198,13 +207,26 @@ def supports(session: Session, feature: str) -> Flow[bool]:
 def facts_of(session: Session) -> Flow[ServiceFacts]:
     """What the service says of itself, requested once. Nothing is known if the credential may not request it."""
     if session.facts is None:
-        yield TakeTurn(session.asking, 1)
+        asking, before = session.asking, session.asking.failures
+        yield TakeTurn(asking.turn, 1)
         try:
+            # A failure while this caller waited is its own, unless it has more patience.
+            if session.facts is None and asking.failure and asking.failures > before and not session.retry.bears_loss:
+                raise asking.failure.with_traceback(None)
             if session.facts is None:
-                session.facts = yield from _asked(session)
+                session.facts = yield from _asked_by(session)
         finally:
-            session.asking.pass_on()
+            asking.turn.pass_on()
     return session.facts
+
+
+def _asked_by(session: Session) -> Flow[ServiceFacts]:
+    try:
+        return (yield from _asked(session))
+    except (ServiceFailure, TransportFailure) as failure:
+        session.asking.failures += 1
+        session.asking.failure = failure
+        raise
 
 
 def said_of_itself(session: Session) -> Flow[dict[str, Any]]:
