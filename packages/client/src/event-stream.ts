@@ -52,15 +52,20 @@ export async function* openEventStream(
     wake.resolve();
     wake = Promise.withResolvers<void>();
   };
-  const onAbort = () => {
-    failure = { error: signal?.reason };
+  const fail = (error: unknown) => {
+    failure = { error };
     rouse();
   };
+  const onAbort = () => fail(signal?.reason);
 
   signal?.addEventListener('abort', onAbort, { once: true });
   socket.addEventListener('open', () => {
     isOpen = true;
-    onOpen?.();
+    try {
+      onOpen?.();
+    } catch (error) {
+      fail(error);
+    }
   });
   socket.addEventListener('message', ({ data }) => {
     try {
@@ -72,10 +77,10 @@ export async function* openEventStream(
       } else arrived.push(checkEvent(frame));
       // No job has so many events: the reader is not slow, but the service floods it.
       if (arrived.length > unreadEventsMax) throw new TransportFailure('undecodable', 'the stream has no end');
+      rouse();
     } catch (error) {
-      failure = { error };
+      fail(error);
     }
-    rouse();
   });
   socket.addEventListener('close', ({ code }) => {
     closed ??= isOpen ? code : 'refused';

@@ -298,6 +298,18 @@ describe('following a job by the stream', () => {
     await closed.promise;
   });
 
+  test.each(['connecting', 'live', 'reconnecting', 'closed'])(
+    'ends with the error of a callback that throws at the state %s',
+    async (bad) => {
+      await using service = await scriptedService([ticket]);
+      streams(service, [(socket) => socket.close(1012), sending(frame(1, 'finished'))]);
+      const onState = (state: string) => {
+        if (state === bad) throw new Error('mine');
+      };
+      await expect(seqsOf(clientOf(service).follow('job_1', { onState }))).rejects.toThrow('mine');
+    },
+  );
+
   test('closes its connection when the caller stops reading', async () => {
     const closed = Promise.withResolvers<void>();
     await using service = await scriptedService([ticket]);
