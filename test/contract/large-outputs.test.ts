@@ -9,6 +9,7 @@ import type { JobSubmission } from '@vouchbox/protocol';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { describe, expect, test } from 'vitest';
 import { vouchbox } from '../rig/command.ts';
+import { openFaultProxy } from '../rig/fault-proxy.ts';
 import { type Answer, Rig, useRig } from '../rig/rig.ts';
 
 const rig = useRig();
@@ -232,6 +233,22 @@ test('vouchbox run downloads large outputs, and names those that the program did
   expect([code, stderr]).toEqual([EXIT_FAILED, expect.stringContaining('output/b')]);
   expect(readFileSync(join(scratch, 'got/a')).equals(Buffer.alloc(3 * MIB))).toBe(true);
   expect(existsSync(join(scratch, 'output/b'))).toBe(false);
+  rmSync(scratch, { recursive: true });
+});
+
+test('vouchbox run downloads a large output again if the service is lost while the output comes', async () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
+  const bytes = Buffer.alloc(3 * MIB);
+  writeFileSync(join(scratch, 'make.sh'), `head -c ${bytes.length} /dev/zero > output/a`);
+  const on = `GET /v1/blobs/sha256/${digestOf(bytes)}`;
+  await using proxy = await openFaultProxy(rig().service.url, [
+    { on, fault: 'truncate_answer' },
+    { on, count: 6, fault: 'cut_request' },
+  ]);
+  const access = ['--url', proxy.url, '--key', rig().alpha.key];
+  const words = ['run', 'make.sh', '--large-output', 'output/a=got/a', ...access];
+  expect(await vouchbox(words, { cwd: scratch })).toMatchObject({ code: 0, stderr: '' });
+  expect(readFileSync(join(scratch, 'got/a')).equals(bytes)).toBe(true);
   rmSync(scratch, { recursive: true });
 });
 

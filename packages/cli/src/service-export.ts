@@ -1,12 +1,11 @@
 /** Reads from a service all that an export of a job has, once the job is signed. */
-import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   type CallOptions,
   type OutputName,
   type ServiceClient,
   ServiceFailure,
-  TransportFailure,
+  type TransportFailure,
 } from '@vouchbox/client';
 import { canonicalJson, type FileDigest, historyBytesMax, parsePublicKey } from '@vouchbox/evidence';
 import { type ErrorCode, inputsOf, type JobEvent } from '@vouchbox/protocol';
@@ -14,14 +13,12 @@ import { sizeText } from '@vouchbox/protocol/vocabulary';
 import { WrongAnswer } from './failures/command-failure.ts';
 import { UsageError } from './failures/usage-error.ts';
 import type { BlobReader, ExportOrigin } from './files/export-origin.ts';
+import { readWhole } from './files/whole-blob.ts';
 
 /** How long to wait for the signature of a job that just ended. */
 const signatureTries = 30;
 /** The longest pause between two requests, even if the service asks for a longer one. */
 const pauseSecondsMax = 5;
-
-/** How often an uploaded file is requested if the answer breaks off. */
-const blobTries = 3;
 
 interface Reading extends CallOptions {
   /** PEM texts of keys, one of which signed the job. If the list is empty, the service's current key must have signed it. */
@@ -113,14 +110,12 @@ interface ReadingBlob {
 
 /** Reads an uploaded file; null if it is not stored any more. If the answer breaks off, the whole file is read again. */
 async function readBlob(client: ServiceClient, blob: string, { read, call }: ReadingBlob): Promise<FileDigest | null> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await read(await client.downloadPieces(blob, { ...call, hash: createHash('sha256') }));
-    } catch (error) {
-      if (error instanceof ServiceFailure && error.code === 'blob_not_found') return null;
-      const isBroken = error instanceof TransportFailure && ['network', 'timeout', 'truncated'].includes(error.reason);
-      if (!isBroken || tries >= blobTries) throw error;
-    }
+  const takesAgain = ({ reason }: TransportFailure) => ['network', 'timeout', 'truncated'].includes(reason);
+  try {
+    return await readWhole(client, blob, { ...call, read, takesAgain });
+  } catch (error) {
+    if (error instanceof ServiceFailure && error.code === 'blob_not_found') return null;
+    throw error;
   }
 }
 

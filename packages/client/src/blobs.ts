@@ -112,7 +112,7 @@ class Watch {
     } catch (cause) {
       this.signal.throwIfAborted();
       if (!(cause instanceof TypeError) && !(cause instanceof DOMException)) throw cause;
-      throw new TransportFailure('network', 'the answer to GET /v1/blobs broke off', { cause });
+      throw new TransportFailure('truncated', 'the answer to GET /v1/blobs broke off', { cause });
     } finally {
       clearTimeout(timer);
     }

@@ -1,8 +1,10 @@
 /** Fetches the requested large outputs of a job, piece by piece, and writes each to its file. */
 import { createHash } from 'node:crypto';
-import type { ServiceClient } from '@vouchbox/client';
+import { existsSync } from 'node:fs';
+import type { ServiceClient, TransportFailure } from '@vouchbox/client';
 import type { ArtifactRecord, FoldedResult } from '@vouchbox/protocol';
 import { type WantedOutput, type WrittenOutput, type WrittenOutputs, writeTarget } from './output-files.ts';
+import { readWhole } from './whole-blob.ts';
 
 /** Writes each large output that came back. A file that is not whole is removed again. */
 export async function fetchOutputs(
@@ -20,8 +22,10 @@ export async function fetchOutputs(
       continue;
     }
     const { size_bytes, sha256 } = record;
-    // The pieces end with an error unless all of the file has come and has its digest.
-    await writeTarget(target, await client.downloadPieces(`sha256:${sha256}`, { hash: createHash('sha256') }));
+    // The pieces end with an error unless all of the file has come and has its digest. Of a file that breaks off nothing is
+    // left, and it is fetched again. A device keeps what it got.
+    const takesAgain = ({ reason }: TransportFailure) => reason === 'truncated' && !existsSync(target);
+    await readWhole(client, `sha256:${sha256}`, { read: (pieces) => writeTarget(target, pieces), takesAgain });
     written.push({ path, file: target, size_bytes, sha256 });
   }
   return { written, missing };

@@ -1,0 +1,40 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TransportFailure } from '@vouchbox/client';
+import { expect, onTestFinished, test } from 'vitest';
+import { fetchOutputs } from './large-output-files.ts';
+
+const record = { path: 'output/a', size_bytes: 3, sha256: 'digest' };
+
+/** A service whose answers break off in their midst, except the last of so many. */
+function breakingOff(answers: number) {
+  const asked: string[] = [];
+  async function* pieces(): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+    yield Buffer.from('ab');
+    if (asked.length < answers) throw new TransportFailure('truncated', 'the answer broke off');
+    yield Buffer.from('c');
+  }
+  const downloadPieces = async (blob: string) => {
+    asked.push(blob);
+    return pieces();
+  };
+  return { asked, downloadPieces };
+}
+
+test('a large output that breaks off is fetched again, but not without an end', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const wanted = [{ path: 'output/a', target: join(directory, 'a') }];
+  await fetchOutputs(wanted, [record], breakingOff(3));
+  expect(readFileSync(join(directory, 'a'), 'utf8')).toBe('abc');
+  await expect(fetchOutputs(wanted, [record], breakingOff(4))).rejects.toThrow('broke off');
+});
+
+test('a device gets no part of a large output twice', async () => {
+  const service = breakingOff(2);
+  await expect(fetchOutputs([{ path: 'output/a', target: '/dev/null' }], [record], service)).rejects.toThrow(
+    'broke off',
+  );
+  expect(service.asked).toEqual(['sha256:digest']);
+});
