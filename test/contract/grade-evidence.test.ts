@@ -55,9 +55,14 @@ describe('the evidence of a verdict', () => {
     await using proxy = await openFaultProxy(rig().service.url, [{ on, count: 9, fault: 'hold_answer' }]);
     const more = { cwd: scratch, env: { ...env(), SERVICE_URL: proxy.url } };
     await using command = new Command([...words, '--force'], more);
-    proxy.onHeld = () => command.kill('SIGINT');
+    let meanwhile: string[] = [];
+    proxy.onHeld = () => {
+      meanwhile = readdirSync(join(scratch, 'kept'));
+      command.kill('SIGINT');
+    };
     const { code, stderr } = await command.ended();
     expect([code, stderr]).toEqual([130, expect.stringContaining('interrupted: the evidence was not written')]);
+    expect(meanwhile).toEqual(['jobs', 'judge', 'verdict.json']);
     expect([readdirSync(scratch), readdirSync(join(scratch, 'kept'))]).toEqual([
       before,
       ['jobs', 'judge', 'verdict.json'],

@@ -24,16 +24,9 @@ export async function writeDirectory<Result>(
   fill: (directory: NewDirectory) => Promise<Result>,
 ): Promise<Result> {
   await makeNew(target);
-  const here = <T>(work: Promise<T>) => work.catch((error: unknown) => Promise.reject(unwritten(target, error)));
-  let partial: string | null = null;
   try {
-    partial = await here(mkdtemp(`${target}.partial-`));
-    const filled = await fill(newDirectory(partial, here));
-    await here(chmod(partial, (await stat(target)).mode));
-    await here(rename(partial, target));
-    return filled;
+    return await fillBeside(target, fill, (partial) => rename(partial, target));
   } catch (error) {
-    if (partial !== null) await rm(partial, { recursive: true, force: true });
     // The directory is empty, unless somebody has written into it since.
     await rmdir(target).catch(() => {});
     throw error;
@@ -45,19 +38,36 @@ export async function replaceDirectory<Result>(
   target: string,
   fill: (directory: NewDirectory) => Promise<Result>,
 ): Promise<Result> {
-  const earlier = await mkdtemp(`${target}.earlier-`).catch((error: unknown) => {
-    throw unwritten(target, error);
+  return await fillBeside(target, fill, async (partial) => {
+    const earlier = await mkdtemp(`${target}.earlier-`);
+    await rename(target, earlier);
+    try {
+      await rename(partial, target);
+    } catch (error) {
+      await rename(earlier, target);
+      throw error;
+    }
+    await rm(earlier, { recursive: true });
   });
-  await rename(target, earlier);
-  let filled: Result;
+}
+
+/** Fills a directory beside an existing one, and then lets it take the place and the mode of the existing one. */
+async function fillBeside<Result>(
+  target: string,
+  fill: (directory: NewDirectory) => Promise<Result>,
+  place: (partial: string) => Promise<void>,
+): Promise<Result> {
+  const here: Here = (work) => work.catch((error: unknown) => Promise.reject(unwritten(target, error)));
+  const partial = await here(mkdtemp(`${target}.partial-`));
   try {
-    filled = await writeDirectory(target, fill);
+    const filled = await fill(newDirectory(partial, here));
+    await here(chmod(partial, (await here(stat(target))).mode));
+    await here(place(partial));
+    return filled;
   } catch (error) {
-    await rename(earlier, target);
+    await rm(partial, { recursive: true, force: true });
     throw error;
   }
-  await rm(earlier, { recursive: true });
-  return filled;
 }
 
 /** Refuses a name under which no directory can be made, before the work whose results go there. @throws UsageError */
