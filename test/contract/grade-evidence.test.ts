@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Command, vouchbox } from '../rig/command.ts';
 import { openFaultProxy } from '../rig/fault-proxy.ts';
@@ -45,6 +46,42 @@ describe('the evidence of a verdict', () => {
       ],
     ]);
     expect(readdirSync(join(scratch, 'partly'))).toEqual(['jobs', 'verdict.json']);
+  });
+
+  test('is written by the advice, if the service gave none of it', async () => {
+    const on = 'GET /v1/jobs/{id}/result-artifact';
+    const faults = [{ on, count: 2, answer: { status: 404, code: 'job_not_found' } }];
+    await using proxy = await openFaultProxy(rig().service.url, faults);
+    const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'later'];
+    const { code, stderr } = await vouchbox(words, { cwd: scratch, env: { ...env(), SERVICE_URL: proxy.url } });
+    expect(code).toBe(1);
+    const key = join(scratch, 'key.pem');
+    writeFileSync(key, (await rig().alpha.client.publicKey()).public_key_pem);
+    const advice = Array.from(stderr.matchAll(/; add it: vouchbox (.*)/g), ([, advised = '']) => advised.split(' '));
+    expect(advice).toHaveLength(2);
+    for (const advised of advice) {
+      const given = advised.map((word) => (word === 'KEY' ? key : word));
+      expect(await vouchbox(given, { cwd: scratch, env: env() })).toMatchObject({ code: 0 });
+    }
+    const verified = ['verdict', join(scratch, 'later'), '--public-key', key, '--tenant', 'alpha'];
+    expect((await serviceVerify(verified)).exitCode).toBe(0);
+  });
+
+  test('is written, and the command exits with 1, if the page about the grading cannot be written', async () => {
+    const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'beside', '--report', '/dev/full'];
+    const { code, stderr } = await vouchbox(words, { cwd: scratch, env: env() });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('/dev/full cannot be written')]);
+    expect(stderr).toContain('beside has the verdict and its evidence');
+  });
+
+  test('is not written on a full disk, where the command exits with 1, because there is a verdict', async () => {
+    mkdirSync(join(scratch, 'small'));
+    const full = ['mount', '-t', 'tmpfs', '-o', 'size=8k', 'none', join(scratch, 'small')];
+    const within = ['unshare', '--mount', 'sh', '-c', `${full.join(' ')} && exec "$0" "$@"`];
+    const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'small/out'];
+    const { code, stdout, stderr } = await vouchbox(words, { cwd: scratch, env: env(), within });
+    expect([code, stdout]).toEqual([1, expect.stringContaining('accepted: 1 of 1 points')]);
+    expect(stderr).toContain('small/out could not be written: ENOSPC');
   });
 
   test('stays as it was if an interrupt comes while the evidence of a new one is read', async () => {

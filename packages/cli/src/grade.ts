@@ -8,6 +8,7 @@ import type { Comparison, GradeOptions, GradeResult, GradeTest, RunResult, Servi
 import type { JobSubmission } from '@vouchbox/protocol';
 import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
+import { tellFailure } from './failures/tell-failure.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { checkInputs } from './problem/check-inputs.ts';
 import type { Problem } from './problem/problem.ts';
@@ -48,7 +49,7 @@ export interface GradeCommandOptions
   readonly json?: true;
 }
 
-/** Returns 0, or 1 if a test was not accepted or evidence is missing, or 130 after an interrupt, which cancels the grading. */
+/** Returns 0, or 1 if a test was not accepted or a file is missing, or 130 after an interrupt, which cancels the grading. */
 export async function grade(file: string, options: GradeCommandOptions): Promise<number> {
   await enterOwnUsers(namedService(options));
   const {
@@ -103,26 +104,35 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   printResult(options, textReport(seen), graded.verdict);
   if (options.json) for (const [name, why] of graded.notRun) note(`${name} was not run: ${why}`);
   if (checker === undefined && interactor === undefined) noteOpenTests(tests);
-  // The verdict is shown first: a full disk loses only the evidence.
-  if (options.report !== undefined) await writeReport(options.report, seen);
-  return await finish({ graded, place, client: service.patient, keys }, interrupts.asked);
+  const { report } = options;
+  return await finish({ graded, seen, report, place, client: service.patient, keys }, interrupts.asked);
 }
 
 interface Finished extends Omit<EvidenceReading, 'signal'> {
   readonly graded: GradeResult;
+  readonly seen: GradedProblem;
+  readonly report: string | undefined;
   readonly place: VerdictDirectory | null;
 }
 
-/** Reads the rest about a verdict: what the compiler said, and the evidence. Returns the exit code. */
-async function finish({ graded, place, ...reading }: Finished, asked: AbortSignal): Promise<number> {
-  const isWhole = await unlessInterrupted(asked, async (signal) => {
-    await noteCompiler(graded, reading.client, signal);
-    note(`the judge was ${graded.job_id}`);
-    return place === null || (await writeEvidence(place, graded, { ...reading, signal }));
-  });
-  if (isWhole !== null) return isWhole && graded.verdict.accepted ? EXIT.ok : EXIT.failed;
-  note('interrupted: the evidence was not written');
-  return EXIT.cancelled;
+/** Tells and writes the rest about a verdict, which was shown. No failure of a part loses another part. Returns the exit code. */
+async function finish({ graded, seen, report, place, ...reading }: Finished, asked: AbortSignal): Promise<number> {
+  let isWhole = graded.verdict.accepted;
+  const parts: ((signal: AbortSignal) => Promise<boolean>)[] = [
+    async () => report === undefined || (await writeReport(report, seen)),
+    async (signal) => await noteCompiler(graded, reading.client, signal),
+    async (signal) => place === null || (await writeEvidence(place, graded, { ...reading, signal })),
+  ];
+  note(`the judge was ${graded.job_id}`);
+  for (const part of parts) {
+    const done = await unlessInterrupted(asked, part).catch((error: unknown) => tellFailure(error, EXIT.failed) === 0);
+    if (done === null) {
+      note(`interrupted${place === null ? '' : ': the evidence was not written'}`);
+      return EXIT.cancelled;
+    }
+    isWhole &&= done;
+  }
+  return isWhole ? EXIT.ok : EXIT.failed;
 }
 
 /** Writes the verdict with its evidence, and says how to check it. False if evidence is missing. */
@@ -170,11 +180,12 @@ function noteOpenTests(tests: readonly GradeTest[]): void {
 const compilerLinesMax = 20;
 
 /** The compiler's message about an error in the program. */
-async function noteCompiler({ verdict }: GradeResult, client: ServiceClient, signal: AbortSignal): Promise<void> {
+async function noteCompiler({ verdict }: GradeResult, client: ServiceClient, signal: AbortSignal): Promise<boolean> {
   const { build } = verdict.program;
-  if (build?.compiler !== 'error') return;
+  if (build?.compiler !== 'error') return true;
   const { stderr } = await client.result(build.job_id, { signal });
   for (const line of stderr.trimEnd().split('\n').slice(0, compilerLinesMax)) note(`the compiler: ${line}`);
+  return true;
 }
 
 /** Reports each limit that the service changed, once. */
@@ -195,7 +206,7 @@ function rethrowInWords(error: unknown): never {
   throw error;
 }
 
-async function writeReport(file: string, graded: GradedProblem): Promise<void> {
+async function writeReport(file: string, graded: GradedProblem): Promise<boolean> {
   const made = `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   try {
     await writeFile(file, htmlReport(graded, made));
@@ -203,4 +214,5 @@ async function writeReport(file: string, graded: GradedProblem): Promise<void> {
     throw new CommandFailure(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
   }
   note(`${file} has the report`);
+  return true;
 }

@@ -59,6 +59,8 @@ export async function writeVerdict(
   return await write(target, async (directory) => {
     const missing: MissingEvidence[] = [];
     await directory.write(VERDICT, bytes);
+    // Missing evidence of jobs is added there.
+    await directory.makeDirectory(JOBS);
     let lost: Error | null = null;
     for (const part of parts) {
       const problem: Error | null = lost ?? (await addExport(directory, part, reading));

@@ -12,7 +12,7 @@ job of its own, and sees no other test and no expected output. A program in a co
 limits of its own. A checker gets input/stdin, input/expected and input/output, and ends with 0 to accept, with 1 to
 refuse, or with 7 and "points N" on stderr to give N points. An interactor ends as a checker does.
 
-Exit codes: 0 all tests accepted, 1 some not or evidence missing, 2 wrong usage, 125 no verdict, 130 interrupted.`;
+Exit codes: 0 all tests accepted, 1 some not or files missing, 2 wrong usage, 125 no verdict, 130 interrupted.`;
 
 /** `vouchbox grade`. */
 export function addGrade(program: Command): void {

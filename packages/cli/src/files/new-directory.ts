@@ -13,6 +13,8 @@ export interface NewDirectory {
    * @throws what the pieces throw, and CommandFailure if the file cannot be written, or its path could lead out of the directory
    */
   write(path: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<FileDigest>;
+  /** Makes an empty directory, to which files may be added later. */
+  makeDirectory(path: string): Promise<unknown>;
 }
 
 /**
@@ -87,6 +89,7 @@ type Here = <T>(work: Promise<T>) => Promise<T>;
 
 function newDirectory(root: string, here: Here): NewDirectory {
   return {
+    makeDirectory: (path) => here(mkdir(join(root, path), { recursive: true })),
     async write(path, content) {
       if (!isBelow(path)) throw new CommandFailure(`nothing was written: ${path} is not a path below the directory`);
       const pieces = content instanceof Uint8Array ? [content].values() : content[Symbol.asyncIterator]();
