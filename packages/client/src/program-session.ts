@@ -6,7 +6,7 @@ import { SESSION_NAME } from '@vouchbox/protocol/vocabulary';
 import { wrongIn } from './answer-check.ts';
 import type { JobSubmission, Session as Standing } from './contract-types.ts';
 import { randomKey } from './digest.ts';
-import type { ServiceFailure } from './failure.ts';
+import { ServiceFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
 import { read } from './operation.ts';
 import type { RunOptions, RunResult } from './run.ts';
@@ -136,7 +136,7 @@ async function standingOf(session: Session, name: string, signal?: AbortSignal):
   try {
     return await read(session, 'GET /v1/sessions/{session}', { session: name, signal });
   } catch (error) {
-    if ((error as Partial<ServiceFailure>).code === 'session_not_found') return null;
+    if (error instanceof ServiceFailure && error.code === 'session_not_found') return null;
     throw error;
   }
 }

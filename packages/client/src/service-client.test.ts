@@ -376,6 +376,12 @@ describe('the exact bytes of a signed document', () => {
   });
 });
 
+test('a session whose signal aborts with null is not opened', async () => {
+  await using service = await scriptedService([() => {}]);
+  const opening = clientOf(service).session('a', { signal: AbortSignal.abort(null) });
+  await expect(opening).rejects.toBe(null);
+});
+
 test('a client whose timeout is longer than any timer has none', async () => {
   await using service = await scriptedService([json(detail)]);
   for (const timeoutMilliseconds of [2 ** 31, Number.POSITIVE_INFINITY])
