@@ -12,23 +12,17 @@ export const patienceMilliseconds = 10_000;
 const packsMilliseconds = 5 * 60_000;
 
 /** One request for each method of the credentials. */
-export type CredentialRequest = {
+type CredentialRequest = {
   [Ask in keyof Credentials]: { readonly ask: Ask; readonly with: Parameters<Credentials[Ask]>[0] };
 }[keyof Credentials];
 
-/** Asks the service to look at its packs again. */
-interface PacksRequest {
-  readonly ask: 'takePacks';
+/** Asks the service to look at its packs again, or to open the next tree of its log. */
+interface PlainRequest {
+  readonly ask: 'takePacks' | 'reopenLog';
   readonly with: Readonly<Record<string, never>>;
 }
 
-/** Asks the service to open the next tree of its log. */
-interface LogRequest {
-  readonly ask: 'reopenLog';
-  readonly with: Readonly<Record<string, never>>;
-}
-
-export type OperatorRequest = CredentialRequest | PacksRequest | LogRequest;
+export type OperatorRequest = CredentialRequest | PlainRequest;
 
 /** Milliseconds without a byte after which the connection of a request ends. */
 export function patienceOf({ ask }: OperatorRequest): number {
@@ -38,17 +32,3 @@ export function patienceOf({ ask }: OperatorRequest): number {
 export type OperatorAnswer =
   | { readonly answer: unknown }
   | { readonly refused: { readonly message: string; readonly hint: string | null } };
-
-/** Calls the credentials of this process as a request over the socket asks. */
-export function ask(credentials: Credentials, asked: CredentialRequest): Promise<unknown> {
-  switch (asked.ask) {
-    case 'create':
-      return credentials.create(asked.with);
-    case 'list':
-      return credentials.list(asked.with);
-    case 'rotate':
-      return credentials.rotate(asked.with);
-    case 'revoke':
-      return credentials.revoke(asked.with);
-  }
-}

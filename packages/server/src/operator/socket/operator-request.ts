@@ -1,38 +1,26 @@
 /** Whether a line on the operator's socket is a valid request: only the service that is asked checks it. */
-import { fits, Type } from '@vouchbox/protocol';
+import { fits, type TSchema, Type } from '@vouchbox/protocol';
 import type { OperatorRequest } from './messages.ts';
 
 const exact = { additionalProperties: false };
 const text = () => Type.String({ maxLength: 1024 });
 const textOrNull = () => Type.Union([text(), Type.Null()]);
 
+const asking = (ask: OperatorRequest['ask'], members: Record<string, TSchema>) =>
+  Type.Object({ ask: Type.Literal(ask), with: Type.Object(members, exact) }, exact);
+
 const request = Type.Union([
-  Type.Object(
-    {
-      ask: Type.Literal('create'),
-      with: Type.Object(
-        {
-          tenant: text(),
-          principal: textOrNull(),
-          scopes: Type.Union([Type.Array(text(), { maxItems: 64 }), Type.Null()]),
-          expires_at: textOrNull(),
-        },
-        exact,
-      ),
-    },
-    exact,
-  ),
-  Type.Object({ ask: Type.Literal('list'), with: Type.Object({ tenant: textOrNull() }, exact) }, exact),
-  Type.Object(
-    {
-      ask: Type.Literal('rotate'),
-      with: Type.Object({ credential_id: text(), expires_at: textOrNull(), overlap_seconds: Type.Number() }, exact),
-    },
-    exact,
-  ),
-  Type.Object({ ask: Type.Literal('takePacks'), with: Type.Object({}, exact) }, exact),
-  Type.Object({ ask: Type.Literal('reopenLog'), with: Type.Object({}, exact) }, exact),
-  Type.Object({ ask: Type.Literal('revoke'), with: Type.Object({ credential_id: text() }, exact) }, exact),
+  asking('create', {
+    tenant: text(),
+    principal: textOrNull(),
+    scopes: Type.Union([Type.Array(text(), { maxItems: 64 }), Type.Null()]),
+    expires_at: textOrNull(),
+  }),
+  asking('list', { tenant: textOrNull() }),
+  asking('rotate', { credential_id: text(), expires_at: textOrNull(), overlap_seconds: Type.Number() }),
+  asking('takePacks', {}),
+  asking('reopenLog', {}),
+  asking('revoke', { credential_id: text() }),
 ]);
 
 /** Whether a value is a valid request. */

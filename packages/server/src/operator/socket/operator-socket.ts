@@ -12,7 +12,6 @@ import type { Log } from '../../telemetry/log/log.ts';
 import type { Credentials } from '../credentials.ts';
 import { OperatorError } from '../operator-error.ts';
 import {
-  ask,
   type OperatorAnswer,
   type OperatorRequest,
   patienceMilliseconds,
@@ -139,7 +138,7 @@ async function answerTo(asked: OperatorRequest, operated: Operated): Promise<Ope
   try {
     if (asked.ask === 'reopenLog') return { answer: await operated.reopenLog() };
     if (asked.ask === 'takePacks') return { answer: await sandbox.takePacks(log) };
-    const answer = await ask(credentials, asked);
+    const answer: object = await credentials[asked.ask](asked.with as never);
     const { credential_id } = answer as { readonly credential_id?: string };
     if (asked.ask !== 'list') log.info({ credential_id, operator: asked.ask }, 'a credential was changed');
     return { answer };
