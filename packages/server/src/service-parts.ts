@@ -254,31 +254,15 @@ interface HttpParts extends JobParts, Pick<OpenJobs, 'jobs' | 'gradings' | 'blob
 
 export async function openHttp(parts: HttpParts): Promise<HttpApp> {
   const { createApp } = await import('./http/app.ts');
-  const {
-    config,
-    store,
-    membership,
-    telemetry,
-    jobs,
-    gradings,
-    blobs,
-    canaries,
-    access,
-    permits,
-    isEmbedded,
-    log,
-    stopping,
-  } = parts;
+  const { config, store, membership, telemetry, access, canaries } = parts;
   return createApp({
-    jobs,
-    gradings,
+    ...parts,
+    ...telemetry,
     sessions: createSessions({ store }),
-    blobs,
-    access,
     tickets: createTickets({ rows: store, access }),
     links: createLinks({ rows: store, access }),
     allowsLinks: config.links === 'on',
-    capacity: { permits, rate: membership.budget(config.rate, 'spent') },
+    rate: membership.budget(config.rate, 'spent'),
     service: createServiceFacts({
       ...parts,
       ...membership,
@@ -287,14 +271,9 @@ export async function openHttp(parts: HttpParts): Promise<HttpApp> {
     }),
     publicLog: config.logHost === null ? null : publicLog({ store }),
     openapi: readFileSync(fileURLToPath(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8'),
-    log,
-    metrics: telemetry.metrics,
-    observer: telemetry.observer,
     metricsToken: config.metricsToken,
     allowedOrigins: config.allowedOrigins,
-    isEmbedded,
     servesApi: config.roles.includes('api'),
     connectionsOfPeer: config.peerConnections,
-    stopping,
   });
 }

@@ -6,20 +6,12 @@ import type { Socket } from 'node:net';
 import { type ErrorCode, OPERATION_IDS, type OperationId, operationOf } from '@vouchbox/protocol';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Access } from '../access/authenticate.ts';
-import type { Links } from '../access/links.ts';
-import type { Tickets } from '../access/tickets.ts';
-import type { Permits } from '../capacity/permits.ts';
 import type { RateBound, RateBudget } from '../capacity/rate.ts';
 import { ServiceError } from '../ground/service-error.ts';
-import type { Blobs } from '../job/blobs/blobs.ts';
-import type { Gradings } from '../job/gradings.ts';
-import type { Jobs } from '../job/jobs.ts';
 import type { PublicLog } from '../job/log/read-log.ts';
-import type { Sessions } from '../job/sessions.ts';
 import { type Log, logAtAnyLevel } from '../telemetry/log/log.ts';
 import type { Observer } from '../telemetry/observer.ts';
 import { LibraryLog } from './answer/library-log.ts';
-import type { Metrics } from './answer/metrics.ts';
 import { createAnswerWatch, observeRequests } from './answer/observe.ts';
 import { serviceErrorOf } from './answer/refusal.ts';
 import { ClientGone } from './call/body.ts';
@@ -50,31 +42,21 @@ import { toolHandlers } from './routes/tools.ts';
 import { AuthorityWatch } from './stream/authority.ts';
 import { WebSockets } from './stream/websocket.ts';
 
-export interface AppOptions {
-  readonly jobs: Jobs;
-  readonly gradings: Gradings;
-  readonly sessions: Sessions;
-  readonly blobs: Blobs;
+/** What handlers use, except the parts that `createApp` makes. */
+type Given = Omit<RouteContext, 'access' | 'authority' | 'bounds' | 'connections' | 'webSockets'>;
+
+export interface AppOptions extends Given {
   readonly access: Access;
-  readonly tickets: Tickets;
-  readonly links: Links;
-  /** Whether the operator allows links. */
-  readonly allowsLinks: boolean;
-  readonly metrics: Metrics;
+  readonly rate: RateBudget;
   readonly observer: Observer;
-  readonly capacity: { readonly permits: Permits; readonly rate: RateBudget };
-  readonly service: ServiceFacts;
   /** Null if no log is kept. */
   readonly publicLog?: PublicLog | null;
   /** The rate of all readers of a tenant's links together. Tests lower it; nothing else sets it. */
   readonly linkRate?: RateBound;
   /** The rate of all readers of the log together. Tests lower it; nothing else sets it. */
   readonly logRate?: RateBound;
-  /** The exact text of the OpenAPI document. */
-  readonly openapi: string;
   /** Static pages beside the operations. Default: the built pages; none if a command starts the service for itself. */
   readonly pages?: readonly Page[];
-  readonly log: Log;
   /** Null if the operator set none. */
   readonly metricsToken: string | null;
   /** Origins whose pages may open a stream, beside those of the service's own host. */
@@ -83,8 +65,6 @@ export interface AppOptions {
   readonly isEmbedded: boolean;
   /** False for a node that only answers probes and shows its metrics. */
   readonly servesApi: boolean;
-  /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
-  readonly stopping: AbortSignal;
   /** The most connections of one peer without a live credential. */
   readonly connectionsOfPeer: number;
   /** Tests shorten these; nothing else sets them. */
@@ -103,7 +83,7 @@ const authorityCheckMilliseconds = 2000;
 
 /** Builds the app. It does not listen yet: see `listen`. Closing it ends its idle connections and then the rest. */
 export function createApp(options: AppOptions): FastifyInstance {
-  const { log, access, tickets, capacity, metricsToken, stopping, observer, isEmbedded, servesApi } = options;
+  const { log, access, tickets, rate, metricsToken, stopping, observer, isEmbedded, servesApi } = options;
   const beside = besideOf(options);
   const bounds = boundsOf(options);
   const crowd = new Crowd(log, observer);
@@ -139,7 +119,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     entryHook({
       access,
       tickets,
-      rate: capacity.rate,
+      rate,
       metricsToken,
       allowedOrigins: new Set(options.allowedOrigins),
       bodyMilliseconds: bounds.bodyMilliseconds,
@@ -156,7 +136,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   app.setErrorHandler((error: Error, request, reply) => answerError(error, request, reply, { log, beside }));
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, beside));
-  const context = { ...options, bounds, connections, authority, permits: capacity.permits, access, webSockets };
+  const context = { ...options, bounds, connections, authority, webSockets };
   addRoutes(app, context);
   addBeside(app, beside, { ...options, ...context });
   return app;
