@@ -32,3 +32,8 @@ export class ServiceError extends Error {
     return ERRORS[this.code].retryable;
   }
 }
+
+/** The refusal of a request that the contract does not allow. */
+export function invalidRequest(publicMessage: string): ServiceError {
+  return new ServiceError('invalid_request', publicMessage);
+}

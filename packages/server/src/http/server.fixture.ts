@@ -29,6 +29,7 @@ import { bodyOf, LongJson } from '../job/body.ts';
 import type { Gradings } from '../job/gradings.ts';
 import type { Jobs, Submission } from '../job/jobs.ts';
 import type { PublicLog } from '../job/log/read-log.ts';
+import { blobNotFound } from '../job/refusals.ts';
 import type { Sessions } from '../job/sessions.ts';
 import type { ResultAnswer } from '../job/view/result.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
@@ -283,7 +284,6 @@ function memoryJobs(submissions: Submission[]): Jobs {
 
 /** Takes any upload, and has only the blob of no bytes. */
 function memoryBlobs(): Blobs {
-  const missing = () => new ServiceError('blob_not_found', 'No such blob belongs to the tenant.');
   return {
     checkBudget() {},
     async receive(_caller, { sha256, chunks }) {
@@ -292,7 +292,7 @@ function memoryBlobs(): Blobs {
       return { isKnown: false, stored: { blob: `sha256:${sha256}`, size_bytes, expires_at: ANSWER.created_at } };
     },
     async content(caller, sha256) {
-      if (caller.tenant !== 'acme' || sha256 !== BLOB) throw missing();
+      if (caller.tenant !== 'acme' || sha256 !== BLOB) throw blobNotFound();
       return { bytes: 0, async *pieces() {} };
     },
   };

@@ -11,6 +11,16 @@ export function gradingNotFound(): ServiceError {
   return new ServiceError('grading_not_found', 'No such grading belongs to the tenant.');
 }
 
+/** The same refusal for an unknown blob and for one of another tenant. */
+export function blobNotFound(): ServiceError {
+  return new ServiceError('blob_not_found', 'No such blob belongs to the tenant.');
+}
+
+/** The refusal of an answer to an event that is not an open call. */
+export function toolCallNotFound(): ServiceError {
+  return new ServiceError('tool_call_not_found', 'No call of this number waits for an answer in the job.');
+}
+
 /** The refusal of a session that the principal does not have. */
 export function sessionNotFound(): ServiceError {
   return new ServiceError('session_not_found', 'The principal has no such session.');

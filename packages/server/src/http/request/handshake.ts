@@ -1,6 +1,6 @@
 /** Which requests ask for a WebSocket, and why such a request is refused. RFC 6455 § 4.2.1. */
 import type { IncomingMessage } from 'node:http';
-import { ServiceError } from '../../ground/service-error.ts';
+import { invalidRequest, type ServiceError } from '../../ground/service-error.ts';
 import { readTarget } from './target.ts';
 import { hasBody } from './unread-body.ts';
 
@@ -33,17 +33,18 @@ export function handshakeRefusal(
   allowedOrigins: ReadonlySet<string>,
 ): ServiceError | null {
   if (headers['sec-websocket-version'] !== '13') {
-    return refused('The stream is opened with version 13 of the WebSocket protocol.');
+    return invalidRequest('The stream is opened with version 13 of the WebSocket protocol.');
   }
-  if (!KEY.test(headers['sec-websocket-key'] ?? '')) return refused('The header "sec-websocket-key" is malformed.');
+  if (!KEY.test(headers['sec-websocket-key'] ?? ''))
+    return invalidRequest('The header "sec-websocket-key" is malformed.');
   const protocols = headers['sec-websocket-protocol'];
   if (protocols !== undefined && !isListOfNames(protocols)) {
-    return refused('The header "sec-websocket-protocol" is malformed.');
+    return invalidRequest('The header "sec-websocket-protocol" is malformed.');
   }
   const { origin, host } = headers;
   if (origin === undefined || hostOf(origin) === host?.toLowerCase()) return null;
   if (allowedOrigins.has(origin.toLowerCase())) return null;
-  return refused('A page of this origin may not open the stream.');
+  return invalidRequest('A page of this origin may not open the stream.');
 }
 
 /** Names of subprotocols, each once. RFC 6455 § 11.3.4. */
@@ -58,8 +59,4 @@ function tokensOf(header: string): string[] {
 
 function hostOf(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null;
-}
-
-function refused(message: string): ServiceError {
-  return new ServiceError('invalid_request', message);
 }

@@ -4,7 +4,7 @@
  * closed, so that the two can never disagree about where a request ends. RFC 9112 § 3.2, § 6.1, § 11.2.
  */
 import type { IncomingMessage } from 'node:http';
-import { ServiceError } from '../../ground/service-error.ts';
+import { invalidRequest, ServiceError } from '../../ground/service-error.ts';
 import { readTarget } from './target.ts';
 
 /** Header lines of one request. Clients and proxies together send some thirty. */
@@ -42,7 +42,7 @@ export function inspectHead(request: IncomingMessage): ServiceError | null {
 
 function versionRefusal({ httpVersion }: IncomingMessage): ServiceError | null {
   if (httpVersion === '1.1' || httpVersion === '1.0') return null;
-  return refused('This service speaks HTTP/1.1 alone.');
+  return invalidRequest('This service speaks HTTP/1.1 alone.');
 }
 
 function headersRefusal({ headers, rawHeaders }: IncomingMessage): ServiceError | null {
@@ -55,21 +55,21 @@ function headersRefusal({ headers, rawHeaders }: IncomingMessage): ServiceError 
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? '').toLowerCase();
     if (!SINGLE_HEADERS.has(name)) continue;
-    if (seen.has(name)) return refused(`The header "${name}" is given twice.`);
+    if (seen.has(name)) return invalidRequest(`The header "${name}" is given twice.`);
     seen.add(name);
   }
   return null;
 }
 
 function hostRefusal({ httpVersion, headers }: IncomingMessage): ServiceError | null {
-  if (headers.host === undefined) return httpVersion === '1.0' ? null : refused('The header "host" is missing.');
-  return HOST.test(headers.host) ? null : refused('The header "host" is malformed.');
+  if (headers.host === undefined) return httpVersion === '1.0' ? null : invalidRequest('The header "host" is missing.');
+  return HOST.test(headers.host) ? null : invalidRequest('The header "host" is malformed.');
 }
 
 function framingRefusal({ httpVersion, headers }: IncomingMessage): ServiceError | null {
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')) {
-    return refused('The transfer coding must be "chunked", in HTTP/1.1.');
+    return invalidRequest('The transfer coding must be "chunked", in HTTP/1.1.');
   }
   const { expect } = headers;
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
@@ -81,13 +81,10 @@ function framingRefusal({ httpVersion, headers }: IncomingMessage): ServiceError
 /** Puts the target into the one handled form. Refuses a target for a proxy, and one with a fragment, which clients never send. */
 function targetRefusal(request: IncomingMessage): ServiceError | null {
   const target = readTarget(request.method, request.url ?? '');
-  if (target === null) return refused('The request target must be a path.');
-  if (target.host !== null && !HOST.test(target.host)) return refused('The host of the request target is malformed.');
+  if (target === null) return invalidRequest('The request target must be a path.');
+  if (target.host !== null && !HOST.test(target.host))
+    return invalidRequest('The host of the request target is malformed.');
   request.url = target.path;
   request.headers.host = target.host ?? request.headers.host;
   return null;
-}
-
-function refused(message: string): ServiceError {
-  return new ServiceError('invalid_request', message);
 }

@@ -1,45 +1,32 @@
-/** The id in a path. It is not an authorization: the store knows whose job or grading it is. */
+/** The id in a path. It is not an authorization: the store knows whose job, grading or blob it is. */
 import { SESSION_NAME } from '@vouchbox/protocol';
 import type { FastifyRequest } from 'fastify';
-import { ServiceError } from '../../ground/service-error.ts';
-import { gradingNotFound, jobNotFound, sessionNotFound } from '../../job/refusals.ts';
+import { invalidRequest, ServiceError } from '../../ground/service-error.ts';
+import { blobNotFound, gradingNotFound, jobNotFound, sessionNotFound, toolCallNotFound } from '../../job/refusals.ts';
 import { noSuchRoute } from './target.ts';
 
 /** The form of every id that was ever issued. For a text of another form, the store need not be asked. */
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
+const DIGEST = /^[0-9a-f]{64}$/;
+const EVENT_NUMBER = /^[1-9]\d{0,14}$/;
 
 /**
  * @throws ServiceError `job_not_found`, the same as for an unknown id; `route_not_found` if the path ends before its id
  */
-export function jobIdOf(request: FastifyRequest): string {
-  return idIn((request.params as { id: string }).id, jobNotFound);
-}
-
+export const jobIdOf = idIn('id', jobNotFound);
 /** @throws ServiceError as `jobIdOf` does, but `grading_not_found` */
-export function gradingIdOf(request: FastifyRequest): string {
-  return idIn((request.params as { grading: string }).grading, gradingNotFound);
-}
-
-/**
- * The number of an event. @throws ServiceError `tool_call_not_found` for text that is not a number, as for an event that is not a
- * call
- */
-export function eventNumberOf(request: FastifyRequest): number {
-  const { seq } = request.params as { seq: string };
-  if (seq === '') throw noSuchRoute();
-  if (/^[1-9]\d{0,14}$/.test(seq)) return Number(seq);
-  throw new ServiceError('tool_call_not_found', 'No call of this number waits for an answer in the job.');
-}
-
+export const gradingIdOf = idIn('grading', gradingNotFound);
 /** @throws ServiceError as `jobIdOf` does, but `session_not_found` */
-export function sessionNameOf(request: FastifyRequest): string {
-  return idIn((request.params as { session: string }).session, sessionNotFound, SESSION_NAME);
-}
-
+export const sessionNameOf = idIn('session', sessionNotFound, SESSION_NAME);
 /** @throws ServiceError as `jobIdOf` does, but `link_not_found` */
-export function linkIdOf(request: FastifyRequest): string {
-  return idIn((request.params as { link: string }).link, linkNotFound);
-}
+export const linkIdOf = idIn('link', linkNotFound);
+/** @throws ServiceError as `jobIdOf` does, but `blob_not_found` */
+export const blobDigestOf = idIn('sha256', blobNotFound, DIGEST);
+/** @throws ServiceError `invalid_request` for text that is not a digest */
+export const uploadDigestOf = idIn('sha256', notADigest, DIGEST);
+const eventNumberIn = idIn('seq', toolCallNotFound, EVENT_NUMBER);
+/** The number of an event. @throws ServiceError as `jobIdOf` does, but `tool_call_not_found`, as for an event that is not a call */
+export const eventNumberOf = (request: FastifyRequest): number => Number(eventNumberIn(request));
 
 /** The same refusal for a link that never was, one that has ended, and a wrong secret. */
 export function linkNotFound(): ServiceError {
@@ -51,8 +38,15 @@ export function linksDisabled(): ServiceError {
   return new ServiceError('links_disabled', 'The operator allows no links to results.');
 }
 
-function idIn(text: string, notFound: () => ServiceError, form = ID): string {
-  if (form.test(text)) return text;
-  if (text === '') throw noSuchRoute();
-  throw notFound();
+function notADigest(): ServiceError {
+  return invalidRequest('The address must end with a SHA-256 as 64 lower-case hex digits.');
+}
+
+/** How the id of this parameter is read from a path. */
+function idIn(parameter: string, refusal: () => ServiceError, form = ID): (request: FastifyRequest) => string {
+  return ({ params }) => {
+    const { [parameter]: text = '' } = params as Readonly<Record<string, string>>;
+    if (form.test(text)) return text;
+    throw text === '' ? noSuchRoute() : refusal();
+  };
 }

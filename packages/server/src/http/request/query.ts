@@ -4,7 +4,7 @@
  * dropping a filter would show a client too much.
  */
 import { type Filled, fits, type TObject, type TSchema } from '@vouchbox/protocol';
-import { ServiceError } from '../../ground/service-error.ts';
+import { invalidRequest } from '../../ground/service-error.ts';
 
 /**
  * A query without unknown parameters, as values. A parameter that was not sent has its default, or is left out.
@@ -25,14 +25,14 @@ export function readQuery<T extends TObject>({ properties }: T, query: unknown):
 /** @throws ServiceError `invalid_request` naming the first parameter that was sent more than once */
 export function refuseRepeated(given: Readonly<Record<string, unknown>>): void {
   const repeated = Object.keys(given).find((name) => typeof given[name] !== 'string');
-  if (repeated !== undefined) throw refused(`The query parameter ${JSON.stringify(repeated)} is given twice.`);
+  if (repeated !== undefined) throw invalidRequest(`The query parameter ${JSON.stringify(repeated)} is given twice.`);
 }
 
 /** @throws ServiceError `invalid_request` naming the first parameter that the schema lacks */
 export function refuseUnknownParameters(schema: TObject | undefined, query: unknown): void {
   const known = schema?.properties ?? {};
   const unknown = Object.keys(query as object).find((name) => !Object.hasOwn(known, name));
-  if (unknown !== undefined) throw refused(`The query parameter ${JSON.stringify(unknown)} is not known here.`);
+  if (unknown !== undefined) throw invalidRequest(`The query parameter ${JSON.stringify(unknown)} is not known here.`);
 }
 
 /** The part of a schema that is read here. Every number has both bounds. */
@@ -71,12 +71,12 @@ function numberOf(form: RegExp, { text, name, schema, described }: GivenNumber):
   const value = form.test(text) ? Number(text) : Number.NaN;
   // Negative zero becomes zero: a number of seconds has no sign.
   if (value >= minimum && value <= maximum) return value === 0 ? 0 : value;
-  throw refused(`The query parameter "${name}" must be ${described} from ${minimum} to ${maximum}.`);
+  throw invalidRequest(`The query parameter "${name}" must be ${described} from ${minimum} to ${maximum}.`);
 }
 
 function opaqueText(text: string, name: string, schema: ParameterSchema): string {
   if (fits(schema, text)) return text;
-  throw refused(`The query parameter "${name}" is malformed.`);
+  throw invalidRequest(`The query parameter "${name}" is malformed.`);
 }
 
 /** Words between commas, each once. */
@@ -86,9 +86,5 @@ function listOf(words: readonly string[], { text, name }: { text: string; name: 
 
 function wordOf(words: readonly string[], { text, name }: { text: string; name: string }): string {
   if (words.includes(text)) return text;
-  throw refused(`The query parameter "${name}" must be one of ${words.join(', ')}.`);
-}
-
-function refused(message: string): ServiceError {
-  return new ServiceError('invalid_request', message);
+  throw invalidRequest(`The query parameter "${name}" must be one of ${words.join(', ')}.`);
 }

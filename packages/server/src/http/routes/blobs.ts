@@ -4,7 +4,7 @@ import { type Handlers, refuseWhenStopping } from '../call/call.ts';
 import { sendJson, sendPieces } from '../call/respond.ts';
 import { chunksInTurn, uploadOf } from '../call/upload.ts';
 import { Turns } from '../connections/turns.ts';
-import { blobDigestOf, uploadDigestOf } from '../request/blob-digest.ts';
+import { blobDigestOf, uploadDigestOf } from '../request/path-id.ts';
 import type { RouteContext } from './context.ts';
 
 export function blobHandlers({ blobs }: Pick<RouteContext, 'blobs'>): Handlers<'putBlob' | 'getBlob'> {

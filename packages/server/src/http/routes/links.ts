@@ -28,8 +28,7 @@ import { readJsonBody } from '../call/body.ts';
 import { claimFor, type Handlers, refuseWhenStopping } from '../call/call.ts';
 import { pumpTo, sendBodyTo, sendBytesTo, sendJson, sendTextTo } from '../call/respond.ts';
 import { resetConnection } from '../connections/connection.ts';
-import { blobDigestOf } from '../request/blob-digest.ts';
-import { linkIdOf, linkNotFound, linksDisabled } from '../request/path-id.ts';
+import { blobDigestOf, linkIdOf, linkNotFound, linksDisabled } from '../request/path-id.ts';
 import type { RouteContext } from './context.ts';
 import { ALONE } from './pages.ts';
 

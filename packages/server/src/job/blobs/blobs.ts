@@ -3,6 +3,7 @@
  * becomes a blob once all of it is there and has the stated digest. An upload that ends earlier leaves nothing. An output
  * that a job names is copied in the same way, so that the job keeps the bytes even if the job that made them is removed.
  */
+
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ArtifactRecord, StoredBlob } from '@vouchbox/protocol';
@@ -17,6 +18,7 @@ import { answered } from '../answered.ts';
 import type { KeptChunks, OutputCopies, OutputKeeping } from '../artifact-content.ts';
 import { blobContent } from '../blob-content.ts';
 import type { LongPart } from '../body.ts';
+import { blobNotFound } from '../refusals.ts';
 import { storePieces } from './store-pieces.ts';
 
 export interface Upload {
@@ -111,7 +113,7 @@ export function createBlobs(options: BlobOptions): Blobs & OutputCopies & Output
     async content({ tenant }, sha256) {
       const key = { tenant, sha256 };
       const found = await answered(store.blob(key).then((upload) => upload ?? store.largeOutputBlob(key)));
-      if (found === null) throw new ServiceError('blob_not_found', 'No such blob belongs to the tenant.');
+      if (found === null) throw blobNotFound();
       return { bytes: found.size_bytes, pieces: () => blobContent(store, { tenant, sha256, ...found }) };
     },
   };

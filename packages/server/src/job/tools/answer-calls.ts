@@ -8,7 +8,7 @@ import type { JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { arrival, type History } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
-import { jobNotFound } from '../refusals.ts';
+import { jobNotFound, toolCallNotFound } from '../refusals.ts';
 import type { SchemaChecks } from './schema-checks.ts';
 
 export interface AnsweringOptions {
@@ -121,7 +121,7 @@ function refusalOf(refused: Refused): ServiceError {
         'Only the principal that submitted the job, and those that its submission names, may answer its calls.',
       );
     case 'no_call':
-      return new ServiceError('tool_call_not_found', 'No call of this number waits for an answer in the job.');
+      return toolCallNotFound();
     case 'ended':
       return new ServiceError('job_terminal', 'The job has ended: its program takes no more answers.');
     case 'conflict':
