@@ -80,7 +80,7 @@ const PLACE = /^(node_modules\/(@[a-z0-9~-][a-z0-9._~-]*\/)?[A-Za-z0-9_~-][A-Za-
 /** Checks a lockfile of npm 7 or later. @throws PackError naming the first package that is not locked */
 export function checkLockfile(text: string): Lockfile {
   checkLength(text);
-  const value = parsed(text);
+  const value = parsedJson(text);
   if (!lockfile.Check(value)) throw new PackError('not a package-lock.json of version 2 or 3');
   const entries = Object.entries(value.packages).filter(([place]) => place !== '');
   if (entries.length === 0) throw new PackError('no package');
@@ -97,9 +97,10 @@ function checkLength(text: string): void {
   if (text.length > LOCK_CHARS_MAX) throw new PackError(`longer than ${LOCK_CHARS_MAX} characters`);
 }
 
-function parsed(text: string): unknown {
+/** @throws PackError if the text is not JSON */
+export function parsedJson(json: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(json);
   } catch (cause) {
     throw new PackError(`not JSON: ${(cause as Error).message}`, { cause });
   }

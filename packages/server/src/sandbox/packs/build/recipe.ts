@@ -10,7 +10,7 @@ import { Compile } from 'typebox/compile';
 import { PACK_NAME, PACK_VERSION, SYSTEM_PACK } from '../../cell/pack.ts';
 import { ENVIRONMENT } from '../../program/language-runs.ts';
 import { PackError } from '../pack-error.ts';
-import { checkLockfile, checkRequirements, NODE_MODULES } from './locked-packages.ts';
+import { checkLockfile, checkRequirements, NODE_MODULES, parsedJson } from './locked-packages.ts';
 
 const RECIPE_BYTES_MAX = 64 * 1024;
 const LIST_MAX = 256;
@@ -131,14 +131,6 @@ export function recipeSha256(recipe: Recipe): string {
 /** Whether a pack may not set this variable. The loader's variables would decide which code runs before the program. */
 function isFixedVariable(name: string): boolean {
   return name.startsWith('LD_') || ENVIRONMENT.some((entry) => entry.startsWith(`${name}=`));
-}
-
-function parsedJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch (cause) {
-    throw new PackError(`not JSON: ${(cause as Error).message}`, { cause });
-  }
 }
 
 function readWhole(file: string): Buffer {
