@@ -4,13 +4,13 @@ import type { Caller } from '../ground/caller.ts';
 import { answered } from './answered.ts';
 import {
   cancelGrading,
-  type GradingWait,
   gradingDetail,
   gradingEvents,
   listGradings,
   type ReadGradingOptions,
 } from './grade/read-gradings.ts';
 import { type SubmitGradingOptions, type SubmittedGrading, submitGrading } from './grade/submit-grading.ts';
+import type { Wait } from './history.ts';
 import type { Submission } from './jobs.ts';
 
 export interface Gradings {
@@ -18,14 +18,10 @@ export interface Gradings {
   submit(caller: Caller, submission: Submission): Promise<SubmittedGrading>;
   list(caller: Caller, query: FilledQueryOf<'listGradings'>): Promise<GradingList>;
   /** May wait for its end; the signal ends the wait early with the present state. */
-  detail(caller: Caller, grading_id: string, wait: GradingWait): Promise<GradingDetail>;
+  detail(caller: Caller, grading_id: string, wait: Wait): Promise<GradingDetail>;
   cancel(caller: Caller, grading_id: string): Promise<GradingCancellation>;
   /** May wait for an event after the cursor; the signal ends the wait early with an empty page. */
-  events(
-    caller: Caller,
-    grading_id: string,
-    page: GradingWait & { after: number; limit: number },
-  ): Promise<GradingEvents>;
+  events(caller: Caller, grading_id: string, page: Wait & { after: number; limit: number }): Promise<GradingEvents>;
 }
 
 export type GradingsOptions = SubmitGradingOptions & ReadGradingOptions;

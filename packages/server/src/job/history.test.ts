@@ -6,7 +6,9 @@ import { movedBytesMin } from '../store/objects/content-places.ts';
 import { finishOf } from '../store/store.fixture.ts';
 import type { Store } from '../store/store.ts';
 import { createHistory } from './history.ts';
-import { createNudges } from './nudges.ts';
+import { createNudges, type Topic } from './nudges.ts';
+import type { EndReader } from './view/end-parts.ts';
+import { replay } from './view/replay.ts';
 
 const never = new AbortController().signal;
 
@@ -112,6 +114,27 @@ test('following a job that runs at another node reads the store once for each ch
   }
   expect(seen).toEqual([1, 2, 3]);
   expect(reads).toBe(3);
+});
+
+test('a wait for the next page of a job that runs at another node follows the reports of that node', async () => {
+  const nudges = createNudges();
+  let until = 0;
+  const store = {
+    fleet: {
+      // The other node reports an event, and only to those that follow the job.
+      follow(topic: Topic) {
+        until = 1;
+        setImmediate(() => nudges.send(topic));
+        return { [Symbol.dispose]: () => {} };
+      },
+    },
+    isUnderWay: () => false,
+    textExtent: async () => ({ bytes: 0, text: '', from: 0, until, complete: false }),
+  };
+  const wait = { waitSeconds: 20, signal: AbortSignal.timeout(500) };
+  const options = { store: store as unknown as Store, nudges, shutdown: never, ended: {} as EndReader };
+  const answer = await replay({ tenant: 'acme', job_id: 'job' }, { after: 0, limit: 1, wait }, options);
+  expect(answer.isEmpty).toBe(false);
 });
 
 test('a request to cancel a running job is shown to its followers at once, and does not end waits for the result', async () => {

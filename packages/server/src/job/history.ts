@@ -4,6 +4,7 @@
  */
 import { isTerminal, type JobEvent } from '@vouchbox/protocol';
 import type { JsonText } from '../ground/json-text.ts';
+import { Deadline } from '../ground/waiting/deadline.ts';
 import { within } from '../ground/waiting/within.ts';
 import { movedBytesMin } from '../store/objects/content-places.ts';
 import type { EventPage, GivenAnswer } from '../store/records/answers.ts';
@@ -11,7 +12,7 @@ import { eventText } from '../store/records/event-text.ts';
 import type { JobKey } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Nudge, Nudges, Topic } from './nudges.ts';
-import { jobNotFound } from './refusals.ts';
+import { jobNotFound, shuttingDown } from './refusals.ts';
 
 /** The store's writes to a job's history. Each also sends its nudges. They commit and answer as the store's methods do. */
 export interface History
@@ -169,11 +170,56 @@ async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<void>
   }
 }
 
+/** How long a caller waits: at most until the signal aborts, which it does when the client is gone. */
+export interface Wait {
+  readonly waitSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+/** What is awaited. Without a wait, it is read once. */
+interface Awaited {
+  readonly topic: Topic;
+  readonly wait: Wait | undefined;
+  readonly nudges: Pick<Nudges, 'next'>;
+  readonly store: Pick<Store, 'fleet'>;
+  /** Aborts when the service stops. */
+  readonly shutdown: AbortSignal;
+  /** Whether this process makes every change that is awaited. Default: other nodes may make some. */
+  readonly isOwn?: () => boolean;
+}
+
+/** Reads, and again after each nudge, until what was read suffices or the wait is over. */
+export async function readUntil<Answer>(
+  isEnough: (answer: Answer) => boolean,
+  read: () => Promise<Answer>,
+  { topic, wait, nudges, store, shutdown, isOwn = () => false }: Awaited,
+): Promise<Answer> {
+  if (wait === undefined || wait.waitSeconds === 0) return await read();
+  using deadline = new Deadline(Math.ceil(wait.waitSeconds * 1000), [wait.signal, shutdown]);
+  for (;;) {
+    // The nudge is registered before the read, so that a change meanwhile is not missed.
+    using nudge = nudges.next(topic, deadline.signal);
+    const answer = await read();
+    if (isEnough(answer) || deadline.signal.aborted) return answer;
+    await arrival(store, nudge, isOwn() ? null : topic);
+  }
+}
+
+/** Throws if a wait was interrupted, and not only over. @throws ServiceError `shutting_down` */
+export function refuseInterrupted(
+  { waitSeconds, signal }: Wait,
+  { shutdown }: { readonly shutdown: AbortSignal },
+): void {
+  if (waitSeconds === 0) return;
+  signal.throwIfAborted();
+  if (shutdown.aborted) throw shuttingDown();
+}
+
 /**
  * Waits for the nudge, but not for long if it may come from another node. Messages of another node about the topic
  * arrive too, unless the topic is null, which means that the job runs here.
  */
-export async function arrival({ fleet }: Pick<Store, 'fleet'>, { arrived }: Nudge, topic: Topic | null): Promise<void> {
+async function arrival({ fleet }: Pick<Store, 'fleet'>, { arrived }: Nudge, topic: Topic | null): Promise<void> {
   if (!fleet) return await arrived;
   using _following = topic === null ? null : fleet.follow(topic);
   await within(arrived, lookMilliseconds, undefined);

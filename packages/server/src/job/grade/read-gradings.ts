@@ -7,11 +7,10 @@ import type {
   GradingItem,
   GradingList,
 } from '@vouchbox/protocol';
-import { Deadline } from '../../ground/waiting/deadline.ts';
 import type { GradingKey, GradingRow } from '../../store/records/gradings.ts';
 import type { Store } from '../../store/store.ts';
-import { arrival } from '../history.ts';
-import type { Nudges, Topic } from '../nudges.ts';
+import { readUntil, type Wait } from '../history.ts';
+import type { Nudges } from '../nudges.ts';
 import { gradingNotFound } from '../refusals.ts';
 import { decodeCursor, encodeCursor } from '../view/cursor.ts';
 
@@ -22,19 +21,9 @@ export interface ReadGradingOptions {
   readonly shutdown: AbortSignal;
 }
 
-export interface GradingWait {
-  readonly waitSeconds: number;
-  /** Ends the wait early. */
-  readonly signal: AbortSignal;
-}
-
 /** @throws ServiceError `grading_not_found` */
-export async function gradingDetail(
-  key: GradingKey,
-  wait: GradingWait,
-  options: ReadGradingOptions,
-): Promise<GradingDetail> {
-  return await onceIt(
+export async function gradingDetail(key: GradingKey, wait: Wait, options: ReadGradingOptions): Promise<GradingDetail> {
+  return await readUntil(
     (detail) => detail.finished_at !== null,
     async () => {
       const found = await options.store.grading(key);
@@ -48,10 +37,10 @@ export async function gradingDetail(
 /** @throws ServiceError `grading_not_found` */
 export async function gradingEvents(
   key: GradingKey,
-  { after, limit, ...wait }: GradingWait & { readonly after: number; readonly limit: number },
+  { after, limit, ...wait }: Wait & { readonly after: number; readonly limit: number },
   options: ReadGradingOptions,
 ): Promise<GradingEvents> {
-  return await onceIt(
+  return await readUntil(
     ({ items, next_cursor }) => items.length > 0 || next_cursor === null,
     async () => {
       const page = await options.store.gradingEvents({ ...key, after, limit });
@@ -61,23 +50,6 @@ export async function gradingEvents(
     },
     { topic: `grading ${key.grading_id}`, wait, ...options },
   );
-}
-
-/** Reads the grading, and again after each nudge, until what was read suffices or the wait is over. */
-async function onceIt<Answer>(
-  isEnough: (answer: Answer) => boolean,
-  read: () => Promise<Answer>,
-  { topic, wait, nudges, store, shutdown }: ReadGradingOptions & { readonly topic: Topic; readonly wait: GradingWait },
-): Promise<Answer> {
-  if (wait.waitSeconds === 0) return await read();
-  using deadline = new Deadline(Math.ceil(wait.waitSeconds * 1000), [wait.signal, shutdown]);
-  for (;;) {
-    // The nudge is registered before the read, so that a change meanwhile is not missed.
-    using nudge = nudges.next(topic, deadline.signal);
-    const answer = await read();
-    if (isEnough(answer) || deadline.signal.aborted) return answer;
-    await arrival(store, nudge, topic);
-  }
 }
 
 /** One page, newest first. Rejects as `decodeCursor` throws. */

@@ -2,17 +2,15 @@
 import { decodeEnvelope, decodeStatement, findSignature, readPromise, sha256Hex } from '@vouchbox/evidence';
 import type { PendingStatement, PendingStatements } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
-import { Deadline } from '../../ground/waiting/deadline.ts';
 import type { LogState } from '../../store/records/log.ts';
 import type { PendingRow, PromiseRow } from '../../store/records/promises.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
-import { arrival } from '../history.ts';
+import { readUntil, refuseInterrupted, type Wait } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
-import { jobNotFound, shuttingDown } from '../refusals.ts';
+import { jobNotFound } from '../refusals.ts';
 import { isSignedByStrangers } from '../sign/attestation-problem.ts';
 import type { AttestationOptions, ExactBytes } from '../view/attestation.ts';
-import type { ResultWait } from '../view/result.ts';
 import { proofAt } from './read-log.ts';
 
 export interface PromiseReaderOptions {
@@ -34,7 +32,7 @@ const pendingMax = 50;
  * @throws ServiceError `job_not_found`, `not_promised`, `promise_unavailable` if it is not signed in time,
  * `signing_key_unknown`, `shutting_down`
  */
-export async function promiseBytes(key: JobKey, wait: ResultWait, options: PromiseReaderOptions): Promise<ExactBytes> {
+export async function promiseBytes(key: JobKey, wait: Wait, options: PromiseReaderOptions): Promise<ExactBytes> {
   const { envelope, key_id } = await signedPromise(key, wait, options);
   if (envelope === null || key_id === null)
     throw new ServiceError('promise_unavailable', 'The promise is not signed yet.', { retryAfterSeconds });
@@ -47,30 +45,20 @@ export async function promiseBytes(key: JobKey, wait: ResultWait, options: Promi
 }
 
 /** The promise as it is stored, once it is signed, or when the wait is over. */
-async function signedPromise(
-  key: JobKey,
-  { waitSeconds, signal }: ResultWait,
-  { store, nudges, shutdown }: PromiseReaderOptions,
-): Promise<PromiseRow> {
-  using deadline = new Deadline(Math.ceil(waitSeconds * 1000), [signal, shutdown]);
-  for (;;) {
-    // The nudge is registered before the promise is read, so that a signature that comes meanwhile is not missed.
-    using nudge = nudges.next(`promise ${key.job_id}`, deadline.signal);
-    const found = await store.jobPromise(key);
-    if (found === null) throw await unpromised(key, store);
-    if (found.envelope !== null || waitSeconds === 0) return found;
-    if (deadline.signal.aborted) {
-      signal.throwIfAborted();
-      if (shutdown.aborted) throw shuttingDown();
-      return found;
-    }
-    await arrival(store, nudge, `promise ${key.job_id}`);
-  }
+async function signedPromise(key: JobKey, wait: Wait, options: PromiseReaderOptions): Promise<PromiseRow> {
+  const { store } = options;
+  const found = await readUntil(
+    ({ envelope }) => envelope !== null,
+    async () => (await store.jobPromise(key)) ?? (await unpromised(key, store)),
+    { ...options, topic: `promise ${key.job_id}`, wait },
+  );
+  if (found.envelope === null) refuseInterrupted(wait, options);
+  return found;
 }
 
-async function unpromised(key: JobKey, store: Pick<Store, 'jobSummary'>): Promise<ServiceError> {
-  if ((await store.jobSummary(key)) === null) return jobNotFound();
-  return new ServiceError('not_promised', 'The job was accepted without a promise.');
+async function unpromised(key: JobKey, store: Pick<Store, 'jobSummary'>): Promise<never> {
+  if ((await store.jobSummary(key)) === null) throw jobNotFound();
+  throw new ServiceError('not_promised', 'The job was accepted without a promise.');
 }
 
 /** Why a stored promise must not be served; null if it may. A promise that was changed in the store never reaches a caller. */
@@ -97,7 +85,7 @@ async function promiseProblem(
  */
 export async function pendingStatements(key: JobKey, options: PromiseReaderOptions): Promise<PendingStatements> {
   const { store } = options;
-  if ((await store.jobPromise(key)) === null) throw await unpromised(key, store);
+  if ((await store.jobPromise(key)) === null) await unpromised(key, store);
   const rows = await store.pendingOf({ key, limit: pendingMax });
   const state = rows.length === 0 ? null : await store.logState();
   return { items: await Promise.all(rows.map((row) => told(row, state, store))) };

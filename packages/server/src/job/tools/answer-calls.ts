@@ -2,11 +2,10 @@
 import type { OpenToolCall, ToolAnswerTaken, ToolCalls } from '@vouchbox/protocol';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { ServiceError } from '../../ground/service-error.ts';
-import { Deadline } from '../../ground/waiting/deadline.ts';
 import type { OpenToolCalls, ToolAnswerResult } from '../../store/records/answers.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
-import { arrival, type History } from '../history.ts';
+import { type History, readUntil, type Wait } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
 import { jobNotFound, toolCallNotFound } from '../refusals.ts';
 import type { SchemaChecks } from './schema-checks.ts';
@@ -25,11 +24,9 @@ export interface Asker extends JobKey {
   readonly principal: string;
 }
 
-/** Which calls, and how long to wait if there are none: at most until the signal aborts. */
-export interface CallsAsked {
+/** Which calls, and how long to wait if there are none. */
+export interface CallsAsked extends Wait {
   readonly after: number;
-  readonly waitSeconds: number;
-  readonly signal: AbortSignal;
 }
 
 /** The text of one `ToolCalls`, and whether it is empty although more calls may come. */
@@ -49,18 +46,15 @@ export async function openCalls(asker: Asker, asked: CallsAsked, options: Answer
 type Found = Extract<OpenToolCalls, { kind: 'calls' }>;
 
 async function firstOpen(asker: Asker, asked: CallsAsked, options: AnsweringOptions): Promise<Found> {
-  const { store, nudges, shutdown } = options;
-  using deadline = new Deadline(Math.ceil(asked.waitSeconds * 1000), [asked.signal, shutdown]);
-  for (;;) {
-    // The nudge is registered before the calls are read, so that a call that is made meanwhile is not missed.
-    const topic = `events ${asker.job_id}` as const;
-    using nudge = nudges.next(topic, deadline.signal);
-    const found = await store.openToolCalls({ ...asker, after: asked.after });
-    if (found.kind !== 'calls') throw refusalOf(found);
-    const isOver = found.last !== null || found.hasEnded || asked.waitSeconds === 0 || deadline.signal.aborted;
-    if (isOver) return found;
-    await arrival(store, nudge, store.isUnderWay(asker) ? null : topic);
-  }
+  return await readUntil(
+    ({ last, hasEnded }) => last !== null || hasEnded,
+    async () => {
+      const found = await options.store.openToolCalls({ ...asker, after: asked.after });
+      if (found.kind !== 'calls') throw refusalOf(found);
+      return found;
+    },
+    { ...options, topic: `events ${asker.job_id}`, wait: asked, isOwn: () => options.store.isUnderWay(asker) },
+  );
 }
 
 /** Whether calls may come that the asker may answer. */

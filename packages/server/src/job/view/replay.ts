@@ -1,31 +1,31 @@
 /** Stored events in pages, for a client that reads a job's history or follows it. Spec § GET /v1/jobs/{id}/replay. */
 
 import type { EndingPage } from '@vouchbox/protocol';
-import { Deadline } from '../../ground/waiting/deadline.ts';
 import type { TextExtent } from '../../store/records/answers.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { type Body, bodyOf, longObject } from '../body.ts';
+import { readUntil, type Wait } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
 import { jobNotFound } from '../refusals.ts';
 import { type EndInclude, type EndReader, endParts } from './end-parts.ts';
 import { longText } from './long-parts.ts';
 
 export interface ReplayOptions {
-  readonly store: Pick<Store, 'textExtent' | 'textPiece'>;
+  readonly store: Pick<Store, 'textExtent' | 'textPiece' | 'fleet' | 'isUnderWay'>;
   readonly nudges: Pick<Nudges, 'next'>;
   /** Aborts when the service stops. */
   readonly shutdown: AbortSignal;
   readonly ended: EndReader;
 }
 
-/** Which page, and how long to wait if it would be empty: at most until the signal aborts. */
+/** Which page, and how long to wait if it would be empty. */
 export interface PageAsked {
   readonly after: number;
   readonly limit: number;
   /** The members beside the last event of the page. */
   readonly include?: EndInclude;
-  readonly wait?: { readonly waitSeconds: number; readonly signal: AbortSignal };
+  readonly wait?: Wait;
 }
 
 /** The JSON text of one `EndingPage`, and whether it is empty although more events will come. */
@@ -41,7 +41,11 @@ export interface ReplayAnswer {
  */
 export async function replay(key: JobKey, page: PageAsked, options: ReplayOptions): Promise<ReplayAnswer> {
   const { store, ended } = options;
-  const extent = await firstNew(key, page, options);
+  const extent = await readUntil(
+    (found) => !isEmpty(found, page),
+    () => extentOf(key, page, store),
+    { ...options, topic: `events ${key.job_id}`, wait: page.wait, isOwn: () => store.isUnderWay(key) },
+  );
   const next_cursor = extent.complete ? null : extent.until;
   const events = longText(store, key, { kind: 'events', extent });
   const parts = extent.complete ? await endParts(page.include ?? [], ended) : {};
@@ -51,21 +55,7 @@ export async function replay(key: JobKey, page: PageAsked, options: ReplayOption
   };
 }
 
-/** Reads again whenever an event was added, until there is an event after the cursor or the wait is over. */
-async function firstNew(key: JobKey, page: PageAsked, options: ReplayOptions): Promise<TextExtent> {
-  if (page.wait === undefined || page.wait.waitSeconds === 0) return await extentOf(key, page, options);
-  const { waitSeconds, signal } = page.wait;
-  using deadline = new Deadline(Math.ceil(waitSeconds * 1000), [signal, options.shutdown]);
-  for (;;) {
-    // The nudge is registered before the page is read, so that an event that is added meanwhile is not missed.
-    using nudge = options.nudges.next(`events ${key.job_id}`, deadline.signal);
-    const extent = await extentOf(key, page, options);
-    if (!isEmpty(extent, page) || deadline.signal.aborted) return extent;
-    await nudge.arrived;
-  }
-}
-
-async function extentOf(key: JobKey, { after, limit }: PageAsked, { store }: ReplayOptions): Promise<TextExtent> {
+async function extentOf(key: JobKey, { after, limit }: PageAsked, store: ReplayOptions['store']): Promise<TextExtent> {
   const extent = await store.textExtent({ key, kind: 'events', after, limit });
   if (extent === null) throw jobNotFound();
   return extent;

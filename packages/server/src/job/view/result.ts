@@ -16,9 +16,9 @@ import type { LongTextKind } from '../../store/records/answers.ts';
 import type { JobKey, JobSummary } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { type Body, bodyOf, LongJson, longArray, longObject } from '../body.ts';
-import type { History } from '../history.ts';
+import { type History, refuseInterrupted, type Wait } from '../history.ts';
 import type { ObjectContents } from '../object-contents.ts';
-import { jobNotFound, shuttingDown } from '../refusals.ts';
+import { jobNotFound } from '../refusals.ts';
 import { longBase64, longText } from './long-parts.ts';
 
 export interface ResultOptions {
@@ -39,10 +39,7 @@ export interface ResultOptions {
   readonly shutdown: AbortSignal;
 }
 
-export interface ResultWait {
-  readonly waitSeconds: number;
-  /** Aborts when the client is gone; the promise then rejects with its reason. */
-  readonly signal: AbortSignal;
+export interface ResultWait extends Wait {
   /** The parts that a link shows; without it, all are answered. */
   readonly shows?: readonly LinkPart[];
 }
@@ -73,7 +70,8 @@ export async function result(key: JobKey, wait: ResultWait, options: ResultOptio
   if (short !== null) return { hasEnded: true, body: bodyOf(new LongJson<FoldedResult>(short)) };
   const job = await store.jobSummary(key);
   if (job === null) throw jobNotFound();
-  if (wait.waitSeconds > 0 && !isTerminal(job.status)) refuseInterrupted(wait, options);
+  // A job that ended just before the service stops is still answered.
+  if (!isTerminal(job.status)) refuseInterrupted(wait, options);
   return { hasEnded: isTerminal(job.status), body: await bodyAsItStands(key, job, options, shows) };
 }
 
@@ -135,10 +133,4 @@ async function readableArtifacts(key: JobKey, { store, objects }: ResultOptions)
 async function endOrDeadline(key: JobKey, wait: ResultWait, { history, shutdown }: ResultOptions): Promise<void> {
   using deadline = new Deadline(Math.ceil(wait.waitSeconds * 1000), [wait.signal, shutdown]);
   await history.ended(key, deadline.signal);
-}
-
-/** Throws if the wait was interrupted. A job that ended just before the service stops is still answered. */
-function refuseInterrupted({ signal }: ResultWait, { shutdown }: ResultOptions): void {
-  signal.throwIfAborted();
-  if (shutdown.aborted) throw shuttingDown();
 }
