@@ -2,7 +2,7 @@
  * The directory of everything that the service keeps: made if it is missing, open only to its owner. A directory to which others
  * may write is refused, because they could put a store, a key or a socket into it.
  */
-import type { Stats } from 'node:fs';
+import { existsSync, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeDirectories } from '../ground/make-directories.ts';
@@ -37,7 +37,7 @@ export async function checkDataDirectory(path: string): Promise<void> {
  */
 export async function checkStoreDirectory(file: string | null): Promise<void> {
   const path = file === null ? null : dirname(file);
-  if (path !== null && (await exists(path)))
+  if (path !== null && existsSync(path))
     await checkOwnDirectory('directory of the store', path, 'SERVICE_DATABASE_URL');
 }
 
@@ -60,15 +60,6 @@ async function checkOwnDirectory(what: string, path: string, setting: string): P
     throw new StartError(`the ${what} ${path} is open to other users (mode ${mode})`, {
       hint: `chmod go-w ${path}`,
     });
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -6,6 +6,7 @@
 import { type LogName, noteText, originOfLog } from '@vouchbox/evidence';
 import { pause } from '../../ground/waiting/pause.ts';
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
+import { Turns } from '../../ground/waiting/turns.ts';
 import { within } from '../../ground/waiting/within.ts';
 import type { LogState } from '../../store/records/log.ts';
 import type { Store } from '../../store/store.ts';
@@ -59,8 +60,9 @@ export class LogKeeper implements AsyncDisposable {
   readonly #options: LogKeeperOptions;
   readonly #witnesses: Witnesses | null;
   readonly #guard: LogGuard;
+  /** One piece of work after another. */
+  readonly #turns = new Turns(1);
   readonly #loop = new StandingLoop((signal) => this.#round(signal));
-  #turn: Promise<unknown> = Promise.resolve();
   #problem: SigningProblem | null = null;
 
   constructor(options: LogKeeperOptions) {
@@ -96,7 +98,7 @@ export class LogKeeper implements AsyncDisposable {
     const { nudges, log, isOurTurn = () => true, rest = aSecond } = this.#options;
     using nudge = nudges.next('log', signal);
     try {
-      if (isOurTurn()) await this.#alone(() => this.logWhatWaits());
+      if (isOurTurn()) await this.#turns.take(() => this.logWhatWaits());
       else this.#guard.lostTurn();
       this.#note(null);
     } catch (error) {
@@ -140,7 +142,7 @@ export class LogKeeper implements AsyncDisposable {
   reopen(): Promise<ReopenedLog> {
     const { isOurTurn = () => true } = this.#options;
     if (!isOurTurn()) throw new LogStopped('another node logs: ask that one');
-    return this.#alone(() => this.#reopen());
+    return this.#turns.take(() => this.#reopen());
   }
 
   async #reopen(): Promise<ReopenedLog> {
@@ -163,13 +165,6 @@ export class LogKeeper implements AsyncDisposable {
     log.warn(reopened, `the log goes on as ${reopened.origin}`);
     nudges.send('log');
     return reopened;
-  }
-
-  /** Does one piece of work after another. */
-  #alone<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-    const answer = this.#turn.then(work);
-    this.#turn = answer.catch(() => {});
-    return answer;
   }
 
   async #signHead(state: LogState): Promise<void> {

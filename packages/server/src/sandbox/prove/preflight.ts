@@ -126,11 +126,12 @@ export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'
     noteAsked: (kind) => cells.noteAsked({ ...kind, runtime: kind.runtime ?? usualPack(kind.language) }),
     [Symbol.asyncDispose]: () => cells[Symbol.asyncDispose](),
   };
+  const offers = new Turns(1);
   return {
     provider,
     packsLeftOut: [...cells.packsLeftOut, ...proven.leftOut],
     runtimeDefects: cells.runtimeDefects,
-    takeNewPacks: oneAtATime(() => takeNewPacks(cells, offered)),
+    takeNewPacks: () => offers.take(() => takeNewPacks(cells, offered)),
   };
 }
 
@@ -152,16 +153,6 @@ async function takeNewPacks(cells: Candidate, offered: RuntimePack[]): Promise<T
   for (const { name } of views) if (proven.packs.every((pack) => pack.name !== name)) cells.forgetPack(name);
   offered.push(...proven.packs);
   return { offered: [...offered], leftOut: [...loaded.leftOut, ...proven.leftOut] };
-}
-
-/** Makes calls of `work` wait for the earlier calls, whether these succeed or not. */
-function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return () => {
-    const next = last.then(work, work);
-    last = next;
-    return next;
-  };
 }
 
 /** The `system` pack, whose languages were already proven. */
