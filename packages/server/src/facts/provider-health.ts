@@ -11,6 +11,7 @@ import {
   BootstrapError,
   type CellKind,
   type CellRequest,
+  PLAIN_PROGRAM,
   type PreparedCell,
   type Program,
   type Provider,
@@ -202,5 +203,5 @@ function isAhead({ aheadUntil }: CellRequest): boolean {
 
 /** An empty program for a trial cell. The limits of the cell are set and read back, and the program is never released. */
 function nothing(language: Language): Program {
-  return { language, code: '', args: [], env: {}, stdin: null, files: [], outputs: [], limits: LIMIT_DEFAULTS };
+  return { ...PLAIN_PROGRAM, language, code: '', limits: LIMIT_DEFAULTS };
 }

@@ -3,12 +3,12 @@
  * confines them. The description is a pure function of its options. It states only what was requested; the protections
  * that are really on are observed in the running cell.
  */
-import { type Language, LIMIT_DEFAULTS, librariesBytesMax } from '@vouchbox/protocol';
+import { LIMIT_DEFAULTS, librariesBytesMax } from '@vouchbox/protocol';
 import { runscSeccompProfile, type SeccompProfile, seccompProfile } from '../kernel/seccomp/seccomp.ts';
 import { heapOption } from '../program/javascript-heap.ts';
 import { ENVIRONMENT, FIXED_SEEDS, type LanguageRun } from '../program/language-runs.ts';
 import { runOf } from '../program/stages.ts';
-import type { Stage } from '../sandbox.ts';
+import type { CellKind } from '../sandbox.ts';
 import { toolWords } from './tool-files.ts';
 
 /** The user a program runs as inside its cell. */
@@ -64,16 +64,9 @@ export interface MountPoint {
   readonly destination: string;
 }
 
-export interface DescriptionOptions {
+export interface DescriptionOptions extends Omit<CellKind, 'runtime' | 'owner'> {
   /** Whether programs use the host's kernel. */
   readonly sharesHostKernel: boolean;
-  readonly language: Language;
-  readonly stage?: Stage | undefined;
-  readonly reproducible?: true | undefined;
-  /** Whether its program may call tools. */
-  readonly hasTools?: boolean | undefined;
-  /** Whether its job has libraries of its own. */
-  readonly hasLibraries?: boolean | undefined;
   /** The cell's own tmpfs on the host: `rootfs`, `work` and `report` inside it. */
   readonly cell: string;
   /** Read-only trees: those of the runtime pack, the first of them at `/usr`, and our guest programs. */

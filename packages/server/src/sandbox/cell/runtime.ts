@@ -1,7 +1,7 @@
 /** A runtime of cells, and everything that one cell is made of, chosen before it exists. */
 import type { Backend, IsolationClass, Language, RuntimeIdentity } from '@vouchbox/protocol';
 import type { Group } from '../kernel/cgroup/cgroup.ts';
-import type { Stage } from '../sandbox.ts';
+import type { CellKind } from '../sandbox.ts';
 import type { Pack } from './pack.ts';
 import type { Boot, Start } from './start.ts';
 
@@ -60,19 +60,12 @@ export interface ReservedCell extends AsyncDisposable {
   readonly group: Group;
 }
 
-export interface CellOptions {
+export interface CellOptions extends Omit<CellKind, 'runtime'> {
+  readonly hasTools: boolean;
+  readonly hasLibraries: boolean;
   readonly id: string;
   readonly runtime: Runtime;
   readonly pack: Pack;
-  readonly language: Language;
-  readonly stage?: Stage | undefined;
-  readonly reproducible?: true | undefined;
-  /** Whether its program may call tools. */
-  readonly hasTools: boolean;
-  /** Whether its job has libraries of its own. */
-  readonly hasLibraries: boolean;
-  /** The owner of the job; undefined for a cell that anybody may get. */
-  readonly owner: string | undefined;
   readonly group: Group;
   /** The cell's own directory on the host, which does not exist yet. */
   readonly directory: string;

@@ -7,7 +7,7 @@ import { LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';
 import type { Candidate } from '../classes/candidate.ts';
 import { hostPatience } from '../kernel/host/patience.ts';
-import type { RunningCell } from '../sandbox.ts';
+import { PLAIN_PROGRAM, type Program, type RunningCell } from '../sandbox.ts';
 
 const PROCESSES = 6;
 const SECONDS_MAX = 10;
@@ -45,15 +45,7 @@ async function fill(cells: Pick<Candidate, 'prepare'>): Promise<AsyncDisposable 
   const seconds = SECONDS_MAX * (await hostPatience());
   const cell = await cells.prepare({ language: 'python', runtime: null, readyMilliseconds: seconds * 1000 });
   const limits = { ...LIMIT_DEFAULTS, max_pids: PROCESSES, wall_seconds: 2 * seconds };
-  const program = {
-    language: 'python' as const,
-    code: FILLING,
-    stdin: null,
-    args: [],
-    env: {},
-    files: [],
-    outputs: [],
-  };
+  const program: Program = { ...PLAIN_PROGRAM, language: 'python', code: FILLING, limits };
   const said = Promise.withResolvers<number>();
   let running: RunningCell | null = null;
   const end = async () => {
@@ -62,7 +54,7 @@ async function fill(cells: Pick<Candidate, 'prepare'>): Promise<AsyncDisposable 
     await cell[Symbol.asyncDispose]();
   };
   try {
-    const loaded = await cell.handOver({ ...program, limits });
+    const loaded = await cell.handOver(program);
     running = loaded.release((_, records) => said.resolve(Number(records.map(outputText).join(''))));
     return { count: await within(said.promise, seconds * 1000, Number.NaN), [Symbol.asyncDispose]: end };
   } catch (error) {

@@ -6,7 +6,7 @@ import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { SYSTEM_PACK } from '../../cell/pack.ts';
 import type { Candidate } from '../../classes/candidate.ts';
 import { SYSTEM_LANGUAGES } from '../../program/language-runs.ts';
-import type { Ending, Posture, Program } from '../../sandbox.ts';
+import { type Ending, PLAIN_PROGRAM, type Posture, type Program } from '../../sandbox.ts';
 import { runCanary } from '../canary.ts';
 import { type Finding, fail, pass, warn } from './finding.ts';
 import type { ProviderFinding } from './report.ts';
@@ -128,11 +128,7 @@ async function runBash(code: string, cells: Candidate): Promise<BashRun> {
   const program: Program = {
     language: 'bash',
     code,
-    stdin: null,
-    args: [],
-    env: {},
-    files: [],
-    outputs: [],
+    ...PLAIN_PROGRAM,
     limits: { ...LIMIT_DEFAULTS, wall_seconds: TOOLS_SECONDS_MAX, cpu_seconds: TOOLS_SECONDS_MAX },
   };
   const loaded = await cell.handOver(program);

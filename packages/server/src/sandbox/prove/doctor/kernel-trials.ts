@@ -29,43 +29,32 @@ export function kernelTrials(probes: Probes): Trial[] {
       fix: NAMESPACE_FIX,
       attempt: () => tryPrivateMount(probes),
     },
-    {
+    probeTrial(probes, ['overlay', tmpdir()], {
       id: 'kernel.overlay',
       title: 'a file opened through one overlay of /usr is not seen through another',
       needs: ['kernel.namespace.mount'],
+      wanted: 'seen here alone',
       fix: OVERLAY_FIX,
-      attempt: async () => expect(await probes.probed('overlay', tmpdir()), 'seen here alone', OVERLAY_FIX),
-    },
-    {
+    }),
+    probeTrial(probes, ['network'], {
       id: 'kernel.network',
       title: 'no network but a loopback',
       needs: ['kernel.namespace.network'],
+      wanted: 'interfaces lo, a connection fails (Network is unreachable)',
       fix: NAMESPACE_FIX,
-      attempt: async () =>
-        expect(
-          await probes.probed('network'),
-          'interfaces lo, a connection fails (Network is unreachable)',
-          NAMESPACE_FIX,
-        ),
-    },
-    {
+    }),
+    probeTrial(probes, ['seccomp'], {
       id: 'kernel.seccomp',
       title: 'a seccomp filter refuses a call with an ordinary error',
+      wanted: 'mode 2, the refused call gives: Operation not permitted',
       fix: 'run a kernel with CONFIG_SECCOMP_FILTER=y',
-      attempt: async () =>
-        expect(
-          await probes.probed('seccomp'),
-          'mode 2, the refused call gives: Operation not permitted',
-          'run a kernel with CONFIG_SECCOMP_FILTER=y',
-        ),
-    },
-    {
+    }),
+    probeTrial(probes, ['no_new_privileges'], {
       id: 'kernel.no_new_privileges',
       title: 'new privileges can be given up for good',
+      wanted: 'held 1, and it cannot be undone',
       fix: 'run Linux 3.5 or newer',
-      attempt: async () =>
-        expect(await probes.probed('no_new_privileges'), 'held 1, and it cannot be undone', 'run Linux 3.5 or newer'),
-    },
+    }),
   ];
 }
 
@@ -84,13 +73,21 @@ function usersTrial(probes: Probes): Trial {
 }
 
 function namespaceTrial(kind: string, probes: Probes): Trial {
-  const wanted = kind === 'pid' ? 'its own namespace, process 1' : 'its own namespace';
-  return {
+  return probeTrial(probes, ['namespace', kind], {
     id: `kernel.namespace.${kind}`,
     title: `${kind} namespace`,
+    wanted: kind === 'pid' ? 'its own namespace, process 1' : 'its own namespace',
     fix: NAMESPACE_FIX,
-    attempt: async () => expect(await probes.probed('namespace', kind), wanted, NAMESPACE_FIX),
-  };
+  });
+}
+
+/** The trial of a control whose probe says what is wanted if the control works. */
+function probeTrial(
+  probes: Probes,
+  asked: readonly string[],
+  { wanted, ...trial }: Omit<Trial, 'attempt'> & { readonly wanted: string },
+): Trial {
+  return { ...trial, attempt: async () => expect(await probes.probed(...asked), wanted, trial.fix) };
 }
 
 /** Tries a private mount: it must bound writes, and must not be visible outside. */
