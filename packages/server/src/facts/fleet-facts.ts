@@ -40,28 +40,16 @@ export interface NodeParts {
   readonly canaries?: { facts(): readonly CanaryStatus[] } | null;
 }
 
-export function nodeFactsOf({ config, cells, signing, dispatcher, canaries = null }: NodeParts): NodeFacts {
+export function nodeFactsOf(parts: NodeParts): NodeFacts {
+  const { config, cells, signing } = parts;
   return {
     version: VERSION,
     roles: config.roles,
-    executor: cells === null ? null : executorOf({ config, cells, dispatcher, canaries }),
+    executor: cells === null ? null : executorOf(parts, cells),
     signs_with: signing?.keys.published()?.key_id ?? null,
     signing_problem: signing?.attestor.problem ?? null,
     log_problem: signing?.logKeeper?.problem ?? null,
     log_witnesses: signing?.logKeeper?.witnesses ?? [],
-  };
-}
-
-function executorOf({
-  config,
-  cells,
-  dispatcher,
-  canaries = null,
-}: Omit<NodeParts, 'signing' | 'cells'> & { readonly cells: NonNullable<NodeParts['cells']> }): ExecutorFacts {
-  return {
-    ...executorFactsOf(config, cells),
-    slots_used: dispatcher.inFlight,
-    ...(canaries !== null && { canaries: canaries.facts() }),
   };
 }
 
@@ -72,10 +60,10 @@ export function canariesOf(fleet: Pick<Fleet, 'nodes'>): NonNullable<ServiceStat
     .flatMap(({ node, facts }) => (facts?.executor?.canaries ?? []).map((canary) => ({ ...canary, node })));
 }
 
-function executorFactsOf(
-  config: NodeParts['config'],
+function executorOf(
+  { config, dispatcher, canaries = null }: NodeParts,
   { provider, health }: NonNullable<NodeParts['cells']>,
-): Omit<ExecutorFacts, 'slots_used' | 'canaries'> {
+): ExecutorFacts {
   const { backend, hasLoopback, isolation_class, languages, runtime_packs, enforced } = provider;
   return {
     backend,
@@ -87,6 +75,8 @@ function executorFactsOf(
     slots: config.concurrency,
     concurrent_mem_mb_max: config.concurrentMemMbMax,
     ready: health.isReady(),
+    slots_used: dispatcher.inFlight,
+    ...(canaries !== null && { canaries: canaries.facts() }),
   };
 }
 
