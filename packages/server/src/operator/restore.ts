@@ -16,7 +16,7 @@ import {
 import { dirname, join } from 'node:path';
 import { syncDirectory, syncFile } from '../ground/durably.ts';
 import { makeDirectories } from '../ground/make-directories.ts';
-import { keyPaths, readPrivateKey } from '../job/sign/keys/key-files.ts';
+import { keyPaths, keyPathsIn, readPrivateKey } from '../job/sign/keys/key-files.ts';
 import { SigningKeyError } from '../job/sign/keys/signing-key-error.ts';
 import { knownKeys } from '../job/sign/keys/signing-keys.ts';
 import { openStore } from '../store/open-store.ts';
@@ -102,7 +102,7 @@ async function checkStore(dataDir: string, backup: string): Promise<boolean> {
 
 /** Copies the private key, if there is one, and every public key, and reads the keys as a service does. */
 function copyKeys(source: string, dataDir: string): void {
-  const from = keyPathsOf(source);
+  const from = keyPathsIn(source);
   const to = keyPaths(dataDir);
   mkdirSync(to.directory, { mode: 0o700 });
   mkdirSync(to.publicKeys, { mode: 0o700 });
@@ -114,15 +114,6 @@ function copyKeys(source: string, dataDir: string): void {
   readPrivateKey(dataDir);
   knownKeys(dataDir);
   for (const directory of [to.publicKeys, to.directory]) syncDirectory(directory);
-}
-
-/** The paths of keys in a directory, which has the content of `attestation-keys` under any name. */
-function keyPathsOf(source: string) {
-  return {
-    privateKey: join(source, 'signing-key.pem'),
-    logKey: join(source, 'log-key.pem'),
-    publicKeys: join(source, 'public-keys'),
-  };
 }
 
 function copyDurably(source: string, target: string): void {

@@ -43,7 +43,11 @@ export interface RetainedKey {
 
 /** Names of the files below a data directory. */
 export function keyPaths(dataDir: string) {
-  const directory = join(dataDir, 'attestation-keys');
+  return keyPathsIn(join(dataDir, 'attestation-keys'));
+}
+
+/** The paths of keys in a directory, which has the content of `attestation-keys` under any name. */
+export function keyPathsIn(directory: string) {
   return {
     directory,
     privateKey: join(directory, 'signing-key.pem'),
