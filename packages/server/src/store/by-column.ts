@@ -19,16 +19,25 @@ type Values<Of extends Table, Names extends Column<Of>> = Pick<
   Names & keyof Selectable<Tables[Of]>
 >;
 type Constants<Of extends Table> = Partial<Selectable<Tables[Of]>>;
+/** Values that do not depend on the parameters: constants, or expressions such as `queued - 1`. */
+type Fixed<Of extends Table> = {
+  readonly [Name in keyof Constants<Of>]?: Constants<Of>[Name] | RawBuilder<Selectable<Tables[Of]>[Name]>;
+};
 type New<Of extends Table> = Insertable<Tables[Of]>;
 /** Columns that a new row must name, because they have no default. */
 type Needed<Of extends Table> = {
   [Name in keyof New<Of>]-?: object extends Pick<New<Of>, Name> ? never : Name;
 }[keyof New<Of>];
 
-interface Selection<Of extends Table> {
+interface Condition<Of extends Table> {
   /** Constants that other columns equal. They are written into the query, so that an index of such rows serves the query. */
   readonly where?: Constants<Of>;
-  readonly orderBy?: Column<Of>;
+  /** Another condition. */
+  readonly also?: RawBuilder<SqlBool>;
+}
+
+interface Selection<Of extends Table> extends Condition<Of> {
+  readonly orderBy?: Column<Of> | readonly Column<Of>[];
 }
 
 /** Selects columns of the rows with this key. */
@@ -36,24 +45,37 @@ export function selectBy<Of extends Table, Key extends Column<Of>, Found extends
   table: Of,
   key: readonly Key[],
   columns: readonly Found[],
-  { where = {}, orderBy }: Selection<Of> = {},
+  { orderBy = [], ...condition }: Selection<Of> = {},
 ): PreparedQuery<Values<Of, Key>, Values<Of, Found>> {
-  const order = orderBy === undefined ? sql`` : sql` order by ${sql.ref(orderBy)}`;
+  const by = [orderBy].flat();
+  const order = by.length === 0 ? sql`` : sql` order by ${names(by)}`;
   return query(
-    (given) => sql`select ${names(columns)} from ${sql.table(table)} where ${keyed(key, given, where)}${order}`,
+    (given) => sql`select ${names(columns)} from ${sql.table(table)}${keyed(key, given, condition)}${order}`,
   );
 }
 
-/** Gives new values to columns of the rows with this key, and constants to other columns. */
+/** Counts the rows with this key. */
+export function countBy<Of extends Table, Key extends Column<Of>>(
+  table: Of,
+  key: readonly Key[],
+  condition: Condition<Of> = {},
+): (db: StoreDatabase, of: Values<Of, Key>) => Promise<number> {
+  const count = query<Values<Of, Key>, { rows: number }>(
+    (given) => sql`select count(*) as rows from ${sql.table(table)}${keyed(key, given, condition)}`,
+  );
+  return async (db, of) => (await count.first(db, of))?.rows ?? 0;
+}
+
+/** Gives new values to columns of the rows with this key, and fixed values to other columns. */
 export function updateBy<Of extends Table, Key extends Column<Of>, Set extends Column<Of>>(
   table: Of,
   key: readonly Key[],
   columns: readonly Set[],
-  { where = {}, to = {} }: { readonly where?: Constants<Of>; readonly to?: Constants<Of> } = {},
+  { to = {}, ...condition }: Condition<Of> & { readonly to?: Fixed<Of> } = {},
 ): PreparedQuery<Values<Of, Key | Set>, never> {
   return query((given) => {
     const set = [...assigned(columns, given), ...Object.entries(to).map(([name, value]) => equal(name, value))];
-    return sql`update ${sql.table(table)} set ${sql.join(set)} where ${keyed(key, given, where)}`;
+    return sql`update ${sql.table(table)} set ${sql.join(set)}${keyed(key, given, condition)}`;
   });
 }
 
@@ -63,7 +85,7 @@ export function deleteBy<Of extends Table, Key extends Column<Of>>(
   key: readonly Key[],
   where: Constants<Of> = {},
 ): PreparedQuery<Values<Of, Key>, never> {
-  return query((given) => sql`delete from ${sql.table(table)} where ${keyed(key, given, where)}`);
+  return query((given) => sql`delete from ${sql.table(table)}${keyed(key, given, { where })}`);
 }
 
 /** How many expired rows each new row deletes: more than one, so that they become fewer; few, so that a new row stays fast. */
@@ -81,21 +103,32 @@ export function deleteExpired<Of extends Table>(
   return query(({ now }) => sql`delete from ${rows} where ${name} in (${expired(now)})`);
 }
 
-/** Inserts rows with these columns, and with constants in other columns. */
-export function insertOf<Of extends Table, Names extends Column<Of>, Fixed extends Constants<Of> = object>(
+/** Inserts rows with these columns, and with fixed values in other columns. */
+export function insertOf<Of extends Table, Names extends Column<Of>, Other extends Fixed<Of> = object>(
   table: Of,
-  columns: readonly Names[] & ([Exclude<Needed<Of>, Names | keyof Fixed>] extends [never] ? unknown : never),
-  constants?: Fixed,
+  columns: readonly Names[] & ([Exclude<Needed<Of>, Names | keyof Other>] extends [never] ? unknown : never),
+  fixed?: Other,
 ): PreparedQuery<Values<Of, Names>, never> {
-  return query((given) => inserted(table, columns, { given, constants }));
+  return query((given) => inserted(table, columns, { given, fixed }));
 }
 
-/** Inserts rows, unless there is already a row with their key. */
-export function insertNew<Of extends Table, Names extends Column<Of>>(
+/** Inserts rows as `insertOf` does, unless there is already a row with their key. */
+export function insertNew<Of extends Table, Names extends Column<Of>, Other extends Fixed<Of> = object>(
   table: Of,
-  columns: readonly Names[] & ([Exclude<Needed<Of>, Names>] extends [never] ? unknown : never),
+  columns: readonly Names[] & ([Exclude<Needed<Of>, Names | keyof Other>] extends [never] ? unknown : never),
+  fixed?: Other,
 ): PreparedQuery<Values<Of, Names>, never> {
-  return query((given) => sql`${inserted(table, columns, { given })} on conflict do nothing`);
+  return query((given) => sql`${inserted(table, columns, { given, fixed })} on conflict do nothing`);
+}
+
+/** Whether a row of a table has this key. */
+export function hasKey<Of extends Table, Key extends Column<Of>>(
+  table: Of,
+  key: readonly Key[],
+  of: Values<Of, Key>,
+): RawBuilder<SqlBool> {
+  const equals = key.map((name) => equal(`${table}.${name}`, (of as Given)[name]));
+  return sql<SqlBool>`${sql.join(equals, sql` and `)}`;
 }
 
 /** Whether rows of two tables have the same key. */
@@ -128,18 +161,20 @@ function query<Parameters extends object, Row>(text: (given: Given) => RawBuilde
 function inserted(
   table: string,
   columns: readonly string[],
-  { given, constants = {} }: { readonly given: Given; readonly constants?: Given | undefined },
+  { given, fixed = {} }: { readonly given: Given; readonly fixed?: object | undefined },
 ): RawBuilder<unknown> {
-  const all = [...columns, ...Object.keys(constants)];
-  const values = sql.join([...columns.map((name) => given[name]), ...Object.values(constants)]);
+  const all = [...columns, ...Object.keys(fixed)];
+  const values = sql.join([...columns.map((name) => given[name]), ...Object.values(fixed as Given)]);
   return sql`insert into ${sql.table(table)} (${names(all)}) values (${values})`;
 }
 
-function keyed(key: readonly string[], given: Given, where: object): RawBuilder<unknown> {
+/** The condition of a query, with its `where`. A query of the whole table has none. */
+function keyed<Of extends Table>(key: readonly string[], given: Given, { where = {}, also }: Condition<Of>) {
   const constants = Object.entries(where).map(([name, value]) =>
     value === null ? sql`${sql.ref(name)} is null` : equal(name, sql.lit(value)),
   );
-  return sql.join([...assigned(key, given), ...constants], sql` and `);
+  const all = [...assigned(key, given), ...constants, ...(also === undefined ? [] : [also])];
+  return all.length === 0 ? sql`` : sql` where ${sql.join(all, sql` and `)}`;
 }
 
 function assigned(columns: readonly string[], given: Given): RawBuilder<unknown>[] {

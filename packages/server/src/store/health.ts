@@ -1,21 +1,14 @@
 /** Figures of the store for operators: how much waits in it, and whether it can still be written. */
 import { sql } from 'kysely';
+import { countBy } from './by-column.ts';
 import { oldestQueuedAt } from './jobs/queue.ts';
 import { queueDepth } from './jobs/tenants.ts';
 import { prepared } from './prepared.ts';
 import type { StoreCounts } from './records/answers.ts';
 import type { StoreDatabase } from './schema.ts';
 
-const countRunning = prepared((db) =>
-  db
-    .selectFrom('jobs')
-    .select((row) => row.fn.countAll<number>().as('jobs'))
-    .where('status', '=', sql.lit('running')),
-);
-
-const countOutbox = prepared((db) =>
-  db.selectFrom('attestation_outbox').select((row) => row.fn.countAll<number>().as('entries')),
-);
+const countRunning = countBy('jobs', [], { where: { status: 'running' } });
+const countOutbox = countBy('attestation_outbox', []);
 
 const lastOutboxError = prepared((db) =>
   db
@@ -39,15 +32,13 @@ const countProbes = prepared((db) => db.selectFrom('probes').select('count').whe
 
 /** How many jobs wait, run and are to be attested. */
 export async function counts(db: StoreDatabase): Promise<StoreCounts> {
-  const running = Number((await countRunning.first(db, {}))?.jobs ?? 0);
-  const outbox = Number((await countOutbox.first(db, {}))?.entries ?? 0);
   const error = await lastOutboxError.first(db, {});
   const outbox_error = error?.message && error.at ? { message: error.message, at: error.at } : null;
   return {
     queued: await queueDepth(db),
-    running,
+    running: await countRunning(db, {}),
     oldest_queued_at: await oldestQueuedAt(db),
-    outbox,
+    outbox: await countOutbox(db, {}),
     outbox_error,
   };
 }

@@ -1,8 +1,8 @@
 /** Links to results: stored as hashes of their secrets, with the authority of their makers. */
 import { type LinkPart, linksOfJobMax, linksOfTenantMax } from '@vouchbox/protocol/vocabulary';
-import { deleteBy, deleteExpired, insertOf, JOB, selectBy } from '../by-column.ts';
+import { deleteBy, deleteExpired, hasKey, insertOf, JOB, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
-import type { LinkRow } from '../records/rows.ts';
+import type { JobKey, LinkRow } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import type { JobLinkTable } from '../schema-of-access.ts';
 import { authorityOf, callerOf } from './authority.ts';
@@ -13,9 +13,7 @@ interface JobLinks {
   readonly items: readonly LinkRow[];
 }
 
-interface OfJob {
-  readonly tenant: string;
-  readonly job_id: string;
+interface OfJob extends JobKey {
   readonly now: string;
 }
 
@@ -54,13 +52,12 @@ const insertLink = insertOf('job_links', COLUMNS);
 
 const selectLink = selectBy('job_links', ['link_id'], COLUMNS);
 
-const selectLinks = prepared((db, { tenant, job_id, now }: OfJob) =>
+const selectLinks = prepared((db, of: OfJob) =>
   db
     .selectFrom('job_links')
     .select(COLUMNS)
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('expires_at', '>', now)
+    .where(hasKey('job_links', JOB, of))
+    .where('expires_at', '>', of.now)
     .orderBy('created_at')
     .orderBy('link_id'),
 );

@@ -5,7 +5,7 @@
  * long. A large output of a job is a copy from the beginning: see `large-outputs.ts`.
  */
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
-import { deleteBy, GRADING, insertNew, insertOf, JOB, same, selectBy, UPLOAD, updateBy } from '../by-column.ts';
+import { deleteBy, GRADING, hasKey, insertNew, insertOf, JOB, same, selectBy, UPLOAD, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey, StoredBlobRow } from '../records/rows.ts';
 import type { BlobPieceTable, StoreDatabase, Tables } from '../schema.ts';
@@ -88,22 +88,20 @@ const selectWhole = selectBy('blobs', ['tenant', 'sha256'], ['blob_id', 'size_by
 const insertPiece = insertOf('blob_pieces', [...UPLOAD, 'position', 'content']);
 const selectPiece = selectBy('blob_pieces', [...UPLOAD, 'position'], ['content']);
 
-const selectLastPiece = prepared((db, { tenant, blob_id }: UploadKey) =>
+const selectLastPiece = prepared((db, key: UploadKey) =>
   db
     .selectFrom('blob_pieces')
     .select('position')
-    .where('tenant', '=', tenant)
-    .where('blob_id', '=', blob_id)
+    .where(hasKey('blob_pieces', UPLOAD, key))
     .orderBy('position', 'desc')
     .limit(1),
 );
 
-const deletePieces = prepared((db, { tenant, blob_id, from }: UploadKey & { from: number }) =>
+const deletePieces = prepared((db, key: UploadKey & { from: number }) =>
   db
     .deleteFrom('blob_pieces')
-    .where('tenant', '=', tenant)
-    .where('blob_id', '=', blob_id)
-    .where('position', '>=', from),
+    .where(hasKey('blob_pieces', UPLOAD, key))
+    .where('position', '>=', key.from),
 );
 
 const makeWhole = updateBy('blobs', UPLOAD, ['size_bytes', 'used_at'], { to: { is_whole: 1 } });
@@ -127,11 +125,10 @@ function isNeeded(row: ExpressionBuilder<Tables, 'blobs'>) {
   return row.or([row.exists(ofJobs), row.exists(ofGradings)]);
 }
 
-const deleteUnneeded = prepared((db, { tenant, sha256 }: BlobKey) =>
+const deleteUnneeded = prepared((db, key: BlobKey) =>
   db
     .deleteFrom('blobs')
-    .where('tenant', '=', tenant)
-    .where('sha256', '=', sha256)
+    .where(hasKey('blobs', ['tenant', 'sha256'], key))
     .where('is_whole', '=', sql.lit(1))
     .where((row) => row.not(isNeeded(row))),
 );
@@ -153,14 +150,8 @@ const selectUnused = prepared((db, { unusedSince, begunBefore, latest, limit }: 
     .limit(limit),
 );
 
-const deleteUnused = prepared((db, { tenant, blob_id, used_at }: UploadKey & { used_at: string }) =>
-  db
-    .deleteFrom('blobs')
-    .where('tenant', '=', tenant)
-    .where('blob_id', '=', blob_id)
-    // Another node may have given the blob to a job just now.
-    .where('used_at', '=', used_at),
-);
+/** Deletes a blob, unless another node has given it to a job just now. */
+const deleteUnused = deleteBy('blobs', [...UPLOAD, 'used_at']);
 
 const insertName = insertNew('job_blobs', [...JOB, 'blob_id']);
 
@@ -276,6 +267,6 @@ export async function removeUnusedBlobs(db: StoreDatabase, unused: UnusedBlobs):
   const { unusedSince, begunBefore } = unused;
   const latest = [unusedSince, begunBefore].toSorted().at(-1) ?? unusedSince;
   const rows = await selectUnused.all(db, { ...unused, latest });
-  for (const row of rows) deleteUnused.send(db, row);
+  deleteUnused.sendEach(db, rows);
   return rows.length;
 }

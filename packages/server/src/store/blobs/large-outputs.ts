@@ -5,7 +5,7 @@
  */
 import type { ArtifactRecord, StoredLargeOutputs } from '@vouchbox/protocol';
 import { sql } from 'kysely';
-import { insertOf, JOB, same, UPLOAD, updateBy } from '../by-column.ts';
+import { hasKey, insertOf, JOB, same, UPLOAD, updateBy } from '../by-column.ts';
 import { prepared, together } from '../prepared.ts';
 import type { JobKey, KeptOutput, StoredBlobRow } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -17,13 +17,12 @@ const ASKING = '"large_outputs":{';
 
 const insertOutput = insertOf('large_outputs', [...JOB, 'position', 'path', 'size_bytes', 'sha256', 'blob_id']);
 
-const selectRoom = prepared((db, { tenant, job_id }: JobKey) =>
+const selectRoom = prepared((db, key: JobKey) =>
   db
     .selectFrom('job_blobs')
     .innerJoin('blobs', (join) => join.on(same(UPLOAD, 'blobs', 'job_blobs')))
     .select(['blobs.tenant', 'blobs.blob_id'])
-    .where('job_blobs.tenant', '=', tenant)
-    .where('job_blobs.job_id', '=', job_id)
+    .where(hasKey('job_blobs', JOB, key))
     .where('blobs.is_whole', '=', sql.lit(0)),
 );
 
@@ -32,24 +31,22 @@ const makeOutput = updateBy('blobs', UPLOAD, ['sha256', 'size_bytes', 'used_at']
   where: { is_whole: 0 },
 });
 
-const selectOutputs = prepared((db, { tenant, job_id }: JobKey) =>
+const selectOutputs = prepared((db, key: JobKey) =>
   db
     .selectFrom('job_specs')
     .leftJoin('large_outputs', (join) => join.on(same(JOB, 'large_outputs', 'job_specs')))
     .select(['large_outputs.path', 'large_outputs.size_bytes', 'large_outputs.sha256'])
-    .where('job_specs.tenant', '=', tenant)
-    .where('job_specs.job_id', '=', job_id)
+    .where(hasKey('job_specs', JOB, key))
     .where('job_specs.requested_spec', 'like', sql.lit(`%${ASKING}%`))
     .orderBy('large_outputs.position'),
 );
 
-const selectBlob = prepared((db, { tenant, sha256 }: BlobKey) =>
+const selectBlob = prepared((db, key: BlobKey) =>
   db
     .selectFrom('large_outputs')
     .innerJoin('blobs', (join) => join.on(same(UPLOAD, 'blobs', 'large_outputs')))
     .select(['blobs.blob_id', 'blobs.size_bytes'])
-    .where('large_outputs.tenant', '=', tenant)
-    .where('large_outputs.sha256', '=', sha256)
+    .where(hasKey('large_outputs', ['tenant', 'sha256'], key))
     .limit(1),
 );
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert';
 import { sha256Hex } from '@vouchbox/evidence';
 import { sql } from 'kysely';
-import { deleteBy, insertOf, JOB, same, selectBy } from '../by-column.ts';
+import { deleteBy, hasKey, insertOf, JOB, same, selectBy, updateBy } from '../by-column.ts';
 import { expanded, isCompressed } from '../history/compressed.ts';
 import { resultPosition } from '../objects/content-places.ts';
 import { objectOf, releaseResult } from '../objects/objects.ts';
@@ -26,18 +26,9 @@ const selectDue = prepared((db, { now, limit }: { now: string; limit: number }) 
     .limit(limit),
 );
 
-const postpone = prepared((db, row: JobKey & { due_at: string | null; error: string; at: string }) =>
-  db
-    .updateTable('attestation_outbox')
-    .set((entry) => ({
-      attempts: entry('attempts', '+', 1),
-      due_at: row.due_at,
-      last_error: row.error,
-      last_error_at: row.at,
-    }))
-    .where('tenant', '=', row.tenant)
-    .where('job_id', '=', row.job_id),
-);
+const postpone = updateBy('attestation_outbox', JOB, ['due_at', 'last_error', 'last_error_at'], {
+  to: { attempts: sql<number>`attempts + 1` },
+});
 
 const resume = prepared((db, { at }: { at: string }) =>
   db
@@ -52,17 +43,9 @@ const resume = prepared((db, { at }: { at: string }) =>
 
 const leaveOutbox = deleteBy('attestation_outbox', JOB);
 
-const enterOutbox = prepared((db, row: JobKey & { at: string; error: string | null; error_at: string | null }) =>
-  db.insertInto('attestation_outbox').values({
-    tenant: row.tenant,
-    job_id: row.job_id,
-    created_at: row.at,
-    attempts: 0,
-    due_at: row.at,
-    last_error: row.error,
-    last_error_at: row.error_at,
-  }),
-);
+const enterOutbox = insertOf('attestation_outbox', [...JOB, 'created_at', 'due_at', 'last_error', 'last_error_at'], {
+  attempts: 0,
+});
 
 const insertAttestation = insertOf('attestations', [
   ...JOB,
@@ -93,7 +76,7 @@ const insertEntry = prepared((db, { tenant, job_id, leaf_hash }: JobKey & { leaf
 const deleteAttestation = deleteBy('attestations', JOB);
 const selectReceiptDigest = selectBy('receipts', JOB, ['receipt_sha256']);
 
-const selectStored = prepared((db, { tenant, job_id }: JobKey) =>
+const selectStored = prepared((db, key: JobKey) =>
   db
     .selectFrom('attestations')
     .leftJoin('receipts', (join) => join.on(same(JOB, 'receipts', 'attestations')))
@@ -108,15 +91,14 @@ const selectStored = prepared((db, { tenant, job_id }: JobKey) =>
       'attestations.envelope',
       'receipts.receipt_sha256 as stored_receipt_sha256',
     ])
-    .where('attestations.tenant', '=', tenant)
-    .where('attestations.job_id', '=', job_id),
+    .where(hasKey('attestations', JOB, key)),
 );
 
 const selectResult = selectBy('attestations', JOB, ['result_artifact']);
 
 /** Puts a job that just ended into the outbox; part of its terminal transaction. */
-export function queueForAttestation(db: StoreDatabase, row: JobKey & { at: string }): void {
-  enterOutbox.send(db, { ...row, error: null, error_at: null });
+export function queueForAttestation(db: StoreDatabase, { at, ...key }: JobKey & { at: string }): void {
+  enterOutbox.send(db, { ...key, created_at: at, due_at: at, last_error: null, last_error_at: null });
 }
 
 /** Jobs to be attested, in the order in which they ended: those never tried, and those that are due again at `now`. */
@@ -132,7 +114,7 @@ export async function postponeAttestation(
   db: StoreDatabase,
   input: JobKey & { due_at: string | null; error: string; at: string },
 ): Promise<boolean> {
-  return (await postpone.run(db, input)) > 0;
+  return (await postpone.run(db, { ...input, last_error: input.error, last_error_at: input.at })) > 0;
 }
 
 /** Makes every job in the outbox due at `at`, in the order in which the jobs ended. Returns how many were postponed. */
@@ -159,11 +141,11 @@ export async function storeAttestation(db: StoreDatabase, input: AttestationInpu
 /** Removes an attestation because of `error` and puts its job back into the outbox. False if there is no such attestation. */
 export async function withdrawAttestation(
   db: StoreDatabase,
-  input: JobKey & { error: string; at: string },
+  { error, at, ...key }: JobKey & { error: string; at: string },
 ): Promise<boolean> {
-  if ((await deleteAttestation.run(db, input)) === 0) return false;
-  releaseResult(db, input);
-  enterOutbox.send(db, { ...input, error_at: input.at });
+  if ((await deleteAttestation.run(db, key)) === 0) return false;
+  releaseResult(db, key);
+  enterOutbox.send(db, { ...key, created_at: at, due_at: at, last_error: error, last_error_at: at });
   return true;
 }
 

@@ -14,7 +14,7 @@ import {
 import type { ArtifactRecord, EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { storeLargeOutputs } from '../blobs/large-outputs.ts';
-import { insertOf, JOB, same, updateBy } from '../by-column.ts';
+import { hasKey, insertOf, JOB, same, updateBy } from '../by-column.ts';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
 import { endClaim } from '../jobs/claims.ts';
 import { executionText, recordExecution } from '../jobs/jobs.ts';
@@ -31,7 +31,7 @@ import { queueForAttestation } from './attestations.ts';
 import { eventChain, receiptOf, type TerminalFacts } from './receipts.ts';
 import { type StoredContents, storedContents } from './stored-contents.ts';
 
-const selectUnfinished = prepared((db, { tenant, job_id }: JobKey) =>
+const selectUnfinished = prepared((db, key: JobKey) =>
   db
     .selectFrom('jobs')
     .leftJoin('job_specs', (join) => join.on(same(JOB, 'job_specs', 'jobs')))
@@ -48,8 +48,7 @@ const selectUnfinished = prepared((db, { tenant, job_id }: JobKey) =>
       'job_specs.evidence',
       'job_specs.execution',
     ])
-    .where('jobs.tenant', '=', tenant)
-    .where('jobs.job_id', '=', job_id),
+    .where(hasKey('jobs', JOB, key)),
 );
 
 type Ending = ChainedJob &
@@ -71,13 +70,12 @@ const endLabels = updateBy('job_labels', JOB, ['ended']);
 const insertArtifact = insertOf('artifacts', [...JOB, 'position', 'path', 'size_bytes', 'sha256', 'content']);
 const insertReceipt = insertOf('receipts', [...JOB, 'receipt_json', 'receipt_sha256', 'salt', 'also']);
 
-const selectArtifacts = prepared((db, { tenant, job_id }: JobKey) =>
+const selectArtifacts = prepared((db, key: JobKey) =>
   db
     .selectFrom('jobs')
     .leftJoin('artifacts', (join) => join.on(same(JOB, 'artifacts', 'jobs')))
     .select(['artifacts.path', 'artifacts.size_bytes', 'artifacts.sha256', 'artifacts.content'])
-    .where('jobs.tenant', '=', tenant)
-    .where('jobs.job_id', '=', job_id)
+    .where(hasKey('jobs', JOB, key))
     .orderBy('artifacts.position'),
 );
 
@@ -105,7 +103,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
     endJob.send(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
     if (job.labels !== null) endLabels.send(db, { ...keyOf(input), ended: input.status });
     if (job.status === 'queued') dequeue(db, input);
-    else endedRunning(db, input.tenant);
+    else endedRunning.send(db, input);
   });
   const stored = await storedContents(db, tail);
   const facts = terminalFacts({ job, submission, tail, ...stored });

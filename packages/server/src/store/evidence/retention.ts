@@ -80,7 +80,7 @@ export async function deleteEnded(
   let [jobs, events] = [0, 0];
   const choice = { ...step, canariesBefore: canariesBefore(step.before) };
   for (const { chain_seq, ...key } of await selectEnded[unattested].all(db, choice)) {
-    loosenObjects(db, key);
+    loosenObjects.send(db, key);
     deleteJob.send(db, key);
     jobs++;
     events += chain_seq;

@@ -3,7 +3,7 @@
  * private half is never in the store. Only on PostgreSQL.
  */
 import { sql } from 'kysely';
-import { insertNew, updateBy } from '../by-column.ts';
+import { insertNew, selectBy, updateBy } from '../by-column.ts';
 import { prepared, requireNode } from '../prepared.ts';
 import type { StoreDatabase } from '../schema.ts';
 
@@ -16,16 +16,9 @@ export interface RegisteredKey {
 const insertKey = insertNew('signing_keys', ['key_id', 'public_key_pem']);
 
 /** Stores a key as older than all present keys, so that the last key stays the one that signs. */
-const insertRetired = prepared((db, { key_id, public_key_pem }: RegisteredKey) =>
-  db
-    .insertInto('signing_keys')
-    .values({
-      key_id,
-      public_key_pem,
-      since: sql`coalesce((select min(since) from signing_keys), now()) - interval '1 millisecond'`,
-    })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+const insertRetired = insertNew('signing_keys', ['key_id', 'public_key_pem'], {
+  since: sql<string>`coalesce((select min(since) from signing_keys), now()) - interval '1 millisecond'`,
+});
 
 const noteUse = updateBy('nodes', ['node'], ['signs_with']);
 
@@ -40,9 +33,7 @@ const selectOthers = prepared((db, { key_id, node }: { key_id: string; node: num
     .where(sql<boolean>`lease_until >= now()`),
 );
 
-const selectKeys = prepared((db) =>
-  db.selectFrom('signing_keys').select(['key_id', 'public_key_pem']).orderBy('since'),
-);
+const selectKeys = selectBy('signing_keys', [], ['key_id', 'public_key_pem'], { orderBy: 'since' });
 
 /** The key of a node, and the retired keys that it knows. */
 export interface KeyRegistration extends RegisteredKey {

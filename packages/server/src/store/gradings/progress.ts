@@ -1,6 +1,6 @@
 /** The progress of a grading: the ends of its jobs and of its programs, its own end, and a request for that end. */
 import { dropUploads } from '../blobs/blobs.ts';
-import { GRADING, insertOf, selectBy, updateBy } from '../by-column.ts';
+import { GRADING, hasKey, insertOf, selectBy, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { GradedEnd, GradingKey, ProgramEnd } from '../records/gradings.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -12,8 +12,7 @@ const advance = prepared((db, row: GradingKey & { last_seq: number; runs: number
   db
     .updateTable('gradings')
     .set((of) => ({ last_seq: row.last_seq, runs_ended: of('runs_ended', '+', row.runs) }))
-    .where('tenant', '=', row.tenant)
-    .where('grading_id', '=', row.grading_id),
+    .where(hasKey('gradings', GRADING, row)),
 );
 
 const endJob = updateBy('grading_jobs', [...GRADING, 'program', 'name', 'attempt'], [], {
@@ -27,13 +26,12 @@ const setProgram = updateBy('grading_programs', [...GRADING, 'position'], ['stat
 
 const selectState = selectBy('grading_programs', [...GRADING, 'position'], ['state']);
 
-const selectStatuses = prepared((db, { tenant, grading_id }: GradingKey) =>
+const selectStatuses = prepared((db, key: GradingKey) =>
   db
     .selectFrom('grading_programs')
     .select('status')
     .distinct()
-    .where('tenant', '=', tenant)
-    .where('grading_id', '=', grading_id),
+    .where(hasKey('grading_programs', GRADING, key)),
 );
 
 const endGrading = updateBy('gradings', GRADING, ['status', 'finished_at']);

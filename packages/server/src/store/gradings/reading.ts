@@ -1,7 +1,7 @@
 /** Gradings as their owner reads them, and as the service continues them. */
 import type { GradingEvent, ProgramState, ProgramStatus } from '@vouchbox/protocol';
 import { sql } from 'kysely';
-import { GRADING, JOB, same, selectBy } from '../by-column.ts';
+import { GRADING, hasKey, JOB, same, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { GradedJobEnd } from '../records/answers.ts';
 import type { GradingKey, GradingRow, GradingWork } from '../records/gradings.ts';
@@ -21,13 +21,7 @@ const ROW = [
   'runs_ended',
 ] as const;
 
-const selectGrading = prepared((db, { tenant, grading_id }: GradingKey) =>
-  db
-    .selectFrom('gradings')
-    .select([...ROW, 'common', 'last_seq'])
-    .where('tenant', '=', tenant)
-    .where('grading_id', '=', grading_id),
-);
+const selectGrading = selectBy('gradings', GRADING, [...ROW, 'common', 'last_seq']);
 
 const selectNewest = prepared((db, range: { tenant: string; created_at: string; grading_id: string; limit: number }) =>
   db
@@ -40,14 +34,15 @@ const selectNewest = prepared((db, range: { tenant: string; created_at: string; 
     .limit(range.limit),
 );
 
-const selectRunning = prepared((db) =>
-  db.selectFrom('gradings').select(ROW).where('finished_at', 'is', null).orderBy('created_at').orderBy('grading_id'),
-);
+const selectRunning = selectBy('gradings', [], ROW, {
+  where: { finished_at: null },
+  orderBy: ['created_at', 'grading_id'],
+});
 
 const selectPrograms = selectBy('grading_programs', GRADING, ['status', 'state'], { orderBy: 'position' });
 const selectHeads = selectBy('grading_tests', GRADING, ['head'], { orderBy: 'position' });
 
-const selectJobs = prepared((db, { tenant, grading_id }: GradingKey) =>
+const selectJobs = prepared((db, key: GradingKey) =>
   db
     .selectFrom('grading_jobs')
     .innerJoin('grading_programs', (join) =>
@@ -62,8 +57,7 @@ const selectJobs = prepared((db, { tenant, grading_id }: GradingKey) =>
       'grading_jobs.job_id',
       'grading_jobs.is_ended',
     ])
-    .where('grading_jobs.tenant', '=', tenant)
-    .where('grading_jobs.grading_id', '=', grading_id)
+    .where(hasKey('grading_jobs', GRADING, key))
     .where('grading_programs.status', '=', sql.lit('waiting')),
 );
 
@@ -74,29 +68,27 @@ interface TestsInput extends GradingKey {
   readonly limit: number;
 }
 
-const selectTests = prepared((db, { tenant, grading_id, from, limit }: TestsInput) =>
+const selectTests = prepared((db, input: TestsInput) =>
   db
     .selectFrom('grading_tests')
     .select('content')
-    .where('tenant', '=', tenant)
-    .where('grading_id', '=', grading_id)
-    .where('position', '>=', from)
+    .where(hasKey('grading_tests', GRADING, input))
+    .where('position', '>=', input.from)
     .orderBy('position')
-    .limit(limit),
+    .limit(input.limit),
 );
 
 const selectEvents = prepared((db, page: GradingKey & { after: number; limit: number }) =>
   db
     .selectFrom('grading_events')
     .select(['seq', 'timestamp', 'kind', 'data'])
-    .where('tenant', '=', page.tenant)
-    .where('grading_id', '=', page.grading_id)
+    .where(hasKey('grading_events', GRADING, page))
     .where('seq', '>', page.after)
     .orderBy('seq')
     .limit(page.limit),
 );
 
-const selectEnd = prepared((db, { tenant, job_id }: JobKey) =>
+const selectEnd = prepared((db, key: JobKey) =>
   db
     .selectFrom('jobs')
     .leftJoin('receipts', (join) => join.on(same(JOB, 'receipts', 'jobs')))
@@ -107,8 +99,7 @@ const selectEnd = prepared((db, { tenant, job_id }: JobKey) =>
       'receipts.receipt_json',
       'receipts.receipt_sha256',
     ])
-    .where('jobs.tenant', '=', tenant)
-    .where('jobs.job_id', '=', job_id),
+    .where(hasKey('jobs', JOB, key)),
 );
 
 type Columns = Pick<GradingTable, (typeof ROW)[number]>;

@@ -1,12 +1,9 @@
 /** The rows of calls of tools that can be answered, made with the events of the calls. */
-import { prepared } from '../prepared.ts';
+import { insertOf, JOB } from '../by-column.ts';
 import type { HistoryPart } from '../records/inputs.ts';
 import type { EventTable, StoreDatabase } from '../schema.ts';
-import type { ToolCallTable } from '../schema-of-tools.ts';
 
-const insertCall = prepared((db, row: Omit<ToolCallTable, 'answer_seq'>) =>
-  db.insertInto('tool_calls').values({ tenant: row.tenant, job_id: row.job_id, seq: row.seq, call: row.call }),
-);
+const insertCall = insertOf('tool_calls', [...JOB, 'seq', 'call']);
 
 /** Notes the calls among events that were linked; part of the transaction that stores them. */
 export function noteCalls(db: StoreDatabase, parts: readonly HistoryPart[], rows: readonly EventTable[]): void {

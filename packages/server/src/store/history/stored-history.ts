@@ -4,6 +4,7 @@
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import { sql } from 'kysely';
+import { hasKey, JOB } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { StoredRun } from '../records/rows.ts';
 import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts';
@@ -23,26 +24,24 @@ export type StoredPart = StoredEvent | StoredRun;
 const pageRows = 256;
 const pageRuns = 8;
 
-export const selectEvents = prepared((db, { tenant, job_id, after, until }: HistoryRange) =>
+export const selectEvents = prepared((db, range: HistoryRange) =>
   db
     .selectFrom('events')
     .select(EVENT_COLUMNS)
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('seq', '>', after)
-    .where('seq', '<=', until)
+    .where(hasKey('events', JOB, range))
+    .where('seq', '>', range.after)
+    .where('seq', '<=', range.until)
     .orderBy('seq')
     .limit(sql.lit(pageRows)),
 );
 
-const selectRuns = prepared((db, { tenant, job_id, after, until }: HistoryRange) =>
+const selectRuns = prepared((db, range: HistoryRange) =>
   db
     .selectFrom('output_runs')
     .select(['seq', 'last_seq', 'prev_hash', 'size_bytes', 'event_hashes', 'content'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('seq', '<=', until)
-    .where('last_seq', '>', after)
+    .where(hasKey('output_runs', JOB, range))
+    .where('seq', '<=', range.until)
+    .where('last_seq', '>', range.after)
     .orderBy('seq')
     .limit(sql.lit(pageRuns)),
 );

@@ -225,8 +225,8 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
     if (graded !== undefined) recordGraded(db, { ...key, ...graded });
     if (input.promise !== undefined) recordPromise(db, { ...key, ...input.promise });
     insertEvents(db, linked);
-    if (start !== undefined) startedAtOnce(db, tenant);
-    else if (input.isInteractor) joinedQueue(db, tenant);
+    if (start !== undefined) startedAtOnce.send(db, { tenant });
+    else if (input.isInteractor) joinedQueue.send(db, { tenant });
     else enqueue(db, queuedRow(input));
     if (start !== undefined) claim(db, key);
   });

@@ -1,20 +1,10 @@
 /** The row of a job whose program may call tools. */
 import type { RequestedSpec } from '@vouchbox/protocol';
-import { prepared } from '../prepared.ts';
+import { insertOf, JOB } from '../by-column.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
-import type { JobToolsTable } from '../schema-of-tools.ts';
 
-const insertTools = prepared((db, row: JobToolsTable) =>
-  db.insertInto('job_tools').values({
-    tenant: row.tenant,
-    job_id: row.job_id,
-    answered_by: row.answered_by,
-    result_schemas: row.result_schemas,
-    call_bytes: row.call_bytes,
-    bytes_left: row.bytes_left,
-  }),
-);
+const insertTools = insertOf('job_tools', [...JOB, 'answered_by', 'result_schemas', 'call_bytes', 'bytes_left']);
 
 /** Stores who may answer the calls, and how much they may write; part of the transaction that accepts the job. */
 export function admitTools(db: StoreDatabase, key: JobKey, tools: NonNullable<RequestedSpec['tools']>): void {

@@ -6,7 +6,7 @@ import { sha256Hex } from '@vouchbox/evidence';
 import type { RequestedSpec, StoredFile, StoredProduct, StoredSpec } from '@vouchbox/protocol';
 import { PRODUCT_FILES } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
-import { JOB, same, selectBy } from '../by-column.ts';
+import { hasKey, JOB, same, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { ExecutionRecord, JobKey } from '../records/rows.ts';
 import type { BuildTable, StoreDatabase } from '../schema.ts';
@@ -14,14 +14,13 @@ import { submissionOfKey } from './inputs.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
 
 /** Builds that succeeded and still have their product. */
-const selectBuild = prepared((db, { tenant, job_id }: JobKey) =>
+const selectBuild = prepared((db, key: JobKey) =>
   db
     .selectFrom('jobs')
     .innerJoin('job_specs', (join) => join.on(same(JOB, 'job_specs', 'jobs')))
     .innerJoin('large_outputs', (join) => join.on(same(JOB, 'large_outputs', 'jobs')))
     .select(['job_specs.evidence', 'job_specs.execution', 'large_outputs.sha256'])
-    .where('jobs.tenant', '=', tenant)
-    .where('jobs.job_id', '=', job_id)
+    .where(hasKey('jobs', JOB, key))
     .where('jobs.status', '=', sql.lit('succeeded'))
     .where('large_outputs.path', '=', sql.lit(PRODUCT_FILES.output)),
 );

@@ -5,7 +5,7 @@
  * for one process has no claims, and every function of this file does nothing there.
  */
 import { sql } from 'kysely';
-import { deleteBy, hasIn, insertOf, JOB, same, selectBy } from '../by-column.ts';
+import { deleteBy, hasIn, hasKey, insertOf, JOB, same, selectBy } from '../by-column.ts';
 import { nodeOf, prepared, requireNode } from '../prepared.ts';
 import type { Abilities } from '../records/inputs.ts';
 import { type JobKey, PAIR_SLOTS, type QueuedJob, type TakenJob } from '../records/rows.ts';
@@ -19,16 +19,15 @@ interface Claim extends JobKey {
 const insertClaim = insertOf('claims', [...JOB, 'node']);
 
 /** Claims a queued job without waiting: another transaction that has locked the job takes or cancels it. */
-const claimQueued = prepared((db, { tenant, job_id, node }: Claim) =>
+const claimQueued = prepared((db, asked: Claim) =>
   db
     .insertInto('claims')
     .columns(['tenant', 'job_id', 'node'])
     .expression((row) =>
       row
         .selectFrom('queue')
-        .select(['tenant', 'job_id', sql<number>`cast(${node} as bigint)`.as('node')])
-        .where('tenant', '=', tenant)
-        .where('job_id', '=', job_id)
+        .select(['tenant', 'job_id', sql<number>`cast(${asked.node} as bigint)`.as('node')])
+        .where(hasKey('queue', JOB, asked))
         .forUpdate()
         .skipLocked(),
     )

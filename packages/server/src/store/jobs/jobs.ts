@@ -5,7 +5,7 @@
 import type { AnyReceipt, EventBody, StoredSpec } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import type { JsonText } from '../../ground/json-text.ts';
-import { hasIn, JOB, selectBy, updateBy } from '../by-column.ts';
+import { hasIn, hasKey, JOB, selectBy, updateBy } from '../by-column.ts';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
 import type { StartInput } from '../records/inputs.ts';
@@ -15,9 +15,7 @@ import { claim, isTaken } from './claims.ts';
 import { summaries, summaryOf } from './job-columns.ts';
 import { startFromQueue } from './queue.ts';
 
-const selectSummary = prepared((db, { tenant, job_id }: JobKey) =>
-  summaries(db).where('jobs.tenant', '=', tenant).where('jobs.job_id', '=', job_id),
-);
+const selectSummary = prepared((db, key: JobKey) => summaries(db).where(hasKey('jobs', JOB, key)));
 
 const selectSpec = selectBy('job_specs', JOB, ['execution', 'requested_spec']);
 const selectReceipt = selectBy('receipts', JOB, ['receipt_json', 'receipt_sha256']);
@@ -32,13 +30,14 @@ const selectAttestation = selectBy('attestations', JOB, [
   'envelope_size_bytes',
 ]);
 
-const selectRunning = prepared((db) =>
-  db
-    .selectFrom('jobs')
-    .select(['tenant', 'job_id', 'created_at', 'started_at', 'cancellation_requested'])
-    .where('status', '=', sql.lit('running'))
-    .orderBy('started_at'),
-);
+const RUNNING = [...JOB, 'created_at', 'started_at', 'cancellation_requested'] as const;
+const selectRunning = selectBy('jobs', [], RUNNING, { where: { status: 'running' }, orderBy: 'started_at' });
+
+const selectOrphans = selectBy('jobs', [], RUNNING, {
+  where: { status: 'running' },
+  also: sql`not ${hasIn('claims', JOB, { of: 'jobs', where: hasIn('nodes', ['node'], { of: 'claims' }) })}`,
+  orderBy: 'started_at',
+});
 
 const selectQueued = selectBy('jobs', JOB, [...JOB, 'chain_seq', 'chain_head'], { where: { status: 'queued' } });
 const startQueued = updateBy('jobs', JOB, ['started_at', 'chain_seq', 'chain_head'], { to: { status: 'running' } });
@@ -47,8 +46,7 @@ const updateExecution = prepared((db, row: JobKey & { execution: string | null }
   db
     .updateTable('job_specs')
     .set({ execution: row.execution })
-    .where('tenant', '=', row.tenant)
-    .where('job_id', '=', row.job_id)
+    .where(hasKey('job_specs', JOB, row))
     // An equal record is not written again.
     .where('execution', 'is distinct from', row.execution),
 );
@@ -83,15 +81,6 @@ export async function job(db: StoreDatabase, key: JobKey): Promise<JobRow | null
   };
 }
 
-const selectOrphans = prepared((db) =>
-  db
-    .selectFrom('jobs')
-    .select(['tenant', 'job_id', 'created_at', 'started_at', 'cancellation_requested'])
-    .where('status', '=', sql.lit('running'))
-    .where((is) => is.not(hasIn('claims', JOB, { of: 'jobs', where: hasIn('nodes', ['node'], { of: 'claims' }) })))
-    .orderBy('started_at'),
-);
-
 /** Running jobs that no living node has taken, in a store that several nodes share. */
 export async function orphanedJobs(db: StoreDatabase): Promise<readonly RunningJob[]> {
   return (await selectOrphans.all(db, {})).map(runningJobOf);
@@ -102,9 +91,12 @@ export async function runningJobs(db: StoreDatabase): Promise<readonly RunningJo
   return (await selectRunning.all(db, {})).map(runningJobOf);
 }
 
-type RunningColumns = JobKey & Pick<JobTable, 'created_at' | 'started_at' | 'cancellation_requested'>;
-
-function runningJobOf({ created_at, started_at, cancellation_requested, ...key }: RunningColumns): RunningJob {
+function runningJobOf({
+  created_at,
+  started_at,
+  cancellation_requested,
+  ...key
+}: Pick<JobTable, (typeof RUNNING)[number]>): RunningJob {
   return { ...key, started_at: started_at ?? created_at, cancellation_requested: cancellation_requested === 1 };
 }
 

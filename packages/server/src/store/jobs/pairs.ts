@@ -3,6 +3,7 @@
  * row for both, under the program's id, so a pair has one turn; both count as queued.
  */
 import { sql } from 'kysely';
+import { hasKey, JOB } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import { type JobKey, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -20,12 +21,11 @@ const HEAD = /^\{"interaction":\{"peer":"([^"]+)"/;
 /** The same search for PostgreSQL: the beginning of a specification that names a peer. */
 export const PEER_IN_SPEC = sql.lit('^\\{"interaction":\\{"peer":"([^"]+)"');
 
-const selectHead = prepared((db, { tenant, job_id }: JobKey) =>
+const selectHead = prepared((db, key: JobKey) =>
   db
     .selectFrom('job_specs')
     .select(sql<string>`substr(requested_spec, 1, ${sql.lit(headCharsMax)})`.as('head'))
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
+    .where(hasKey('job_specs', JOB, key)),
 );
 
 /** The job whose program talks to the program of this job; null if there is none. */

@@ -5,7 +5,7 @@
  * be put back, so once the store knows a second tenant, no tenant may hold all slots.
  */
 import { sql } from 'kysely';
-import { deleteBy, insertOf, JOB, selectBy } from '../by-column.ts';
+import { deleteBy, hasKey, insertOf, JOB, selectBy } from '../by-column.ts';
 import { nodeOf, prepared } from '../prepared.ts';
 import type { ChosenJob, QueueAnswer } from '../records/answers.ts';
 import type { QueueChoice } from '../records/inputs.ts';
@@ -33,12 +33,11 @@ const selectOldest = prepared((db, { tenant, limit, tests }: { tenant: string; l
     .limit(limit),
 );
 
-const selectShortSpec = prepared((db, { tenant, job_id }: JobKey) =>
+const selectShortSpec = prepared((db, key: JobKey) =>
   db
     .selectFrom('job_specs')
     .select('requested_spec')
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
+    .where(hasKey('job_specs', JOB, key))
     .where((row) => row(row.fn<number>('octet_length', ['requested_spec']), '<=', sql.lit(shortSpecBytesMax))),
 );
 
@@ -186,19 +185,19 @@ function comesBefore(one: Contender, other: Contender): boolean {
 /** Queues a job; part of the transaction that accepts it. */
 export function enqueue(db: StoreDatabase, job: QueuedJob): void {
   insertQueued.send(db, job);
-  joinedQueue(db, job.tenant);
+  joinedQueue.send(db, job);
 }
 
 /** Removes from the queue a job that starts; part of the transaction that starts it. */
 export function startFromQueue(db: StoreDatabase, key: JobKey): void {
   deleteQueued.send(db, key);
-  startedFromQueue(db, key.tenant);
+  startedFromQueue.send(db, key);
 }
 
 /** Removes from the queue a job that never ran; part of the transaction that ends it. */
 export function dequeue(db: StoreDatabase, key: JobKey): void {
   deleteQueued.send(db, key);
-  leftQueue(db, key.tenant);
+  leftQueue.send(db, key);
 }
 
 /** When the oldest queued job was accepted: the oldest among each waiting tenant's oldest. */

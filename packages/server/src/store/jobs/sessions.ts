@@ -5,7 +5,7 @@
 import type { Session } from '@vouchbox/protocol';
 import { isTerminal, type JobStatus, SESSION_FILES, sessionsMax } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
-import { deleteBy, JOB, same } from '../by-column.ts';
+import { countBy, deleteBy, JOB, same } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { AdmitResult } from '../records/answers.ts';
 import type { AdmitInput } from '../records/inputs.ts';
@@ -41,13 +41,7 @@ const selectSession = prepared((db, key: SessionKey) => standings(db, key).where
 
 const selectSessions = prepared((db, owner: Omit<SessionKey, 'name'>) => standings(db, owner).orderBy('name'));
 
-const countSessions = prepared((db, { tenant, principal }: Omit<SessionKey, 'name'>) =>
-  db
-    .selectFrom('sessions')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('tenant', '=', tenant)
-    .where('principal', '=', principal),
-);
+const countSessions = countBy('sessions', ['tenant', 'principal']);
 
 function inserted(db: StoreDatabase, row: SessionTable) {
   return db.insertInto('sessions').values({
@@ -124,27 +118,20 @@ export async function stepOf(
   const found = await session(db, { tenant, principal, name: step.name });
   if (found === null) {
     if (step.after !== null) return { refused: { kind: 'session_conflict', found } };
-    const { count = 0 } = (await countSessions.first(db, { tenant, principal })) ?? {};
-    return Number(count) < sessionsMax ? { beginsSession: true } : { refused: { kind: 'full', of: 'sessions' } };
+    const count = await countSessions(db, { tenant, principal });
+    return count < sessionsMax ? { beginsSession: true } : { refused: { kind: 'full', of: 'sessions' } };
   }
   const isThere = found.running_job_id === null && found.last_job_id === step.after && found.language === language;
   return isThere ? { beginsSession: false } : { refused: { kind: 'session_conflict', found } };
 }
 
+interface AcceptedStep extends Pick<AdmitInput, 'tenant' | 'principal' | 'job_id' | 'created_at' | 'requested_spec'> {
+  readonly beginsSession?: boolean | undefined;
+}
+
 /** Notes that the step was accepted; part of the transaction that accepts the job. */
-export function admitStep(
-  db: StoreDatabase,
-  {
-    tenant,
-    principal,
-    job_id,
-    created_at,
-    requested_spec,
-    beginsSession,
-  }: Pick<AdmitInput, 'principal' | 'tenant' | 'job_id' | 'created_at' | 'requested_spec'> & {
-    readonly beginsSession?: boolean | undefined;
-  },
-): void {
+export function admitStep(db: StoreDatabase, input: AcceptedStep): void {
+  const { tenant, principal, job_id, created_at, requested_spec, beginsSession } = input;
   const { session: step, language } = requested_spec;
   if (step === undefined || principal === undefined) return;
   const { name, after: last_job } = step;

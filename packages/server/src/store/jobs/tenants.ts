@@ -4,7 +4,7 @@
  */
 import { CANARY_TENANT } from '@vouchbox/evidence';
 import { type RawBuilder, sql } from 'kysely';
-import { selectBy } from '../by-column.ts';
+import { selectBy, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { StoreDatabase } from '../schema.ts';
 
@@ -62,7 +62,8 @@ const selectQueued = prepared((db, { tenant }: { tenant: string }) =>
     .where('queued', '>', sql.lit(0)),
 );
 
-const startAtOnce = prepared((db, { tenant }: { tenant: string }) =>
+/** Records that a job of the tenant was accepted and runs without having been queued: the tenant had its turn. */
+export const startedAtOnce = prepared((db, { tenant }: { tenant: string }) =>
   db
     .insertInto('tenants')
     .values({ tenant, queued: 0, running: 1, last_turn: nextTurn, accepted: 1 })
@@ -75,7 +76,8 @@ const startAtOnce = prepared((db, { tenant }: { tenant: string }) =>
     ),
 );
 
-const enter = prepared((db, { tenant }: { tenant: string }) =>
+/** Records that a job of the tenant was accepted and joined the queue. */
+export const joinedQueue = prepared((db, { tenant }: { tenant: string }) =>
   db
     .insertInto('tenants')
     .values({ tenant, queued: 1, running: 0, last_turn: 0, accepted: 1 })
@@ -86,30 +88,16 @@ const enter = prepared((db, { tenant }: { tenant: string }) =>
     ),
 );
 
-const leaveQueue = prepared((db, { tenant }: { tenant: string }) =>
-  db
-    .updateTable('tenants')
-    .set((row) => ({ queued: row('queued', '-', 1) }))
-    .where('tenant', '=', tenant),
-);
+/** Records that a job of the tenant left the queue. */
+export const leftQueue = updateBy('tenants', ['tenant'], [], { to: { queued: sql<number>`queued - 1` } });
 
-const startQueued = prepared((db, { tenant }: { tenant: string }) =>
-  db
-    .updateTable('tenants')
-    .set((row) => ({
-      queued: row('queued', '-', 1),
-      running: row('running', '+', 1),
-      last_turn: nextTurn,
-    }))
-    .where('tenant', '=', tenant),
-);
+/** Records that a queued job of the tenant starts to run: the tenant had its turn. */
+export const startedFromQueue = updateBy('tenants', ['tenant'], [], {
+  to: { queued: sql<number>`queued - 1`, running: sql<number>`running + 1`, last_turn: nextTurn },
+});
 
-const leaveRunning = prepared((db, { tenant }: { tenant: string }) =>
-  db
-    .updateTable('tenants')
-    .set((row) => ({ running: row('running', '-', 1) }))
-    .where('tenant', '=', tenant),
-);
+/** Records that a job of the tenant no longer runs. */
+export const endedRunning = updateBy('tenants', ['tenant'], [], { to: { running: sql<number>`running - 1` } });
 
 /** Every tenant with a queued job, in no order. */
 export function waitingTenants(db: StoreDatabase): Promise<WaitingTenant[]> {
@@ -135,29 +123,4 @@ export async function queuedCounts(db: StoreDatabase, tenant: string): Promise<{
 /** How many jobs of one tenant are queued, and how many run. */
 export async function tenantCounts(db: StoreDatabase, tenant: string): Promise<{ queued: number; running: number }> {
   return (await selectCounts.first(db, { tenant })) ?? { queued: 0, running: 0 };
-}
-
-/** Records that a job of the tenant was accepted and joined the queue. */
-export function joinedQueue(db: StoreDatabase, tenant: string): void {
-  enter.send(db, { tenant });
-}
-
-/** Records that a job of the tenant left the queue. */
-export function leftQueue(db: StoreDatabase, tenant: string): void {
-  leaveQueue.send(db, { tenant });
-}
-
-/** Records that a queued job of the tenant starts to run: the tenant had its turn. */
-export function startedFromQueue(db: StoreDatabase, tenant: string): void {
-  startQueued.send(db, { tenant });
-}
-
-/** Records that a job of the tenant was accepted and runs without having been queued: the tenant had its turn. */
-export function startedAtOnce(db: StoreDatabase, tenant: string): void {
-  startAtOnce.send(db, { tenant });
-}
-
-/** Records that a job of the tenant no longer runs. */
-export function endedRunning(db: StoreDatabase, tenant: string): void {
-  leaveRunning.send(db, { tenant });
 }

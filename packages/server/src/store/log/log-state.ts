@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert';
 import { type Hash, leafHash, nodeHash, tileHashes } from '@vouchbox/evidence';
-import { insertOf, JOB, updateBy } from '../by-column.ts';
+import { type SqlBool, sql } from 'kysely';
+import { insertNew, insertOf, JOB, selectBy, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { LogHead, LogOpening, LogState } from '../records/log.ts';
 import type { JobKey } from '../records/rows.ts';
@@ -15,24 +16,16 @@ type HeadOfTree = LogHead & Pick<LogState, 'tree'>;
 /** The key of the log's state, which is one row. */
 export const STATE = { state_id: 1 } as const;
 
-const insertState = prepared((db, opening: Omit<LogOpening, 'body'>) =>
-  db
-    .insertInto('log_state')
-    .values({
-      ...STATE,
-      host: opening.host,
-      tree: opening.tree,
-      log_key: opening.log_key,
-      opening: opening.opening,
-      size: 1,
-      signed_size: 0,
-      checkpoint: null,
-      rekor_head: null,
-    })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+/** A tree that has only its first leaf, and no signed head. */
+const FIRST = { size: 1, signed_size: 0, checkpoint: null, rekor_head: null } as const;
 
-const selectState = prepared((db) => db.selectFrom('log_state').selectAll().where('state_id', '=', STATE.state_id));
+const insertState = insertNew('log_state', ['host', 'tree', 'log_key', 'opening'], { ...STATE, ...FIRST });
+
+const selectState = selectBy(
+  'log_state',
+  ['state_id'],
+  ['host', 'tree', 'log_key', 'size', 'signed_size', 'checkpoint', 'rekor_head', 'opening'],
+);
 
 const advance = prepared((db, { tree, from, to }: { tree: number; from: number; to: number }) =>
   db
@@ -89,9 +82,9 @@ const place = updateBy('log_entries', JOB, ['position']);
 
 /** The state of the log; null if none was opened. */
 export async function logState(db: StoreDatabase): Promise<LogState | null> {
-  const row = await selectState.first(db, {});
+  const row = await selectState.first(db, STATE);
   if (row === null) return null;
-  const { state_id: _, signed_size, checkpoint, rekor_head, ...state } = row;
+  const { signed_size, checkpoint, rekor_head, ...state } = row;
   const isSigned = checkpoint !== null && rekor_head !== null;
   return { ...state, head: isSigned ? { size: signed_size, checkpoint, rekor_head } : null };
 }
@@ -173,32 +166,18 @@ export function foldedHash(hashes: readonly Hash[]): Hash {
 const replaceState = prepared((db, { from, tree, log_key, opening }: Omit<LogOpening, 'body'> & { from: number }) =>
   db
     .updateTable('log_state')
-    .set({
-      tree,
-      log_key,
-      opening,
-      size: 1,
-      signed_size: 0,
-      checkpoint: null,
-      rekor_head: null,
-    })
+    .set({ tree, log_key, opening, ...FIRST })
     .where('state_id', '=', STATE.state_id)
     .where('tree', '=', from),
 );
 
 const deleteHashes = prepared((db) => db.deleteFrom('log_hashes'));
 
-const displaceAll = prepared((db) =>
-  db.updateTable('log_entries').set({ position: null }).where('position', 'is not', null),
-);
+const displaced = { to: { position: null }, also: sql<SqlBool>`position is not null` };
+const displaceAll = updateBy('log_entries', [], [], displaced);
+const displacePending = updateBy('log_pending', [], [], displaced);
 
-const displacePending = prepared((db) =>
-  db.updateTable('log_pending').set({ position: null }).where('position', 'is not', null),
-);
-
-const emptyState = prepared((db) =>
-  db.updateTable('log_state').set({ size: 0 }).where('state_id', '=', STATE.state_id),
-);
+const emptyState = updateBy('log_state', ['state_id'], [], { to: { size: 0 } });
 
 /**
  * Opens the next tree of the log, which replaces the tree `from`; no hash of the replaced tree is kept. Every statement whose job
@@ -221,7 +200,7 @@ export async function reopenLog(
  * service continues a log without leaves: place 0 is taken.
  */
 export async function closeLog(db: StoreDatabase): Promise<boolean> {
-  return (await emptyState.run(db, {})) > 0;
+  return (await emptyState.run(db, STATE)) > 0;
 }
 
 /** Keeps a signed head that is larger than the kept one, if its tree is open and has as many leaves. False if it is not kept. */

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { saltBytes } from '@vouchbox/evidence';
 import { sql } from 'kysely';
-import { hasIn, insertOf, JOB, same, selectBy, updateBy } from '../by-column.ts';
+import { hasIn, hasKey, insertOf, JOB, same, selectBy, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { PromiseTimes } from '../records/inputs.ts';
 import type {
@@ -73,17 +73,15 @@ const postpone = prepared((db, row: JobKey & { from: string | null; due_at: stri
   db
     .updateTable('job_promises')
     .set({ due_at: row.due_at })
-    .where('tenant', '=', row.tenant)
-    .where('job_id', '=', row.job_id)
+    .where(hasKey('job_promises', JOB, row))
     .where('due_at', '=', row.from),
 );
 
-const selectLast = prepared((db, { tenant, job_id }: JobKey) =>
+const selectLast = prepared((db, key: JobKey) =>
   db
     .selectFrom('log_pending')
     .select('statement')
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
+    .where(hasKey('log_pending', JOB, key))
     .orderBy('statement', 'desc')
     .limit(sql.lit(1)),
 );
@@ -114,15 +112,14 @@ const signPending = updateBy('log_pending', [...JOB, 'statement'], ['key_id', 'e
   where: { envelope: null },
 });
 
-const selectPending = prepared((db, { tenant, job_id, limit }: JobKey & { limit: number }) =>
+const selectPending = prepared((db, asked: JobKey & { limit: number }) =>
   db
     .selectFrom('log_pending')
     .select(['stated_at', 'answer_by', 'position', 'envelope'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
+    .where(hasKey('log_pending', JOB, asked))
     .where('envelope', 'is not', null)
     .orderBy('statement', 'desc')
-    .limit(limit),
+    .limit(asked.limit),
 );
 
 /** Promises that wait for their signature, the oldest jobs first. */

@@ -1,7 +1,7 @@
 /** Reads the log: the hashes of ranges, of which proofs are made; tiles; and the places of statements. */
 import { type Hash, type LeafRange, nodesOf, rangeHash, type TreeNode, tileHashes } from '@vouchbox/evidence';
 import { sql } from 'kysely';
-import { JOB, selectBy } from '../by-column.ts';
+import { countBy, JOB, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { LogCounts, LogPlace } from '../records/log.ts';
 import type { JobKey } from '../records/rows.ts';
@@ -21,24 +21,10 @@ const selectPosition = prepared((db, { hash }: { hash: Uint8Array }) =>
     .limit(sql.lit(1)),
 );
 
-const selectCounts = prepared((db) =>
-  db.selectFrom('log_state').select(['host', 'tree', 'size', 'signed_size']).where('state_id', '=', STATE.state_id),
-);
+const selectCounts = selectBy('log_state', ['state_id'], ['host', 'tree', 'size', 'signed_size']);
 
-const countWaiting = prepared((db) =>
-  db
-    .selectFrom('log_entries')
-    .select((row) => row.fn.countAll<number>().as('entries'))
-    .where('position', 'is', null),
-);
-
-const countWaitingPending = prepared((db) =>
-  db
-    .selectFrom('log_pending')
-    .select((row) => row.fn.countAll<number>().as('entries'))
-    .where('position', 'is', null)
-    .where('leaf_hash', 'is not', null),
-);
+const countWaiting = countBy('log_entries', [], { where: { position: null } });
+const countWaitingPending = countBy('log_pending', [], { where: { position: null }, also: sql`leaf_hash is not null` });
 
 /** The hash of each range of a proof, all of whose leaves have a position. */
 export async function logRanges(db: StoreDatabase, ranges: readonly LeafRange[]): Promise<readonly Hash[]> {
@@ -68,10 +54,9 @@ export async function logTile(
 
 /** How far the log has come; null if none was opened. */
 export async function logCounts(db: StoreDatabase): Promise<LogCounts | null> {
-  const state = await selectCounts.first(db, {});
+  const state = await selectCounts.first(db, STATE);
   if (state === null) return null;
-  const waiting = [await countWaiting.first(db, {}), await countWaitingPending.first(db, {})];
-  return { ...state, waiting: waiting.reduce((sum, row) => sum + Number(row?.entries ?? 0), 0) };
+  return { ...state, waiting: (await countWaiting(db, {})) + (await countWaitingPending(db, {})) };
 }
 
 /** The place of a job's statement; null if the log has no entry for it. */

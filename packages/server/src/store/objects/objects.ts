@@ -10,7 +10,7 @@
  * The row of an object is deleted only after the object itself was removed, so no object is forgotten.
  */
 import { type SqlBool, sql } from 'kysely';
-import { deleteBy, insertOf, JOB, OBJECT, same, updateBy } from '../by-column.ts';
+import { countBy, deleteBy, hasKey, insertOf, JOB, OBJECT, same, selectBy, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey, ObjectKey, StoredObject } from '../records/rows.ts';
 import type { ObjectTable, StoreDatabase } from '../schema.ts';
@@ -38,48 +38,39 @@ interface Large {
   readonly limit: number;
 }
 
+const CONTENT = [...JOB, 'position'] as const;
+
+/** Whether a content can be moved. Indexes of large contents serve such a query, because it has their condition. */
+const isLarge = (column: 'content' | 'result_artifact', bytesMin: number) =>
+  sql<SqlBool>`length(${sql.ref(column)}) >= 65536 and length(${sql.ref(column)}) >= ${bytesMin}`;
+
 const largeArtifacts = prepared((db, { bytesMin, limit }: Large) =>
-  db
-    .selectFrom('artifacts')
-    .select(['tenant', 'job_id', 'position'])
-    .where(sql<SqlBool>`length(content) >= 65536`)
-    .where(sql<SqlBool>`length(content) >= ${bytesMin}`)
-    .limit(limit),
+  db.selectFrom('artifacts').select(CONTENT).where(isLarge('content', bytesMin)).limit(limit),
 );
 
 const largeResults = prepared((db, { bytesMin, limit }: Large) =>
-  db
-    .selectFrom('attestations')
-    .select(['tenant', 'job_id'])
-    .where(sql<SqlBool>`length(result_artifact) >= 65536`)
-    .where(sql<SqlBool>`length(result_artifact) >= ${bytesMin}`)
-    .limit(limit),
+  db.selectFrom('attestations').select(JOB).where(isLarge('result_artifact', bytesMin)).limit(limit),
 );
 
-const selectArtifact = prepared((db, { tenant, job_id, position }: ContentKey) =>
+const selectArtifact = prepared((db, key: ContentKey) =>
   db
     .selectFrom('artifacts')
     .select(['content', sql<string>`''`.as('version')])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('position', '=', position),
+    .where(hasKey('artifacts', CONTENT, key)),
 );
 
-const selectResult = prepared((db, { tenant, job_id }: JobKey) =>
+const selectResult = prepared((db, key: JobKey) =>
   db
     .selectFrom('attestations')
     .select(['result_artifact as content', 'created_at as version'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
+    .where(hasKey('attestations', JOB, key)),
 );
 
 const emptyArtifact = prepared((db, row: PlaceObject & { readonly nothing: Uint8Array }) =>
   db
     .updateTable('artifacts')
     .set({ content: row.nothing })
-    .where('tenant', '=', row.tenant)
-    .where('job_id', '=', row.job_id)
-    .where('position', '=', row.position)
+    .where(hasKey('artifacts', CONTENT, row))
     .where(sql<SqlBool>`length(content) = ${row.size_bytes}`),
 );
 
@@ -87,60 +78,40 @@ const emptyResult = prepared((db, row: PlaceObject & { readonly nothing: Uint8Ar
   db
     .updateTable('attestations')
     .set({ result_artifact: row.nothing })
-    .where('tenant', '=', row.tenant)
-    .where('job_id', '=', row.job_id)
+    .where(hasKey('attestations', JOB, row))
     .where('created_at', '=', row.version)
     .where(sql<SqlBool>`length(result_artifact) = ${row.size_bytes}`),
 );
 
-const selectAlike = prepared((db, { tenant, sha256 }: Pick<StoredObject, 'tenant' | 'sha256'>) =>
-  db
-    .selectFrom('objects')
-    .select(['object_id', 'state'])
-    .where('tenant', '=', tenant)
-    .where('sha256', '=', sha256)
-    .where('state', '<>', sql.lit('condemned')),
-);
+const isAlive = sql<SqlBool>`state <> 'condemned'`;
+
+const selectAlike = selectBy('objects', ['tenant', 'sha256'], ['object_id', 'state'], { also: isAlive });
 
 const insertObject = insertOf('objects', [...OBJECT, 'sha256', 'size_bytes', 'state', 'changed_at']);
 
 /** Records the use of an object, unless it is condemned. On PostgreSQL, also waits for a transaction about to condemn it. */
-const touch = prepared((db, { tenant, object_id, at }: ObjectKey & { readonly at: string }) =>
-  db
-    .updateTable('objects')
-    .set({ changed_at: at })
-    .where('tenant', '=', tenant)
-    .where('object_id', '=', object_id)
-    .where('state', '<>', sql.lit('condemned')),
-);
+const touch = updateBy('objects', OBJECT, ['changed_at'], { also: isAlive });
 
-const makeStored = prepared((db, { tenant, object_id }: ObjectKey) =>
-  db
-    .updateTable('objects')
-    .set({ state: 'stored' })
-    .where('tenant', '=', tenant)
-    .where('object_id', '=', object_id)
-    .where('state', '<>', sql.lit('condemned')),
-);
+const makeStored = updateBy('objects', OBJECT, [], { to: { state: 'stored' }, also: isAlive });
 
-const insertUse = insertOf('object_uses', [...JOB, 'position', 'object_id']);
+const insertUse = insertOf('object_uses', [...CONTENT, 'object_id']);
 
-const loosen = prepared((db, { tenant, job_id }: JobKey) =>
+/** Notes that the contents of a job that is about to be removed may lie in objects; part of the transaction that removes it. */
+export const loosenObjects = prepared((db, key: JobKey) =>
   db
     .updateTable('objects')
     .set({ state: 'loose' })
-    .where('tenant', '=', tenant)
+    .where('tenant', '=', key.tenant)
     .where('object_id', 'in', (uses) =>
       uses
         .selectFrom('object_uses')
         .select('object_uses.object_id')
-        .where('object_uses.tenant', '=', tenant)
-        .where('object_uses.job_id', '=', job_id),
+        .where(hasKey('object_uses', JOB, key)),
     )
     .where('state', '=', sql.lit('stored')),
 );
 
-const deleteUse = deleteBy('object_uses', [...JOB, 'position']);
+const deleteUse = deleteBy('object_uses', CONTENT);
 
 const isUsed = sql<SqlBool>`exists (select 1 from object_uses where object_uses.tenant = objects.tenant and object_uses.object_id = objects.object_id)`;
 
@@ -180,40 +151,31 @@ const selectCondemned = prepared((db, { limit }: { readonly limit: number }) =>
 const deleteCondemned = deleteBy('objects', OBJECT, { state: 'condemned' });
 const postponeCondemned = updateBy('objects', OBJECT, ['changed_at'], { where: { state: 'condemned' } });
 
-const countCondemned = prepared((db) =>
-  db
-    .selectFrom('objects')
-    .select((row) => row.fn.countAll<number>().as('objects'))
-    .where(inState('condemned')),
-);
+const countCondemned = countBy('objects', [], { also: inState('condemned') });
 
 const countArtifacts = prepared((db, { bytesMin }: { readonly bytesMin: number }) =>
   db
     .selectFrom('artifacts')
     .select((row) => row.fn.countAll<number>().as('contents'))
-    .where(sql<SqlBool>`length(content) >= 65536`)
-    .where(sql<SqlBool>`length(content) >= ${bytesMin}`),
+    .where(isLarge('content', bytesMin)),
 );
 
 const countResults = prepared((db, { bytesMin }: { readonly bytesMin: number }) =>
   db
     .selectFrom('attestations')
     .select((row) => row.fn.countAll<number>().as('contents'))
-    .where(sql<SqlBool>`length(result_artifact) >= 65536`)
-    .where(sql<SqlBool>`length(result_artifact) >= ${bytesMin}`),
+    .where(isLarge('result_artifact', bytesMin)),
 );
 
-const selectUsed = prepared((db, { tenant, job_id, position }: ContentKey) =>
+const selectUsed = prepared((db, key: ContentKey) =>
   db
     .selectFrom('object_uses')
     .innerJoin('objects', (join) => join.on(same(OBJECT, 'objects', 'object_uses')))
     .select(['objects.tenant', 'objects.object_id', 'objects.sha256', 'objects.size_bytes'])
-    .where('object_uses.tenant', '=', tenant)
-    .where('object_uses.job_id', '=', job_id)
-    .where('object_uses.position', '=', position),
+    .where(hasKey('object_uses', CONTENT, key)),
 );
 
-const selectArtifactObject = prepared((db, { tenant, job_id, path }: JobKey & { readonly path: string }) =>
+const selectArtifactObject = prepared((db, key: JobKey & { readonly path: string }) =>
   db
     .selectFrom('artifacts')
     .innerJoin('object_uses', (join) =>
@@ -221,9 +183,7 @@ const selectArtifactObject = prepared((db, { tenant, job_id, path }: JobKey & { 
     )
     .innerJoin('objects', (join) => join.on(same(OBJECT, 'objects', 'object_uses')))
     .select(['objects.tenant', 'objects.object_id', 'objects.sha256', 'objects.size_bytes'])
-    .where('artifacts.tenant', '=', tenant)
-    .where('artifacts.job_id', '=', job_id)
-    .where('artifacts.path', '=', path),
+    .where(hasKey('artifacts', [...JOB, 'path'], key)),
 );
 
 /** Contents of at least `bytesMin` bytes, and of `movedBytesMin`, that are in their rows: at most `limit` of each kind. */
@@ -258,9 +218,9 @@ export async function objectCounts(
   db: StoreDatabase,
   large: { readonly bytesMin: number },
 ): Promise<{ readonly to_move: number; readonly to_remove: number }> {
-  const artifacts = Number((await countArtifacts.first(db, large))?.contents ?? 0);
-  const results = Number((await countResults.first(db, large))?.contents ?? 0);
-  return { to_move: artifacts + results, to_remove: Number((await countCondemned.first(db, {}))?.objects ?? 0) };
+  const artifacts = (await countArtifacts.first(db, large))?.contents ?? 0;
+  const results = (await countResults.first(db, large))?.contents ?? 0;
+  return { to_move: artifacts + results, to_remove: await countCondemned(db, {}) };
 }
 
 /**
@@ -273,7 +233,7 @@ export async function beginObject(
 ): Promise<{ readonly object_id: string; readonly isStored: boolean }> {
   const alike = await selectAlike.all(db, object);
   const best = alike.find(({ state }) => state !== 'putting') ?? alike[0];
-  if (best !== undefined && (await touch.run(db, { ...object, object_id: best.object_id, at })) > 0) {
+  if (best !== undefined && (await touch.run(db, { ...object, object_id: best.object_id, changed_at: at })) > 0) {
     return { object_id: best.object_id, isStored: best.state !== 'putting' };
   }
   insertObject.send(db, { ...object, state: 'putting', changed_at: at });
@@ -285,7 +245,7 @@ export async function beginObject(
  * has the content, if the content was replaced, or if the object is condemned: then the content stays where it is.
  */
 export async function placeObject(db: StoreDatabase, placed: PlaceObject): Promise<boolean> {
-  if ((await touch.run(db, placed)) === 0) return false;
+  if ((await touch.run(db, { ...placed, changed_at: placed.at })) === 0) return false;
   const empty = placed.position === resultPosition ? emptyResult : emptyArtifact;
   if ((await empty.run(db, { ...placed, nothing: new Uint8Array() })) === 0) return false;
   makeStored.send(db, placed);
@@ -293,14 +253,9 @@ export async function placeObject(db: StoreDatabase, placed: PlaceObject): Promi
   return true;
 }
 
-/** Notes that the contents of a job that is about to be removed may lie in objects; part of the transaction that removes it. */
-export function loosenObjects(db: StoreDatabase, key: JobKey): void {
-  loosen.send(db, key);
-}
-
 /** Notes that the result of a job is withdrawn; part of the transaction that withdraws it. */
 export function releaseResult(db: StoreDatabase, key: JobKey): void {
-  loosen.send(db, key);
+  loosenObjects.send(db, key);
   deleteUse.send(db, { ...key, position: resultPosition });
 }
 

@@ -8,13 +8,13 @@ import type { AttestationMember, JobDetail } from '@vouchbox/protocol';
 import { jobPath, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { asksForLargeOutputs, largeOutputs } from '../blobs/large-outputs.ts';
-import { JOB, same } from '../by-column.ts';
+import { hasKey, JOB, same } from '../by-column.ts';
 import { SUMMARY_COLUMNS } from '../jobs/job-columns.ts';
 import { prepared } from '../prepared.ts';
 import type { AttestationRow, ExecutionRecord, JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-export const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
+export const selectDetail = prepared((db, key: JobKey) =>
   db
     .selectFrom('jobs')
     .leftJoin('job_specs', (join) => join.on(same(JOB, 'job_specs', 'jobs')))
@@ -34,8 +34,7 @@ export const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
       'attestations.envelope_sha256',
       'attestations.envelope_size_bytes',
     ])
-    .where('jobs.tenant', '=', tenant)
-    .where('jobs.job_id', '=', job_id),
+    .where(hasKey('jobs', JOB, key)),
 );
 
 type DetailColumns = NonNullable<Awaited<ReturnType<typeof selectDetail.first>>>;

@@ -7,7 +7,7 @@ import { HASH_VERSION, resultPartOf } from '@vouchbox/evidence';
 import type { ArtifactRecord, OutputRecord, StreamName } from '@vouchbox/protocol';
 import { isTerminal, outputText } from '@vouchbox/protocol/vocabulary';
 import { Spelled } from '../../ground/json-text.ts';
-import { JOB, selectBy } from '../by-column.ts';
+import { hasKey, JOB, selectBy } from '../by-column.ts';
 import { eventsInRange, type HistoryRange, type StoredPart, storedPages } from '../history/stored-history.ts';
 import { isRun, readRun } from '../history/stored-runs.ts';
 import { type KeptPiece, type KeptText, KeptTexts } from '../kept/kept-texts.ts';
@@ -29,14 +29,13 @@ const wholeBytesMax = 2 * 2 ** 20;
 const selectJob = selectBy('jobs', JOB, ['status', 'chain_seq']);
 const selectArtifactRecords = selectBy('artifacts', JOB, ['path', 'size_bytes', 'sha256'], { orderBy: 'position' });
 
-const selectArtifactPiece = prepared(
-  (db, { tenant, job_id, path, offset, bytes }: JobKey & { path: string; offset: number; bytes: number }) =>
-    db
-      .selectFrom('artifacts')
-      .select((row) => row.fn<Uint8Array>('substr', ['content', row.val(offset), row.val(bytes)]).as('content'))
-      .where('tenant', '=', tenant)
-      .where('job_id', '=', job_id)
-      .where('path', '=', path),
+const selectArtifactPiece = prepared((db, piece: JobKey & Omit<ArtifactPieceInput, 'key'>) =>
+  db
+    .selectFrom('artifacts')
+    .select((row) =>
+      row.fn<Uint8Array>('substr', ['content', row.val(piece.offset), row.val(piece.bytes)]).as('content'),
+    )
+    .where(hasKey('artifacts', [...JOB, 'path'], piece)),
 );
 
 /** Adds a part of the history to each requested text to which it belongs. */

@@ -3,7 +3,7 @@
  * signer finds any damage.
  */
 
-import { JOB, same, selectBy } from '../by-column.ts';
+import { hasKey, JOB, same, selectBy } from '../by-column.ts';
 import { HISTORY_COLUMNS, type HistoryRow, packHistory } from '../history/packed-history.ts';
 import { storedRuns } from '../history/stored-history.ts';
 import { prepared } from '../prepared.ts';
@@ -11,7 +11,7 @@ import type { TerminalRecord, TerminalRecordResult } from '../records/answers.ts
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-const selectTerminal = prepared((db, { tenant, job_id }: JobKey) =>
+const selectTerminal = prepared((db, key: JobKey) =>
   db
     .selectFrom('jobs')
     .innerJoin('receipts', (join) => join.on(same(JOB, 'receipts', 'jobs')))
@@ -34,8 +34,7 @@ const selectTerminal = prepared((db, { tenant, job_id }: JobKey) =>
       'receipts.salt',
       'receipts.also',
     ])
-    .where('jobs.tenant', '=', tenant)
-    .where('jobs.job_id', '=', job_id),
+    .where(hasKey('jobs', JOB, key)),
 );
 
 const selectHistory = selectBy('events', JOB, HISTORY_COLUMNS, { orderBy: 'seq' });

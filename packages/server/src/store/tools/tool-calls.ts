@@ -7,7 +7,7 @@ import type { OpenToolCall, ToolCallRecord, ToolResultRecord } from '@vouchbox/p
 import { isTerminal, replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
 import { textOf } from '../../ground/json-text.ts';
-import { JOB, same } from '../by-column.ts';
+import { hasKey, JOB, same, updateBy } from '../by-column.ts';
 import { type ChainedJob, eventsToFollow, extendChain, type LinkedEvents, storedEvents } from '../history/events.ts';
 import { claimantOf } from '../jobs/claims.ts';
 import { prepared } from '../prepared.ts';
@@ -16,11 +16,11 @@ import type { ToolAnswerInput } from '../records/inputs.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-const selectAsked = prepared((db, { tenant, job_id, seq }: JobKey & { seq: number }) =>
+const selectAsked = prepared((db, call: JobKey & { seq: number }) =>
   db
     .selectFrom('jobs')
     .leftJoin('job_tools', (join) => join.on(same(JOB, 'job_tools', 'jobs')))
-    .leftJoin('tool_calls', (join) => join.on(same(JOB, 'tool_calls', 'jobs')).on('tool_calls.seq', '=', seq))
+    .leftJoin('tool_calls', (join) => join.on(same(JOB, 'tool_calls', 'jobs')).on('tool_calls.seq', '=', call.seq))
     .leftJoin('events as last', (join) =>
       join
         .onRef('last.tenant', '=', 'jobs.tenant')
@@ -31,44 +31,33 @@ const selectAsked = prepared((db, { tenant, job_id, seq }: JobKey & { seq: numbe
     .select(['job_tools.answered_by', 'job_tools.call_bytes', 'job_tools.bytes_left'])
     .select((row) => row('job_tools.result_schemas', 'is not', null).as('has_schemas'))
     .select(['tool_calls.seq', 'tool_calls.call', 'tool_calls.answer_seq', 'last.timestamp'])
-    .where('jobs.tenant', '=', tenant)
-    .where('jobs.job_id', '=', job_id),
+    .where(hasKey('jobs', JOB, call)),
 );
 
-const noteAnswer = prepared((db, row: JobKey & { seq: number; answer_seq: number }) =>
-  db
-    .updateTable('tool_calls')
-    .set({ answer_seq: row.answer_seq })
-    .where('tenant', '=', row.tenant)
-    .where('job_id', '=', row.job_id)
-    .where('seq', '=', row.seq),
-);
+const noteAnswer = updateBy('tool_calls', [...JOB, 'seq'], ['answer_seq']);
 
 const takeBytes = prepared((db, row: JobKey & { bytes: number }) =>
   db
     .updateTable('job_tools')
     .set({ bytes_left: sql<number>`bytes_left - ${row.bytes}` })
-    .where('tenant', '=', row.tenant)
-    .where('job_id', '=', row.job_id),
+    .where(hasKey('job_tools', JOB, row)),
 );
 
-const selectAnswering = prepared((db, { tenant, job_id }: JobKey) =>
+const selectAnswering = prepared((db, key: JobKey) =>
   db
     .selectFrom('jobs')
     .leftJoin('job_tools', (join) => join.on(same(JOB, 'job_tools', 'jobs')))
     .select(['jobs.status', 'job_tools.answered_by'])
-    .where('jobs.tenant', '=', tenant)
-    .where('jobs.job_id', '=', job_id),
+    .where(hasKey('jobs', JOB, key)),
 );
 
-const selectSchemas = prepared((db, { tenant, job_id, seq }: JobKey & { seq: number }) =>
+const selectSchemas = prepared((db, call: JobKey & { seq: number }) =>
   db
     .selectFrom('job_tools')
     .innerJoin('events', (join) => join.on(same(JOB, 'events', 'job_tools')))
     .select(['job_tools.result_schemas', 'events.data'])
-    .where('job_tools.tenant', '=', tenant)
-    .where('job_tools.job_id', '=', job_id)
-    .where('events.seq', '=', seq),
+    .where(hasKey('job_tools', JOB, call))
+    .where('events.seq', '=', call.seq),
 );
 
 /** A column of the event of a call or its answer; a subquery, because a planner could begin a join with all events and calls. */
@@ -76,25 +65,23 @@ const ofEvent = <Column extends 'data' | 'timestamp'>(column: Column, seq: 'seq'
   sql<string>`(select ${sql.ref(`events.${column}`)} from events
     where ${same(JOB, 'events', 'tool_calls')} and events.seq = ${sql.ref(`tool_calls.${seq}`)})`.as(column);
 
-const selectOpen = prepared((db, { tenant, job_id, after }: JobKey & { after: number }) =>
+const selectOpen = prepared((db, asked: JobKey & { after: number }) =>
   db
     .selectFrom('tool_calls')
     .select(['seq', ofEvent('timestamp', 'seq'), ofEvent('data', 'seq')])
-    .where('tool_calls.tenant', '=', tenant)
-    .where('tool_calls.job_id', '=', job_id)
+    .where(hasKey('tool_calls', JOB, asked))
     .where('tool_calls.answer_seq', 'is', null)
-    .where('tool_calls.seq', '>', after)
+    .where('tool_calls.seq', '>', asked.after)
     .orderBy('tool_calls.seq')
     .limit(sql.lit(replayLimitMax)),
 );
 
-const selectAnswers = prepared((db, { tenant, job_id, after }: JobKey & { after: number }) =>
+const selectAnswers = prepared((db, asked: JobKey & { after: number }) =>
   db
     .selectFrom('tool_calls')
     .select([sql<number>`answer_seq`.as('seq'), 'call', ofEvent('data', 'answer_seq')])
-    .where('tool_calls.tenant', '=', tenant)
-    .where('tool_calls.job_id', '=', job_id)
-    .where('tool_calls.answer_seq', '>', after)
+    .where(hasKey('tool_calls', JOB, asked))
+    .where('tool_calls.answer_seq', '>', asked.after)
     .orderBy('tool_calls.answer_seq'),
 );
 
