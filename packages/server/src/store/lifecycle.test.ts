@@ -81,12 +81,14 @@ async function perform(key: JobKey, step: Step): Promise<Prediction['answer']> {
     case 'cancel':
       return (await requestCancel(db, { ...key, principal: 'p', at: at(15) })).kind;
     case 'finish':
-      return await finish(db, finishOf(key, { status: step.status }));
+      return (await finish(db, finishOf(key, { status: step.status }))).isStored;
     case 'recover':
-      return await finish(
-        db,
-        finishOf(key, { status: 'error', terminal_reason: 'server_restarted', execution: null, recovery: true }),
-      );
+      return (
+        await finish(
+          db,
+          finishOf(key, { status: 'error', terminal_reason: 'server_restarted', execution: null, recovery: true }),
+        )
+      ).isStored;
     default:
       return step satisfies never;
   }

@@ -10,7 +10,7 @@ export {
   withdrawAttestation,
 } from './evidence/attestations.ts';
 export { requestCancel } from './evidence/cancellation.ts';
-export { finishWithResult as finish } from './evidence/outcomes.ts';
+export { finish } from './evidence/outcomes.ts';
 export { deleteEnded } from './evidence/retention.ts';
 export { registerKey } from './evidence/signing-keys.ts';
 export { admitGrading } from './gradings/admission.ts';

@@ -69,13 +69,14 @@ export function reserveRoom(
 /** Makes the outputs of a job blobs, and gives back the rest of its room; part of the terminal transaction. */
 export async function storeLargeOutputs(
   db: StoreDatabase,
-  key: JobKey,
+  { tenant, job_id }: JobKey,
   { outputs, at }: { readonly outputs: readonly KeptOutput[]; readonly at: string },
 ): Promise<void> {
+  const key = { tenant, job_id };
   for (const [position, { path, size_bytes, sha256, place }] of outputs.entries()) {
     const name = copyNameOf(sha256);
     const upload = roomOf(key, place);
-    const known = await useBlob(db, { tenant: key.tenant, sha256: name, at });
+    const known = await useBlob(db, { tenant, sha256: name, at });
     const made = known === null ? await makeOutput.run(db, { ...upload, sha256: name, size_bytes, used_at: at }) : 1;
     if (made === 0) throw new Error(`the room for the output ${path} is not there any more`);
     const { blob_id } = known ?? upload;

@@ -11,7 +11,7 @@ import {
   saltBytes,
   sealReceipt,
 } from '@vouchbox/evidence';
-import type { ArtifactRecord, EventBody } from '@vouchbox/protocol';
+import type { EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { storeLargeOutputs } from '../blobs/large-outputs.ts';
 import { hasKey, insertOf, JOB, same, updateBy } from '../by-column.ts';
@@ -28,7 +28,7 @@ import type { PackedFinish } from '../records/inputs.ts';
 import type { JobKey, StoredArtifact } from '../records/rows.ts';
 import type { JobTable, StoreDatabase } from '../schema.ts';
 import { queueForAttestation } from './attestations.ts';
-import { eventChain, receiptOf, type TerminalFacts } from './receipts.ts';
+import { eventChain, receiptOf, recordOf, type TerminalFacts } from './receipts.ts';
 import { type StoredContents, storedContents } from './stored-contents.ts';
 
 const selectUnfinished = prepared((db, key: JobKey) =>
@@ -50,9 +50,6 @@ const selectUnfinished = prepared((db, key: JobKey) =>
     ])
     .where(hasKey('jobs', JOB, key)),
 );
-
-type Ending = ChainedJob &
-  Pick<JobTable, 'status' | 'finished_at' | 'duration_ms' | 'exit_code' | 'signal' | 'terminal_reason' | 'truncated'>;
 
 const endJob = updateBy('jobs', JOB, [
   'status',
@@ -80,15 +77,10 @@ const selectArtifacts = prepared((db, key: JobKey) =>
 );
 
 /**
- * The terminal transaction: events, artifacts, `finished`, status, receipt and outbox row, all or none. False if the
- * job was already terminal: then nothing changes.
+ * The terminal transaction: events, artifacts, `finished`, status, receipt and outbox row, all or none. Nothing changes if
+ * the job was already terminal.
  */
-export async function finish(db: StoreDatabase, input: PackedFinish): Promise<boolean> {
-  return (await finishWithResult(db, input)).isStored;
-}
-
-/** Finishes the job, and returns its result if it is short. */
-export async function finishWithResult(db: StoreDatabase, input: PackedFinish): Promise<FinishAnswer> {
+export async function finish(db: StoreDatabase, input: PackedFinish): Promise<FinishAnswer> {
   const job = await selectUnfinished.first(db, input);
   if (job === null || isTerminal(job.status)) return { isStored: false, result: null, end: null };
   const linked = linkBehind(job, [...input.events, finishedEvent(input)]);
@@ -96,12 +88,12 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   storeArtifacts(db, input);
   const submission = job.evidence === null ? null : (JSON.parse(job.evidence) as SubmissionEvidence);
   const isLarge = submission?.large_outputs !== undefined;
-  if (isLarge) await storeLargeOutputs(db, keyOf(input), { outputs: input.largeOutputs ?? [], at: input.finished_at });
+  if (isLarge) await storeLargeOutputs(db, input, { outputs: input.largeOutputs ?? [], at: input.finished_at });
   together(db, () => {
     insertEvents(db, linked);
     if (executionText(input.execution) !== job.execution) recordExecution(db, input, input.execution);
-    endJob.send(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
-    if (job.labels !== null) endLabels.send(db, { ...keyOf(input), ended: input.status });
+    endJob.send(db, { ...input, ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
+    if (job.labels !== null) endLabels.send(db, { ...tail, ended: input.status });
     if (job.status === 'queued') dequeue(db, input);
     else endedRunning.send(db, input);
   });
@@ -124,7 +116,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
     endClaim(db, input);
   });
   const { truncated } = facts;
-  const large = isLarge ? { large_outputs: largeRecords(input) } : {};
+  const large = isLarge ? { large_outputs: (input.largeOutputs ?? []).map(recordOf) } : {};
   const { terminal_reason, exit_code } = input;
   return {
     isStored: true,
@@ -147,10 +139,6 @@ function alsoText(
   return Object.keys(members).length === 0 ? null : canonicalJson(members);
 }
 
-function largeRecords({ largeOutputs = [] }: PackedFinish): ArtifactRecord[] {
-  return largeOutputs.map(({ path, size_bytes, sha256 }) => ({ path, size_bytes, sha256 }));
-}
-
 /**
  * The artifacts of the job with their content, in order; null if the tenant has no such job. A job without artifacts
  * gives one row of nulls, which shows that it exists.
@@ -171,19 +159,10 @@ function finishedEvent(input: PackedFinish): EventBody {
   return { kind: 'finished', timestamp: input.finished_at, data };
 }
 
-function endingOf(input: PackedFinish): Omit<Ending, 'truncated' | keyof ChainedJob> {
-  const { status, finished_at, duration_ms, exit_code, signal, terminal_reason } = input;
-  return { status, finished_at, duration_ms, exit_code, signal, terminal_reason };
-}
-
 function storeArtifacts(db: StoreDatabase, { tenant, job_id, artifacts }: PackedFinish): void {
-  for (const [position, { path, size_bytes, sha256, content }] of artifacts.entries()) {
-    insertArtifact.send(db, { tenant, job_id, position, path, size_bytes, sha256, content });
+  for (const [position, artifact] of artifacts.entries()) {
+    insertArtifact.send(db, { tenant, job_id, position, ...artifact });
   }
-}
-
-function keyOf({ tenant, job_id }: JobKey): JobKey {
-  return { tenant, job_id };
 }
 
 interface Stored extends StoredContents {

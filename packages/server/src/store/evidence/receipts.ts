@@ -76,7 +76,8 @@ function recordMembers(input: PackedFinish, { submission, truncated, output }: T
   };
 }
 
-function recordOf({ path, size_bytes, sha256 }: ArtifactRecord): ArtifactRecord {
+/** What a receipt says of a file. */
+export function recordOf({ path, size_bytes, sha256 }: ArtifactRecord): ArtifactRecord {
   return { path, size_bytes, sha256 };
 }
 

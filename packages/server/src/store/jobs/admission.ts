@@ -30,7 +30,6 @@ import { claim } from './claims.ts';
 import { earlierGraded, gradingPlaces, recordGraded } from './graded.ts';
 import { executionText, jobSummary, startedEvent } from './jobs.ts';
 import { PAIR, peerOf } from './pairs.ts';
-import { recordPromise } from './promised.ts';
 import { enqueue } from './queue.ts';
 import { admitStep, stepOf } from './sessions.ts';
 import { submissionEvidence } from './submission-evidence.ts';
@@ -75,6 +74,8 @@ const insertJob = prepared((db, row: NewJob) =>
 );
 
 const insertLabel = insertOf('job_labels', ['tenant', 'label', 'created_at', 'job_id']);
+/** The promise of a job, which is signed later: see `log/promises.ts`. */
+const insertPromise = insertOf('job_promises', [...JOB, 'answer_by', 'due_at']);
 const insertSpec = insertOf('job_specs', [...JOB, 'execution', 'evidence', 'requested_spec', 'principal']);
 
 /**
@@ -145,7 +146,7 @@ async function earlierBuild(db: StoreDatabase, input: AdmitInput): Promise<Admit
   const job_id = build_sha256 === undefined ? null : await madeBefore(db, { tenant, build_sha256 });
   const job = job_id === null ? null : await jobSummary(db, { tenant, job_id });
   if (job === null) return null;
-  if (graded !== undefined) recordGraded(db, { tenant, job_id: job.job_id, ...graded });
+  if (graded !== undefined) recordGraded.send(db, { tenant, job_id: job.job_id, ...graded });
   return { kind: 'replayed', job, peer: null };
 }
 
@@ -221,9 +222,9 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
     if (spec.tools !== undefined) admitTools(db, key, spec.tools);
     if (idempotency !== null)
       insertKey.send(db, { ...key, idempotency_key: idempotency.key, spec_sha256: idempotency.spec_sha256 });
-    if (input.build_sha256 !== undefined) recordBuild(db, { ...key, build_sha256: input.build_sha256 });
-    if (graded !== undefined) recordGraded(db, { ...key, ...graded });
-    if (input.promise !== undefined) recordPromise(db, { ...key, ...input.promise });
+    if (input.build_sha256 !== undefined) recordBuild.send(db, { ...key, build_sha256: input.build_sha256 });
+    if (graded !== undefined) recordGraded.send(db, { ...key, ...graded });
+    if (input.promise !== undefined) insertPromise.send(db, { ...key, ...input.promise });
     insertEvents(db, linked);
     if (start !== undefined) startedAtOnce.send(db, { tenant });
     else if (input.isInteractor) joinedQueue.send(db, { tenant });

@@ -27,7 +27,8 @@ const selectBuild = prepared((db, key: JobKey) =>
 
 const selectLatest = selectBy('builds', ['tenant', 'build_sha256'], ['job_id']);
 
-const setLatest = prepared((db, { tenant, build_sha256, job_id }: BuildTable) =>
+/** Makes a build the one that stands for its digest; part of the transaction that accepts it. */
+export const recordBuild = prepared((db, { tenant, build_sha256, job_id }: BuildTable) =>
   db
     .insertInto('builds')
     .values({ tenant, build_sha256, job_id })
@@ -75,9 +76,4 @@ export async function madeBefore(db: StoreDatabase, asked: Omit<BuildTable, 'job
   if (found === null) return null;
   const { job_id } = found;
   return (await selectBuild.first(db, { tenant: asked.tenant, job_id })) === null ? null : job_id;
-}
-
-/** Makes a build the one that stands for its digest; part of the transaction that accepts it. */
-export function recordBuild(db: StoreDatabase, row: BuildTable): void {
-  setLatest.send(db, row);
 }

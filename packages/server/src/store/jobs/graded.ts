@@ -6,7 +6,6 @@ import { sql } from 'kysely';
 import { GRADING, insertOf, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { GradedJob } from '../records/inputs.ts';
-import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
 const selectJob = selectBy('grading_jobs', [...GRADING, 'program', 'name', 'attempt'], ['job_id']);
@@ -15,34 +14,24 @@ const selectOpen = selectBy('gradings', GRADING, ['grading_id'], {
   where: { cancellation_requested: 0, finished_at: null },
 });
 
-const insertJob = insertOf('grading_jobs', [...GRADING, 'program', 'name', 'attempt', 'job_id'], { is_ended: 0 });
+/** Records a job of a grading; part of the transaction that accepts it. */
+export const recordGraded = insertOf('grading_jobs', [...GRADING, 'program', 'name', 'attempt', 'job_id'], {
+  is_ended: 0,
+});
 
 /** How many gradings have not ended, and how many of their jobs are queued. */
 const selectCounts = prepared((db, { tenant }: { tenant: string }) =>
-  db.selectNoFrom((row) => [
-    row
-      .selectFrom('gradings')
-      .select((count) => count.fn.countAll<number>().as('rows'))
-      .where('finished_at', 'is', null)
-      .as('gradings'),
-    row
-      .selectFrom('gradings')
-      .select((count) => count.fn.countAll<number>().as('rows'))
-      .where('finished_at', 'is', null)
-      .where('tenant', '=', tenant)
-      .as('gradings_of_tenant'),
-    row
-      .selectFrom('queue')
-      .select((count) => count.fn.countAll<number>().as('rows'))
-      .where('is_test', '=', sql.lit(1))
-      .as('tests'),
-    row
-      .selectFrom('queue')
-      .select((count) => count.fn.countAll<number>().as('rows'))
-      .where('is_test', '=', sql.lit(1))
-      .where('tenant', '=', tenant)
-      .as('tests_of_tenant'),
-  ]),
+  db.selectNoFrom((row) => {
+    const rows = row.fn.countAll<number>().as('rows');
+    const gradings = row.selectFrom('gradings').select(rows).where('finished_at', 'is', null);
+    const tests = row.selectFrom('queue').select(rows).where('is_test', '=', sql.lit(1));
+    return [
+      gradings.as('gradings'),
+      gradings.where('tenant', '=', tenant).as('gradings_of_tenant'),
+      tests.as('tests'),
+      tests.where('tenant', '=', tenant).as('tests_of_tenant'),
+    ];
+  }),
 );
 
 /** The job that was made before, and whether the grading still makes jobs. */
@@ -55,17 +44,11 @@ export async function earlierGraded(
   return { job_id: null, isOver: (await selectOpen.first(db, job)) === null };
 }
 
-/** Records a job of a grading; part of the transaction that accepts it. */
-export function recordGraded(db: StoreDatabase, job: GradedJob & JobKey): void {
-  insertJob.send(db, job);
-}
-
 /** The correction of the numbers of queued jobs. With it, each grading counts as one, however many jobs it has queued. */
 export async function gradingPlaces(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
   const counts = await selectCounts.first(db, { tenant });
-  const number = (value: unknown) => Number(value ?? 0);
   return {
-    ofTenant: number(counts?.gradings_of_tenant) - number(counts?.tests_of_tenant),
-    all: number(counts?.gradings) - number(counts?.tests),
+    ofTenant: (counts?.gradings_of_tenant ?? 0) - (counts?.tests_of_tenant ?? 0),
+    all: (counts?.gradings ?? 0) - (counts?.tests ?? 0),
   };
 }
