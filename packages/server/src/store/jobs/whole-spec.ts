@@ -11,42 +11,17 @@ export type ProgramRow = Pick<JobRow, 'language' | 'runtime' | 'requested_spec'>
 
 /** The whole specification of a row. @throws Error if the row has no program, because it is damaged */
 export function wholeSpec({ language, runtime, requested_spec }: ProgramRow): RequestedSpec {
-  const {
-    code,
-    stdin = null,
-    named_stdin,
-    args = [],
-    env = {},
-    files = [],
-    outputs = [],
-    large_outputs,
-    build,
-    product,
-    requirements,
-    limits,
-    reproducible,
-    interaction,
-    tools,
-  } = requested_spec;
+  const { code, requirements, limits } = requested_spec;
   // Every version keeps the program, so a row without it is damaged, and nothing else may run in its place.
   if (code === undefined) throw new Error('the row of a queued job has no program');
+  const defaults = { stdin: null, args: [], env: {}, files: [], outputs: [] };
   return {
+    ...defaults,
+    ...requested_spec,
     language,
-    code,
-    stdin,
-    ...(named_stdin !== undefined && { named_stdin }),
-    args,
-    env,
-    files,
-    outputs,
-    ...(large_outputs !== undefined && { large_outputs }),
-    ...(build !== undefined && { build }),
-    ...(product !== undefined && { product }),
     runtime,
+    code,
     requirements: requirements ?? { minimum_isolation: 'none' },
     limits: { ...LIMIT_DEFAULTS, ...limits },
-    ...(reproducible !== undefined && { reproducible }),
-    ...(interaction !== undefined && { interaction }),
-    ...(tools !== undefined && { tools }),
   };
 }
