@@ -109,12 +109,11 @@ describe('draining the outbox of unsigned jobs', () => {
     expect(await store.counts()).toMatchObject({ outbox: 0 });
   });
 
-  test('stores an attestation, and the job states the row of this attestation', async () => {
+  test('stores an attestation of the receipt of the job', async () => {
     const key = await endedJob(store);
     await drain();
     const job = await store.job(key);
     const stored = await store.attestation({ key, part: 'result_artifact' });
-    expect(job?.attestation).toEqual(stored?.row);
     expect(stored).toMatchObject({ isIntact: true, row: { key_id: keys.current().key_id, tenant: 'acme' } });
     expect(stored?.row.receipt_sha256).toBe(job?.receipt_sha256);
     expect((await store.jobSummary(key))?.attestation_available).toBe(true);

@@ -38,7 +38,7 @@ test('an accepted job is queued, with its whole specification and its `queued` e
   const result = await store.admit(input);
   expect(result.kind).toBe('created');
   const job = await store.job(input);
-  expect(job).toMatchObject({ status: 'queued', execution: null, receipt_json: null, attestation: null });
+  expect(job).toMatchObject({ status: 'queued', execution: null, receipt_json: null });
   expect(job?.requested_spec).toEqual(requested_spec);
   const { language, runtime, requirements, limits } = requested_spec;
   const page = await store.events({ key: input, after: 0, limit: 10 });

@@ -9,7 +9,7 @@ import { hasIn, hasKey, JOB, selectBy, updateBy } from '../by-column.ts';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
 import type { StartInput } from '../records/inputs.ts';
-import type { AttestationRow, ExecutionRecord, JobKey, JobRow, JobSummary, RunningJob } from '../records/rows.ts';
+import type { ExecutionRecord, JobKey, JobRow, JobSummary, RunningJob } from '../records/rows.ts';
 import type { JobTable, StoreDatabase } from '../schema.ts';
 import { claim, isTaken } from './claims.ts';
 import { summaries, summaryOf } from './job-columns.ts';
@@ -19,16 +19,6 @@ const selectSummary = prepared((db, key: JobKey) => summaries(db).where(hasKey('
 
 const selectSpec = selectBy('job_specs', JOB, ['execution', 'requested_spec']);
 const selectReceipt = selectBy('receipts', JOB, ['receipt_json', 'receipt_sha256']);
-
-const selectAttestation = selectBy('attestations', JOB, [
-  'tenant',
-  'key_id',
-  'receipt_sha256',
-  'result_sha256',
-  'result_size_bytes',
-  'envelope_sha256',
-  'envelope_size_bytes',
-]);
 
 const RUNNING = [...JOB, 'created_at', 'started_at', 'cancellation_requested'] as const;
 const selectRunning = selectBy('jobs', [], RUNNING, { where: { status: 'running' }, orderBy: 'started_at' });
@@ -67,17 +57,15 @@ export async function receiptOf(db: StoreDatabase, key: JobKey): Promise<JsonTex
 export async function job(db: StoreDatabase, key: JobKey): Promise<JobRow | null> {
   const summary = await jobSummary(db, key);
   if (summary === null) return null;
-  const { attestation_available, ...lifecycle } = summary;
+  const { attestation_available: _, ...lifecycle } = summary;
   const spec = await selectSpec.first(db, key);
   const receipt = await selectReceipt.first(db, key);
-  const attestation: AttestationRow | null = attestation_available ? await selectAttestation.first(db, key) : null;
   return {
     ...lifecycle,
     requested_spec: spec === null ? {} : (JSON.parse(spec.requested_spec) as StoredSpec),
     execution: spec === null || spec.execution === null ? null : (JSON.parse(spec.execution) as ExecutionRecord),
     receipt_json: receipt?.receipt_json ?? null,
     receipt_sha256: receipt?.receipt_sha256 ?? null,
-    attestation,
   };
 }
 

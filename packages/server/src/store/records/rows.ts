@@ -42,14 +42,10 @@ export interface JobRow
   /** The exact canonical receipt text and its digest, once terminal. */
   readonly receipt_json: string | null;
   readonly receipt_sha256: string | null;
-  readonly attestation: AttestationRow | null;
 }
 
 /** A row of the job list: the job without its large members. */
-export type JobSummary = Omit<
-  JobRow,
-  'requested_spec' | 'execution' | 'receipt_json' | 'receipt_sha256' | 'attestation'
-> & {
+export type JobSummary = Omit<JobRow, 'requested_spec' | 'execution' | 'receipt_json' | 'receipt_sha256'> & {
   readonly attestation_available: boolean;
   /** The job's labels; absent if it has none. */
   readonly labels?: readonly string[];

@@ -134,8 +134,8 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
       duration_ms: null,
       terminal_reason: null,
       execution: null,
-      attestation: null,
     });
+    expect(await store.attestation({ key: acme('job_09'), part: 'envelope' })).toBeNull();
     expect(job?.requested_spec).toEqual({
       language: 'python',
       code: "print('first')",
