@@ -19,6 +19,23 @@ export interface TableSum {
   readonly sha256: string;
 }
 
+/** Quotes names, which came from the databases themselves. */
+export function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
+}
+
+/** A name that belongs to a table: of its column, or of another table. */
+export interface NameOfTable {
+  readonly table_name: string;
+  readonly name: string;
+}
+
+/** The names of each table, in the order of the rows. */
+export function namesByTable(rows: readonly NameOfTable[]): Map<string, string[]> {
+  const tables = Map.groupBy(rows, ({ table_name }) => table_name);
+  return new Map(Array.from(tables, ([table, named]) => [table, named.map(({ name }) => name)]));
+}
+
 /** The size of a row in bytes, for bounds only: text counts by its characters. */
 export function sizeOf(row: CopiedRow): number {
   return row.reduce<number>((sum, value) => sum + (value === null || typeof value === 'number' ? 8 : value.length), 0);

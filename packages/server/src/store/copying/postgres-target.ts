@@ -2,25 +2,34 @@
 import type { Session } from '../postgres/connection.ts';
 import { WritingSession } from '../postgres/writing-session.ts';
 import { StoreError } from '../store-error.ts';
-import { type CopiedRow, type CopiedTable, RowSum, sizeOf, type TableSum } from './copied-rows.ts';
+import {
+  type CopiedRow,
+  type CopiedTable,
+  type NameOfTable,
+  namesByTable,
+  quoted,
+  RowSum,
+  sizeOf,
+  type TableSum,
+} from './copied-rows.ts';
 
 /** The most rows of one batch. After each batch, which is also bounded in bytes, the copy waits for the database. */
 const batchRowsMax = 1000;
 const batchBytesMax = 8 * 1024 * 1024;
 
 const COLUMNS = `
-  select table_name::text as table_name, column_name::text as column_name from information_schema.columns
+  select table_name::text as table_name, column_name::text as name from information_schema.columns
   where table_schema = current_schema() order by table_name collate "C", column_name collate "C"`;
 
 const KEYS = `
-  select r.relname::text as table_name, a.attname::text as column_name from pg_index as i
+  select r.relname::text as table_name, a.attname::text as name from pg_index as i
   join pg_class as r on r.oid = i.indrelid
   join pg_attribute as a on a.attrelid = r.oid and a.attnum = any (i.indkey)
   where i.indisprimary and r.relnamespace = current_schema()::regnamespace
   order by r.relname, array_position(i.indkey::int2[], a.attnum)`;
 
 const REFERENCES = `
-  select distinct conrelid::regclass::text as table_name, confrelid::regclass::text as column_name
+  select distinct conrelid::regclass::text as table_name, confrelid::regclass::text as name
   from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`;
 
 export class PostgresTarget implements AsyncDisposable {
@@ -45,9 +54,9 @@ export class PostgresTarget implements AsyncDisposable {
    */
   async tables(source: ReadonlyMap<string, readonly string[]>): Promise<CopiedTable[]> {
     const [columns, keys, references] = [
-      await this.#lists(COLUMNS),
-      await this.#lists(KEYS),
-      await this.#lists(REFERENCES),
+      await this.#names(COLUMNS),
+      await this.#names(KEYS),
+      await this.#names(REFERENCES),
     ];
     const tables = Array.from(source, ([name, names]) => {
       if (columns.get(name)?.join() !== names.join())
@@ -121,17 +130,7 @@ export class PostgresTarget implements AsyncDisposable {
     await this.#writing[Symbol.asyncDispose]();
   }
 
-  /** For each first name in the rows, the second names that belong to it, in the order of the rows. */
-  async #lists(sql: string): Promise<Map<string, string[]>> {
-    const { rows } = await this.#session.execute<{ table_name: string; column_name: string }>({ sql, parameters: [] });
-    const lists = new Map<string, string[]>();
-    for (const { table_name, column_name } of rows)
-      lists.set(table_name, [...(lists.get(table_name) ?? []), column_name]);
-    return lists;
+  async #names(sql: string): Promise<Map<string, string[]>> {
+    return namesByTable((await this.#session.execute<NameOfTable>({ sql, parameters: [] })).rows);
   }
-}
-
-/** Quotes names, which came from the database itself. */
-function quoted(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ');
 }

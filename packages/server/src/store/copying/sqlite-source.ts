@@ -1,10 +1,10 @@
 /** Reads every table of a SQLite store, in one state of the store. Nothing is changed. */
 import { openDatabase } from '../sqlite/database.ts';
-import type { CopiedRow, CopiedTable } from './copied-rows.ts';
+import { type CopiedRow, type CopiedTable, type NameOfTable, namesByTable, quoted } from './copied-rows.ts';
 
 /** Tables with the store's columns, by name. Tables that only this kind of store has, such as its migrations, are left out. */
 const COLUMNS = `
-  select t.name as table_name, c.name as column_name from pragma_table_list as t, pragma_table_info(t.name) as c
+  select t.name as table_name, c.name as name from pragma_table_list as t, pragma_table_info(t.name) as c
   where t.schema = 'main' and t.type = 'table' and t.name not like 'sqlite\\_%' escape '\\' and t.name not like 'schema\\_history%' escape '\\'
   order by t.name, c.name`;
 
@@ -19,12 +19,7 @@ export class SqliteSource implements Disposable {
 
   /** The columns of each table, both in the order of their names. */
   columns(): Map<string, string[]> {
-    const tables = new Map<string, string[]>();
-    for (const { table_name, column_name } of this.#database.prepare(COLUMNS).all()) {
-      const columns = tables.get(String(table_name)) ?? [];
-      tables.set(String(table_name), [...columns, String(column_name)]);
-    }
-    return tables;
+    return namesByTable(this.#database.prepare(COLUMNS).all() as unknown as NameOfTable[]);
   }
 
   /** How many rows a table has. */
@@ -44,9 +39,4 @@ export class SqliteSource implements Disposable {
   [Symbol.dispose](): void {
     this.#database.close();
   }
-}
-
-/** Quotes names, which came from the database itself. */
-function quoted(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ');
 }
