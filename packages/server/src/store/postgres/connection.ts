@@ -116,22 +116,12 @@ export class Session implements Queries, AsyncDisposable {
 
   /** The answer to a query, or the error of an earlier query for which nobody waited. */
   execute<Row>(query: BoundQuery): Promise<QueryResult<Row & object>> {
-    return new Promise((resolve, reject) => {
-      this.#ask<QueryResult<Row & object>>(this.#named(query), (error, result) => {
-        if (error === null || error === undefined) resolve(result);
-        else reject(this.#failure ?? error);
-      });
-    });
+    return this.#answerTo(this.#named(query));
   }
 
   lists(query: BoundQuery): Promise<readonly (readonly unknown[])[]> {
-    return new Promise((resolve, reject) => {
-      const listed = { ...this.#named(query), rowMode: 'array' as const };
-      this.#ask<QueryArrayResult>(listed, (error, result) => {
-        if (error === null || error === undefined) resolve(result.rows);
-        else reject(this.#failure ?? error);
-      });
-    });
+    const listed = { ...this.#named(query), rowMode: 'array' as const };
+    return this.#answerTo<QueryArrayResult>(listed).then(({ rows }) => rows);
   }
 
   /** Sends a query without waiting. If it fails, the next query that somebody waits for fails, or the commit does. */
@@ -223,6 +213,15 @@ export class Session implements Queries, AsyncDisposable {
     }
     this.asked += 1;
     void this.#client.query(query, answered as never);
+  }
+
+  #answerTo<Result>(query: QueryConfig): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#ask<Result>(query, (error, result) => {
+        if (error === null || error === undefined) resolve(result);
+        else reject(this.#failure ?? error);
+      });
+    });
   }
 
   /** Runs a statement whose text is not used again, so the server need not keep it. */

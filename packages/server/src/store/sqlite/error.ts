@@ -20,19 +20,28 @@ const CODES: Readonly<Record<number, StoreErrorCode>> = {
 /** SQLITE_IOERR_SHMSIZE: the shared index of the write-ahead log could not grow, for lack of space. */
 const IOERR_SHMSIZE = 4874;
 
-const MEANINGS: Readonly<Record<StoreErrorCode, string>> = {
+/** The codes of system errors from file operations that do not go through SQLite. */
+const SYSTEM_CODES: Readonly<Record<string, StoreErrorCode>> = {
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  EROFS: 'read_only',
+  EIO: 'io',
+  EACCES: 'unopenable',
+  EPERM: 'unopenable',
+  ENOENT: 'unopenable',
+  ENOTDIR: 'unopenable',
+  EISDIR: 'unopenable',
+  ELOOP: 'unopenable',
+};
+
+const MEANINGS: Partial<Record<StoreErrorCode, string>> = {
   full: 'no space is left for the store',
   io: 'the store could not be read or written',
   corrupt: 'the store is damaged',
   read_only: 'the store cannot be written: it is read-only',
   busy: 'the store is locked by another process',
-  locked: 'another service holds this store',
-  newer_schema: 'a newer version of the service wrote this store',
   unrecognised: 'the file is not a database',
-  unreachable: 'the store cannot be reached',
   unopenable: 'the store cannot be opened',
-  unavailable: 'the store is closed',
-  internal: 'the store failed',
 };
 
 /** The `StoreError` for anything that a query threw. A `StoreError` is returned unchanged. */
@@ -40,7 +49,7 @@ export function storeErrorOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown;
   const code = codeOf(thrown);
   const detail = thrown instanceof Error ? thrown.message : String(thrown);
-  return new StoreError(code, `${MEANINGS[code]} (${detail})`, { cause: thrown });
+  return new StoreError(code, `${MEANINGS[code] ?? 'the store failed'} (${detail})`, { cause: thrown });
 }
 
 function codeOf(thrown: unknown): StoreErrorCode {
@@ -49,27 +58,5 @@ function codeOf(thrown: unknown): StoreErrorCode {
     if (thrown.errcode === IOERR_SHMSIZE) return 'full';
     return CODES[thrown.errcode & PRIMARY_CODE_MASK] ?? 'internal';
   }
-  return 'code' in thrown ? systemCode(thrown.code) : 'internal';
-}
-
-/** The store's code for a system error from file operations that do not go through SQLite. */
-function systemCode(code: unknown): StoreErrorCode {
-  switch (code) {
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return 'full';
-    case 'EROFS':
-      return 'read_only';
-    case 'EIO':
-      return 'io';
-    case 'EACCES':
-    case 'EPERM':
-    case 'ENOENT':
-    case 'ENOTDIR':
-    case 'EISDIR':
-    case 'ELOOP':
-      return 'unopenable';
-    default:
-      return 'internal';
-  }
+  return ('code' in thrown && SYSTEM_CODES[String(thrown.code)]) || 'internal';
 }

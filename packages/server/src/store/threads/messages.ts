@@ -55,6 +55,11 @@ export function portable({ code, message, cause, stack }: StoreError): PortableE
   return { code, message, stack: origin ?? message };
 }
 
+/** The answers to calls that are refused for one reason. */
+export function refuse(calls: readonly Call[], error: StoreError): Answer[] {
+  return calls.map(({ id }) => ({ id, error: portable(error) }));
+}
+
 /** The error as it is thrown on the service's thread. Its cause has the stack from the store's thread. */
 export function revived({ code, message, stack }: PortableError): StoreError {
   const cause = new Error(message);

@@ -7,7 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCommand, WITHOUT_TENANT, WRITES } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
-import { type Answer, type Call, portable } from '../../threads/messages.ts';
+import { type Answer, type Call, refuse } from '../../threads/messages.ts';
 import type { Session } from '../connection.ts';
 import { isCollision, isLoss, storeErrorOf } from '../error.ts';
 import { takenOver, type WritingSession } from '../writing-session.ts';
@@ -206,8 +206,4 @@ function tenantsOf({ name, input }: Call): string[] {
 
 function isLocked(call: Call, tenants: ReadonlySet<string>): boolean {
   return tenantsOf(call).every((tenant) => tenants.has(tenant));
-}
-
-function refuse(calls: readonly Call[], error: StoreError): Answer[] {
-  return calls.map(({ id }) => ({ id, error: portable(error) }));
 }

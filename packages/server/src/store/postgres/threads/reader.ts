@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert';
 import { OF_ONE_QUERY, READS, runCommand } from '../../commands.ts';
-import { type Answer, type Call, portable, type ThreadData } from '../../threads/messages.ts';
+import { type Answer, type Call, refuse, type ThreadData } from '../../threads/messages.ts';
 import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
 import { Session } from '../connection.ts';
 import { isLoss, storeErrorOf } from '../error.ts';
@@ -59,7 +59,7 @@ class Reader implements AsyncDisposable {
       const isLost = isLoss(thrown);
       if (isLost) await this[Symbol.asyncDispose]();
       if (isLost && isOld) return await this.answer(group);
-      if (isLost || group.length === 1) return group.map(({ id }) => ({ id, error: portable(storeErrorOf(thrown)) }));
+      if (isLost || group.length === 1) return refuse(group, storeErrorOf(thrown));
       const answers: Answer[] = [];
       for (const call of group) answers.push(...(await this.answer([call])));
       return answers;

@@ -5,7 +5,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoreError } from '../../store-error.ts';
-import { type Answer, type Call, portable } from '../../threads/messages.ts';
+import { type Answer, type Call, refuse } from '../../threads/messages.ts';
 import { storeErrorOf } from '../error.ts';
 
 /** Runs one command inside the transaction that is open. */
@@ -96,8 +96,4 @@ export class GroupCommit {
     for (const call of group) answers.push(...(await this.#takeOnce([call], 1)));
     return answers;
   }
-}
-
-function refuse(calls: readonly Call[], error: StoreError): Answer[] {
-  return calls.map(({ id }) => ({ id, error: portable(error) }));
 }
