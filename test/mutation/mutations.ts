@@ -33,8 +33,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'no receipt says that output was truncated',
     falsifies: ['Receipt-14'],
     file: `${SERVER}/store/evidence/outcomes.ts`,
-    from: 'truncated: isTruncated,',
-    to: 'truncated: false,',
+    from: 'started_at, submission, truncated, output',
+    to: 'started_at, submission, truncated: false, output',
   },
   {
     name: 'no result artifact says that output was truncated',

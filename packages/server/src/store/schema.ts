@@ -65,7 +65,7 @@ export interface Tables {
   tool_calls: ToolCallTable;
 }
 
-interface GradingKeyColumns {
+export interface GradingKeyColumns {
   tenant: string;
   grading_id: string;
 }
@@ -132,7 +132,7 @@ export interface GradingBlobTable extends GradingKeyColumns {
   blob_id: string;
 }
 
-interface JobKeyColumns {
+export interface JobKeyColumns {
   tenant: string;
   job_id: string;
 }
@@ -238,6 +238,7 @@ export interface ReceiptTable extends JobKeyColumns {
 
 export interface AttestationOutboxTable extends JobKeyColumns {
   created_at: string;
+  /** How often the attestation was postponed. */
   attempts: number;
   /** When the attestation may be tried again; null means not before the next start. This time counts only after a first try. */
   due_at: string | null;
@@ -367,9 +368,7 @@ export interface BlobTable {
   used_at: string;
 }
 
-export interface BlobPieceTable {
-  tenant: string;
-  blob_id: string;
+export interface BlobPieceTable extends Pick<BlobTable, 'tenant' | 'blob_id'> {
   /** The position of the piece, from 0. */
   position: number;
   content: Uint8Array;

@@ -4,14 +4,13 @@ import type { JobEvent } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import { storedValue } from '../../ground/json-text.ts';
 import { JOB, selectBy } from '../by-column.ts';
+import type { ChainedJob } from '../history/events.ts';
 import { storedPages } from '../history/stored-history.ts';
 import { eventsOfStoredRun, isRun } from '../history/stored-runs.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey, StoredRun } from '../records/rows.ts';
-import type { JobTable, StoreDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
-
-type AuditedJob = Pick<JobTable, 'tenant' | 'job_id' | 'chain_seq' | 'chain_head'>;
 
 const selectJobs = prepared((db, { tenant, job_id }: JobKey) =>
   db
@@ -30,13 +29,13 @@ const selectReceipt = selectBy('receipts', JOB, ['receipt_json', 'receipt_sha256
 export async function auditStore(db: StoreDatabase): Promise<void> {
   let last: JobKey | undefined = { tenant: '', job_id: '' };
   while (last !== undefined) {
-    const page: readonly AuditedJob[] = await selectJobs.all(db, last);
+    const page: readonly ChainedJob[] = await selectJobs.all(db, last);
     for (const job of page) await auditJob(db, job);
     last = page.at(-1);
   }
 }
 
-async function auditJob(db: StoreDatabase, job: AuditedJob): Promise<void> {
+async function auditJob(db: StoreDatabase, job: ChainedJob): Promise<void> {
   const { job_id, chain_head, chain_seq } = job;
   const events = await eventsOf(db, job);
   const chain = verifyChain(events, { job_id, head: chain_head });
@@ -51,7 +50,7 @@ async function auditJob(db: StoreDatabase, job: AuditedJob): Promise<void> {
   }
 }
 
-async function eventsOf(db: StoreDatabase, { tenant, job_id }: AuditedJob): Promise<JobEvent[]> {
+async function eventsOf(db: StoreDatabase, { tenant, job_id }: ChainedJob): Promise<JobEvent[]> {
   // Reads all stored events of the job, whatever its row says.
   const range = { tenant, job_id, after: 0, until: eventsMax };
   const events: JobEvent[] = [];

@@ -7,9 +7,7 @@ import type { StreamTicketInput } from '../records/inputs.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { authorityOf, callerOf } from './authority.ts';
 
-interface TicketUse {
-  readonly ticket_sha256: string;
-  readonly job_id: string;
+interface TicketUse extends Pick<StreamTicketInput, 'ticket_sha256' | 'job_id'> {
   readonly now: string;
 }
 

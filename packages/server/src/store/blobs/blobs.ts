@@ -8,7 +8,7 @@ import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { deleteBy, GRADING, hasKey, insertNew, insertOf, JOB, same, selectBy, UPLOAD, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey, StoredBlobRow } from '../records/rows.ts';
-import type { BlobPieceTable, StoreDatabase, Tables } from '../schema.ts';
+import type { BlobPieceTable, BlobTable, StoreDatabase, Tables } from '../schema.ts';
 import { HELD } from './blobs-named.ts';
 
 /** One blob of one tenant. */
@@ -19,10 +19,7 @@ export interface BlobKey {
 }
 
 /** One upload of one tenant. */
-export interface UploadKey {
-  readonly tenant: string;
-  readonly blob_id: string;
-}
+export type UploadKey = Readonly<Pick<BlobTable, 'tenant' | 'blob_id'>>;
 
 export interface BeginUpload extends BlobKey, UploadKey {
   /** The largest size that the upload may reach. */

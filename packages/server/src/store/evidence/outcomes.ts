@@ -15,7 +15,7 @@ import type { EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { storeLargeOutputs } from '../blobs/large-outputs.ts';
 import { hasKey, insertOf, JOB, same, updateBy } from '../by-column.ts';
-import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
+import { insertEvents, linkBehind } from '../history/events.ts';
 import { endClaim } from '../jobs/claims.ts';
 import { executionText, recordExecution } from '../jobs/jobs.ts';
 import { dequeue } from '../jobs/queue.ts';
@@ -26,9 +26,9 @@ import { prepared, together } from '../prepared.ts';
 import type { FinishAnswer } from '../records/answers.ts';
 import type { PackedFinish } from '../records/inputs.ts';
 import type { JobKey, StoredArtifact } from '../records/rows.ts';
-import type { JobTable, StoreDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import { queueForAttestation } from './attestations.ts';
-import { eventChain, receiptOf, recordOf, type TerminalFacts } from './receipts.ts';
+import { eventChain, receiptOf, recordOf } from './receipts.ts';
 import { type StoredContents, storedContents } from './stored-contents.ts';
 
 const selectUnfinished = prepared((db, key: JobKey) =>
@@ -98,8 +98,11 @@ export async function finish(db: StoreDatabase, input: PackedFinish): Promise<Fi
     else endedRunning.send(db, input);
   });
   const stored = await storedContents(db, tail);
-  const facts = terminalFacts({ job, submission, tail, ...stored });
-  const { json, receipt_sha256 } = sealReceipt(receiptOf(input, facts));
+  const { created_at, started_at } = job;
+  const { isTruncated: truncated, counts, output } = stored;
+  const facts = { created_at, started_at, submission, truncated, output: outputEvidenceOf(output) };
+  const receipt = receiptOf(input, { ...facts, event_chain: eventChain(tail, counts) });
+  const { json, receipt_sha256 } = sealReceipt(receipt);
   const { tenant, job_id, finished_at } = input;
   together(db, () => {
     // The salt is drawn here and not when the job is signed, so that every signer of the job signs the same bytes.
@@ -115,7 +118,6 @@ export async function finish(db: StoreDatabase, input: PackedFinish): Promise<Fi
     queueForAttestation(db, { tenant, job_id, at: finished_at });
     endClaim(db, input);
   });
-  const { truncated } = facts;
   const large = isLarge ? { large_outputs: (input.largeOutputs ?? []).map(recordOf) } : {};
   const { terminal_reason, exit_code } = input;
   return {
@@ -163,21 +165,4 @@ function storeArtifacts(db: StoreDatabase, { tenant, job_id, artifacts }: Packed
   for (const [position, artifact] of artifacts.entries()) {
     insertArtifact.send(db, { tenant, job_id, position, ...artifact });
   }
-}
-
-interface Stored extends StoredContents {
-  readonly job: Pick<JobTable, 'created_at' | 'started_at'>;
-  readonly submission: SubmissionEvidence | null;
-  readonly tail: ChainedJob;
-}
-
-function terminalFacts({ job, submission, tail, counts, isTruncated, output }: Stored): TerminalFacts {
-  return {
-    created_at: job.created_at,
-    started_at: job.started_at,
-    submission,
-    event_chain: eventChain(tail, counts),
-    truncated: isTruncated,
-    output: outputEvidenceOf(output),
-  };
 }

@@ -5,13 +5,10 @@
 import { sql } from 'kysely';
 import { insertNew, selectBy, updateBy } from '../by-column.ts';
 import { prepared, requireNode } from '../prepared.ts';
-import type { StoreDatabase } from '../schema.ts';
+import type { SigningKeyTable, StoreDatabase } from '../schema.ts';
 
 /** The public half of a key. */
-export interface RegisteredKey {
-  readonly key_id: string;
-  readonly public_key_pem: string;
-}
+export type RegisteredKey = Readonly<Omit<SigningKeyTable, 'since'>>;
 
 const insertKey = insertNew('signing_keys', ['key_id', 'public_key_pem']);
 

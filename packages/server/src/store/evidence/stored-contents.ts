@@ -3,7 +3,7 @@ import { HASH_VERSION, resultPartOf, type StreamTexts, Transcript } from '@vouch
 import type { OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
 import { outputText } from '@vouchbox/protocol/vocabulary';
 import type { ChainedJob } from '../history/events.ts';
-import { textsOfRun } from '../history/output-run.ts';
+import { STREAMS, textsOfRun } from '../history/output-run.ts';
 import { storedPages } from '../history/stored-history.ts';
 import { digestBytes, isRun, readRun } from '../history/stored-runs.ts';
 import type { EndedContents } from '../kept/short-results.ts';
@@ -34,8 +34,6 @@ export async function storedContents(
   }
   return contents;
 }
-
-const STREAMS = ['stdout', 'stderr'] as const satisfies readonly StreamName[];
 
 /** Adds a whole run at once, without making events of its records. */
 class Contents implements StoredContents {

@@ -5,7 +5,7 @@ import { GRADING, insertNew, insertOf, same } from '../by-column.ts';
 import { queuedPlaces } from '../jobs/admission.ts';
 import { prepared } from '../prepared.ts';
 import type { GradingAdmission } from '../records/gradings.ts';
-import type { StoreDatabase } from '../schema.ts';
+import type { GradingTable, StoreDatabase } from '../schema.ts';
 
 const findKey = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
   db
@@ -30,10 +30,7 @@ const insertTest = insertOf('grading_tests', [...GRADING, 'position', 'head', 'c
 const insertBlob = insertNew('grading_blobs', [...GRADING, 'blob_id']);
 
 /** A grading that was accepted, now or before. */
-export interface AcceptedGrading {
-  readonly grading_id: string;
-  readonly created_at: string;
-}
+export type AcceptedGrading = Readonly<Pick<GradingTable, 'grading_id' | 'created_at'>>;
 
 export type GradingAdmitted =
   | { readonly kind: 'created' | 'replayed'; readonly grading: AcceptedGrading }

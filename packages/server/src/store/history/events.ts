@@ -9,7 +9,7 @@ import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { insertOf, JOB, selectBy, updateBy } from '../by-column.ts';
 import { together } from '../prepared.ts';
 import type { AppendAnswer, EventPage } from '../records/answers.ts';
-import type { HistoryPart } from '../records/inputs.ts';
+import type { EventsInput, HistoryPart } from '../records/inputs.ts';
 import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts';
 import type { EventTable, JobTable, OutputRunTable, StoreDatabase } from '../schema.ts';
 import { noteCalls } from './noted-calls.ts';
@@ -120,10 +120,7 @@ export async function append(
 const LIFECYCLE: readonly string[] = ['queued', 'started', 'finished'];
 
 /** Events of the job after a cursor, in order; null if the tenant has no such job. */
-export async function events(
-  db: StoreDatabase,
-  { key, after, limit }: { key: JobKey; after: number; limit: number },
-): Promise<EventPage | null> {
+export async function events(db: StoreDatabase, { key, after, limit }: EventsInput): Promise<EventPage | null> {
   const until = after + limit;
   const [job, rows] = await Promise.all([chainOf.first(db, key), selectEvents.all(db, { ...key, after, until })]);
   if (job === null) return null;

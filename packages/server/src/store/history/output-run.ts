@@ -8,6 +8,8 @@ import type { EventBody, OutputRecord, StreamName } from '@vouchbox/protocol';
 import { outputText } from '@vouchbox/protocol/vocabulary';
 import type { HistoryPart, OutputRun } from '../records/inputs.ts';
 
+export const STREAMS = ['stdout', 'stderr'] as const satisfies readonly StreamName[];
+
 type OutputBody = Extract<EventBody, { kind: StreamName }>;
 
 /** The least number of records of a run. Fewer records with few characters stay separate events. */

@@ -9,17 +9,13 @@ import { deleteBy, hasIn, hasKey, insertOf, JOB, same, selectBy } from '../by-co
 import { nodeOf, prepared, requireNode } from '../prepared.ts';
 import type { Abilities } from '../records/inputs.ts';
 import { type JobKey, PAIR_SLOTS, type QueuedJob, type TakenJob } from '../records/rows.ts';
-import type { StoreDatabase } from '../schema.ts';
+import type { ClaimTable, StoreDatabase } from '../schema.ts';
 import { PAIR, PEER_IN_SPEC } from './pairs.ts';
-
-interface Claim extends JobKey {
-  readonly node: number;
-}
 
 const insertClaim = insertOf('claims', [...JOB, 'node']);
 
 /** Claims a queued job without waiting: another transaction that has locked the job takes or cancels it. */
-const claimQueued = prepared((db, asked: Claim) =>
+const claimQueued = prepared((db, asked: ClaimTable) =>
   db
     .insertInto('claims')
     .columns(['tenant', 'job_id', 'node'])

@@ -12,11 +12,7 @@ import type { AdmitInput } from '../records/inputs.ts';
 import type { StoreDatabase } from '../schema.ts';
 import type { SessionTable } from '../schema-of-tools.ts';
 
-export interface SessionKey {
-  readonly tenant: string;
-  readonly principal: string;
-  readonly name: string;
-}
+export type SessionKey = Readonly<Pick<SessionTable, 'tenant' | 'principal' | 'name'>>;
 
 /** Each session with its last step, null if retention removed that, and with the status and new state of its next step. */
 function standings(db: StoreDatabase, { tenant, principal }: Omit<SessionKey, 'name'>) {

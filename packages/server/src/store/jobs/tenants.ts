@@ -6,15 +6,10 @@ import { CANARY_TENANT } from '@vouchbox/evidence';
 import { type RawBuilder, sql } from 'kysely';
 import { selectBy, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
-import type { StoreDatabase } from '../schema.ts';
+import type { StoreDatabase, TenantTable } from '../schema.ts';
 
 /** A tenant with jobs in the queue, and what decides its next turn. */
-export interface WaitingTenant {
-  readonly tenant: string;
-  readonly queued: number;
-  readonly running: number;
-  readonly last_turn: number;
-}
+export type WaitingTenant = Readonly<Omit<TenantTable, 'accepted'>>;
 
 /**
  * The number of the tenant's next job. The acceptance of a job holds the row of its tenant locked, so no other job gets the same

@@ -5,6 +5,7 @@
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import type { EventPage } from '../records/answers.ts';
+import type { EventsInput } from '../records/inputs.ts';
 import { type JobKey, nameOfJob, type StoredEvent } from '../records/rows.ts';
 import { Kept } from './kept.ts';
 
@@ -27,15 +28,7 @@ export class KeptEvents {
   }
 
   /** A page of kept events; null if it must be read from the store. Events stored since then are in a page of their own. */
-  page({
-    key,
-    after,
-    limit,
-  }: {
-    readonly key: JobKey;
-    readonly after: number;
-    readonly limit: number;
-  }): EventPage | null {
+  page({ key, after, limit }: EventsInput): EventPage | null {
     const kept = this.#kept.get(nameOfJob(key)) ?? [];
     if (kept[0]?.seq !== after + 1 || kept.length > limit) return null;
     const events = kept.map((event) => ({ ...event, data: JSON.parse(event.data) as unknown }) as JobEvent);

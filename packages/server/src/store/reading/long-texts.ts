@@ -8,6 +8,7 @@ import type { ArtifactRecord, OutputRecord, StreamName } from '@vouchbox/protoco
 import { isTerminal, outputText } from '@vouchbox/protocol/vocabulary';
 import { Spelled } from '../../ground/json-text.ts';
 import { hasKey, JOB, selectBy } from '../by-column.ts';
+import { STREAMS } from '../history/output-run.ts';
 import { eventsInRange, type HistoryRange, type StoredPart, storedPages } from '../history/stored-history.ts';
 import { isRun, readRun } from '../history/stored-runs.ts';
 import { type KeptPiece, type KeptText, KeptTexts } from '../kept/kept-texts.ts';
@@ -64,8 +65,6 @@ function addOutput(stored: StoredRun, range: HistoryRange, add: AddText): void {
     if (run[stream] !== '') add(stream, escapedText(run[stream]), stored.last_seq);
   }
 }
-
-const STREAMS = ['stdout', 'stderr'] as const satisfies readonly StreamName[];
 
 /** The events of a part that are in the range. */
 function* eventTexts(part: StoredPart, range: HistoryRange): Generator<{ text: string; seq: number }> {

@@ -1,12 +1,9 @@
 /** The store's inputs and answers about gradings. These values cross threads, so they are plain data. */
 import type { ProgramStatus } from '@vouchbox/protocol';
-import type { GradingTable } from '../schema.ts';
+import type { GradingKeyColumns, GradingTable } from '../schema.ts';
 import type { GradedJob } from './inputs.ts';
 
-export interface GradingKey {
-  readonly tenant: string;
-  readonly grading_id: string;
-}
+export type GradingKey = Readonly<GradingKeyColumns>;
 
 /** A program or a test: the part that every step needs, and the part that only its own jobs need. Both are JSON. */
 export interface GradingPart {

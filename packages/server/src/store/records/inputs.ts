@@ -179,12 +179,16 @@ export interface ListInput {
   readonly label?: string | null;
 }
 
-/** The text of at most `limit` events after a cursor. */
-export interface TextExtentInput {
+/** At most `limit` events after a cursor. */
+export interface EventsInput {
   readonly key: JobKey;
-  readonly kind: LongTextKind;
   readonly after: number;
   readonly limit: number;
+}
+
+/** The text of these events. */
+export interface TextExtentInput extends EventsInput {
+  readonly kind: LongTextKind;
 }
 
 /** The text of an extent from the event after `after`. */

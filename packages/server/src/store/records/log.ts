@@ -1,4 +1,5 @@
 /** The log as the store keeps it. docs/decisions/0064. */
+import type { LogEntryTable } from '../schema.ts';
 
 /** A head that was signed in both of its forms. */
 export interface LogHead {
@@ -34,7 +35,4 @@ export interface LogCounts extends Pick<LogState, 'host' | 'tree' | 'size'> {
 }
 
 /** Where the statement of a job stands in the log; `position` is null while the statement waits for its place. */
-export interface LogPlace {
-  readonly leaf_hash: Uint8Array;
-  readonly position: number | null;
-}
+export type LogPlace = Readonly<Pick<LogEntryTable, 'leaf_hash' | 'position'>>;

@@ -1,4 +1,5 @@
 /** Promises as the store keeps them. docs/decisions/0066. */
+import type { JobPromiseTable } from '../schema.ts';
 import type { JobKey } from './rows.ts';
 
 /** A promise that waits for its signature, with its contents. */
@@ -33,10 +34,7 @@ export interface SignedPending extends SignedPromise, Pick<UnsignedPending, 'sta
 }
 
 /** A promise as it is served; `envelope` and `key_id` are null until it is signed. */
-export interface PromiseRow {
-  readonly envelope: Uint8Array | null;
-  readonly key_id: string | null;
-}
+export type PromiseRow = Readonly<Pick<JobPromiseTable, 'envelope' | 'key_id'>>;
 
 /** A signed pending statement of a job; `position` is null until it has its place in the log. */
 export interface PendingRow extends Pick<UnsignedPending, 'stated_at' | 'answer_by'> {

@@ -12,14 +12,20 @@ import type {
   Whoami,
 } from '@vouchbox/protocol';
 import type { LinkPart } from '@vouchbox/protocol/vocabulary';
-import type { AttestationTable, JobTable, OutputRunTable, QueueTable } from '../schema.ts';
-import type { CredentialTable } from '../schema-of-access.ts';
+import type {
+  AttestationOutboxTable,
+  AttestationTable,
+  BlobTable,
+  JobKeyColumns,
+  JobTable,
+  ObjectTable,
+  OutputRunTable,
+  QueueTable,
+} from '../schema.ts';
+import type { CredentialTable, JobLinkTable } from '../schema-of-access.ts';
 
 /** The key of a job: its tenant and its id. A query for a caller always has both, and never the id alone. */
-export interface JobKey {
-  readonly tenant: string;
-  readonly job_id: string;
-}
+export type JobKey = Readonly<JobKeyColumns>;
 
 /** The key of a job as one text. It is unique because no tenant and no identifier contains a space. */
 export function nameOfJob({ tenant, job_id }: JobKey): string {
@@ -79,11 +85,7 @@ export interface TakenJob extends JobKey {
 export type AttestationRow = Readonly<Omit<AttestationTable, 'job_id' | 'created_at' | 'result_artifact' | 'envelope'>>;
 
 /** A terminal job that waits for its attestation. */
-export interface OutboxEntry extends JobKey {
-  readonly created_at: string;
-  /** How often the attestation was postponed. */
-  readonly attempts: number;
-}
+export type OutboxEntry = JobKey & Readonly<Pick<AttestationOutboxTable, 'created_at' | 'attempts'>>;
 
 export interface StoredArtifact extends ArtifactRecord {
   readonly content: Uint8Array;
@@ -94,24 +96,14 @@ export interface KeptOutput extends ArtifactRecord {
   readonly place: number;
 }
 
-/** A blob of a tenant that is whole. */
-export interface StoredBlobRow {
-  /** The id under which the pieces of the blob are stored. */
-  readonly blob_id: string;
-  readonly size_bytes: number;
-}
+/** A blob of a tenant that is whole. Its pieces are stored under its id. */
+export type StoredBlobRow = Readonly<Pick<BlobTable, 'blob_id' | 'size_bytes'>>;
 
 /** The key of an object of a tenant. */
-export interface ObjectKey {
-  readonly tenant: string;
-  readonly object_id: string;
-}
+export type ObjectKey = Readonly<Pick<ObjectTable, 'tenant' | 'object_id'>>;
 
 /** An object as it is found and checked: the digest and the size are those of its bytes. */
-export interface StoredObject extends ObjectKey {
-  readonly sha256: string;
-  readonly size_bytes: number;
-}
+export type StoredObject = Readonly<Omit<ObjectTable, 'state' | 'changed_at'>>;
 
 /** An event as it is stored. `data` is JSON text. */
 export type StoredEvent = Omit<JobEvent, 'data'> & { readonly data: string };
@@ -132,13 +124,9 @@ export const EVENT_COLUMNS = [
 ] as const satisfies readonly (keyof StoredEvent)[];
 
 /** A link to the result of a job. Only the digest of its secret is stored. */
-export interface LinkRow {
-  readonly job_id: string;
-  readonly link_id: string;
-  readonly secret_sha256: string;
+export interface LinkRow
+  extends Readonly<Pick<JobLinkTable, 'job_id' | 'link_id' | 'secret_sha256' | 'created_at' | 'expires_at'>> {
   readonly shows: readonly LinkPart[];
-  readonly created_at: string;
-  readonly expires_at: string;
   /** The authority of the maker of the link, as it is kept: `Access.pledge`. Its tenant is that of the job. */
   readonly caller: Whoami;
 }

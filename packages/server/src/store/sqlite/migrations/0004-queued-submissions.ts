@@ -7,20 +7,16 @@ import type { Language, StoredSpec } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import { submissionEvidence } from '../../jobs/submission-evidence.ts';
 import { wholeSpec } from '../../jobs/whole-spec.ts';
+import type { JobKey } from '../../records/rows.ts';
 import type { StoreDatabase } from '../../schema.ts';
-
-interface Waiting {
-  readonly tenant: string;
-  readonly job_id: string;
-}
 
 /** Digests the submission of every queued job, one at a time, because each may be large. */
 export async function digestQueuedSubmissions(db: StoreDatabase): Promise<void> {
-  const { rows } = await sql<Waiting>`select tenant, job_id from queue`.execute(db);
+  const { rows } = await sql<JobKey>`select tenant, job_id from queue`.execute(db);
   for (const job of rows) await digestSubmission(db, job);
 }
 
-async function digestSubmission(db: StoreDatabase, { tenant, job_id }: Waiting): Promise<void> {
+async function digestSubmission(db: StoreDatabase, { tenant, job_id }: JobKey): Promise<void> {
   const { rows } = await sql<{ language: Language; runtime: string | null; requested_spec: string }>`
     select j.language, j.runtime, s.requested_spec from jobs as j join job_specs as s using (tenant, job_id)
     where j.tenant = ${tenant} and j.job_id = ${job_id}`.execute(db);
