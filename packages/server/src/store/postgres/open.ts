@@ -3,7 +3,8 @@ import type { Store } from '../store.ts';
 import { openThreadedStore, type ThreadedStoreOptions } from '../threaded-store.ts';
 import type { StoreCheck } from '../threads/messages.ts';
 import { startThread, type Threads } from '../threads/threads.ts';
-import { type PostgresStep, STEPS } from './migrations/steps.ts';
+import type { MigrateOptions } from './migrations/migrate.ts';
+import { STEPS } from './migrations/steps.ts';
 import { placeOf } from './place-of.ts';
 import type { PostgresThreadData } from './threads/thread-data.ts';
 
@@ -13,7 +14,7 @@ const POSTGRES_THREADS: Threads = {
   reader: (data) => startThread(new URL('./threads/reader-thread.ts', import.meta.url), data),
 };
 
-export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProblem'> {
+export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProblem'>, Pick<MigrateOptions, 'steps'> {
   /** `postgres://…`, with the options of libpq as its parameters, such as `sslmode`. */
   readonly url: string;
   readonly check: StoreCheck;
@@ -22,8 +23,6 @@ export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProb
    * Null for a command of an operator.
    */
   readonly instance?: string | null;
-  /** The steps to the schema of this program. Tests of upgrades give more steps. */
-  readonly steps?: readonly PostgresStep[];
   /** Runs the two sides of the store. Default: threads of this process. */
   readonly threads?: Threads;
 }

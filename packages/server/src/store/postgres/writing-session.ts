@@ -8,9 +8,9 @@ import { Session } from './connection.ts';
 import { storeErrorOf } from './error.ts';
 import { removeNodes, thisTransaction } from './known-nodes.ts';
 import { leaseSeconds, startingLeaseSeconds } from './lease.ts';
-import { migrate } from './migrations/migrate.ts';
+import { type MigrateOptions, migrate } from './migrations/migrate.ts';
 import { beginRegistration } from './migrations/schema-state.ts';
-import { type PostgresStep, rangeOf, type SchemaRange, STEPS } from './migrations/steps.ts';
+import { rangeOf, type SchemaRange, STEPS } from './migrations/steps.ts';
 
 /**
  * The settings of this session. Every query of the session finds its rows by an index, however long a table is. Tables such as
@@ -53,13 +53,6 @@ const lastChange = 'select number from node_changes where node = $1 for share no
 /** The outcome of a change. */
 type Outcome = 'committed' | 'aborted' | 'in progress';
 
-export interface WritingOptions {
-  /** The name of the service's data directory; null for a command of an operator that runs beside the service. */
-  readonly instance?: string | null;
-  /** The steps to the schema of this program. Tests of upgrades give more steps. */
-  readonly steps?: readonly PostgresStep[];
-}
-
 export class WritingSession implements AsyncDisposable {
   readonly #url: string;
   readonly #store: object;
@@ -84,7 +77,7 @@ export class WritingSession implements AsyncDisposable {
   static async open(
     url: string,
     store: object,
-    { instance = null, steps = STEPS }: WritingOptions = {},
+    { instance = null, steps = STEPS }: MigrateOptions = {},
   ): Promise<WritingSession> {
     const session = await openSession(url, store);
     try {

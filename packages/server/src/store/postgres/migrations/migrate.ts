@@ -17,8 +17,9 @@ const busyMillisecondsMax = 60_000;
 const pauseMilliseconds = 200;
 
 export interface MigrateOptions {
+  /** The steps to the schema of this program. Tests of upgrades give more steps. */
   readonly steps?: readonly PostgresStep[];
-  /** The name of the service's data directory; null for a command of an operator. */
+  /** The name of the service's data directory; null for a command of an operator that runs beside the service. */
   readonly instance?: string | null;
 }
 
