@@ -2,6 +2,16 @@
 import type { Scope, Whoami } from '@vouchbox/protocol';
 import type { AuthorityColumns } from '../schema-of-access.ts';
 
+/** The columns of an authority that are read. They are named, because a newer version may add a column meanwhile. */
+export const AUTHORITY = [
+  'tenant',
+  'principal',
+  'auth_method',
+  'credential_id',
+  'scopes',
+  'authority_expires_at',
+] as const;
+
 type Authority = Omit<AuthorityColumns, 'job_id' | 'expires_at'>;
 
 export function authorityOf({ expires_at, scopes, ...caller }: Whoami): Authority {

@@ -5,7 +5,7 @@ import { prepared } from '../prepared.ts';
 import type { JobKey, LinkRow } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import type { JobLinkTable } from '../schema-of-access.ts';
-import { authorityOf, callerOf } from './authority.ts';
+import { AUTHORITY, authorityOf, callerOf } from './authority.ts';
 
 /** What a job says about its links. `principal` is null for jobs of versions that did not store it: nobody can link to these. */
 interface JobLinks {
@@ -32,21 +32,7 @@ const countLinks = prepared((db, { tenant, job_id, now }: OfJob) =>
 
 const forgetSome = deleteExpired('job_links', 'link_id');
 
-/** The columns that are read. They are named, because a newer version may add a column while this version works. */
-const COLUMNS = [
-  'tenant',
-  'job_id',
-  'link_id',
-  'secret_sha256',
-  'shows',
-  'principal',
-  'auth_method',
-  'credential_id',
-  'scopes',
-  'authority_expires_at',
-  'created_at',
-  'expires_at',
-] as const;
+const COLUMNS = [...AUTHORITY, 'job_id', 'link_id', 'secret_sha256', 'shows', 'created_at', 'expires_at'] as const;
 
 const insertLink = insertOf('job_links', COLUMNS);
 

@@ -5,7 +5,7 @@ import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
 import type { StreamTicketInput } from '../records/inputs.ts';
 import type { StoreDatabase } from '../schema.ts';
-import { authorityOf, callerOf } from './authority.ts';
+import { AUTHORITY, authorityOf, callerOf } from './authority.ts';
 
 interface TicketUse extends Pick<StreamTicketInput, 'ticket_sha256' | 'job_id'> {
   readonly now: string;
@@ -13,17 +13,7 @@ interface TicketUse extends Pick<StreamTicketInput, 'ticket_sha256' | 'job_id'> 
 
 const forgetSome = deleteExpired('stream_tickets', 'ticket_sha256');
 
-/** The columns that are read. They are named, because a newer version may add a column while this version works. */
-const COLUMNS = [
-  'tenant',
-  'job_id',
-  'principal',
-  'auth_method',
-  'credential_id',
-  'scopes',
-  'authority_expires_at',
-  'expires_at',
-] as const;
+const COLUMNS = [...AUTHORITY, 'job_id', 'expires_at'] as const;
 
 const insertTicket = insertOf('stream_tickets', ['ticket_sha256', ...COLUMNS]);
 
