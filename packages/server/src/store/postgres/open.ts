@@ -2,17 +2,14 @@
 import type { Store } from '../store.ts';
 import { openThreadedStore, type ThreadedStoreOptions } from '../threaded-store.ts';
 import type { StoreCheck } from '../threads/messages.ts';
-import { startThread, type Threads } from '../threads/threads.ts';
+import { type Threads, threadsOf } from '../threads/threads.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
 import { STEPS } from './migrations/steps.ts';
 import { placeOf } from './place-of.ts';
 import type { PostgresThreadData } from './threads/thread-data.ts';
 
 /** The store's threads, one for each side: even with the database elsewhere, building texts and sealing receipts take time. */
-const POSTGRES_THREADS: Threads = {
-  writer: (data) => startThread(new URL('./threads/writer-thread.ts', import.meta.url), data),
-  reader: (data) => startThread(new URL('./threads/reader-thread.ts', import.meta.url), data),
-};
+const POSTGRES_THREADS = threadsOf(new URL('./threads/side-thread.ts', import.meta.url));
 
 export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProblem'>, Pick<MigrateOptions, 'steps'> {
   /** `postgres://…`, with the options of libpq as its parameters, such as `sslmode`. */

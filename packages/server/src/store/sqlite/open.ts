@@ -2,13 +2,10 @@
 import type { Store } from '../store.ts';
 import { openThreadedStore, type ThreadedStoreOptions } from '../threaded-store.ts';
 import type { StoreCheck } from '../threads/messages.ts';
-import { startThread, type Threads } from '../threads/threads.ts';
+import { type Threads, threadsOf } from '../threads/threads.ts';
 
 /** Each side of the store on a separate thread. */
-export const SQLITE_THREADS: Threads = {
-  writer: (data) => startThread(new URL('./threads/writer-thread.ts', import.meta.url), data),
-  reader: (data) => startThread(new URL('./threads/reader-thread.ts', import.meta.url), data),
-};
+export const SQLITE_THREADS = threadsOf(new URL('./threads/side-thread.ts', import.meta.url));
 
 export interface SqliteStoreOptions extends Pick<ThreadedStoreOptions, 'onProblem'> {
   /** Absolute path of the database. Its directory is created if it is missing. */

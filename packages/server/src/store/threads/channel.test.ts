@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { StoreDatabase } from '../schema.ts';
 import type { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
-import { startThread } from './threads.ts';
+import { threadsOf } from './threads.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -24,7 +24,7 @@ type Echo = { readonly echo: Command; readonly later: Command };
 
 /** A thread that runs this module. */
 function threadOf(source: string) {
-  return startThread(new URL(`data:text/javascript,${source}`), { place: 'unused', check: 'off' });
+  return threadsOf(new URL(`data:text/javascript,${source}`)).reader({ place: 'unused', check: 'off' });
 }
 
 async function openChannel(onCalls: string): Promise<{ channel: Channel<Echo>; problems: StoreError[] }> {

@@ -12,6 +12,12 @@ export interface Thread {
   on(event: 'exit', listener: () => void): unknown;
 }
 
+/** What a thread of the store is started with. */
+export interface Started {
+  readonly side: 'writer' | 'reader';
+  readonly data: ThreadData;
+}
+
 /** Starts each side of the store. */
 export interface Threads {
   writer(data: ThreadData): Thread;
@@ -25,7 +31,9 @@ export interface Threads {
  */
 const newObjectsMb = 8;
 
-/** Starts a thread. The options of the process, such as how to read its entry point, are not passed to the thread. */
-export function startThread(module: URL, workerData: ThreadData): Worker {
-  return new Worker(module, { workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: newObjectsMb } });
+/** Each side as a thread with this entry point. The options of the process, such as how to read it, are not passed on. */
+export function threadsOf(entry: URL): Threads {
+  const resourceLimits = { maxYoungGenerationSizeMb: newObjectsMb };
+  const start = (workerData: Started) => new Worker(entry, { workerData, execArgv: [], resourceLimits });
+  return { writer: (data) => start({ side: 'writer', data }), reader: (data) => start({ side: 'reader', data }) };
 }
