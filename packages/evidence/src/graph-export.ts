@@ -5,7 +5,7 @@
  */
 import type { OutputName } from '@vouchbox/protocol';
 import { canonicalJson } from './canonical-json.ts';
-import { isJsonObject, parseStrictJson } from './strict-json.ts';
+import { isJsonObject, jsonObjectIn } from './strict-json.ts';
 
 export const JOB_GRAPH_TYPE = 'urn:svc:job-graph:v1';
 
@@ -31,9 +31,7 @@ export function graphFile(graph: Omit<JobGraph, '_type'>): Uint8Array<ArrayBuffe
 
 /** The list in these bytes; null if the bytes are no list of a graph. */
 export function readGraphFile(bytes: Uint8Array): JobGraph | null {
-  const json = parseStrictJson(bytes);
-  if (json.kind === 'refused' || !isJsonObject(json.value)) return null;
-  const { _type, tenant, job_id, missing } = json.value;
+  const { _type, tenant, job_id, missing } = jsonObjectIn(bytes) ?? {};
   if (_type !== JOB_GRAPH_TYPE || typeof tenant !== 'string' || typeof job_id !== 'string') return null;
   if (!isDirectoryOfJob(job_id) || !Array.isArray(missing) || !missing.every((id) => typeof id === 'string'))
     return null;
@@ -53,9 +51,9 @@ export interface GraphInput {
 
 /** The inputs that the text of a policy names; null if it has a form that no policy has. */
 export function inputsOfPolicy(bytes: Uint8Array): readonly GraphInput[] | null {
-  const json = parseStrictJson(bytes);
-  if (json.kind === 'refused' || !isJsonObject(json.value)) return null;
-  const { inputs = [] } = json.value;
+  const policy = jsonObjectIn(bytes);
+  if (policy === null) return null;
+  const { inputs = [] } = policy;
   return Array.isArray(inputs) && inputs.every(isInput) ? inputs : null;
 }
 

@@ -7,7 +7,7 @@ import type { TerminalStatus } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';
 import { verifyReceipt } from './receipt.ts';
 import type { TerminalJob } from './result-artifact.ts';
-import { isJsonObject, parseStrictJson, type Refused, refused } from './strict-json.ts';
+import { isJsonObject, jsonObjectIn, type Refused, refused } from './strict-json.ts';
 
 /** Random bytes of a salt, which is written in hex. */
 export const saltBytes = 16;
@@ -53,13 +53,9 @@ export interface KeptForPredicate {
 /** Why a kept value, which no digest covers, cannot be stated; null if all of them can. */
 export function keptProblem({ salt, tenant_number, also = null }: KeptForPredicate): string | null {
   if (salt !== null && !OPTIONAL_FORMS.salt(salt)) return 'the salt is malformed';
-  if (also !== null && !isObjectText(also)) return 'the members beside the receipt are malformed';
+  if (also !== null && jsonObjectIn(new TextEncoder().encode(also)) === null)
+    return 'the members beside the receipt are malformed';
   return tenant_number === null || OPTIONAL_FORMS.tenantJobNumber(tenant_number) ? null : 'the number is malformed';
-}
-
-function isObjectText(text: string): boolean {
-  const json = parseStrictJson(new TextEncoder().encode(text));
-  return json.kind === 'value' && isJsonObject(json.value);
 }
 
 /** The predicate of a job whose result artifact has this many bytes. */

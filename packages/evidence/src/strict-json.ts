@@ -27,6 +27,12 @@ export function parseStrictJson(bytes: Uint8Array, numbers: JsonRules['numbers']
   }
 }
 
+/** The JSON object in these bytes; null if they are no text of one, or if there are none. */
+export function jsonObjectIn(bytes: Uint8Array | undefined): Record<string, unknown> | null {
+  const json = bytes === undefined ? null : parseStrictJson(bytes);
+  return json?.kind === 'value' && isJsonObject(json.value) ? json.value : null;
+}
+
 /** Whether a value is a JSON object, and neither null nor an array. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

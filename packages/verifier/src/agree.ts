@@ -8,8 +8,8 @@ import {
   EXPORT_OPTIONAL_FILES,
   foldOutput,
   isJsonObject,
+  jsonObjectIn,
   outputRecords,
-  parseStrictJson,
   type StoredReceipt,
   sha256Hex,
   Transcript,
@@ -18,9 +18,8 @@ import type { JobEvent } from '@vouchbox/protocol';
 import { EXIT } from './exit-code.ts';
 import { type ExportedJob, type ExportProblem, wholeFile } from './exported-job.ts';
 import { eventsOf } from './history.ts';
-import type { Policy } from './policy.ts';
-import { type Check, checked, failed, passed, type Report } from './report.ts';
-import { verifyExport } from './verify-export.ts';
+import { type Check, checked, failed, passed, type Report, refusal } from './report.ts';
+import { type ExportExpectation, verifyExport } from './verify-export.ts';
 
 /** An export, and the name that its reader gives it. */
 export interface NamedExport {
@@ -28,11 +27,7 @@ export interface NamedExport {
   readonly exported: ExportedJob | ExportProblem;
 }
 
-export interface AgreeExpectation {
-  /** PEM texts of the pinned keys; null for a key that was too large to read. */
-  readonly publicKeys: readonly (string | null)[];
-  /** The requirements that each result must meet. */
-  readonly policy?: Policy | null;
+export interface AgreeExpectation extends Pick<ExportExpectation, 'publicKeys' | 'policy'> {
   /** How many different keys must have signed the results. */
   readonly operatorsMin?: number;
 }
@@ -71,9 +66,8 @@ export async function compareRuns(
     const report = await verifyExport(exported, { publicKeys, tenant, policy });
     const bad = report.checks.find(({ isGood }) => !isGood);
     if (bad !== undefined || 'problem' in exported) {
-      const check = failed(name, `${bad?.name}: ${bad?.detail}`);
-      const nothing = { facts: {}, notice: null, agreement: 'refused', members: [], runs: [] } as const;
-      return { exitCode: report.exitCode, checks: [...checks, check], ...nothing };
+      const refused = refusal(report.exitCode, [...checks, failed(name, `${bad?.name}: ${bad?.detail}`)]);
+      return { ...refused, agreement: 'refused', members: [], runs: [] };
     }
     const run = runOf(name, exported, report);
     checks.push(passed(name, `${run.job_id} of ${run.tenant}, by ${run.key_id}`));
@@ -92,26 +86,18 @@ interface Run extends ComparedRun {
 type Members = ReadonlyMap<string, string | null>;
 
 function compared(runs: readonly Run[], checks: readonly Check[], operatorsMin: number): AgreeReport {
-  const [first, ...others] = runs as [Run, ...Run[]];
   const told = runs.map(({ given: _given, ended: _ended, ...run }) => run);
-  const foreign = differing(
-    first.given,
-    others.map(({ given }) => given),
-  );
+  const foreign = differing(runs.map(({ given }) => given));
   if (foreign.length > 0) {
-    const check = failed('agree', `NOT COMPARABLE: ${foreign.join(', ')}`);
-    const nothing = { facts: {}, notice: null, agreement: 'not_comparable', members: foreign, runs: told } as const;
-    return { exitCode: EXIT.policy, checks: [...checks, check], ...nothing };
+    const refused = refusal(EXIT.policy, [...checks, failed('agree', `NOT COMPARABLE: ${foreign.join(', ')}`)]);
+    return { ...refused, agreement: 'not_comparable', members: foreign, runs: told };
   }
-  const other = differing(
-    first.ended,
-    others.map(({ ended }) => ended),
-  );
+  const other = differing(runs.map(({ ended }) => ended));
   if (other.length > 0) {
-    const check = failed('agree', `DIFFER: ${other.join(', ')}`);
-    const nothing = { facts: {}, notice: null, agreement: 'differ', members: other, runs: told } as const;
-    return { exitCode: EXIT.record, checks: [...checks, check], ...nothing };
+    const refused = refusal(EXIT.record, [...checks, failed('agree', `DIFFER: ${other.join(', ')}`)]);
+    return { ...refused, agreement: 'differ', members: other, runs: told };
   }
+  const [first] = runs as [Run, ...Run[]];
   const operators = new Set(runs.map(({ key_id }) => key_id)).size;
   const isEnough = operators >= operatorsMin;
   const said = `signed by ${operators} ${operators === 1 ? 'key' : 'different keys'}`;
@@ -136,16 +122,16 @@ function compared(runs: readonly Run[], checks: readonly Check[], operatorsMin: 
 }
 
 /** The names of members that differ somewhere, or are not stated. */
-function differing(first: Members, others: readonly Members[]): readonly string[] {
-  const names = new Set([first, ...others].flatMap((members) => [...members.keys()]));
+function differing(runs: readonly Members[]): readonly string[] {
+  const names = new Set(runs.flatMap((members) => [...members.keys()]));
   return [...names].filter((name) => {
-    const text = first.get(name);
-    return text === null || others.some((members) => members.get(name) !== text);
+    const texts = new Set(runs.map((members) => members.get(name)));
+    return texts.size > 1 || texts.has(null);
   });
 }
 
 function runOf(name: string, exported: ExportedJob, { facts }: Report): Run {
-  const receipt = objectIn(exported, EXPORT_FILES.receipt) as StoredReceipt;
+  const receipt = jsonObjectIn(wholeFile(exported.files, EXPORT_FILES.receipt)) as StoredReceipt;
   return {
     name,
     job_id: String(facts['job_id']),
@@ -177,7 +163,7 @@ function givenTo(exported: ExportedJob, receipt: StoredReceipt): Members {
  * tools, so only the contents are compared. If the policy is missing, its digest is compared.
  */
 function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly (readonly [string, string | null])[] {
-  const policy = objectIn(exported, EXPORT_OPTIONAL_FILES.policy);
+  const policy = jsonObjectIn(wholeFile(exported.files, EXPORT_OPTIONAL_FILES.policy));
   if (policy === null) return [['policy', stated(receipt['policy_sha256'])]];
   const { inputs: _inputs, product: _product, tools, ...demanded } = policy;
   const { answered_by: _who, ...offered } = isJsonObject(tools) ? tools : {};
@@ -227,10 +213,4 @@ function stated(value: unknown): string | null {
 /** A stated digest, or `none` if it is missing. A receipt that states nothing still cannot be compared: it lacks the code. */
 function given(digest: unknown): string | null {
   return digest === undefined || digest === null ? 'none' : stated(digest);
-}
-
-function objectIn({ files }: ExportedJob, path: string): Readonly<Record<string, unknown>> | null {
-  const bytes = wholeFile(files, path);
-  const json = bytes === undefined ? null : parseStrictJson(bytes);
-  return json?.kind === 'value' && isJsonObject(json.value) ? json.value : null;
 }

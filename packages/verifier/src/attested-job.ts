@@ -2,24 +2,20 @@
 import {
   EXPORT_FILES,
   foldOutput,
-  isJsonObject,
+  jsonObjectIn,
   outputRecords,
-  parseStrictJson,
   type StoredReceipt,
   sha256Hex,
   violationsOf,
 } from '@vouchbox/evidence';
 import type { SaidViolation } from '@vouchbox/protocol/grading';
+import { artifactIn } from './check-record.ts';
 import { type ExportedJob, type ExportFiles, parseExport, wholeFile } from './exported-job.ts';
 import { eventsOf } from './history.ts';
 import { type Check, failed } from './report.ts';
-import { verifyExport } from './verify-export.ts';
+import { type ExportExpectation, verifyExport } from './verify-export.ts';
 
-export interface VerdictExpectation {
-  /** PEM texts of the pinned keys; null for a key that was too large to read. */
-  readonly publicKeys: readonly (string | null)[];
-  readonly tenant: string;
-}
+export type VerdictExpectation = Pick<ExportExpectation, 'publicKeys' | 'tenant'>;
 
 /** A job whose export was verified. */
 export interface Attested {
@@ -49,11 +45,10 @@ export async function attested(
 
 /** The receipt and the output of an export that was found good: both were signed. */
 function recordOf(exported: ExportedJob): Omit<Attested, 'detail'> {
-  const receipt = parseStrictJson(wholeFile(exported.files, EXPORT_FILES.receipt) ?? new Uint8Array());
   const events = eventsOf(exported);
   const stdout = foldOutput(outputRecords(events, 'stdout'));
   return {
-    receipt: receipt.kind === 'value' && isJsonObject(receipt.value) ? (receipt.value as StoredReceipt) : {},
+    receipt: jsonObjectIn(wholeFile(exported.files, EXPORT_FILES.receipt)) ?? {},
     stdoutSha256: sha256Hex(new TextEncoder().encode(stdout)),
     stdout,
     stderr: foldOutput(outputRecords(events, 'stderr')),
@@ -63,6 +58,5 @@ function recordOf(exported: ExportedJob): Omit<Attested, 'detail'> {
 
 /** The digest of a file in a list of a receipt. */
 export function artifactDigest(list: unknown, path: string): unknown {
-  const artifacts: readonly unknown[] = Array.isArray(list) ? list : [];
-  return artifacts.filter(isJsonObject).find((artifact) => artifact['path'] === path)?.['sha256'];
+  return artifactIn(list, path)?.['sha256'];
 }

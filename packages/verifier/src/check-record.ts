@@ -176,6 +176,12 @@ function hasLargeOutputs({ events, receipt }: Sound): boolean {
   return Object.hasOwn(receipt, 'large_outputs') || events.some(({ kind }) => kind === 'large_output');
 }
 
+/** A file in a list of a receipt; undefined if the list does not have it. */
+export function artifactIn(list: unknown, path: string): Readonly<Record<string, unknown>> | undefined {
+  const artifacts: readonly unknown[] = Array.isArray(list) ? list : [];
+  return artifacts.filter(isJsonObject).find((artifact) => artifact['path'] === path);
+}
+
 /** Whether two JSON values are the same. A value without a canonical form equals no value. */
 function isSame(one: unknown, other: unknown): boolean {
   return one !== undefined && other !== undefined && canonicalJson(one) === canonicalJson(other);

@@ -9,9 +9,9 @@ import {
   EXPORT_OPTIONAL_FILES,
   type ExportManifest,
   isJsonObject,
+  jsonObjectIn,
   type LogKeys,
   parsePublicKey,
-  parseStrictJson,
   readExportManifest,
   resultSubjectName,
   type StoredReceipt,
@@ -129,7 +129,7 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
     isSigned,
     key_id: signed?.key_id ?? null,
     added: signed === null ? {} : addedFacts(signed.predicate),
-    result: jsonObjectOf(wholeFile(files, EXPORT_FILES.result)),
+    result: jsonObjectIn(wholeFile(files, EXPORT_FILES.result)),
   };
 }
 
@@ -260,7 +260,7 @@ function statedTenant(envelope: Uint8Array): string {
 function unsignedReceipt(files: ExportFiles): StoredReceipt | null {
   const envelope = wholeFile(files, EXPORT_FILES.envelope);
   const stated = envelope === undefined ? undefined : statedPredicate(envelope)?.['receipt'];
-  return jsonObjectOf(wholeFile(files, EXPORT_FILES.receipt)) ?? (isJsonObject(stated) ? stated : null);
+  return jsonObjectIn(wholeFile(files, EXPORT_FILES.receipt)) ?? (isJsonObject(stated) ? stated : null);
 }
 
 function recordChecks(
@@ -312,11 +312,6 @@ function brokenEvent(record: readonly ExaminedCheck[]): number | null {
   const chain = record.find(({ name, state }) => name === 'chain' && state === 'failed');
   const [, seq] = /^event (\d+):/.exec(chain?.detail ?? '') ?? [];
   return seq === undefined ? null : Number(seq) - 1;
-}
-
-function jsonObjectOf(bytes: Uint8Array | undefined): Readonly<Record<string, unknown>> | null {
-  const json = bytes === undefined ? null : parseStrictJson(bytes);
-  return json?.kind === 'value' && isJsonObject(json.value) ? json.value : null;
 }
 
 function stateOf({ name, isGood, detail }: Check): ExaminedCheck {

@@ -6,7 +6,7 @@ import {
   EXPORT_FILES,
   type GraphInput,
   isJsonObject,
-  parseStrictJson,
+  jsonObjectIn,
   type StoredReceipt,
   sha256Hex,
 } from '@vouchbox/evidence';
@@ -105,8 +105,7 @@ function beginningOf(
 function stdoutIn(events: Uint8Array<ArrayBuffer>): string {
   let text = '';
   for (const line of new TextDecoder().decode(events).split('\n')) {
-    const json = line === '' ? null : parseStrictJson(new TextEncoder().encode(line));
-    const event = json?.kind === 'value' && isJsonObject(json.value) ? json.value : null;
+    const event = jsonObjectIn(new TextEncoder().encode(line));
     if (event?.['kind'] !== 'stdout' || !isJsonObject(event['data'])) continue;
     const { text: piece, partial } = event['data'];
     if (typeof piece === 'string') text += outputText({ text: piece, partial: partial === true });

@@ -137,22 +137,16 @@ const UNLABELLED = { word: 'not in the receipt, which has no labels: only `run -
 
 /** A label that is in the signed receipt, because the submission asked for that. */
 const label: Subject = {
-  form: '=TEXT',
-  operators: ['='],
-  parse: (text) => text,
-  observe: (predicate, beside) => ofReceipt('labels')(predicate, beside) ?? UNLABELLED,
+  ...anyText('=TEXT', (predicate, beside) => ofReceipt('labels')(predicate, beside) ?? UNLABELLED),
   isMet: (found, wanted) => Array.isArray(found) && found.includes(wanted),
 };
 
 /** A runtime pack: `NAME@VERSION`, or only the name if the receipt states no version. */
 const runtimePack: Subject = {
-  form: '=NAME or =NAME@VERSION',
-  operators: ['='],
-  parse: (text) => text,
-  observe: (predicate, beside) => {
+  ...anyText('=NAME or =NAME@VERSION', (predicate, beside) => {
     const [name, version] = ['name', 'version'].map((member) => ofReceipt('runtime_pack', member)(predicate, beside));
     return typeof name === 'string' && typeof version === 'string' ? `${name}@${version}` : name;
-  },
+  }),
   isMet: (found, wanted) => found === wanted || (typeof found === 'string' && found.split('@')[0] === wanted),
 };
 

@@ -48,8 +48,7 @@ export async function verifyTenant(directories: readonly string[], options: Tena
     const report = await verifyDirectory(directory, { publicKey, tenant, require: [] });
     const bad = report.checks.find(({ isGood }) => !isGood);
     if (bad !== undefined) {
-      const check = failed(directory, `${bad.name}: ${bad.detail}`);
-      return { exitCode: report.exitCode, checks: [...checks, check], facts: {}, notice: null };
+      return refusal(report.exitCode, [...checks, failed(directory, `${bad.name}: ${bad.detail}`)]);
     }
     const counted = countedOf(directory, report);
     checks.push(passed(directory, `${counted.job_id}, job ${counted.number ?? 'without a number'}`));

@@ -8,7 +8,7 @@ import {
   EXPORT_FILES,
   EXPORT_OPTIONAL_FILES,
   type ExecutionPredicate,
-  isJsonObject,
+  jsonObjectIn,
   parsePublicKey,
   parseStrictJson,
   resultSubjectName,
@@ -17,7 +17,7 @@ import {
 import { printable, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { factsOf, NOTICE, type Signed, verifyAttestation } from './attestation.ts';
 import { type CanaryFile, canaryStanding } from './canary.ts';
-import { checkRecord, resultCheck } from './check-record.ts';
+import { artifactIn, checkRecord, resultCheck } from './check-record.ts';
 import { EXIT } from './exit-code.ts';
 import { type ExportedJob, type ExportFiles, type ExportProblem, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
@@ -140,8 +140,7 @@ export function historyChecks(
   if ('problem' in history) return [failed('events', history.problem)];
   const { checks, chain } = checkRecord({ events: history.events, receipt });
   if (chain.kind === 'broken') return checks;
-  const result = parseStrictJson(bytesOf(exported, EXPORT_FILES.result));
-  const artifact = result.kind === 'value' && isJsonObject(result.value) ? result.value : {};
+  const artifact = jsonObjectIn(bytesOf(exported, EXPORT_FILES.result)) ?? {};
   const { events } = history;
   return [...checks, resultCheck(artifact, { events, receipt }), ...toolChecks(events, receipt, statement)];
 }
@@ -176,9 +175,9 @@ function statedDigest(path: string, receipt: StoredReceipt): { readonly sha256: 
   const isInput = path.startsWith('input/');
   if (!isInput && !path.startsWith('output/')) return null;
   const lists = isInput ? ['input_artifacts'] : ['output_artifacts', 'large_outputs'];
-  const artifacts = lists.flatMap((list): unknown[] => (Array.isArray(receipt[list]) ? receipt[list] : []));
-  const artifact = artifacts.find((entry) => isJsonObject(entry) && entry['path'] === path);
-  return { sha256: isJsonObject(artifact) ? artifact['sha256'] : undefined };
+  return {
+    sha256: lists.map((list) => artifactIn(receipt[list], path)).find((file) => file !== undefined)?.['sha256'],
+  };
 }
 
 /** The bytes of a file that every export has: an export without these bytes was refused before. */

@@ -9,13 +9,13 @@ import {
   graphDepthMax,
   graphJobsMax,
   inputsOfPolicy,
-  isJsonObject,
-  parseStrictJson,
+  jsonObjectIn,
   readGraphFile,
   type StoredReceipt,
 } from '@vouchbox/evidence';
 import { STDIN } from '@vouchbox/protocol/vocabulary';
 import { NOTICE } from './attestation.ts';
+import { artifactIn } from './check-record.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { type ExportFiles, type ExportProblem, isProblem, parseExport, wholeFile } from './exported-job.ts';
 import { compareInteraction, interactionInput, interactionOf, isInteraction } from './interaction-edge.ts';
@@ -151,9 +151,7 @@ async function nodeOf(
 
 /** The receipt in its file, which was compared before with the signed receipt. */
 function receiptOf(files: ExportFiles | ExportProblem): StoredReceipt | null {
-  const bytes = isProblem(files) ? undefined : wholeFile(files, EXPORT_FILES.receipt);
-  const json = bytes === undefined ? null : parseStrictJson(bytes);
-  return json?.kind === 'value' && isJsonObject(json.value) ? json.value : null;
+  return isProblem(files) ? null : jsonObjectIn(wholeFile(files, EXPORT_FILES.receipt));
 }
 
 async function withEdges(
@@ -199,12 +197,7 @@ function recordOf(
   list: 'input_artifacts' | 'output_artifacts' | 'large_outputs',
   path: string,
 ) {
-  const records: unknown = receipt?.[list];
-  const found = Array.isArray(records)
-    ? (records as unknown[]).find((entry) => isJsonObject(entry) && entry['path'] === path)
-    : null;
-  if (!isJsonObject(found)) return null;
-  const { sha256, size_bytes } = found;
+  const { sha256, size_bytes } = artifactIn(receipt?.[list], path) ?? {};
   return typeof sha256 === 'string' && typeof size_bytes === 'number' ? { sha256, size_bytes } : null;
 }
 

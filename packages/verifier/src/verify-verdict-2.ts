@@ -25,6 +25,7 @@ import {
   wonAlone,
 } from '@vouchbox/protocol/grading-steps';
 import { type Attested, artifactDigest, attested, type VerdictExpectation } from './attested-job.ts';
+import { artifactIn } from './check-record.ts';
 import type { ExportFiles } from './exported-job.ts';
 import { type Check, checked, failed, passed } from './report.ts';
 
@@ -277,8 +278,7 @@ function sameCheck(job: Attested, said: CheckRecord, problem: string): void {
 /** The text of a file with points: the verdict's text, if the file has the digest of that text. */
 function scoreText({ receipt }: Attested, path: string, { said }: CheckRecord): string {
   const text = said?.text ?? '';
-  const list: readonly unknown[] = Array.isArray(receipt['output_artifacts']) ? receipt['output_artifacts'] : [];
-  const file = list.filter(isJsonObject).find((artifact) => artifact['path'] === path);
+  const file = artifactIn(receipt['output_artifacts'], path);
   const isTooLong = text === TOO_LONG && Number(file?.['size_bytes']) > TOO_LONG.length;
   return isTooLong || file?.['sha256'] === sha256Hex(new TextEncoder().encode(text)) ? text : 'another text';
 }

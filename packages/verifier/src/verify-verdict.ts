@@ -2,7 +2,7 @@
  * Checks the verdict of a grading: that a judge known here wrote it, that the service signed what the judge wrote, and that every
  * line follows from the signed record of the test that the line names. Uses nothing that only Node has. docs/GRADING.md.
  */
-import { isJsonObject, parseStrictJson, type StoredReceipt, sha256Hex } from '@vouchbox/evidence';
+import { isJsonObject, jsonObjectIn, type StoredReceipt, sha256Hex } from '@vouchbox/evidence';
 import {
   type CheckerRun,
   isLimitOfCompiler,
@@ -90,11 +90,11 @@ function verdictFileCheck({ receipt }: Attested, bytes: Uint8Array<ArrayBuffer>)
 
 /** Reads a verdict of the known judge's form. Parts that the judge passes on are checked if they have a form of their own. */
 function parseVerdict(bytes: Uint8Array<ArrayBuffer>, known: string | undefined): Verdict | Verdict2 | null {
-  const json = parseStrictJson(bytes);
-  if (json.kind === 'refused' || !isJsonObject(json.value)) return null;
-  const { schema, tests } = json.value;
-  if (schema !== known || !Array.isArray(tests) || tests.length === 0) return null;
-  return schema === VERDICT_SCHEMA || isVerdict2(json.value) ? (json.value as unknown as Verdict | Verdict2) : null;
+  const stated = jsonObjectIn(bytes);
+  if (stated === null || stated['schema'] !== known) return null;
+  const { schema, tests } = stated;
+  if (!Array.isArray(tests) || tests.length === 0) return null;
+  return schema === VERDICT_SCHEMA || isVerdict2(stated) ? (stated as unknown as Verdict | Verdict2) : null;
 }
 
 interface Known {

@@ -18,7 +18,7 @@ import { type CanaryFile, canaryStanding } from './canary.ts';
 import { EXIT } from './exit-code.ts';
 import { type LogOptions, readLog, readLogProof, rememberHead } from './log-files.ts';
 import { logStanding } from './log-standing.ts';
-import { type PolicyOptions, parsePolicy } from './policy.ts';
+import { type Policy, type PolicyOptions, parsePolicy } from './policy.ts';
 import { readBounded } from './read-file.ts';
 import { exitCodeOf, type Report } from './report.ts';
 import { UsageError } from './usage-error.ts';
@@ -34,16 +34,6 @@ export interface AttestationFiles extends LogOptions {
   readonly canary?: string;
 }
 
-/** Verifies an attestation in files. */
-export async function verify(files: AttestationFiles, expected: Expectation): Promise<Report> {
-  const { checks, beside, ...verdict } = await verifyFiles(files, expected);
-  const { log, canary } = beside;
-  const recorded = [...log.checks, ...canary.checks];
-  const exitCode = verdict.exitCode || exitCodeOf(recorded, EXIT.record);
-  const notice = exitCode === EXIT.good ? NOTICE : null;
-  return { exitCode, checks: [...checks, ...recorded], facts: factsOf(verdict.signed, beside), notice };
-}
-
 /** Verifies an attestation in files, and then checks that it meets the policy. */
 export async function verifyPolicy(
   files: AttestationFiles,
@@ -52,11 +42,19 @@ export async function verifyPolicy(
 ): Promise<Report> {
   const policy = parsePolicy(options);
   if (policy === null) throw new UsageError('the policy is empty: give --require, --code-sha256 or --max-age');
+  return await verify(files, expected, policy);
+}
+
+/** Verifies an attestation in files, and that it meets the policy if there is one. */
+export async function verify(
+  files: AttestationFiles,
+  expected: Expectation,
+  policy: Policy | null = null,
+): Promise<Report> {
   const { signed, checks, exitCode: verified, beside } = await verifyFiles(files, expected);
-  if (signed === null) return { exitCode: verified, checks, facts: {}, notice: null };
-  const demanded = policy(signed.predicate, Date.now(), beside);
   const recorded = [...beside.log.checks, ...beside.canary.checks];
-  const exitCode = exitCodeOf(recorded, EXIT.record) || exitCodeOf(demanded, EXIT.policy);
+  const demanded = signed === null || policy === null ? [] : policy(signed.predicate, Date.now(), beside);
+  const exitCode = verified || exitCodeOf(recorded, EXIT.record) || exitCodeOf(demanded, EXIT.policy);
   return {
     exitCode,
     checks: [...checks, ...recorded, ...demanded],
