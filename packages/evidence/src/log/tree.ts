@@ -59,30 +59,29 @@ export function rangeHash(range: LeafRange, hashes: NodeHashes): Hash {
 
 /** The ranges whose hashes prove that the leaf at `index` is in the tree of `size`, from the leaf to the root. */
 export function inclusionRanges(index: number, size: number): LeafRange[] {
-  const ranges: LeafRange[] = [];
-  let range: LeafRange = { start: 0, end: size };
-  while (range.end - range.start > 1) {
-    const [left, right] = halves(range);
-    const isLeft = index < left.end;
-    ranges.unshift(isLeft ? right : left);
-    range = isLeft ? left : right;
-  }
-  return ranges;
+  const [, ...beside] = pathTo(index, size, ({ start, end }) => end - start === 1);
+  return beside;
 }
 
 /** The ranges whose hashes prove that the tree of `size` begins with the tree of `old`. */
 export function consistencyRanges(old: number, size: number): LeafRange[] {
   if (old === 0 || old === size) return [];
-  const ranges: LeafRange[] = [];
+  const [last, ...beside] = pathTo(old - 1, size, ({ end }) => end === old);
+  // If the old tree is a node of the new one, the verifier knows its hash as the old root, so the proof leaves it out.
+  return last.start === 0 ? beside : [last, ...beside];
+}
+
+/** The largest range with this leaf that ends a path from the root, and the ranges beside the path, up to the root. */
+function pathTo(index: number, size: number, isEnd: (range: LeafRange) => boolean): [LeafRange, ...LeafRange[]] {
+  const beside: LeafRange[] = [];
   let range: LeafRange = { start: 0, end: size };
-  while (range.end !== old) {
+  while (!isEnd(range)) {
     const [left, right] = halves(range);
-    const isLeft = old <= left.end;
-    ranges.unshift(isLeft ? right : left);
+    const isLeft = index < left.end;
+    beside.unshift(isLeft ? right : left);
     range = isLeft ? left : right;
   }
-  // If the old tree is a node of the new one, the verifier knows its hash as the old root, so the proof leaves it out.
-  return range.start === 0 ? ranges : [range, ...ranges];
+  return [range, ...beside];
 }
 
 /** The root to which a proof of inclusion leads; null if the proof has a wrong length. */
