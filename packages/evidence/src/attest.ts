@@ -26,9 +26,8 @@ import {
 import type { PinnedKey } from './public-key.ts';
 import { verifyReceipt } from './receipt.ts';
 import { resultArtifactBytes, resultSubjectName, type TerminalJob } from './result-artifact.ts';
-import { STATEMENT_MEDIA_TYPE, STATEMENT_TYPE } from './statement.ts';
-import { isJsonObject } from './strict-json.ts';
-import { verifyChain } from './verify-chain.ts';
+import { STATEMENT_MEDIA_TYPE, STATEMENT_TYPE, type Statement } from './statement.ts';
+import { chainStatedIn, verifyChain } from './verify-chain.ts';
 
 /** Signs with pure Ed25519, which is deterministic: attesting again gives the same bytes. */
 export interface EnvelopeSigner {
@@ -78,14 +77,12 @@ export function attest(record: TerminalRecord, signer: EnvelopeSigner): AttestRe
   const result = resultArtifactBytes(record.job, record.events);
   if (result.length > resultArtifactBytesMax) return tooLarge('result', result.length, resultArtifactBytesMax);
   const result_sha256 = sha256Hex(result);
-  const signed = signedEnvelope(statementBytes(record, result.length, result_sha256), signer);
-  const envelope = encodeEnvelope(signed);
+  const signed = signStatement(statementOf(record, result.length, result_sha256), signer);
+  const { envelope } = signed;
   if (envelope.length > envelopeBytesMax) return tooLarge('envelope', envelope.length, envelopeBytesMax);
-  const { key_id, loggedKey: key } = signer;
-  const [signature] = signed.signatures;
   // Without a salt, anyone who guesses the statement and has the key could find its leaf.
-  const isLogged = key != null && record.kept.salt !== null;
-  const leaf_hash = isLogged ? logLeaf({ bytes: envelope, envelope: signed, signature, key }) : null;
+  const leaf_hash = record.kept.salt === null ? null : signed.leaf_hash;
+  const { key_id } = signer;
   return {
     kind: 'attested',
     attestation: { key_id, result, result_sha256, envelope, envelope_sha256: sha256Hex(envelope), leaf_hash },
@@ -97,11 +94,9 @@ function inconsistency(record: TerminalRecord): string | null {
   const digest = verifyReceipt(receipt);
   if (digest.kind === 'broken' || digest.receipt_sha256 !== job.receipt_sha256)
     return 'the receipt does not match its digest';
-  const { head, count } = isJsonObject(receipt['event_chain']) ? receipt['event_chain'] : {};
   const chain = verifyChain(events, {
     job_id: job.job_id,
-    ...(typeof head === 'string' && { head }),
-    ...(typeof count === 'number' && { count }),
+    ...chainStatedIn(receipt),
     ...(record.dataTexts !== undefined && { dataTexts: record.dataTexts }),
   });
   if (chain.kind === 'broken') return `the event chain is broken at ${chain.seq}: ${chain.problem}`;
@@ -132,19 +127,31 @@ function contradictedMember({ job, receipt, events }: TerminalRecord): string | 
   return wasTruncated !== undefined && wasTruncated !== job.truncated ? 'truncated' : null;
 }
 
-function statementBytes(
-  { job, receipt, kept }: TerminalRecord,
-  resultSizeBytes: number,
-  sha256: string,
-): Uint8Array<ArrayBuffer> {
-  // The members are in canonical order, like everything here that is written often.
-  const statement = {
-    _type: STATEMENT_TYPE,
+function statementOf({ job, receipt, kept }: TerminalRecord, resultSizeBytes: number, sha256: string): Unsigned {
+  return {
     predicate: executionPredicate(job, receipt, { ...kept, resultSizeBytes }),
     predicateType: PREDICATE_TYPE,
     subject: [{ digest: { sha256 }, mediaType: RESULT_MEDIA_TYPE, name: resultSubjectName(job.job_id) }],
   };
-  return new TextEncoder().encode(canonicalJson(statement));
+}
+
+/** A statement that is to be signed. Its members are in canonical order, like everything that is written often. */
+export type Unsigned = Pick<Statement, 'subject' | 'predicateType'> & { readonly predicate: object };
+
+/** A signed statement as it is stored; `leaf_hash` is null if the statement is not to be logged. */
+export interface Signed {
+  readonly envelope: Uint8Array<ArrayBuffer>;
+  readonly leaf_hash: Hash | null;
+}
+
+/** Signs a statement in canonical form. It gets a leaf for the log if the statements of the signer's key are logged. */
+export function signStatement(statement: Unsigned, signer: EnvelopeSigner): Signed {
+  const payload = new TextEncoder().encode(canonicalJson({ _type: STATEMENT_TYPE, ...statement }));
+  const signed = signedEnvelope(payload, signer);
+  const envelope = encodeEnvelope(signed);
+  const [signature] = signed.signatures;
+  const { loggedKey: key } = signer;
+  return { envelope, leaf_hash: key == null ? null : logLeaf({ bytes: envelope, envelope: signed, signature, key }) };
 }
 
 /** The envelope of a statement's bytes, with one signature. */

@@ -4,13 +4,10 @@
  * new time. Both are in-toto statements that the key of results signs. docs/decisions/0066.
  */
 import { sha256Hex } from '#sha256';
-import { type EnvelopeSigner, signedEnvelope } from './attest.ts';
+import type { Unsigned } from './attest.ts';
 import { canonicalJson } from './canonical-json.ts';
-import { encodeEnvelope } from './dsse.ts';
-import { logLeaf } from './log/log-entry.ts';
-import type { Hash } from './log/tree.ts';
 import { saltBytes } from './predicate.ts';
-import { STATEMENT_TYPE, type Statement } from './statement.ts';
+import type { Statement } from './statement.ts';
 import { isJsonObject, type Refused, refused } from './strict-json.ts';
 
 export const PROMISE_TYPE = 'urn:svc:predicate:job-accepted:v1';
@@ -43,15 +40,6 @@ export interface PendingPredicate extends PromisedJob {
   readonly salt: string;
 }
 
-/** A statement that is to be signed. */
-export type Unsigned = Pick<Statement, 'subject' | 'predicateType'> & { readonly predicate: object };
-
-/** A signed statement as it is stored; `leaf_hash` is null if the statement is not to be logged. */
-export interface Signed {
-  readonly envelope: Uint8Array<ArrayBuffer>;
-  readonly leaf_hash: Hash | null;
-}
-
 export function promiseStatement(predicate: PromisePredicate): Unsigned {
   const sha256 = sha256Hex(canonicalJson(predicate.submission));
   return { predicate, predicateType: PROMISE_TYPE, subject: [subjectOf(predicate, 'submission', sha256)] };
@@ -64,16 +52,6 @@ export function pendingStatement(predicate: PendingPredicate): Unsigned {
 
 function subjectOf({ jobId }: PromisedJob, what: 'submission' | 'promise', sha256: string) {
   return { digest: { sha256 }, name: `svc://jobs/${jobId}/${what}` };
-}
-
-/** Signs a statement in canonical form. It gets a leaf for the log if the statements of the signer's key are logged. */
-export function signStatement(statement: Unsigned, signer: EnvelopeSigner): Signed {
-  const payload = new TextEncoder().encode(canonicalJson({ _type: STATEMENT_TYPE, ...statement }));
-  const signed = signedEnvelope(payload, signer);
-  const envelope = encodeEnvelope(signed);
-  const [signature] = signed.signatures;
-  const { loggedKey: key } = signer;
-  return { envelope, leaf_hash: key == null ? null : logLeaf({ bytes: envelope, envelope: signed, signature, key }) };
 }
 
 export type PromiseResult = { readonly kind: 'promise'; readonly predicate: PromisePredicate } | Refused;

@@ -4,6 +4,7 @@
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import { eventHash, GENESIS_HASH, HASH_VERSION, type LinkedEvent } from './chain.ts';
+import { isJsonObject } from './strict-json.ts';
 
 /** Facts about the history from elsewhere: a receipt's `event_chain`, or the address that the history was fetched from. */
 export interface ExpectedChain {
@@ -52,6 +53,12 @@ export type ChainVerification =
       readonly seq: number;
       readonly problem: ChainProblem;
     };
+
+/** What a receipt of any version states of the chain of its job. */
+export function chainStatedIn({ event_chain }: Readonly<Record<string, unknown>>): ExpectedChain {
+  const { head, count } = isJsonObject(event_chain) ? event_chain : {};
+  return { ...(typeof head === 'string' && { head }), ...(typeof count === 'number' && { count }) };
+}
 
 /** Recomputes every link of a complete history, in the order in which it was served. */
 export function verifyChain(events: Iterable<JobEvent>, expected: ExpectedChain = {}): ChainVerification {

@@ -7,6 +7,7 @@ import {
   type ChainProblem,
   type ChainVerification,
   canonicalJson,
+  chainStatedIn,
   foldOutput,
   GENESIS_HASH,
   HASH_VERSION,
@@ -37,7 +38,8 @@ export function checkRecord({ events, receipt }: JobRecord): RecordVerdict {
     const chain = verifyChain(events);
     return { checks: [hashedCheck(chain) ?? chainCheck(chain)], chain };
   }
-  const chain = verifyChain(events, expectedChain(receipt));
+  const { job_id } = receipt;
+  const chain = verifyChain(events, { ...(typeof job_id === 'string' && { job_id }), ...chainStatedIn(receipt) });
   const sound = [receiptCheck(receipt), chainCheck(chain)];
   const isSound = sound.every(({ isGood }) => isGood);
   return { checks: isSound ? [...sound, ...contentChecks({ events, receipt, chain })] : sound, chain };
@@ -85,16 +87,6 @@ function chainCheck(chain: ChainVerification): Check {
 function hashedCheck(chain: ChainVerification): Check | null {
   const isUnhashed = chain.kind === 'intact' && chain.count === 0;
   return isUnhashed ? failed('chain', 'none of the events is hashed: there is nothing to verify') : null;
-}
-
-function expectedChain(receipt: StoredReceipt): { job_id?: string; head?: string; count?: number } {
-  const { job_id, event_chain } = receipt;
-  const { head, count } = isJsonObject(event_chain) ? event_chain : {};
-  return {
-    ...(typeof job_id === 'string' && { job_id }),
-    ...(typeof head === 'string' && { head }),
-    ...(typeof count === 'number' && { count }),
-  };
 }
 
 function receiptCheck(receipt: StoredReceipt): Check {
