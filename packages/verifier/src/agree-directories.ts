@@ -3,10 +3,9 @@ import { type AgreeReport, compareRuns } from './agree.ts';
 import { readExportDirectory } from './export-directory.ts';
 import { parsePolicy } from './policy.ts';
 import { UsageError } from './usage-error.ts';
-import { readPublicKey } from './verify.ts';
+import { readPublicKey, type TrustOptions } from './verify.ts';
 
-export interface AgreeOptions {
-  readonly publicKey: readonly string[];
+export interface AgreeOptions extends Pick<TrustOptions, 'publicKey'> {
   readonly require: readonly string[];
 }
 

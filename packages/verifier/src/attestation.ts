@@ -114,8 +114,13 @@ export function addedFacts({ salt, tenantJobNumber, also = {}, receipt: { labels
  * verification that follows compares the statement with it, and gives its own reason for what cannot be read here.
  */
 function statedSubjectName(envelope: Uint8Array): string {
-  const jobId = statedPredicate(envelope)?.['jobId'];
-  return resultSubjectName(typeof jobId === 'string' ? jobId : '');
+  return resultSubjectName(statedText(envelope, 'jobId'));
+}
+
+/** A text that the envelope states, before anything about it is known; empty if it cannot be read. */
+export function statedText(envelope: Uint8Array, member: 'jobId' | 'tenant'): string {
+  const stated = statedPredicate(envelope)?.[member];
+  return typeof stated === 'string' ? stated : '';
 }
 
 /** What the envelope states, before anything about it is known; null if it cannot be read. */

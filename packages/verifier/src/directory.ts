@@ -6,16 +6,14 @@ import { readExportDirectory } from './export-directory.ts';
 import { type LogOptions, readLog, readLogProof, rememberHead } from './log-files.ts';
 import { type PolicyOptions, parsePolicy } from './policy.ts';
 import type { Report } from './report.ts';
-import { readCanary, readPublicKey } from './verify.ts';
+import { readCanary, readPublicKey, type TrustOptions } from './verify.ts';
 import { verifyExport } from './verify-export.ts';
 
-export interface DirectoryOptions extends PolicyOptions, LogOptions {
+export interface DirectoryOptions extends TrustOptions, PolicyOptions, LogOptions {
   /** The proof of the log, if it is not in the directory. */
   readonly logProof?: string;
   /** The canary that the job names. */
   readonly canary?: string;
-  readonly publicKey: readonly string[];
-  readonly tenant: string;
   /** The expected job; if left out, the directory decides which job it is about. */
   readonly job?: string;
 }

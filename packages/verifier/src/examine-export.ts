@@ -19,7 +19,14 @@ import {
 } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
-import { type AttestationVerdict, addedFacts, type Signed, statedPredicate, verifyAttestation } from './attestation.ts';
+import {
+  type AttestationVerdict,
+  addedFacts,
+  type Signed,
+  statedPredicate,
+  statedText,
+  verifyAttestation,
+} from './attestation.ts';
 import type { ExportedJob, ExportFiles } from './exported-job.ts';
 import { parseExport, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
@@ -192,7 +199,7 @@ async function attestationOf(
   if (missing !== undefined || envelope === undefined || subject === undefined) {
     return { checks: stepsNotTried(STEPS, missing ?? ''), verdict: null, publicKeys, isPinned };
   }
-  const tenant = options.tenant ?? manifest?.tenant ?? statedTenant(envelope);
+  const tenant = options.tenant ?? manifest?.tenant ?? statedText(envelope, 'tenant');
   const job = options.job ?? manifest?.job_id;
   const expected = {
     tenant,
@@ -248,12 +255,6 @@ async function otherSigner(files: ExportFiles, detail: string): Promise<string> 
   const key = parsePublicKey(enclosed);
   if (isSigner && key.kind === 'key') return `${detail}: the key in the export, ${key.key.key_id}, signed it`;
   return `${detail}, nor under the key in the export: ${EXPORT_FILES.envelope} was changed`;
-}
-
-/** The tenant that the envelope names, for a reader who expects none. */
-function statedTenant(envelope: Uint8Array): string {
-  const tenant = statedPredicate(envelope)?.['tenant'];
-  return typeof tenant === 'string' ? tenant : '';
 }
 
 /** The receipt from its file or from the envelope, before anything is known about it. */

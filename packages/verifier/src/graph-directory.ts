@@ -6,12 +6,10 @@ import { EXIT } from './exit-code.ts';
 import { readExportFiles, unreadable } from './export-directory.ts';
 import { readBounded } from './read-file.ts';
 import { failed } from './report.ts';
-import { readPublicKey } from './verify.ts';
-import { type GraphReport, verifyGraph } from './verify-graph.ts';
+import { readPublicKey, type TrustOptions } from './verify.ts';
+import { type GraphReport, refusedGraph, verifyGraph } from './verify-graph.ts';
 
-export interface GraphOptions {
-  readonly publicKey: readonly string[];
-  readonly tenant: string;
+export interface GraphOptions extends TrustOptions {
   /** The expected job; if left out, the graph decides which job it is about. */
   readonly job?: string;
 }
@@ -24,8 +22,8 @@ export async function verifyGraphDirectory(
   const entries = entriesOf(directory);
   const foreign = entries.find((entry) => !entry.isDirectory() && entry.name !== GRAPH_FILE);
   if (foreign !== undefined) {
-    const checks = [failed('graph', `${foreign.name} is in it, but no graph has such a file`)];
-    return { exitCode: EXIT.notAnExport, checks, facts: {}, notice: null, job_id: null, jobs: new Map() };
+    const check = failed('graph', `${foreign.name} is in it, but no graph has such a file`);
+    return refusedGraph(EXIT.notAnExport, check);
   }
   const list = entries.some(({ name }) => name === GRAPH_FILE)
     ? readBounded(join(directory, GRAPH_FILE), graphFileBytesMax)

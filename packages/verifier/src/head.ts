@@ -4,7 +4,7 @@
  */
 import type { Checkpoint } from '@vouchbox/evidence';
 import { EXIT } from './exit-code.ts';
-import { readConsistency, readLogFile, readNoteKey } from './log-files.ts';
+import { readLogFile, readNoteKey } from './log-files.ts';
 import { relationOf, signedHead, signedProofs } from './log-heads.ts';
 import { failed, passed, type Report, refusal } from './report.ts';
 
@@ -15,6 +15,7 @@ export interface HeadOptions {
 
 /** Compares the heads in two files, each of which is a checkpoint, or a proof that has one. */
 export async function compareHeads(paths: readonly [string, string], options: HeadOptions): Promise<Report> {
+  const { logConsistency = [] } = options;
   const log = readNoteKey(options.logKey, 'note');
   const heads: Checkpoint[] = [];
   for (const path of paths) {
@@ -22,7 +23,7 @@ export async function compareHeads(paths: readonly [string, string], options: He
     if (typeof head === 'string') return refusal(EXIT.signature, [failed('log_head', `${path}: ${head}`)]);
     heads.push(head);
   }
-  const proofs = await signedProofs(readConsistency(options.logConsistency), log);
+  const proofs = await signedProofs(logConsistency.map(readLogFile), log);
   if ('problem' in proofs) return refusal(EXIT.signature, [failed('log_consistency', proofs.problem)]);
   const [one, other] = heads as [Checkpoint, Checkpoint];
   const signed = [one, other].map(({ size, origin }) => passed('log_head', `${size} statements, signed by ${origin}`));

@@ -4,10 +4,11 @@ import { type AgreeOptions, compareDirectories } from './agree-directories.ts';
 import { collect, type OutputOptions, once, type Stage, tell, tellMade, withKeys, withTrust } from './command-line.ts';
 import { compareHeads, type HeadOptions } from './head.ts';
 import { type PromiseOptions, verifyPromise } from './promise.ts';
-import { compareResults, type SameOptions } from './same.ts';
+import { compareResults } from './same.ts';
 import { showJson, showText } from './show-report.ts';
 import { type TenantOptions, verifyTenant } from './tenant.ts';
 import { makeTrustedRoot, type TrustedRootOptions } from './trusted-root.ts';
+import type { TrustOptions } from './verify.ts';
 
 export function addLogCommands(program: Command, stage: Stage): void {
   addTrustedRoot(program, stage);
@@ -47,9 +48,11 @@ function addSame(program: Command, stage: Stage): void {
     .description('compare two signed results: are they the same one, two of one job or one job number, or of two jobs?')
     .argument('<result>', 'the directory of an exported job, or a DSSE envelope')
     .argument('<other>', 'another');
-  withKeys(command).action(async (result: string, other: string, options: SameOptions & OutputOptions) => {
-    tell(stage, options, await compareResults([result, other], options));
-  });
+  withKeys(command).action(
+    async (result: string, other: string, options: Pick<TrustOptions, 'publicKey'> & OutputOptions) => {
+      tell(stage, options, await compareResults([result, other], options));
+    },
+  );
 }
 
 function addAgree(program: Command, stage: Stage): void {

@@ -18,16 +18,16 @@ export interface LogOptions {
 }
 
 /** Reads the files. A file that cannot be read, or is not a key, is a `UsageError`. */
-export function readLog({ logKey, witness = [], logState, logConsistency, ...more }: LogOptions): LogExpectation {
+export function readLog({ logKey, witness = [], logState, logConsistency = [], ...more }: LogOptions): LogExpectation {
   const { afterHead = [], logDelay, acceptReopened = false } = more;
-  const given = [logState, ...(logConsistency ?? []), ...witness, ...afterHead].some((path) => path !== undefined);
+  const given = [logState, ...logConsistency, ...witness, ...afterHead].some((path) => path !== undefined);
   if (logKey === undefined && given) throw new UsageError('requirements on the log need --log-key, the key of the log');
   if (afterHead.length > 0 && witness.length === 0)
     throw new UsageError('--after-head needs --witness: only a witness says when it saw a head');
   return {
     keys: logKey === undefined ? null : keysOf(logKey, witness),
     remembered: logState === undefined ? null : rememberedHead(logState),
-    consistency: readConsistency(logConsistency),
+    consistency: logConsistency.map(readLogFile),
     after: afterHead.map(readLogFile),
     acceptReopened,
     ...(logDelay !== undefined && { delay: parseDuration(logDelay) }),
@@ -37,11 +37,6 @@ export function readLog({ logKey, witness = [], logState, logConsistency, ...mor
 /** Reads a proof. A proof that is too large is a `UsageError`. */
 export function readLogProof(path: string | undefined): Uint8Array | null {
   return path === undefined ? null : readLogFile(path);
-}
-
-/** Reads proofs that the log only grew. */
-export function readConsistency(paths: readonly string[] = []): readonly Uint8Array[] {
-  return paths.map(readLogFile);
 }
 
 /** Reads a proof or a head. */

@@ -7,12 +7,10 @@ import { pendingIn, promiseStanding } from './promise-standing.ts';
 import { readWhole } from './read-file.ts';
 import { failed, passed, type Report } from './report.ts';
 import { UsageError } from './usage-error.ts';
-import { readPublicKey } from './verify.ts';
+import { readPublicKey, type TrustOptions } from './verify.ts';
 
 /** The paths of files, and what is expected of them. */
-export interface PromiseOptions {
-  readonly publicKey: readonly string[];
-  readonly tenant: string;
+export interface PromiseOptions extends TrustOptions {
   readonly job?: string;
   readonly logKey?: string;
   readonly witness?: readonly string[];

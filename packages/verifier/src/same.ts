@@ -10,14 +10,13 @@ import { EXIT } from './exit-code.ts';
 import { readBounded } from './read-file.ts';
 import { failed, passed, type Report, refusal } from './report.ts';
 import { type StatedResult, signedStatement, statedResult } from './signed-statement.ts';
-import { readPublicKey } from './verify.ts';
-
-export interface SameOptions {
-  readonly publicKey: readonly string[];
-}
+import { readPublicKey, type TrustOptions } from './verify.ts';
 
 /** Compares two envelopes, given by their paths or by directories of exported jobs, of which only the envelope counts. */
-export async function compareResults(paths: readonly [string, string], { publicKey }: SameOptions): Promise<Report> {
+export async function compareResults(
+  paths: readonly [string, string],
+  { publicKey }: Pick<TrustOptions, 'publicKey'>,
+): Promise<Report> {
   const pems = publicKey.map(readPublicKey);
   const results: Signed[] = [];
   for (const path of paths) {

@@ -27,8 +27,8 @@ import type { PolicyOptions } from './policy.ts';
 import { requirementForms } from './requirement.ts';
 import { showJson, showText } from './show-report.ts';
 import { UsageError } from './usage-error.ts';
-import { type VerdictOptions, verifyVerdictDirectory } from './verdict-directory.ts';
-import { type AttestationFiles, verify, verifyPolicy } from './verify.ts';
+import { verifyVerdictDirectory } from './verdict-directory.ts';
+import { type AttestationFiles, type TrustOptions, verify, verifyPolicy } from './verify.ts';
 
 export { readExportDirectory } from './export-directory.ts';
 export { readLog, readNoteKey, rememberHead } from './log-files.ts';
@@ -142,7 +142,7 @@ function addVerdict(program: Command, stage: Stage): void {
     .command('verdict')
     .description('check a verdict of `vouchbox grade`: who judged, and that each line follows from a signed job')
     .argument('<directory>');
-  withTrust(command).action(async (directory: string, options: VerdictOptions & OutputOptions) => {
+  withTrust(command).action(async (directory: string, options: TrustOptions & OutputOptions) => {
     tell(stage, options, await verifyVerdictDirectory(directory, options));
   });
 }

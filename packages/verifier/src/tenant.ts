@@ -10,11 +10,9 @@ import { promiseStanding } from './promise-standing.ts';
 import { readWhole } from './read-file.ts';
 import { type Check, checked, failed, passed, type Report, refusal } from './report.ts';
 import { UsageError } from './usage-error.ts';
-import { readPublicKey } from './verify.ts';
+import { readPublicKey, type TrustOptions } from './verify.ts';
 
-export interface TenantOptions {
-  readonly publicKey: readonly string[];
-  readonly tenant: string;
+export interface TenantOptions extends TrustOptions {
   /** How many jobs the tenant has had at least: given as a number, by promises of its jobs, or both. */
   readonly jobs?: number;
   readonly promise?: readonly string[];

@@ -11,22 +11,14 @@ import { type ExportFiles, isProblem } from './exported-job.ts';
 import { readBounded } from './read-file.ts';
 import { failed, type Report, refusal } from './report.ts';
 import { UsageError } from './usage-error.ts';
-import { readPublicKey } from './verify.ts';
+import { readPublicKey, type TrustOptions } from './verify.ts';
 import { VERDICT_DIRECTORY, verifyVerdict } from './verify-verdict.ts';
-
-export interface VerdictOptions {
-  readonly publicKey: readonly string[];
-  readonly tenant: string;
-}
 
 const { verdict: VERDICT, judge: JUDGE, jobs: JOBS } = VERDICT_DIRECTORY;
 /** The most jobs of a verdict: far more than one grading can name in the judge's one input file. */
 const jobsMax = 20_000;
 
-export async function verifyVerdictDirectory(
-  directory: string,
-  { publicKey, tenant }: VerdictOptions,
-): Promise<Report> {
+export async function verifyVerdictDirectory(directory: string, { publicKey, tenant }: TrustOptions): Promise<Report> {
   const publicKeys = publicKey.map(readPublicKey);
   const verdict = readBounded(join(directory, VERDICT), fileBytesMax);
   if (verdict === null)

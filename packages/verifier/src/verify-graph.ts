@@ -19,7 +19,7 @@ import { artifactIn } from './check-record.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { type ExportFiles, type ExportProblem, isProblem, parseExport, wholeFile } from './exported-job.ts';
 import { compareInteraction, interactionInput, interactionOf, isInteraction } from './interaction-edge.ts';
-import { type Check, checked, failed, passed, type Report } from './report.ts';
+import { type Check, checked, failed, passed, type Report, refusal } from './report.ts';
 import { type ExportExpectation, verifyExport } from './verify-export.ts';
 
 /** A graph as it lies in a directory. */
@@ -79,16 +79,19 @@ export async function verifyGraph(
   { jobsMax, depthMax }: GraphBounds = { jobsMax: graphJobsMax, depthMax: graphDepthMax },
 ): Promise<GraphReport> {
   const graph = list === null ? null : readGraphFile(list);
-  if (graph === null) return refused(EXIT.notAnExport, failed('graph', 'there is no graph.json that lists a graph'));
-  if (names.length > jobsMax) return refused(EXIT.notAnExport, failed('graph', `it has more than ${jobsMax} jobs`));
-  if (graph.tenant !== tenant) return refused(EXIT.profile, failed('graph', `it is of the tenant ${graph.tenant}`));
+  if (graph === null)
+    return refusedGraph(EXIT.notAnExport, failed('graph', 'there is no graph.json that lists a graph'));
+  if (names.length > jobsMax)
+    return refusedGraph(EXIT.notAnExport, failed('graph', `it has more than ${jobsMax} jobs`));
+  if (graph.tenant !== tenant)
+    return refusedGraph(EXIT.profile, failed('graph', `it is of the tenant ${graph.tenant}`));
   if (job !== undefined && job !== graph.job_id)
-    return refused(EXIT.profile, failed('graph', `it is about the job ${graph.job_id}`));
+    return refusedGraph(EXIT.profile, failed('graph', `it is about the job ${graph.job_id}`));
   const there = new Set(names);
   const nodes = new Map<string, Node>();
   let depth = 0;
   for (let level = [graph.job_id]; level.length > 0; depth++) {
-    if (depth > depthMax) return refused(EXIT.record, failed('graph', `it is deeper than ${depthMax} jobs`));
+    if (depth > depthMax) return refusedGraph(EXIT.record, failed('graph', `it is deeper than ${depthMax} jobs`));
     for (const id of level) {
       const isHere = there.has(id);
       nodes.set(id, isHere ? await nodeOf(id, await read(id), { publicKeys, tenant }) : gone(id, graph.missing));
@@ -261,6 +264,7 @@ function jobOfCircle(jobs: ReadonlyMap<string, GraphJob>): string | null {
   return counts.keys().next().value ?? null;
 }
 
-function refused(exitCode: ExitCode, check: Check): GraphReport {
-  return { exitCode, checks: [check], facts: {}, notice: null, job_id: null, jobs: new Map() };
+/** The report on a graph of which nothing was checked. */
+export function refusedGraph(exitCode: ExitCode, check: Check): GraphReport {
+  return { ...refusal(exitCode, [check]), job_id: null, jobs: new Map() };
 }

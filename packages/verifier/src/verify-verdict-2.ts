@@ -160,20 +160,15 @@ class Examiner {
     const { receipt } = job;
     sameCheck(job, check, 'the verdict says something else about its checker');
     await this.#checkProduct(`${name}, its checker`, receipt);
-    const given = receipt['input_artifacts'];
     if (isJsonObject(receipt['interaction'])) return this.#checkInteractor(test, receipt);
-    const isComparer = check.code_sha256 === COMPARER_SHA256;
-    if (artifactDigest(given, CHECKED_FILES.output) !== test.stdout_sha256)
-      throw new Mismatch('its checker was given another output');
-    if (artifactDigest(given, CHECKED_FILES.expected) !== test.expected_sha256)
-      throw new Mismatch('its checker was given another expected output');
-    if (isComparer) {
+    wasGiven(receipt, 'output', test.stdout_sha256, 'its checker was given another output');
+    wasGiven(receipt, 'expected', test.expected_sha256, 'its checker was given another expected output');
+    if (check.code_sha256 === COMPARER_SHA256) {
       const words = sha256Hex(canonicalJson([JSON.stringify(test.compare)]));
       if (receipt['args_sha256'] !== words) throw new Mismatch('it was compared in another way');
       return;
     }
-    if (artifactDigest(given, CHECKED_FILES.stdin) !== (test.stdin_sha256 ?? EMPTY_SHA256))
-      throw new Mismatch('its checker was given another input');
+    wasGiven(receipt, 'stdin', test.stdin_sha256 ?? EMPTY_SHA256, 'its checker was given another input');
     if (check.codes === 'kattis' && receipt['stdin_sha256'] !== test.stdout_sha256)
       throw new Mismatch('its checker read another output');
     this.#sameForAll(receipt, 'its checker was another program');
@@ -184,11 +179,8 @@ class Examiner {
     const { role, peer } = receipt['interaction'] as Readonly<Record<string, unknown>>;
     if (role !== 'interactor' || peer !== test.run?.job_id)
       throw new Mismatch('its interactor talked to another program');
-    const given = receipt['input_artifacts'];
-    if (artifactDigest(given, CHECKED_FILES.stdin) !== (test.stdin_sha256 ?? EMPTY_SHA256))
-      throw new Mismatch('its interactor was given another input');
-    if (artifactDigest(given, CHECKED_FILES.expected) !== test.expected_sha256)
-      throw new Mismatch('its interactor was given another expected output');
+    wasGiven(receipt, 'stdin', test.stdin_sha256 ?? EMPTY_SHA256, 'its interactor was given another input');
+    wasGiven(receipt, 'expected', test.expected_sha256, 'its interactor was given another expected output');
     this.#sameForAll(receipt, 'its interactor was another program');
   }
 
@@ -224,6 +216,16 @@ class Examiner {
     if ('isGood' in job) throw new Mismatch(job.detail);
     return job;
   }
+}
+
+/** Requires that a checker was given the file of this digest. */
+function wasGiven(
+  receipt: Attested['receipt'],
+  file: keyof typeof CHECKED_FILES,
+  sha256: unknown,
+  problem: string,
+): void {
+  if (artifactDigest(receipt['input_artifacts'], CHECKED_FILES[file]) !== sha256) throw new Mismatch(problem);
 }
 
 /** The build whose product a job started; undefined if it started none. */

@@ -23,11 +23,16 @@ import { readBounded } from './read-file.ts';
 import { exitCodeOf, type Report } from './report.ts';
 import { UsageError } from './usage-error.ts';
 
+/** The path of each pinned key, and the expected tenant. */
+export interface TrustOptions {
+  readonly publicKey: readonly string[];
+  readonly tenant: string;
+}
+
 /** Paths of the files to verify. */
-export interface AttestationFiles extends LogOptions {
+export interface AttestationFiles extends LogOptions, Pick<TrustOptions, 'publicKey'> {
   readonly envelope: string;
   readonly subject: string;
-  readonly publicKey: readonly string[];
   /** The proof that the log has the envelope. */
   readonly logProof?: string;
   /** The envelope of the canary that the attestation names. */
