@@ -30,7 +30,7 @@ export interface StoredEventCounts {
 }
 
 /** The summary of a chain. `complete` only compares counts of rows; it verifies no digest. Spec § Receipt, `event_chain`. */
-export function eventChain(tail: ChainedJob, { stored, hashed }: StoredEventCounts): EventChain {
+export function eventChain(tail: Pick<ChainedJob, 'chain_head'>, { stored, hashed }: StoredEventCounts): EventChain {
   return {
     hash_version: HASH_VERSION,
     genesis: GENESIS_HASH,

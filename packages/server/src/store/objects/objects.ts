@@ -153,18 +153,14 @@ const postponeCondemned = updateBy('objects', OBJECT, ['changed_at'], { where: {
 
 const countCondemned = countBy('objects', [], { also: inState('condemned') });
 
-const countArtifacts = prepared((db, { bytesMin }: { readonly bytesMin: number }) =>
-  db
-    .selectFrom('artifacts')
-    .select((row) => row.fn.countAll<number>().as('contents'))
-    .where(isLarge('content', bytesMin)),
-);
-
-const countResults = prepared((db, { bytesMin }: { readonly bytesMin: number }) =>
-  db
-    .selectFrom('attestations')
-    .select((row) => row.fn.countAll<number>().as('contents'))
-    .where(isLarge('result_artifact', bytesMin)),
+const countLarge = prepared((db, { bytesMin }: { readonly bytesMin: number }) =>
+  db.selectNoFrom((row) => {
+    const rows = row.fn.countAll<number>().as('rows');
+    return [
+      row.selectFrom('artifacts').select(rows).where(isLarge('content', bytesMin)).as('artifacts'),
+      row.selectFrom('attestations').select(rows).where(isLarge('result_artifact', bytesMin)).as('results'),
+    ];
+  }),
 );
 
 const selectUsed = prepared((db, key: ContentKey) =>
@@ -218,9 +214,8 @@ export async function objectCounts(
   db: StoreDatabase,
   large: { readonly bytesMin: number },
 ): Promise<{ readonly to_move: number; readonly to_remove: number }> {
-  const artifacts = (await countArtifacts.first(db, large))?.contents ?? 0;
-  const results = (await countResults.first(db, large))?.contents ?? 0;
-  return { to_move: artifacts + results, to_remove: await countCondemned(db, {}) };
+  const { artifacts, results } = (await countLarge.first(db, large)) ?? {};
+  return { to_move: (artifacts ?? 0) + (results ?? 0), to_remove: await countCondemned(db, {}) };
 }
 
 /**

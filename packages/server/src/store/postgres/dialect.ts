@@ -4,15 +4,8 @@ import { directDialect } from '../direct-dialect.ts';
 import type { BoundQuery, StoreAdapter } from '../prepared.ts';
 
 /** The functions of a session for the query builder. `command` is the tag of PostgreSQL's answer. */
-export interface Queries {
-  /** The number of the node to which the session belongs; null if the session only reads. */
-  readonly node: number | null;
+export interface Queries extends Pick<StoreAdapter, 'node' | 'lists' | 'send' | 'together'> {
   execute<Row>(query: BoundQuery): Promise<{ rows: Row[]; rowCount: number | null; command: string }>;
-  /** Executes a query, and returns its rows as lists of their columns. */
-  lists(query: BoundQuery): Promise<readonly (readonly unknown[])[]>;
-  send(query: BoundQuery): void;
-  /** Sends everything that `sends` sends, in one statement if it can. */
-  together(sends: () => void): void;
 }
 
 class SessionAdapter extends PostgresAdapter implements StoreAdapter {
@@ -34,7 +27,7 @@ class SessionAdapter extends PostgresAdapter implements StoreAdapter {
     return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
   }
 
-  lists(query: BoundQuery): Promise<readonly (readonly unknown[])[]> {
+  lists(query: BoundQuery) {
     return this.#queries.lists(query);
   }
 

@@ -3,8 +3,9 @@
  * Such a receipt holds the outcome and the times of the row, and the summary of the chain, whose events prove nothing.
  * It claims nothing about what ran. Spec § Receipt, § Events 7.
  */
-import { GENESIS_HASH, HASH_VERSION, sealReceipt } from '@vouchbox/evidence';
+import { sealReceipt } from '@vouchbox/evidence';
 import { sql } from 'kysely';
+import { eventChain } from '../../evidence/receipts.ts';
 import type { JobTable, StoreDatabase } from '../../schema.ts';
 
 /** How many rows are read together, which bounds the memory of an upgrade. */
@@ -59,13 +60,7 @@ async function storeReceipt(db: StoreDatabase, job: Ended): Promise<void> {
   const { json, receipt_sha256 } = sealReceipt({
     schema_version: 4,
     ...outcome,
-    event_chain: {
-      hash_version: HASH_VERSION,
-      genesis: GENESIS_HASH,
-      head: chain_head,
-      count: hashed,
-      complete: hashed === stored,
-    },
+    event_chain: eventChain({ chain_head }, { stored, hashed }),
   });
   await sql`insert into receipts (tenant, job_id, receipt_json, receipt_sha256)
     values (${job.tenant}, ${job.job_id}, ${json}, ${receipt_sha256})`.execute(db);
