@@ -193,7 +193,7 @@ async function artifactsOf(
   { store, objects }: Omit<Sources, 'dataDir'>,
 ): Promise<readonly StoredArtifact[]> {
   const artifacts: StoredArtifact[] = [];
-  for (const artifact of (await store.artifacts(key)) ?? []) {
+  for (const artifact of await store.artifacts(key)) {
     const object = artifact.content.length > 0 ? null : await store.objectOfArtifact({ key, path: artifact.path });
     artifacts.push(object === null ? artifact : { ...artifact, content: await objects.read(object) });
   }

@@ -39,6 +39,5 @@ export { jobDetail } from './reading/job-detail.ts';
 export { linkedJob, linkShowsBlob } from './reading/linked-job.ts';
 export { list } from './reading/listing.ts';
 export { artifactPiece, artifactRecords, textExtent, textPiece } from './reading/long-texts.ts';
-
 export { terminalRecords } from './reading/terminal-records.ts';
 export { openToolCalls, toolAnswers } from './tools/tool-calls.ts';

@@ -14,7 +14,7 @@ import {
 import type { EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { storeLargeOutputs } from '../blobs/large-outputs.ts';
-import { hasKey, insertOf, JOB, same, updateBy } from '../by-column.ts';
+import { hasKey, insertOf, JOB, same, selectBy, updateBy } from '../by-column.ts';
 import { insertEvents, linkBehind } from '../history/events.ts';
 import { endClaim } from '../jobs/claims.ts';
 import { executionText, recordExecution } from '../jobs/jobs.ts';
@@ -67,14 +67,9 @@ const endLabels = updateBy('job_labels', JOB, ['ended']);
 const insertArtifact = insertOf('artifacts', [...JOB, 'position', 'path', 'size_bytes', 'sha256', 'content']);
 const insertReceipt = insertOf('receipts', [...JOB, 'receipt_json', 'receipt_sha256', 'salt', 'also']);
 
-const selectArtifacts = prepared((db, key: JobKey) =>
-  db
-    .selectFrom('jobs')
-    .leftJoin('artifacts', (join) => join.on(same(JOB, 'artifacts', 'jobs')))
-    .select(['artifacts.path', 'artifacts.size_bytes', 'artifacts.sha256', 'artifacts.content'])
-    .where(hasKey('jobs', JOB, key))
-    .orderBy('artifacts.position'),
-);
+const selectArtifacts = selectBy('artifacts', JOB, ['path', 'size_bytes', 'sha256', 'content'], {
+  orderBy: 'position',
+});
 
 /**
  * The terminal transaction: events, artifacts, `finished`, status, receipt and outbox row, all or none. Nothing changes if
@@ -141,18 +136,9 @@ function alsoText(
   return Object.keys(members).length === 0 ? null : canonicalJson(members);
 }
 
-/**
- * The artifacts of the job with their content, in order; null if the tenant has no such job. A job without artifacts
- * gives one row of nulls, which shows that it exists.
- */
-export async function artifacts(db: StoreDatabase, key: JobKey): Promise<readonly StoredArtifact[] | null> {
-  const rows = await selectArtifacts.all(db, key);
-  if (rows.length === 0) return null;
-  return rows.flatMap(({ path, size_bytes, sha256, content }) =>
-    path === null || size_bytes === null || sha256 === null || content === null
-      ? []
-      : [{ path, size_bytes, sha256, content }],
-  );
+/** The artifacts of the job with their content, in order. */
+export function artifacts(db: StoreDatabase, key: JobKey): Promise<readonly StoredArtifact[]> {
+  return selectArtifacts.all(db, key);
 }
 
 function finishedEvent(input: PackedFinish): EventBody {
