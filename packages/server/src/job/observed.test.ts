@@ -37,10 +37,11 @@ const asEnded = async () => ended;
 const COMMITTED = ['committed', true];
 
 test('an accepted job is reported together with its commit; a repeated or refused submission is only a commit', async () => {
-  const job = { ...ended, status: 'queued' };
+  const { language, ...job } = { ...key, language: 'bash' };
   const created = rig({ admit: { kind: 'created', job } }, asEnded);
-  expect(await created.history.admit({} as never)).toEqual({ kind: 'created', job });
-  expect(created.told).toEqual([COMMITTED, ['admitted', job]]);
+  const input = { ...key, requested_spec: { language } };
+  expect(await created.history.admit(input as never)).toEqual({ kind: 'created', job });
+  expect(created.told).toEqual([COMMITTED, ['admitted', { job_id: key.job_id, language }]]);
   for (const kind of ['replayed', 'key_reused', 'full']) {
     const other = rig({ admit: { kind, job } }, asEnded);
     expect(await other.history.admit({} as never)).toEqual({ kind, job });

@@ -39,10 +39,8 @@ export function observedHistory(history: History, { store, observer, log }: Obse
     async admit(input) {
       const result = await committed(history.admit(input));
       if (result.kind !== 'created' || input.tenant === CANARY_TENANT) return result;
-      observer.jobAdmitted(result.job);
-      const { interactor } = input;
-      if (interactor !== undefined)
-        observer.jobAdmitted({ ...result.job, ...interactor, ...interactor.requested_spec });
+      for (const { job_id, requested_spec } of [input, ...(input.interactor ? [input.interactor] : [])])
+        observer.jobAdmitted({ job_id, language: requested_spec.language });
       return result;
     },
     start: (input) => committed(history.start(input)),

@@ -1,9 +1,9 @@
 /** The answer to a submission that was accepted. */
 import { jobPath, type SubmissionAnswer } from '@vouchbox/protocol';
-import type { JobSummary } from '../../store/records/rows.ts';
+import type { AcceptedJob } from '../../store/records/answers.ts';
 
 /** Every submission with one key gets this answer: only callers who may read the job learn its later status. */
-export function answerOf({ job_id, created_at }: JobSummary, peer: string | null): SubmissionAnswer {
+export function answerOf({ job_id, created_at }: AcceptedJob, peer: string | null): SubmissionAnswer {
   return {
     job_id,
     status: 'queued',

@@ -12,23 +12,15 @@ import { type NamedBlobs, usedBlobs } from '../blobs/named-files.ts';
 import { insertOf, JOB, selectBy } from '../by-column.ts';
 import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
-import type { AdmitResult } from '../records/answers.ts';
+import type { AcceptedJob, AdmitResult } from '../records/answers.ts';
 import type { AdmitInput, GradedJob } from '../records/inputs.ts';
-import {
-  anyPackOf,
-  exactPack,
-  type JobKey,
-  type JobSummary,
-  PAIR_SLOTS,
-  type QueuedJob,
-  withTools,
-} from '../records/rows.ts';
+import { anyPackOf, exactPack, type JobKey, PAIR_SLOTS, type QueuedJob, withTools } from '../records/rows.ts';
 import type { JobTable, StoreDatabase } from '../schema.ts';
 import { admitTools } from './admitted-tools.ts';
 import { madeBefore, recordBuild } from './builds.ts';
 import { claim } from './claims.ts';
 import { earlierGraded, gradingPlaces, recordGraded } from './graded.ts';
-import { executionText, jobSummary, startedEvent } from './jobs.ts';
+import { executionText, startedEvent } from './jobs.ts';
 import { PAIR, peerOf } from './pairs.ts';
 import { enqueue } from './queue.ts';
 import { admitStep, stepOf } from './sessions.ts';
@@ -36,6 +28,7 @@ import { submissionEvidence } from './submission-evidence.ts';
 import { joinedQueue, nextNumber, queuedCounts, startedAtOnce } from './tenants.ts';
 
 const findKey = selectBy('idempotency_keys', ['tenant', 'idempotency_key'], ['job_id', 'spec_sha256']);
+const selectAccepted = selectBy('jobs', JOB, ['job_id', 'created_at']);
 const insertKey = insertOf('idempotency_keys', [...JOB, 'idempotency_key', 'spec_sha256']);
 
 type NewJob = JobKey &
@@ -117,17 +110,17 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
       },
       blobs,
     );
-  return { kind: 'created', job: freshSummary(input) };
+  return { kind: 'created', job: { job_id: input.job_id, created_at } };
 }
 
 /** The job that was made with a key of this tenant. This query creates nothing. */
 export async function findByIdempotencyKey(
   db: StoreDatabase,
   { tenant, key }: { tenant: string; key: string },
-): Promise<{ spec_sha256: string; job: JobSummary; peer: string | null } | null> {
+): Promise<{ spec_sha256: string; job: AcceptedJob; peer: string | null } | null> {
   const found = await findKey.first(db, { tenant, idempotency_key: key });
   if (found === null) return null;
-  const job = await jobSummary(db, { tenant, job_id: found.job_id });
+  const job = await selectAccepted.first(db, { tenant, job_id: found.job_id });
   if (job === null) return null;
   return { spec_sha256: found.spec_sha256, job, peer: await peerOf(db, { tenant, job_id: found.job_id }) };
 }
@@ -144,7 +137,7 @@ async function earlierAdmission(db: StoreDatabase, { tenant, idempotency }: Admi
 async function earlierBuild(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
   const { tenant, build_sha256, graded } = input;
   const job_id = build_sha256 === undefined ? null : await madeBefore(db, { tenant, build_sha256 });
-  const job = job_id === null ? null : await jobSummary(db, { tenant, job_id });
+  const job = job_id === null ? null : await selectAccepted.first(db, { tenant, job_id });
   if (job === null) return null;
   if (graded !== undefined) recordGraded.send(db, { tenant, job_id: job.job_id, ...graded });
   return { kind: 'replayed', job, peer: null };
@@ -156,7 +149,7 @@ async function earlierOfGrading(
 ): Promise<AdmitResult | null> {
   const { job_id, isOver } = await earlierGraded(db, graded);
   if (job_id === null) return isOver ? { kind: 'grading_over' } : null;
-  const job = await jobSummary(db, { tenant: graded.tenant, job_id });
+  const job = await selectAccepted.first(db, { tenant: graded.tenant, job_id });
   return job === null ? { kind: 'grading_over' } : { kind: 'replayed', job, peer: null };
 }
 
@@ -253,28 +246,4 @@ function firstEvents({ requested_spec, created_at, start }: Accepted): EventBody
 function queuedEvent(spec: RequestedSpec, timestamp: string): EventBody {
   const { language, runtime, requirements, limits } = spec;
   return { kind: 'queued', timestamp, data: { language, runtime, requirements, limits } };
-}
-
-/** The summary of a job when it is accepted: `queued`, even if it starts at once. */
-function freshSummary({ tenant, job_id, created_at, requested_spec }: AdmitInput): JobSummary {
-  const first_line = firstLineOf(requested_spec.code);
-  return {
-    tenant,
-    job_id,
-    status: 'queued',
-    language: requested_spec.language,
-    runtime: requested_spec.runtime,
-    created_at,
-    started_at: null,
-    finished_at: null,
-    duration_ms: null,
-    exit_code: null,
-    signal: null,
-    terminal_reason: null,
-    cancellation_requested: false,
-    truncated: false,
-    attestation_available: false,
-    ...(requested_spec.labels !== undefined && { labels: requested_spec.labels }),
-    ...(first_line !== null && { first_line }),
-  };
 }

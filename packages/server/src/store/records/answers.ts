@@ -21,11 +21,14 @@ import type {
   StoredRun,
 } from './rows.ts';
 
+/** What the answer to a submission says of its job. */
+export type AcceptedJob = Pick<JobSummary, 'job_id' | 'created_at'>;
+
 /** The result of an admission, decided and stored in one transaction. `full` says whose bound was reached. */
 export type AdmitResult =
-  | { readonly kind: 'created'; readonly job: JobSummary }
+  | { readonly kind: 'created'; readonly job: AcceptedJob }
   /** `peer` is the interactor's job, if the first submission had one. */
-  | { readonly kind: 'replayed'; readonly job: JobSummary; readonly peer: string | null }
+  | { readonly kind: 'replayed'; readonly job: AcceptedJob; readonly peer: string | null }
   | { readonly kind: 'key_reused' }
   /** The grading that makes the job has ended, or is to end. */
   | { readonly kind: 'grading_over' }
