@@ -14,7 +14,7 @@ import {
 } from '@vouchbox/evidence';
 import { envelopeBytesMax, resultArtifactBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
 import type { Beside } from './beside.ts';
-import { EXIT, type ExitCode, FAILURE_EXIT } from './exit-code.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
 import { type Check, type Facts, failed, passed } from './report.ts';
 
 /** The most bytes of a public key file: far above the 113 bytes of an Ed25519 key, and still cheap to refuse. */
@@ -75,7 +75,7 @@ export async function verifyAttestation(
   const checks = result.passed.map(({ step, detail }) => passed(step, detail));
   return result.kind === 'verified'
     ? { exitCode: EXIT.good, checks, signed: result }
-    : { exitCode: FAILURE_EXIT[result.failure], checks: [...checks, failed(result.step, result.reason)], signed: null };
+    : { exitCode: EXIT[result.failure], checks: [...checks, failed(result.step, result.reason)], signed: null };
 }
 
 /** The signed statement's facts about the job, and those of the log and the canary, for a reader; nothing if it was refused. */

@@ -1,6 +1,4 @@
 /** The exit codes of `service-verify`: zero for a good verdict, and a different number for each kind of bad one. */
-import type { VerificationFailure } from '@vouchbox/evidence';
-
 export const EXIT = {
   good: 0,
   /** The command line is wrong, or a file that it names cannot be read: nothing was verified. */
@@ -21,10 +19,3 @@ export const EXIT = {
   internal: 70,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
-
-/** The exit code for a failed check of an attestation. */
-export const FAILURE_EXIT: Readonly<Record<VerificationFailure, ExitCode>> = {
-  signature: EXIT.signature,
-  subject: EXIT.subject,
-  profile: EXIT.profile,
-};
