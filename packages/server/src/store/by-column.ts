@@ -19,7 +19,7 @@ type Values<Of extends Table, Names extends Column<Of>> = Pick<
   Names & keyof Selectable<Tables[Of]>
 >;
 type Constants<Of extends Table> = Partial<Selectable<Tables[Of]>>;
-/** Values that do not depend on the parameters: constants, or expressions such as `queued - 1`. */
+/** Values that are no parameters themselves: constants, or expressions such as `queued - 1`. */
 type Fixed<Of extends Table> = {
   readonly [Name in keyof Constants<Of>]?: Constants<Of>[Name] | RawBuilder<Selectable<Tables[Of]>[Name]>;
 };

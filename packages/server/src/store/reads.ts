@@ -9,8 +9,7 @@ export { largeOutputBlob, largeOutputs } from './blobs/large-outputs.ts';
 export { attestation, outbox, resultOf } from './evidence/attestations.ts';
 export { artifacts } from './evidence/outcomes.ts';
 export { registeredKeys } from './evidence/signing-keys.ts';
-export { findGradingByKey } from './gradings/admission.ts';
-export { gradingDigest } from './gradings/digest.ts';
+export { findGradingByKey, gradingDigest } from './gradings/admission.ts';
 export {
   gradedEnd,
   grading,

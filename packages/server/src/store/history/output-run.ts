@@ -4,7 +4,7 @@
  * stays a separate event with its number, time and digest; only transport and storage are shared.
  */
 import type { StreamTexts } from '@vouchbox/evidence';
-import type { EventBody, OutputRecord, StreamName } from '@vouchbox/protocol';
+import type { EventBody, StreamName } from '@vouchbox/protocol';
 import { outputText } from '@vouchbox/protocol/vocabulary';
 import type { HistoryPart, OutputRun } from '../records/inputs.ts';
 
@@ -81,14 +81,10 @@ function runOf(output: readonly OutputBody[]): OutputRun {
   const groups: [StreamName, string, number[]][] = [];
   for (const { kind, timestamp, data } of output) {
     const last = groups.at(-1);
-    const length = lengthOf(data);
+    const length = data.partial ? ~data.text.length : data.text.length;
     if (last !== undefined && last[0] === kind && last[1] === timestamp) last[2].push(length);
     else groups.push([kind, timestamp, [length]]);
     texts[kind] += outputText(data);
   }
   return { groups, ...texts };
-}
-
-function lengthOf({ text, partial }: OutputRecord): number {
-  return partial ? ~text.length : text.length;
 }

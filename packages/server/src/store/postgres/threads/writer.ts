@@ -11,21 +11,17 @@ import { WritingSession } from '../writing-session.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { PostgresThreadData } from './thread-data.ts';
 
-export async function openWriter(
-  { place, check, instance, steps }: PostgresThreadData,
-  report: SendReport,
-): Promise<StoreThread> {
+export async function openWriter(data: PostgresThreadData, report: SendReport): Promise<StoreThread> {
+  const { place, check, instance, steps = STEPS } = data;
   await using opening = new AsyncDisposableStack();
-  const writing = opening.use(
-    await WritingSession.open(place, {}, { instance: instance ?? null, ...(steps && { steps }) }),
-  );
+  const writing = opening.use(await WritingSession.open(place, {}, data));
   const session = await writing.current();
   const problem = await lossOnCrash(session);
   if (problem !== null) report({ kind: 'problem', error: portable(problem) });
   if (check === 'full') await auditStore(session.db);
   if (instance !== null && instance !== undefined) {
     const onProblem = (error: StoreError) => report({ kind: 'problem', error: portable(error) });
-    opening.use(SchemaUpkeep.start({ url: place, steps: steps ?? STEPS, instance, onProblem }));
+    opening.use(SchemaUpkeep.start({ url: place, steps, instance, onProblem }));
   }
   const group = new GroupCommit(writing, (answers) => report({ kind: 'answers', answers }));
   const resources = opening.move();
