@@ -263,12 +263,15 @@ export interface LogStateTable {
   state_id: number;
   host: string;
   tree: number;
+  /** The public key, as `NAME+HINT+BASE64`. */
   log_key: string;
+  /** How many leaves have a position. The signed head may have fewer. */
   size: number;
   /** The leaves of the largest head that was signed; 0 before the first. */
   signed_size: number;
   checkpoint: string | null;
   rekor_head: string | null;
+  /** The envelope of the opening statement, which is leaf 0. */
   opening: Uint8Array;
 }
 

@@ -38,13 +38,6 @@ const selectTwo = prepared((db) =>
   db.selectFrom('tenants').select('tenant').where('tenant', '!=', sql.lit(CANARY_TENANT)).limit(sql.lit(2)),
 );
 
-const countQueued = prepared((db) =>
-  db
-    .selectFrom('tenants')
-    .select((row) => row.fn.sum<number | null>('queued').as('queued'))
-    .where('queued', '>', sql.lit(0)),
-);
-
 const selectCounts = selectBy('tenants', ['tenant'], ['queued', 'running']);
 
 const selectQueued = prepared((db, { tenant }: { tenant: string }) =>
@@ -106,7 +99,7 @@ export async function firstTenants(db: StoreDatabase): Promise<readonly string[]
 
 /** How many jobs of all tenants are queued. */
 export async function queueDepth(db: StoreDatabase): Promise<number> {
-  return Number((await countQueued.first(db, {}))?.queued ?? 0);
+  return (await waitingTenants(db)).reduce((sum, { queued }) => sum + queued, 0);
 }
 
 /** How many jobs are queued, of one tenant and of all. */

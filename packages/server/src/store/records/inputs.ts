@@ -192,11 +192,7 @@ export interface TextExtentInput extends EventsInput {
 }
 
 /** The text of an extent from the event after `after`. */
-export interface TextPieceInput extends Pick<TextExtent, 'from' | 'until'> {
-  readonly key: JobKey;
-  readonly kind: LongTextKind;
-  readonly after: number;
-}
+export type TextPieceInput = Omit<TextExtentInput, 'limit'> & Pick<TextExtent, 'from' | 'until'>;
 
 export interface ArtifactPieceInput {
   readonly key: JobKey;

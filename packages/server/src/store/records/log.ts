@@ -1,5 +1,5 @@
 /** The log as the store keeps it. docs/decisions/0064. */
-import type { LogEntryTable } from '../schema.ts';
+import type { LogEntryTable, LogStateTable } from '../schema.ts';
 
 /** A head that was signed in both of its forms. */
 export interface LogHead {
@@ -8,17 +8,9 @@ export interface LogHead {
   readonly rekor_head: string;
 }
 
-export interface LogState {
-  readonly host: string;
-  readonly tree: number;
-  /** The public key, as `NAME+HINT+BASE64`. */
-  readonly log_key: string;
-  /** How many leaves have a position. The signed head may have fewer. */
-  readonly size: number;
+export interface LogState extends Readonly<Pick<LogStateTable, 'host' | 'tree' | 'log_key' | 'size' | 'opening'>> {
   /** The largest head that was signed; null before the first. */
   readonly head: LogHead | null;
-  /** The envelope of the opening statement, which is leaf 0. */
-  readonly opening: Uint8Array;
 }
 
 export interface LogOpening extends Pick<LogState, 'host' | 'tree' | 'log_key' | 'opening'> {
@@ -27,9 +19,7 @@ export interface LogOpening extends Pick<LogState, 'host' | 'tree' | 'log_key' |
 }
 
 /** How far the log has come. */
-export interface LogCounts extends Pick<LogState, 'host' | 'tree' | 'size'> {
-  /** The number of leaves of the largest head; 0 before the first. */
-  readonly signed_size: number;
+export interface LogCounts extends Readonly<Pick<LogStateTable, 'host' | 'tree' | 'size' | 'signed_size'>> {
   /** How many statements wait for their places. */
   readonly waiting: number;
 }

@@ -1,5 +1,5 @@
 /** Promises as the store keeps them. docs/decisions/0066. */
-import type { JobPromiseTable } from '../schema.ts';
+import type { JobPromiseTable, LogPendingTable } from '../schema.ts';
 import type { JobKey } from './rows.ts';
 
 /** A promise that waits for its signature, with its contents. */
@@ -18,12 +18,9 @@ export interface SignedPromise extends JobKey {
 }
 
 /** A pending statement of a job, before its signature. */
-export interface UnsignedPending extends JobKey {
-  /** The number of the statement, from 1. */
-  readonly statement: number;
-  readonly stated_at: string;
-  readonly answer_by: string;
-  readonly salt: string;
+export interface UnsignedPending
+  extends JobKey,
+    Readonly<Pick<LogPendingTable, 'statement' | 'stated_at' | 'answer_by' | 'salt'>> {
   readonly tenant_number: number | null;
   /** The envelope of the promise. */
   readonly promise: Uint8Array;
