@@ -1,16 +1,14 @@
 /** The operations on signed evidence, rows of the table in `operations.ts`. */
 import { json, storedBytes } from './answers.ts';
-import { ENDPOINTS } from './endpoints.ts';
 import { DsseEnvelope, LogProof, PendingStatements, ResultArtifact } from './evidence.ts';
 import { ENVELOPE_MEDIA_TYPE, LOG_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
-import type { Operation } from './operation.ts';
+import type { OperationRow } from './operation.ts';
 import { JOB_ERRORS, SCOPED_ERRORS, STORED_BYTES_ERRORS } from './operation-errors.ts';
 import { PromiseQuery } from './queries.ts';
 import { PublicKey } from './service.ts';
 
 export const EVIDENCE_OPERATIONS = {
   getAttestation: {
-    ...ENDPOINTS.getAttestation,
     tag: 'evidence',
     summary: 'Fetch the exact bytes of the signed DSSE envelope.',
     access: 'jobs:read',
@@ -19,7 +17,6 @@ export const EVIDENCE_OPERATIONS = {
     capacity: ['connection', 'response'],
   },
   getResultArtifact: {
-    ...ENDPOINTS.getResultArtifact,
     tag: 'evidence',
     summary: 'Fetch the exact bytes that the attestation is about.',
     access: 'jobs:read',
@@ -30,7 +27,6 @@ export const EVIDENCE_OPERATIONS = {
     capacity: ['connection', 'response'],
   },
   getLogProof: {
-    ...ENDPOINTS.getLogProof,
     tag: 'evidence',
     summary: 'Fetch the proof that the log has the signed envelope.',
     description:
@@ -38,10 +34,8 @@ export const EVIDENCE_OPERATIONS = {
     access: 'jobs:read',
     answers: { 200: storedBytes('The proof.', LOG_MEDIA_TYPE, LogProof) },
     errors: [...JOB_ERRORS, 'job_not_terminal', 'attestation_unavailable', 'log_proof_unavailable', 'not_logged'],
-    capacity: ['connection'],
   },
   getPromise: {
-    ...ENDPOINTS.getPromise,
     tag: 'evidence',
     summary: 'Fetch the signed promise that the log answers for the job.',
     description:
@@ -61,7 +55,6 @@ export const EVIDENCE_OPERATIONS = {
     capacity: ['connection', 'wait', 'response'],
   },
   getPending: {
-    ...ENDPOINTS.getPending,
     tag: 'evidence',
     summary: 'Read what the log says of a promised job that waited too long.',
     description:
@@ -70,10 +63,8 @@ export const EVIDENCE_OPERATIONS = {
     access: 'jobs:read',
     answers: { 200: json('The statements; none if the job did not wait so long.', PendingStatements) },
     errors: [...JOB_ERRORS, 'not_promised'],
-    capacity: ['connection'],
   },
   getCanary: {
-    ...ENDPOINTS.getCanary,
     tag: 'evidence',
     summary: 'Fetch the signed envelope of the canary that the job names.',
     description:
@@ -84,13 +75,11 @@ export const EVIDENCE_OPERATIONS = {
     capacity: ['connection', 'response'],
   },
   getPublicKey: {
-    ...ENDPOINTS.getPublicKey,
     tag: 'evidence',
     summary: 'Read the current signing key.',
     description: 'Get it another way too, and pin it: a key from the signer itself proves nothing about the signer.',
     access: 'service:read',
     answers: { 200: json('The key as canonical SPKI PEM.', PublicKey) },
     errors: [...SCOPED_ERRORS, 'attestation_disabled'],
-    capacity: ['connection'],
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, OperationRow>;

@@ -1,6 +1,6 @@
 /** The operations on gradings, rows of the table in `operations.ts`. */
 import { json } from './answers.ts';
-import { ENDPOINTS, type GradingOperationId } from './endpoints.ts';
+import type { GradingOperationId } from './endpoints.ts';
 import {
   GradingAnswer,
   GradingCancellation,
@@ -10,13 +10,12 @@ import {
   GradingSubmission,
 } from './gradings.ts';
 import { bodyBytesMax, gradingTokensMax } from './limits.ts';
-import type { Operation } from './operation.ts';
+import type { OperationRow } from './operation.ts';
 import { ADMISSION_ERRORS, GRADING_ERRORS, SCOPED_ERRORS } from './operation-errors.ts';
 import { GradingHeaders, GradingListQuery, GradingQuery, ReplayQuery } from './queries.ts';
 
 export const GRADING_OPERATIONS = {
   submitGrading: {
-    ...ENDPOINTS.submitGrading,
     tag: 'gradings',
     summary: 'Grade programs against tests.',
     description:
@@ -36,17 +35,14 @@ export const GRADING_OPERATIONS = {
     capacity: ['connection', 'body', 'queue'],
   },
   listGradings: {
-    ...ENDPOINTS.listGradings,
     tag: 'gradings',
     summary: "List the tenant's gradings, newest first.",
     access: 'jobs:read',
     query: GradingListQuery,
     answers: { 200: json('A page of gradings.', GradingList) },
     errors: SCOPED_ERRORS,
-    capacity: ['connection'],
   },
   getGrading: {
-    ...ENDPOINTS.getGrading,
     tag: 'gradings',
     summary: 'Read a grading, waiting for its end if asked to.',
     description: 'If it has not ended when the wait is over, the answer has the programs that were judged so far.',
@@ -57,17 +53,14 @@ export const GRADING_OPERATIONS = {
     capacity: ['connection', 'wait', 'response'],
   },
   cancelGrading: {
-    ...ENDPOINTS.cancelGrading,
     tag: 'gradings',
     summary: 'Ask for the end of a grading.',
     description: 'No further job is made, and those that have not ended are cancelled. It may be sent again.',
     access: 'jobs:cancel',
     answers: { 200: json('The grading as it stands now.', GradingCancellation) },
     errors: [...GRADING_ERRORS, 'insufficient_storage'],
-    capacity: ['connection'],
   },
   gradingEvents: {
-    ...ENDPOINTS.gradingEvents,
     tag: 'gradings',
     summary: 'Read what happened in a grading, in sequence order.',
     description:
@@ -79,4 +72,4 @@ export const GRADING_OPERATIONS = {
     errors: [...GRADING_ERRORS, 'tenant_capacity_exhausted', 'shutting_down'],
     capacity: ['connection', 'wait', 'response'],
   },
-} as const satisfies Record<GradingOperationId | 'submitGrading' | 'listGradings', Operation>;
+} as const satisfies Record<GradingOperationId | 'submitGrading' | 'listGradings', OperationRow>;

@@ -1,14 +1,12 @@
 /** The operations on links, rows of the table in `operations.ts`. */
 import { json } from './answers.ts';
-import { ENDPOINTS } from './endpoints.ts';
 import { linkBodyBytesMax } from './limits.ts';
 import { LinkList, LinkRequest, LinkRevocation, NewLink } from './links.ts';
-import type { Operation } from './operation.ts';
+import type { OperationRow } from './operation.ts';
 import { BODY_ERRORS, JOB_ERRORS } from './operation-errors.ts';
 
 export const LINK_OPERATIONS = {
   createLink: {
-    ...ENDPOINTS.createLink,
     tag: 'jobs',
     summary: 'Make a link, with which anyone reads the result of the job without a credential.',
     description:
@@ -29,22 +27,18 @@ export const LINK_OPERATIONS = {
     capacity: ['connection', 'body'],
   },
   listLinks: {
-    ...ENDPOINTS.listLinks,
     tag: 'jobs',
     summary: 'List the links to a job that have not ended, the oldest first.',
     access: 'jobs:read',
     answers: { 200: json('All of them, without their secrets.', LinkList) },
     errors: JOB_ERRORS,
-    capacity: ['connection'],
   },
   revokeLink: {
-    ...ENDPOINTS.revokeLink,
     tag: 'jobs',
     summary: 'End a link now.',
     description: 'Any caller who may read the job may end its links.',
     access: 'jobs:read',
     answers: { 200: json('It is ended.', LinkRevocation) },
     errors: [...JOB_ERRORS, 'link_not_found', 'insufficient_storage'],
-    capacity: ['connection'],
   },
-} as const satisfies Record<'createLink' | 'listLinks' | 'revokeLink', Operation>;
+} as const satisfies Record<'createLink' | 'listLinks' | 'revokeLink', OperationRow>;

@@ -80,3 +80,6 @@ export interface Operation extends OperationEndpoint {
   readonly errors: readonly ErrorCode[];
   readonly capacity: readonly Capacity[];
 }
+
+/** An operation as a row of the table: without its address, and without `capacity` if a request holds only its connection. */
+export type OperationRow = Omit<Operation, keyof OperationEndpoint | 'capacity'> & Partial<Pick<Operation, 'capacity'>>;

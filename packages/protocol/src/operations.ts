@@ -22,7 +22,7 @@ import {
 import { blobBytesMax, bodyBytesMax, emptyBodyBytesMax, submissionTokensMax } from './limits.ts';
 import { LINK_OPERATIONS } from './link-operations.ts';
 import { BLOB_MEDIA_TYPE } from './media-types.ts';
-import type { Operation } from './operation.ts';
+import type { Capacity, Operation, OperationRow } from './operation.ts';
 import {
   ADMISSION_ERRORS,
   BODY_ERRORS,
@@ -40,37 +40,30 @@ import { JobSubmission } from './submission.ts';
 import { TOOL_OPERATIONS } from './tool-operations.ts';
 import { AnswerRefused, StreamedToolAnswer } from './tools.ts';
 
-export const OPERATIONS = {
+const ROWS = {
   getHealth: {
-    ...ENDPOINTS.getHealth,
     tag: 'public',
     summary: 'Say that the process is alive.',
     access: 'public',
     answers: { 200: json('The process answers.', Health) },
     errors: REQUEST_ERRORS,
-    capacity: ['connection'],
   },
   getReadiness: {
-    ...ENDPOINTS.getReadiness,
     tag: 'public',
     summary: 'Say whether jobs would be taken now.',
     description: 'The answer is cached: asking often costs nothing and changes nothing.',
     access: 'public',
     answers: { 200: json('Process, store and provider are ready.', Readiness), 503: json('Not ready.', Readiness) },
     errors: REQUEST_ERRORS,
-    capacity: ['connection'],
   },
   getContract: {
-    ...ENDPOINTS.getContract,
     tag: 'public',
     summary: 'Read this contract.',
     access: 'public',
     answers: { 200: json('An OpenAPI 3.1 document.', OpenApiDocument) },
     errors: REQUEST_ERRORS,
-    capacity: ['connection'],
   },
   submitJob: {
-    ...ENDPOINTS.submitJob,
     tag: 'jobs',
     summary: 'Submit a job.',
     description:
@@ -93,17 +86,14 @@ export const OPERATIONS = {
     capacity: ['connection', 'body', 'queue', 'wait', 'response'],
   },
   listJobs: {
-    ...ENDPOINTS.listJobs,
     tag: 'jobs',
     summary: "List the tenant's jobs, newest first.",
     access: 'jobs:read',
     query: ListQuery,
     answers: { 200: json('A page of jobs.', JobList) },
     errors: SCOPED_ERRORS,
-    capacity: ['connection'],
   },
   getJob: {
-    ...ENDPOINTS.getJob,
     tag: 'jobs',
     summary: 'Read a job in full, with its receipt once it ended.',
     description:
@@ -114,7 +104,6 @@ export const OPERATIONS = {
     capacity: ['connection', 'response'],
   },
   cancelJob: {
-    ...ENDPOINTS.cancelJob,
     tag: 'jobs',
     summary: 'Ask for the end of a job.',
     description:
@@ -123,10 +112,8 @@ export const OPERATIONS = {
     access: 'jobs:cancel',
     answers: { 200: json('The job as it stands now.', CancellationAnswer) },
     errors: [...JOB_ERRORS, 'insufficient_storage'],
-    capacity: ['connection'],
   },
   getResult: {
-    ...ENDPOINTS.getResult,
     tag: 'jobs',
     summary: 'Read the folded result, waiting for it if asked to.',
     description:
@@ -139,7 +126,6 @@ export const OPERATIONS = {
     capacity: ['connection', 'wait', 'response'],
   },
   replayEvents: {
-    ...ENDPOINTS.replayEvents,
     tag: 'jobs',
     summary: 'Read a page of stored events, in sequence order.',
     description:
@@ -154,7 +140,6 @@ export const OPERATIONS = {
     capacity: ['connection', 'wait', 'response'],
   },
   mintStreamTicket: {
-    ...ENDPOINTS.mintStreamTicket,
     tag: 'jobs',
     summary: 'Mint a ticket that opens one stream of this job.',
     description:
@@ -166,7 +151,6 @@ export const OPERATIONS = {
     capacity: ['connection', 'body'],
   },
   streamEvents: {
-    ...ENDPOINTS.streamEvents,
     tag: 'jobs',
     summary: 'Follow the events of a job over a WebSocket.',
     description:
@@ -188,7 +172,6 @@ export const OPERATIONS = {
     capacity: ['connection', 'stream'],
   },
   putBlob: {
-    ...ENDPOINTS.putBlob,
     tag: 'blobs',
     summary: 'Upload a file that later submissions name by its digest.',
     description:
@@ -214,7 +197,6 @@ export const OPERATIONS = {
     capacity: ['connection', 'body'],
   },
   getBlob: {
-    ...ENDPOINTS.getBlob,
     tag: 'blobs',
     summary: 'Fetch a file that was uploaded, or a large output of a job.',
     description: 'HEAD says whether the tenant has it, so that it need not be sent again.',
@@ -229,7 +211,6 @@ export const OPERATIONS = {
   ...SESSION_OPERATIONS,
   ...EVIDENCE_OPERATIONS,
   getCapabilities: {
-    ...ENDPOINTS.getCapabilities,
     tag: 'service',
     summary: 'Read what this service can run, and within which bounds.',
     description:
@@ -240,38 +221,30 @@ export const OPERATIONS = {
       304: { description: 'The client has the current answer.', content: {}, headers: ['ETag'] },
     },
     errors: SCOPED_ERRORS,
-    capacity: ['connection'],
   },
   getWhoami: {
-    ...ENDPOINTS.getWhoami,
     tag: 'service',
     summary: 'Read who the credential stands for.',
     access: 'credential',
     answers: { 200: json('Tenant, principal, scopes and expiry.', Whoami) },
     errors: CALLER_ERRORS,
-    capacity: ['connection'],
   },
   getStatus: {
-    ...ENDPOINTS.getStatus,
     tag: 'service',
     summary: 'Read how the service is doing.',
     access: 'service:read',
     answers: { 200: json('Queue, signer and provider.', ServiceStatus) },
     errors: SCOPED_ERRORS,
-    capacity: ['connection'],
   },
   getTenantMetrics: {
-    ...ENDPOINTS.getTenantMetrics,
     tag: 'service',
     summary: "Read metrics of the tenant's current jobs.",
     description: 'Not a billing ledger.',
     access: 'metrics:read',
     answers: { 200: metrics('Gauges over the current jobs of the tenant.') },
     errors: SCOPED_ERRORS,
-    capacity: ['connection'],
   },
   getMetrics: {
-    ...ENDPOINTS.getMetrics,
     tag: 'public',
     summary: 'Read metrics of the whole service.',
     description:
@@ -279,11 +252,22 @@ export const OPERATIONS = {
     access: 'metrics_token',
     answers: { 200: metrics('Metrics with a fixed set of labels.') },
     errors: [...CREDENTIAL_ERRORS, 'route_not_found'],
-    capacity: ['connection'],
   },
-} as const satisfies Record<OperationId, Operation>;
+} as const satisfies Record<OperationId, OperationRow>;
 
-export const OPERATION_IDS = Object.keys(OPERATIONS) as OperationId[];
+type Rows = typeof ROWS;
+const USUAL = { capacity: ['connection'] } as const;
+type CapacityOf<Row> = Row extends { readonly capacity: infer Held extends readonly Capacity[] }
+  ? Held
+  : (typeof USUAL)['capacity'];
+type Whole<Id extends OperationId> = (typeof ENDPOINTS)[Id] & Rows[Id] & { readonly capacity: CapacityOf<Rows[Id]> };
+
+export const OPERATION_IDS = Object.keys(ROWS) as OperationId[];
+
+/** Every operation: its address and its row. Where the row says nothing else, a request holds only its connection. */
+export const OPERATIONS = Object.fromEntries(
+  OPERATION_IDS.map((id) => [id, { ...USUAL, ...ENDPOINTS[id], ...ROWS[id] }]),
+) as { readonly [Id in OperationId]: Whole<Id> };
 
 /** The operation of this name, with the members that only some operations have. */
 export function operationOf(id: OperationId): Operation {

@@ -1,15 +1,13 @@
 /** The operations on a program's calls of tools, rows of the table in `operations.ts`. */
 import { json } from './answers.ts';
-import { ENDPOINTS } from './endpoints.ts';
 import { TOOL_LIMIT_CEILINGS, toolAnswerBodyBytesMax, toolTokensMax } from './limits.ts';
-import type { Operation } from './operation.ts';
+import type { OperationRow } from './operation.ts';
 import { BODY_ERRORS, JOB_ERRORS } from './operation-errors.ts';
 import { ToolCallsQuery } from './queries.ts';
 import { ToolAnswer, ToolAnswerTaken, ToolCalls } from './tools.ts';
 
 export const TOOL_OPERATIONS = {
   listToolCalls: {
-    ...ENDPOINTS.listToolCalls,
     tag: 'jobs',
     summary: 'Read the calls of tools that nobody has answered, waiting for one if asked to.',
     description:
@@ -24,7 +22,6 @@ export const TOOL_OPERATIONS = {
     capacity: ['connection', 'wait', 'response'],
   },
   answerToolCall: {
-    ...ENDPOINTS.answerToolCall,
     tag: 'jobs',
     summary: 'Answer a call of a tool, by the number of its event.',
     description:
@@ -54,4 +51,4 @@ export const TOOL_OPERATIONS = {
     ],
     capacity: ['connection', 'body'],
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, OperationRow>;
