@@ -7,48 +7,48 @@ import { type TSchema, Type } from './type.ts';
 
 type Node = Record<string, unknown>;
 
-const required = { required: true };
+/** A header of an answer. A header that is not required is left out if it has no value. */
+export interface HeaderNode {
+  readonly description: string;
+  readonly schema: TSchema;
+  readonly required?: boolean;
+}
+
+export function always(description: string, schema: TSchema): HeaderNode {
+  return { description, schema, required: true };
+}
+
+export function inPath(name: string, description: string, schema: TSchema) {
+  return { name, in: 'path', required: true, description, schema };
+}
+
 const sameOrigin = Type.Enum(['same-origin']);
 
 /** The headers of the pages by the names of their components, in which a kind of page may come first, as in `Front-Vary`. */
-export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
-  Vary: { description: 'The body may be compressed.', schema: Type.Enum(['Accept-Encoding']), ...required },
-  'Front-Vary': { description: 'A browser gets a page.', schema: Type.Enum(['Accept']), ...required },
+export const PAGE_HEADERS: Readonly<Record<string, HeaderNode>> = {
+  Vary: always('The body may be compressed.', Type.Enum(['Accept-Encoding'])),
+  'Front-Vary': always('A browser gets a page.', Type.Enum(['Accept'])),
   'Content-Encoding': {
     description: 'How the body is compressed, if it is.',
     schema: Type.Enum(['gzip']),
     required: false,
   },
-  'Content-Security-Policy': { description: 'What the page may load and do.', schema: Type.String(), ...required },
-  'Referrer-Policy': {
-    description: 'No other site learns the address.',
-    schema: Type.Enum(['no-referrer']),
-    ...required,
-  },
-  'Cross-Origin-Opener-Policy': { description: 'Nobody else holds the window.', schema: sameOrigin, ...required },
-  'Cross-Origin-Resource-Policy': { description: 'No other site may load it.', schema: sameOrigin, ...required },
-  'Page-Cache-Control': {
-    description: 'It is asked for again each time.',
-    schema: Type.Enum(['no-cache']),
-    ...required,
-  },
-  'Log-Cache-Control': {
-    description: 'A whole tile may be kept and is asked for again; everything else changes.',
-    schema: Type.Enum(['no-store', 'public, no-cache']),
-    ...required,
-  },
+  'Content-Security-Policy': always('What the page may load and do.', Type.String()),
+  'Referrer-Policy': always('No other site learns the address.', Type.Enum(['no-referrer'])),
+  'Cross-Origin-Opener-Policy': always('Nobody else holds the window.', sameOrigin),
+  'Cross-Origin-Resource-Policy': always('No other site may load it.', sameOrigin),
+  'Page-Cache-Control': always('It is asked for again each time.', Type.Enum(['no-cache'])),
+  'Log-Cache-Control': always(
+    'A whole tile may be kept and is asked for again; everything else changes.',
+    Type.Enum(['no-store', 'public, no-cache']),
+  ),
   'Log-ETag': { description: 'Names the hashes of a whole tile, for `If-None-Match`.', schema: Type.String() },
-  'Access-Control-Allow-Origin': { description: 'Any page may read it.', schema: Type.Enum(['*']), ...required },
-  'Link-Content-Disposition': {
-    description: 'No browser shows it as a page of the service.',
-    schema: Type.Enum(['attachment']),
-    ...required,
-  },
-  'File-Cache-Control': {
-    description: 'Its name changes with its content.',
-    schema: Type.Enum(['public, max-age=31536000, immutable']),
-    ...required,
-  },
+  'Access-Control-Allow-Origin': always('Any page may read it.', Type.Enum(['*'])),
+  'Link-Content-Disposition': always('No browser shows it as a page of the service.', Type.Enum(['attachment'])),
+  'File-Cache-Control': always(
+    'Its name changes with its content.',
+    Type.Enum(['public, max-age=31536000, immutable']),
+  ),
 };
 
 const ALWAYS = ['X-Request-Id', 'X-Content-Type-Options'];
@@ -95,11 +95,11 @@ export function pagePaths(): Node {
 }
 
 function parametersIn(path: string): Node {
-  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name);
+  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => name);
   if (names.length === 0) return {};
   const parameters = names.map((name) => {
     const description = name === 'view' ? 'Any path below, with more than one part too.' : 'As the page names it.';
-    return { name, in: 'path', required: true, description, schema: Type.String() };
+    return inPath(name, description, Type.String());
   });
   return { parameters };
 }

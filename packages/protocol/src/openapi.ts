@@ -5,11 +5,11 @@
 
 import type { OperationId } from './endpoints.ts';
 import { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
-import { PAGE_HEADERS, pagePaths } from './openapi-pages.ts';
+import { always, type HeaderNode, inPath, PAGE_HEADERS, pagePaths } from './openapi-pages.ts';
 import { COMPONENT_SCHEMAS, schemaReference, withReferences } from './openapi-schemas.ts';
 import type { Answer, AnswerHeader, Operation } from './operation.ts';
 import { OPERATION_IDS, operationOf } from './operations.ts';
-import { type TSchema, Type } from './type.ts';
+import { Type } from './type.ts';
 
 /** The contract's own version: it changes when an operation, a body or an error does. */
 const CONTRACT_VERSION = '1.0.0';
@@ -25,73 +25,30 @@ matches is answered \`route_not_found\`, a known path with another method \`meth
 credential. Every GET answers HEAD as well, and every path OPTIONS. An answer that is shorter than its \`Content-Length\` is
 incomplete and must not be parsed.`;
 
-/** The headers of an answer. A header that is not required is left out if it has no value. */
-interface HeaderNode {
-  readonly description: string;
-  readonly schema: TSchema;
-  readonly required: boolean;
-}
+const count = (minimum: number) => Type.Integer({ minimum });
 
 const HEADERS: Record<AnswerHeader, HeaderNode> = {
-  'X-Request-Id': {
-    description: 'Names the request in the log; an error envelope repeats it as `request_id`.',
-    schema: Type.String(),
-    required: true,
-  },
-  Location: { description: '`/v1/jobs/{id}` of the job.', schema: Type.String(), required: true },
-  'Idempotency-Replayed': {
-    description: 'Whether the job is that of an earlier request with the same key.',
-    schema: Type.Enum(['true', 'false']),
-    required: true,
-  },
-  'Retry-After': {
-    description: 'Whole seconds to wait before the next try.',
-    schema: Type.Integer({ minimum: 0 }),
-    required: false,
-  },
-  'RateLimit-Limit': {
-    description: "The burst of the tenant's request budget.",
-    schema: Type.Integer({ minimum: 1 }),
-    required: true,
-  },
-  'RateLimit-Remaining': {
-    description: 'Requests that the budget has left.',
-    schema: Type.Integer({ minimum: 0 }),
-    required: true,
-  },
-  'RateLimit-Reset': {
-    description: 'Whole seconds until the budget is full again.',
-    schema: Type.Integer({ minimum: 0 }),
-    required: true,
-  },
-  'WWW-Authenticate': {
-    description: 'An RFC 6750 challenge; with `error` only where a credential was sent.',
-    schema: Type.String(),
-    required: true,
-  },
-  'Sec-WebSocket-Version': { description: 'The version to speak.', schema: Type.Literal('13'), required: false },
-  'X-Content-Sha256': {
-    description: 'SHA-256 of the body as lower-case hex. Refuse a body that does not match it.',
-    schema: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-    required: true,
-  },
-  'Content-Length': {
-    description: 'Exact length of the body in bytes.',
-    schema: Type.Integer({ minimum: 0 }),
-    required: true,
-  },
-  'Cache-Control': {
-    description: 'No cache may keep the answer.',
-    schema: Type.Enum(['no-store']),
-    required: true,
-  },
-  'X-Content-Type-Options': {
-    description: 'The media type is the one stated.',
-    schema: Type.Enum(['nosniff']),
-    required: true,
-  },
-  ETag: { description: 'Names what is answered, for `If-None-Match`.', schema: Type.String(), required: true },
-  Allow: { description: 'The methods that the path takes.', schema: Type.String(), required: true },
+  'X-Request-Id': always('Names the request in the log; an error envelope repeats it as `request_id`.', Type.String()),
+  Location: always('`/v1/jobs/{id}` of the job.', Type.String()),
+  'Idempotency-Replayed': always(
+    'Whether the job is that of an earlier request with the same key.',
+    Type.Enum(['true', 'false']),
+  ),
+  'Retry-After': { ...always('Whole seconds to wait before the next try.', count(0)), required: false },
+  'RateLimit-Limit': always("The burst of the tenant's request budget.", count(1)),
+  'RateLimit-Remaining': always('Requests that the budget has left.', count(0)),
+  'RateLimit-Reset': always('Whole seconds until the budget is full again.', count(0)),
+  'WWW-Authenticate': always('An RFC 6750 challenge; with `error` only where a credential was sent.', Type.String()),
+  'Sec-WebSocket-Version': { ...always('The version to speak.', Type.Literal('13')), required: false },
+  'X-Content-Sha256': always(
+    'SHA-256 of the body as lower-case hex. Refuse a body that does not match it.',
+    Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  ),
+  'Content-Length': always('Exact length of the body in bytes.', count(0)),
+  'Cache-Control': always('No cache may keep the answer.', Type.Enum(['no-store'])),
+  'X-Content-Type-Options': always('The media type is the one stated.', Type.Enum(['nosniff'])),
+  ETag: always('Names what is answered, for `If-None-Match`.', Type.String()),
+  Allow: always('The methods that the path takes.', Type.String()),
 };
 
 /** The headers that state the tenant's request budget, on every answer to a known caller. */
@@ -183,29 +140,11 @@ const SECURITY_SCHEMES = {
 };
 
 const PATH_PARAMETERS = {
-  JobId: { name: 'id', in: 'path', required: true, description: 'A job id.', schema: Type.String() },
-  EventNumber: {
-    name: 'seq',
-    in: 'path',
-    required: true,
-    description: 'The number of the event of a call.',
-    schema: Type.Integer({ minimum: 1 }),
-  },
-  GradingId: {
-    name: 'grading',
-    in: 'path',
-    required: true,
-    description: 'The id of a grading.',
-    schema: Type.String(),
-  },
-  LinkId: { name: 'link', in: 'path', required: true, description: 'The id of a link.', schema: Type.String() },
-  BlobDigest: {
-    name: 'sha256',
-    in: 'path',
-    required: true,
-    description: 'The SHA-256 of the file.',
-    schema: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-  },
+  JobId: inPath('id', 'A job id.', Type.String()),
+  EventNumber: inPath('seq', 'The number of the event of a call.', count(1)),
+  GradingId: inPath('grading', 'The id of a grading.', Type.String()),
+  LinkId: inPath('link', 'The id of a link.', Type.String()),
+  BlobDigest: inPath('sha256', 'The SHA-256 of the file.', Type.String({ pattern: '^[0-9a-f]{64}$' })),
 };
 
 /** The parameters in a path, as the path's item lists them; an empty node for a path without parameters. */
