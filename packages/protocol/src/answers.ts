@@ -1,7 +1,7 @@
 /** The kinds of answers of operations, and the bodies that no other module defines. */
 
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from './media-types.ts';
-import { type TSchema, Type } from './type.ts';
+import { Closed, type TSchema, Type } from './type.ts';
 
 const JSON_TYPE = 'application/json';
 export const Bytes = Type.String({ format: 'binary' });
@@ -26,7 +26,7 @@ export function metrics(description: string) {
 }
 
 /** The body of an operation that needs no body, but accepts an empty object. */
-export const NoMembers = Type.Object({}, { additionalProperties: false });
+export const NoMembers = Closed({});
 
 /** An OpenAPI document, whose members OpenAPI's own specification defines. */
 export const OpenApiDocument = Type.Object({

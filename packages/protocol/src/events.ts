@@ -9,7 +9,7 @@ import { BACKENDS } from './posture.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
 import { LanguageName, RequestedLimitsSchema, StoredRequirements } from './submission.ts';
-import { Nullable, type Static, Type } from './type.ts';
+import { Each, Nullable, type Static, Type } from './type.ts';
 
 export const VIOLATION_TYPES = [
   'wall_time',
@@ -33,12 +33,7 @@ export const VIOLATION_TYPES = [
 export const STREAM_NAMES = ['stdout', 'stderr'] as const;
 export type StreamName = (typeof STREAM_NAMES)[number];
 
-export const EffectiveLimitsSchema = Type.Object(
-  Object.fromEntries(LIMIT_NAMES.map((name) => [name, Nullable(Type.Number())])) as Record<
-    (typeof LIMIT_NAMES)[number],
-    ReturnType<typeof Nullable<ReturnType<typeof Type.Number>>>
-  >,
-);
+export const EffectiveLimitsSchema = Each(LIMIT_NAMES, Nullable(Type.Number()));
 
 /** A limit that a program broke, or an act that was refused to it, named so that a client can act on it. */
 export const Violation = Type.Object({

@@ -22,5 +22,5 @@ export * from './spellings.ts';
 export * from './submission.ts';
 export { schemaProblem } from './tool-schema.ts';
 export * from './tools.ts';
-export { Nullable, type Static, type TObject, type TSchema, Type } from './type.ts';
+export { Closed, Nullable, type Static, type TObject, type TSchema, Type } from './type.ts';
 export * from './vocabulary.ts';

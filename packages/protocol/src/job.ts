@@ -16,7 +16,6 @@ export const EffectiveSpec = Type.Object({
   isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
   limits: EffectiveLimitsSchema,
 });
-export type EffectiveSpec = Static<typeof EffectiveSpec>;
 
 /** Whether the signed evidence of a job can be fetched, and where. All members but `available` are null until then. */
 export const AttestationMember = Type.Object({

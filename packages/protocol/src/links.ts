@@ -8,7 +8,7 @@ import { LINK_PART_NAMES } from './link-parts.ts';
 import { AnyReceipt } from './receipt.ts';
 import { JobId, RelativeUrl, Sha256, Timestamp } from './spellings.ts';
 import { StoredSpec } from './submission.ts';
-import { Nullable, type Static, Type } from './type.ts';
+import { Closed, Nullable, type Static, Type } from './type.ts';
 
 const Shows = Type.Array(Type.Enum([...LINK_PART_NAMES]), {
   maxItems: LINK_PART_NAMES.length,
@@ -17,19 +17,16 @@ const Shows = Type.Array(Type.Enum([...LINK_PART_NAMES]), {
     'standard input and files; and the `files` that the program left.',
 });
 
-export const LinkRequest = Type.Object(
-  {
-    expires_in: Type.Optional(
-      Type.Integer({
-        minimum: linkSecondsMin,
-        maximum: linkSecondsMax,
-        description: `Seconds until it ends; ${linkSecondsDefault} if omitted. It ends earlier with the credential that made it.`,
-      }),
-    ),
-    shows: Type.Optional(Shows),
-  },
-  { additionalProperties: false },
-);
+export const LinkRequest = Closed({
+  expires_in: Type.Optional(
+    Type.Integer({
+      minimum: linkSecondsMin,
+      maximum: linkSecondsMax,
+      description: `Seconds until it ends; ${linkSecondsDefault} if omitted. It ends earlier with the credential that made it.`,
+    }),
+  ),
+  shows: Type.Optional(Shows),
+});
 export type LinkRequest = Static<typeof LinkRequest>;
 
 export const Link = Type.Object({

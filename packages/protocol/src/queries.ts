@@ -27,6 +27,10 @@ function withDefault<S extends TSchema>(value: Static<S>, schema: S): WithDefaul
   return Type.Optional({ ...schema, default: value }) as WithDefault<S>;
 }
 
+function perPage(items: string, usual: number, maximum: number) {
+  return withDefault(usual, Type.Integer({ minimum: 1, maximum, description: `${items} per page.` }));
+}
+
 type NamesWithDefault<T extends TObject> = {
   [Name in keyof T['properties']]: T['properties'][Name] extends { readonly default: unknown } ? Name : never;
 }[keyof T['properties']];
@@ -36,10 +40,7 @@ export type Filled<T extends TObject> = Static<T> & Required<Pick<Static<T>, Nam
 
 /** `status` is one comma-separated parameter. */
 export const ListQuery = Type.Object({
-  limit: withDefault(
-    listLimitDefault,
-    Type.Integer({ minimum: 1, maximum: listLimitMax, description: 'Jobs per page.' }),
-  ),
+  limit: perPage('Jobs', listLimitDefault, listLimitMax),
   cursor: Type.Optional(
     Type.String({
       ...opaque(cursorCharsMax),
@@ -54,7 +55,6 @@ export const ListQuery = Type.Object({
     Type.String({ minLength: 1, maxLength: labelCharsMax, description: 'Only jobs that have this label.' }),
   ),
 });
-export type ListQuery = Static<typeof ListQuery>;
 
 /**
  * A parameter in seconds: `whatFor` completes "Seconds to wait for"; `note` is whole sentences after that. Fractions and
@@ -86,10 +86,8 @@ export const SubmissionQuery = Type.Object({
     }),
   ),
 });
-export type SubmissionQuery = Static<typeof SubmissionQuery>;
 
 export const ResultQuery = Type.Object({ wait_seconds: waitSeconds('the end of the job') });
-export type ResultQuery = Static<typeof ResultQuery>;
 
 const after = withDefault(
   0,
@@ -106,36 +104,25 @@ function lastParts(description: string) {
 }
 
 export const PromiseQuery = Type.Object({ wait_seconds: waitSeconds('the signature, if the promise has none yet') });
-export type PromiseQuery = Static<typeof PromiseQuery>;
 
 export const ReplayQuery = Type.Object({
   after,
-  limit: withDefault(
-    replayLimitDefault,
-    Type.Integer({ minimum: 1, maximum: replayLimitMax, description: 'Events per page.' }),
-  ),
+  limit: perPage('Events', replayLimitDefault, replayLimitMax),
   wait_seconds: waitSeconds('an event after the cursor, if there is none yet'),
   include: lastParts('What the page with the last event is to have beside it; other pages have none of it.'),
 });
-export type ReplayQuery = Static<typeof ReplayQuery>;
 
 export const ToolCallsQuery = Type.Object({
   after,
   wait_seconds: waitSeconds('a call that nobody has answered', ' It is over once the job has ended.'),
 });
-export type ToolCallsQuery = Static<typeof ToolCallsQuery>;
 
 export const GradingQuery = Type.Object({ wait_seconds: waitSeconds('the end of the grading') });
-export type GradingQuery = Static<typeof GradingQuery>;
 
 export const GradingListQuery = Type.Object({
-  limit: withDefault(
-    listLimitDefault,
-    Type.Integer({ minimum: 1, maximum: listLimitMax, description: 'Gradings per page.' }),
-  ),
+  limit: perPage('Gradings', listLimitDefault, listLimitMax),
   cursor: ListQuery.properties.cursor,
 });
-export type GradingListQuery = Static<typeof GradingListQuery>;
 
 export const StreamQuery = Type.Object({
   ticket: Type.Optional(
@@ -147,7 +134,6 @@ export const StreamQuery = Type.Object({
   after,
   include: lastParts('What the last frame has, once the job ended; if this is left out, no last frame comes.'),
 });
-export type StreamQuery = Static<typeof StreamQuery>;
 
 function keyHeader(description: string) {
   return Type.Optional(
@@ -161,7 +147,6 @@ export const SubmissionHeaders = Type.Object({
       'under the same key is refused. They are compared with their defaults filled in, and with the limits as asked for.',
   ),
 });
-export type SubmissionHeaders = Static<typeof SubmissionHeaders>;
 
 export const GradingHeaders = Type.Object({
   'Idempotency-Key': keyHeader(
@@ -169,4 +154,3 @@ export const GradingHeaders = Type.Object({
       'jobs. Another grading under the same key is refused. They are compared with their defaults filled in.',
   ),
 });
-export type GradingHeaders = Static<typeof GradingHeaders>;

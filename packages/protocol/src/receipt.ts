@@ -10,14 +10,9 @@ import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
 import { Interaction, RequestedLimitsSchema } from './submission.ts';
 import { ToolLimitsSchema } from './tools.ts';
-import { Nullable, type Static, type TObject, type TSchema, Type } from './type.ts';
+import { Each, Nullable, type Static, type TObject, type TSchema, Type } from './type.ts';
 
-export const LimitEnforcementSchema = Type.Object(
-  Object.fromEntries(LIMIT_NAMES.map((name) => [name, Type.Boolean()])) as Record<
-    (typeof LIMIT_NAMES)[number],
-    ReturnType<typeof Type.Boolean>
-  >,
-);
+export const LimitEnforcementSchema = Each(LIMIT_NAMES, Type.Boolean());
 
 /** Evidence of the recorded output: counts and digests over the retained `text` strings, joined by one LF. */
 export const OutputEvidence = Type.Object({
@@ -176,15 +171,13 @@ export type UsageMember = 'resource_usage' | 'program_usage' | 'executor_output'
 /** The observations of a cell before the program's usage and output are known. */
 export type ObservedMembers = Pick<Static<TObject<typeof executionMembers>>, (typeof OBSERVED_MEMBERS)[number]>;
 
+const optional = Type.Partial(Type.Object({ ...recordMembers, ...executionMembers }));
+
 /**
  * A receipt as stored and served. Which members are absent has a meaning: a recovery receipt has only the outcome, and
  * a job that met no executor has no execution members.
  */
-export const Receipt = Type.Object({
-  ...outcomeMembers,
-  ...mapOptional(recordMembers),
-  ...mapOptional(executionMembers),
-});
+export const Receipt = Type.Object({ ...outcomeMembers, ...optional.properties });
 export type Receipt = Static<typeof Receipt>;
 
 const { tenant, ...otherOutcomeMembers } = outcomeMembers;
@@ -194,17 +187,7 @@ const { tenant, ...otherOutcomeMembers } = outcomeMembers;
  */
 export const AnyReceipt = Type.Object({
   ...otherOutcomeMembers,
-  ...mapOptional({ tenant }),
-  ...mapOptional(recordMembers),
-  ...mapOptional(executionMembers),
+  tenant: Type.Optional(tenant),
+  ...optional.properties,
 });
 export type AnyReceipt = Static<typeof AnyReceipt>;
-
-type Optionals<T extends Record<string, Parameters<typeof Type.Optional>[0]>> = {
-  [K in keyof T]: ReturnType<typeof Type.Optional<T[K]>>;
-};
-function mapOptional<T extends Record<string, Parameters<typeof Type.Optional>[0]>>(members: T): Optionals<T> {
-  return Object.fromEntries(
-    Object.entries(members).map(([name, schema]) => [name, Type.Optional(schema)]),
-  ) as Optionals<T>;
-}

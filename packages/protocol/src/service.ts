@@ -6,10 +6,10 @@ import { BACKENDS } from './posture.ts';
 import { NODE_ROLES } from './roles.ts';
 import { SCOPES } from './scopes.ts';
 import { JobId, Timestamp } from './spellings.ts';
-import { TERMINAL_STATUSES, type TerminalStatus } from './status.ts';
+import { TERMINAL_STATUSES } from './status.ts';
 import { LanguageName, RequestedLimitsSchema } from './submission.ts';
 import { ToolLimitsSchema } from './tools.ts';
-import { Nullable, type Static, Type } from './type.ts';
+import { Each, Nullable, type Static, Type } from './type.ts';
 
 /** A library of a pack, and the names by which a program imports it: the package opencv-python is the module cv2. */
 export const PackLibrary = Type.Object({
@@ -128,7 +128,6 @@ export type CanaryStatus = Static<typeof CanaryStatus>;
 
 /** A number for each minute; null for a minute of which nothing is known. */
 const OfMinutes = Type.Array(Nullable(Type.Integer()));
-const CountsOfMinutes = Type.Array(Type.Integer());
 const QuantilesOfMinutes = Type.Object({ p50: OfMinutes, p95: OfMinutes });
 
 const LastHour = Type.Object(
@@ -137,12 +136,7 @@ const LastHour = Type.Object(
     from: Timestamp,
     queued: OfMinutes,
     running: OfMinutes,
-    ended: Type.Object(
-      Object.fromEntries(TERMINAL_STATUSES.map((status) => [status, CountsOfMinutes])) as Record<
-        TerminalStatus,
-        typeof CountsOfMinutes
-      >,
-    ),
+    ended: Each(TERMINAL_STATUSES, Type.Array(Type.Integer())),
     wait_ms: QuantilesOfMinutes,
     run_ms: QuantilesOfMinutes,
   },

@@ -5,7 +5,7 @@
 import { LANGUAGES } from './languages.ts';
 import { SESSION_NAME } from './session-files.ts';
 import { JobId, Timestamp } from './spellings.ts';
-import { Nullable, type Static, Type } from './type.ts';
+import { Closed, Nullable, type Static, Type } from './type.ts';
 
 export const SessionName = Type.String({
   pattern: SESSION_NAME.source,
@@ -13,7 +13,7 @@ export const SessionName = Type.String({
 });
 
 /** The member that makes a job a step of a session. */
-export const SessionStep = Type.Object(
+export const SessionStep = Closed(
   {
     name: SessionName,
     after: Nullable(
@@ -24,7 +24,6 @@ export const SessionStep = Type.Object(
     ),
   },
   {
-    additionalProperties: false,
     description:
       'A step of a session: the files of `/work` and the values that the step before left are loaded before the program, ' +
       'and kept after it if it succeeds. Not for compiled languages.',

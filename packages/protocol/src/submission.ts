@@ -20,7 +20,7 @@ import { ProgramArguments, ProgramVariables } from './program-words.ts';
 import { SessionStep } from './sessions.ts';
 import { JobId } from './spellings.ts';
 import { StoredTools, ToolLimitsInput, ToolPrincipals, Tools } from './tools.ts';
-import { Closed, Nullable, type Static, Type } from './type.ts';
+import { Closed, Each, Nullable, type Static, Type } from './type.ts';
 
 export const LanguageName = Type.Enum([...LANGUAGES]);
 
@@ -287,14 +287,8 @@ export type JobSubmission = Static<typeof JobSubmission>;
 
 /** The other job of a pair whose programs talk to each other, and which of the two this one is. */
 export const Interaction = Type.Object({ peer: JobId, role: Type.Enum(['program', 'interactor']) });
-export type Interaction = Static<typeof Interaction>;
 
-export const RequestedLimitsSchema = Type.Object(
-  Object.fromEntries(LIMIT_NAMES.map((name) => [name, Type.Number()])) as Record<
-    (typeof LIMIT_NAMES)[number],
-    ReturnType<typeof Type.Number>
-  >,
-);
+export const RequestedLimitsSchema = Each(LIMIT_NAMES, Type.Number());
 
 /**
  * The complete clamped specification, as stored and shown. `requirements.minimum_isolation` is `none` if none was

@@ -12,7 +12,7 @@ import {
   toolsMax,
 } from './limits.ts';
 import { Timestamp } from './spellings.ts';
-import { Closed, Nullable, type Static, Type } from './type.ts';
+import { Closed, Each, Nullable, type Static, Type } from './type.ts';
 
 /** The name of a tool. A leading underscore is refused, because it has a meaning in the languages of programs. */
 const toolName = Type.String({
@@ -63,12 +63,7 @@ export const ToolPrincipals = Type.Array(Type.String({ minLength: 1, maxLength: 
 });
 
 /** The bounds of tool calls that are in force. */
-export const ToolLimitsSchema = Type.Object(
-  Object.fromEntries(TOOL_LIMIT_NAMES.map((name) => [name, Type.Integer()])) as Record<
-    ToolLimitName,
-    ReturnType<typeof Type.Integer>
-  >,
-);
+export const ToolLimitsSchema = Each(TOOL_LIMIT_NAMES, Type.Integer());
 
 /** The tools that a program may call, the principals that may answer, and the bounds of its calls. */
 export const StoredTools = Type.Object({

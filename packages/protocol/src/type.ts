@@ -65,6 +65,10 @@ export const Type = plain as unknown as Pick<typeof TypeBox, keyof typeof plain>
 /** A schema that also allows null: the contract writes null for an unknown value, and does not leave the member out. */
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
+/** An object with a member for each of the names, all of one schema. */
+export const Each = <Name extends string, T extends TSchema>(names: readonly Name[], schema: T) =>
+  Type.Object(Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, T>);
+
 /** An object that has no other members than these. */
 export const Closed = <P extends TProperties>(properties: P, options: Options = {}): TObject<P> =>
   Type.Object(properties, { additionalProperties: false, ...options });
