@@ -21,7 +21,7 @@ export interface Asked {
   /** The requested fields, as the query spells them; undefined for the default fields. */
   readonly fields: string | undefined;
   /** The outcome of the submission, if it is already known. */
-  readonly ran?: Ran;
+  readonly ran?: Ran | undefined;
 }
 
 /** @throws AdapterError for an unknown token, and for fields that no submission has */
@@ -37,12 +37,7 @@ export async function answerOf(client: Client, { token, form, fields = '', ran }
   return Object.fromEntries(names.map((name) => [name, members[name]]));
 }
 
-interface Wanted {
-  readonly token: string;
-  readonly form: TextForm;
-  readonly ran: Ran | undefined;
-  readonly needsBuild: boolean;
-}
+type Wanted = Omit<Asked, 'fields'> & { readonly needsBuild: boolean };
 
 async function membersOf(client: Client, { token, form, ran, needsBuild }: Wanted): Promise<Members> {
   const { job_id, languageNumber, expectedDigest } = parseToken(token);

@@ -31,19 +31,14 @@ const NAMES: Readonly<Record<Language, string>> = {
   cpp: 'C++ (GCC',
 };
 
-export interface Judge0Language {
-  readonly id: number;
-  /** A name with its version, such as `Python (3.11.2)`. */
-  readonly name: string;
-}
-
 /** The number that the list has for a language. */
 export function usualNumber(language: Language): number {
   const [id = 0] = NUMBERS[language];
   return id;
 }
 
-export function judge0Language({ language, version }: OfferedLanguage): Judge0Language {
+/** The number of a language, and its name with its version, such as `Python (3.11.2)`. */
+export function judge0Language({ language, version }: OfferedLanguage) {
   const name = NAMES[language];
   return { id: usualNumber(language), name: name.includes('(') ? `${name} ${version})` : `${name} (${version})` };
 }

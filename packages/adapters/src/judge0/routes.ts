@@ -109,5 +109,5 @@ function tokenOf({ languageNumber, expectedDigest }: Judge0Submission, job_id: s
 }
 
 function answer(token: string, query: Query, { client }: AdapterParts, ran?: Ran) {
-  return answerOf(client, { token, form: formOf(query), fields: query['fields'], ...(ran && { ran }) });
+  return answerOf(client, { token, form: formOf(query), fields: query['fields'], ran });
 }

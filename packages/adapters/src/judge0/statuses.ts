@@ -20,12 +20,7 @@ export const STATUSES = {
 } as const;
 export type StatusNumber = keyof typeof STATUSES;
 
-export interface Judge0Status {
-  readonly id: StatusNumber;
-  readonly description: string;
-}
-
-export function statusNumbered(id: StatusNumber): Judge0Status {
+export function statusNumbered(id: StatusNumber) {
   return { id, description: STATUSES[id] };
 }
 

@@ -1,6 +1,6 @@
 /** Reads a submission in Judge0's form as a `Program`. */
 import { isBuildOption, isCompiled, type Language } from '@vouchbox/protocol/vocabulary';
-import { type AdapterError, unsupported } from '../adapter-error.ts';
+import { unsupported } from '../adapter-error.ts';
 import type { OfferedLanguage } from '../languages.ts';
 import type { Program } from '../program.ts';
 import { type Body, optionalNumber, optionalText } from '../request-body.ts';
@@ -38,11 +38,11 @@ export interface Offer {
 export function submissionOf(body: Body, form: TextForm, { offered, hasBuilds }: Offer): Judge0Submission {
   refuseUnsupported(body);
   const number = optionalNumber(body, 'language_id');
-  if (number === undefined) throw wrong('language_id', BLANK);
+  if (number === undefined) throw unsupported('language_id', BLANK);
   const language = languageOfNumber(number, offered);
-  if (language === undefined) throw wrong('language_id', `language with id ${number} doesn't exist`);
+  if (language === undefined) throw unsupported('language_id', `language with id ${number} doesn't exist`);
   const code = optionalDecoded(body, 'source_code', form) ?? '';
-  if (code.trim() === '') throw wrong('source_code', BLANK);
+  if (code.trim() === '') throw unsupported('source_code', BLANK);
   const expected = optionalText(body, 'expected_output');
   return {
     languageNumber: number === usualNumber(language.language) ? null : number,
@@ -65,7 +65,7 @@ function refuseUnsupported(body: Body): void {
   for (const [member, harmless] of Object.entries(UNSUPPORTED)) {
     const value = body[member];
     if (value === undefined || value === null || harmless.includes(value)) continue;
-    throw wrong(member, 'is not supported here');
+    throw unsupported(member, 'is not supported here');
   }
 }
 
@@ -78,13 +78,14 @@ function compilerOptions(body: Body, language: Language, hasBuilds: boolean): re
   const text = optionalText(body, OPTIONS) ?? '';
   const options = wordsOf(text);
   if (options.length === 0) return [];
-  if (text.length > optionsCharsMax) throw wrong(OPTIONS, `is too long (maximum is ${optionsCharsMax} characters)`);
-  if (!hasBuilds) throw wrong(OPTIONS, 'setting compiler options is not allowed');
+  if (text.length > optionsCharsMax)
+    throw unsupported(OPTIONS, `is too long (maximum is ${optionsCharsMax} characters)`);
+  if (!hasBuilds) throw unsupported(OPTIONS, 'setting compiler options is not allowed');
   if (!isCompiled({ language })) {
-    throw wrong(OPTIONS, 'setting compiler options is only allowed for compiled languages');
+    throw unsupported(OPTIONS, 'setting compiler options is only allowed for compiled languages');
   }
   const refused = options.filter((option) => !isBuildOption(language, option));
-  if (refused.length > 0) throw wrong(OPTIONS, `setting ${refused.join(' ')} is not allowed`);
+  if (refused.length > 0) throw unsupported(OPTIONS, `setting ${refused.join(' ')} is not allowed`);
   return options;
 }
 
@@ -117,8 +118,4 @@ function wordsOf(line: string): string[] {
   return pieces.map((piece) =>
     piece.replace(/"([^"]*)"|'([^']*)'/g, (_all, one?: string, other?: string) => one ?? other ?? ''),
   );
-}
-
-function wrong(member: string, why: string): AdapterError {
-  return unsupported(member, why);
 }

@@ -97,19 +97,6 @@ function limitsOf(stage: 'compile' | 'run', body: Body, ceilings: Ceilings): Pro
   return limits;
 }
 
-interface Stage {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly output: string;
-  readonly code: number | null;
-  readonly signal: string | null;
-  readonly message: string | null;
-  readonly status: 'RE' | 'SG' | 'TO' | null;
-  readonly cpu_time: number | null;
-  readonly wall_time: number | null;
-  readonly memory: number | null;
-}
-
 function answerOf(ran: Ran, offered: OfferedLanguage) {
   const { language, version } = pistonRuntime(offered);
   const ended = stagesOf(ran);
@@ -119,7 +106,7 @@ function answerOf(ran: Ran, offered: OfferedLanguage) {
   return { language, version, ...compile, run };
 }
 
-function stageOf(ended: Ended): Stage {
+function stageOf(ended: Ended) {
   const killed = ended.kind === 'time_limit' || ended.kind === 'memory_limit';
   return {
     stdout: ended.stdout,
@@ -135,7 +122,7 @@ function stageOf(ended: Ended): Stage {
   };
 }
 
-function statusOf({ kind, exitCode }: Ended): Stage['status'] {
+function statusOf({ kind, exitCode }: Ended): 'RE' | 'SG' | 'TO' | null {
   if (kind === 'time_limit') return 'TO';
   if (kind === 'memory_limit' || kind === 'signaled') return 'SG';
   return exitCode === 0 ? null : 'RE';
