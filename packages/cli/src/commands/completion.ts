@@ -2,7 +2,6 @@
 import { Argument, type Command } from 'commander';
 import type { Shell } from '../completion/completion-script.ts';
 
-/** `vouchbox completion`. */
 export function addCompletion(program: Command): void {
   program
     .command('completion')

@@ -1,8 +1,7 @@
 /** `vouchbox grade` in the table of commands. */
 import { COMPARISONS } from '@vouchbox/protocol/grading';
 import { type Command, Option } from 'commander';
-import type { GradeCommandOptions } from '../grade.ts';
-import { ending, withAccess, withDemands } from './options.ts';
+import { running, withAccess, withDemands } from './options.ts';
 
 const HELP = `
 The tests are a folder or a problem package in the format of Kattis, as a directory, .kpp or .zip. A folder has NAME.in,
@@ -14,7 +13,6 @@ refuse, or with 7 and "points N" on stderr to give N points. An interactor ends 
 
 Exit codes: 0 all tests accepted, 1 some not or files missing, 2 wrong usage, 125 no verdict, 130 interrupted.`;
 
-/** `vouchbox grade`. */
 export function addGrade(program: Command): void {
   const command = program
     .command('grade')
@@ -31,9 +29,6 @@ export function addGrade(program: Command): void {
     .option('--language <language>', 'the language of the program; default: by the name of its file')
     .option('--json', 'print the verdict as JSON')
     .addHelpText('after', HELP)
-    .action(async (file: string, options: GradeCommandOptions) => {
-      const { grade } = await import('../grade.ts');
-      await ending(grade(file, options));
-    });
+    .action(running(async () => (await import('../grade.ts')).grade));
   withAccess(withDemands(command));
 }

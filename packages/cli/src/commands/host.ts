@@ -1,11 +1,7 @@
 /** The commands that prepare a host and its packs, in the table of commands. */
 import type { Command } from 'commander';
-import type { DoctorCommandOptions } from '../doctor.ts';
 import { EXIT } from '../failures/exit-code.ts';
-import type { PacksOptions } from '../operator/packs.ts';
-import type { SetUpOptions } from '../operator/setup.ts';
-import type { VmOptions } from '../operator/vm.ts';
-import { ending, withDataDirectory, withJson } from './options.ts';
+import { running, withDataDirectory, withJson } from './options.ts';
 
 /** `vouchbox setup`: installs what this host needs for isolating programs, as far as this user may, and names what is missing. */
 export function addSetUp(program: Command): void {
@@ -13,23 +9,19 @@ export function addSetUp(program: Command): void {
     .command('setup')
     .description('install and compile what this host lacks for isolating programs; as root on Debian and Ubuntu')
     .option('--apparmor', 'as root: let ordinary users make cells although AppArmor refuses them user namespaces')
-    .action(async (options: SetUpOptions) => ending((await import('../operator/setup.ts')).setUp(options)));
+    .action(running(async () => (await import('../operator/setup.ts')).setUp));
   withJson(command);
 }
 
-/** `vouchbox vm`. */
 export function addVm(program: Command): void {
   program
     .command('vm')
     .description('print a Linux machine for Lima, in which a Mac has cells')
     .option('--start', 'start the machine with limactl instead of printing it; the first start makes it')
     .option('--checkout <directory>', 'the checkout to copy into the machine (default: the one of this command)')
-    .action(async (options: VmOptions) =>
-      ending(import('../operator/vm.ts').then(({ vmCommand }) => vmCommand(options))),
-    );
+    .action(running(async () => (await import('../operator/vm.ts')).vmCommand));
 }
 
-/** `vouchbox doctor`. */
 export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
@@ -37,7 +29,7 @@ export function addDoctor(program: Command): void {
     .option('--json', 'all findings, as JSON')
     .option('--runtime-packs-dir <directory>', 'where packs are (or SERVICE_RUNTIME_PACKS_DIR)')
     .addHelpText('after', `\nExit codes: ${EXIT.ok} programs can be isolated here, ${EXIT.failed} they cannot.`)
-    .action(async (options: DoctorCommandOptions) => ending((await import('../doctor.ts')).doctorCommand(options)));
+    .action(running(async () => (await import('../doctor.ts')).doctorCommand));
   withDataDirectory(command);
 }
 
@@ -48,29 +40,23 @@ export function addPacks(program: Command): void {
     .command('build')
     .description('build a runtime pack from its recipe, with mmdebstrap, as root')
     .argument('<recipe>', 'the name of a recipe that comes with Vouchbox, or the path of another')
-    .action(async (recipe: string, options: PacksOptions) =>
-      ending((await import('../operator/packs.ts')).buildPackOf(recipe, options)),
-    );
+    .action(running(async () => (await import('../operator/packs.ts')).buildPackOf));
   const list = packs
     .command('list')
     .description('list every built pack')
-    .action(async (options: PacksOptions) => ending((await import('../operator/packs.ts')).listPacksOf(options)));
+    .action(running(async () => (await import('../operator/packs.ts')).listPacksOf));
   const verify = packs
     .command('verify')
     .description('compare every file of a pack with its manifest')
     .argument('<name>')
     .argument('[version]', 'the version of the pack (default: the newest)')
-    .action(async (name: string, version: string | undefined, options: PacksOptions) =>
-      ending((await import('../operator/packs.ts')).verifyPackOf(name, version, options)),
-    );
+    .action(running(async () => (await import('../operator/packs.ts')).verifyPackOf));
   const remove = packs
     .command('remove')
     .description('remove a pack; a service that offers it must be stopped first')
     .argument('<name>')
     .argument('[version]', 'the version (default: the newest)')
-    .action(async (name: string, version: string | undefined, options: PacksOptions) =>
-      ending((await import('../operator/packs.ts')).removePackOf(name, version, options)),
-    );
+    .action(running(async () => (await import('../operator/packs.ts')).removePackOf));
   for (const command of [build, list, verify, remove]) {
     command.option('--runtime-packs-dir <directory>', 'where packs are (or SERVICE_RUNTIME_PACKS_DIR)');
     withJson(withDataDirectory(command));

@@ -1,10 +1,9 @@
 /** The commands that put another interface in front of a service, in the table of commands. */
 import type { AdapterName } from '@vouchbox/adapters';
 import { Argument, type Command } from 'commander';
-import type { AdapterCommandOptions } from '../adapter.ts';
 import type { ConfiguredProgram } from '../mcp/client-configuration.ts';
 import type { McpOptions } from '../mcp/mcp.ts';
-import { collect, ending, port, withAccess, withJson } from './options.ts';
+import { collect, ending, port, running, withAccess, withJson } from './options.ts';
 
 /** These names are repeated here, because the code that defines them is loaded only when its command runs. */
 const ADAPTER_NAMES: AdapterName[] = ['piston', 'judge0', 'sandbox-fusion'];
@@ -46,7 +45,6 @@ export function addMcp(program: Command, version: string): void {
   withJson(withAccess(config));
 }
 
-/** `vouchbox adapter`. */
 export function addAdapter(program: Command): void {
   const command = program
     .command('adapter')
@@ -61,9 +59,6 @@ export function addAdapter(program: Command): void {
       collect,
       [],
     )
-    .action(async (system: AdapterName, options: AdapterCommandOptions) => {
-      const { adapter } = await import('../adapter.ts');
-      await ending(adapter(system, options));
-    });
+    .action(running(async () => (await import('../adapter.ts')).adapter));
   withJson(withAccess(command));
 }

@@ -1,13 +1,7 @@
 /** `vouchbox jobs`, `libraries`, `sessions`, `link`, `links` and the other commands about jobs in the table of commands. */
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { type Command, Option } from 'commander';
-import type { ExportOptions } from '../export.ts';
-import type { JobOptions, ListOptions } from '../jobs.ts';
-import type { PackLibrariesOptions } from '../libraries/pack-libraries.ts';
-import type { LinkOptions } from '../links.ts';
-import type { ReproduceOptions } from '../reproduce.ts';
-import type { JsonOption } from '../terminal/print.ts';
-import { collect, duration, ending, seconds, sessionName, withAccess, withJson } from './options.ts';
+import { collect, duration, running, seconds, sessionName, withAccess, withJson } from './options.ts';
 
 /** `vouchbox jobs`, which lists jobs, and its verbs. */
 export function addJobs(program: Command): void {
@@ -21,21 +15,20 @@ export function addJobs(program: Command): void {
     .option('--status <statuses>', 'only jobs in these statuses, separated by commas')
     .addOption(new Option('--language <language>', 'only this language').choices([...LANGUAGES]))
     .option('--label <text>', 'only jobs that have this label')
-    .action(async (options: ListOptions) => ending((await import('../jobs.ts')).listJobs(options)));
+    .action(running(async () => (await import('../jobs.ts')).listJobs));
   const show = jobs
     .command('show')
     .description('show everything about one job, as JSON')
     .argument('<job>')
-    .action(async (job: string, options: JobOptions) => ending((await import('../jobs.ts')).showJob(job, options)));
+    .action(running(async () => (await import('../jobs.ts')).showJob));
   const cancel = jobs
     .command('cancel')
     .description('stop a job')
     .argument('<job>')
-    .action(async (job: string, options: JobOptions) => ending((await import('../jobs.ts')).cancelJob(job, options)));
+    .action(running(async () => (await import('../jobs.ts')).cancelJob));
   for (const command of [list, show, cancel]) withJson(withAccess(command));
 }
 
-/** `vouchbox libraries`. */
 export function addLibraries(program: Command): void {
   const libraries = program
     .command('libraries')
@@ -48,16 +41,12 @@ export function addLibraries(program: Command): void {
     .option('--node <file>', 'a package-lock.json: npm ci installs its packages')
     .option('--directory <directory>', 'a directory of packages that are already installed')
     .requiredOption('--output <file>', 'the new archive, such as libraries.tar.gz')
-    .action(async (options: PackLibrariesOptions) =>
-      ending((await import('../libraries/pack-libraries.ts')).packLibraries(options)),
-    );
+    .action(running(async () => (await import('../libraries/pack-libraries.ts')).packLibraries));
   const upload = libraries
     .command('upload')
     .description('upload an archive to a service, and print the digest that names it in a run')
     .argument('<file>')
-    .action(async (file: string, options: JobOptions) =>
-      ending((await import('../libraries/upload-libraries.ts')).uploadLibraries(file, options)),
-    );
+    .action(running(async () => (await import('../libraries/upload-libraries.ts')).uploadLibraries));
   withJson(pack);
   withJson(withAccess(upload));
 }
@@ -70,14 +59,12 @@ export function addSessions(program: Command): void {
   const list = sessions
     .command('list', { isDefault: true })
     .description('list the sessions by name, with the last step of each')
-    .action(async (options: JobOptions) => ending((await import('../sessions.ts')).listSessions(options)));
+    .action(running(async () => (await import('../sessions.ts')).listSessions));
   const remove = sessions
     .command('remove')
     .description('remove a session; its jobs stay as long as other jobs')
     .argument('<name>', '', sessionName)
-    .action(async (name: string, options: JobOptions) =>
-      ending((await import('../sessions.ts')).removeSession(name, options)),
-    );
+    .action(running(async () => (await import('../sessions.ts')).removeSession));
   for (const command of [list, remove]) withJson(withAccess(command));
 }
 
@@ -89,25 +76,22 @@ export function addLinks(program: Command): void {
     .argument('<job>')
     .option('--show <parts>', 'also show these parts, separated by commas: code, input, files (its outputs)')
     .option('--expires-in <duration>', 'how long the link lasts: 30m, 12h, 7d (default: 1d)', duration)
-    .action(async (job: string, options: LinkOptions) => ending((await import('../links.ts')).makeLink(job, options)));
+    .action(running(async () => (await import('../links.ts')).makeLink));
   const links = program.command('links').description('list and revoke the links to a job; without a subcommand, list');
   const list = links
     .command('list', { isDefault: true })
     .description('list the links that have not ended, the oldest first')
     .argument('<job>')
-    .action(async (job: string, options: JobOptions) => ending((await import('../links.ts')).listLinks(job, options)));
+    .action(running(async () => (await import('../links.ts')).listLinks));
   const revoke = links
     .command('revoke')
     .description('end a link now')
     .argument('<job>')
     .argument('<link>', 'its identifier, as the list shows it, or its address')
-    .action(async (job: string, id: string, options: JobOptions) =>
-      ending((await import('../links.ts')).revokeLink(job, id, options)),
-    );
+    .action(running(async () => (await import('../links.ts')).revokeLink));
   for (const command of [link, list, revoke]) withJson(withAccess(command));
 }
 
-/** `vouchbox export`. */
 export function addExport(program: Command): void {
   const command = program
     .command('export')
@@ -131,13 +115,10 @@ export function addExport(program: Command): void {
     .option('--data-dir <directory>', 'read the data of a stopped service instead of asking a running one')
     .option('--database-url <url>', 'the store, if it is not in the data directory (or SERVICE_DATABASE_URL)')
     .option('--tenant <tenant>', 'the tenant of the job, with --data-dir')
-    .action(async (job: string, options: ExportOptions) =>
-      ending((await import('../export.ts')).exportJob(job, options)),
-    );
+    .action(running(async () => (await import('../export.ts')).exportJob));
   withJson(withAccess(command));
 }
 
-/** `vouchbox reproduce`. */
 export function addReproduce(program: Command): void {
   const command = program
     .command('reproduce')
@@ -147,20 +128,15 @@ export function addReproduce(program: Command): void {
     .option('--public-key <file>', 'a pinned key as PEM; give those of both operators', collect, [])
     .option('--product <job>', 'the build at that service whose product the job starts, if the job started a product')
     .option('--timeout <seconds>', 'how many seconds that service may take in all', seconds, 600)
-    .action(async (directory: string, options: ReproduceOptions) =>
-      ending((await import('../reproduce.ts')).reproduce(directory, options)),
-    );
+    .action(running(async () => (await import('../reproduce.ts')).reproduce));
   withJson(withAccess(command));
 }
 
-/** `vouchbox verify-page`. */
 export function addVerifyPage(program: Command): void {
   const command = program
     .command('verify-page')
     .description('write the page that checks an exported job in a browser, without a service and a network')
     .argument('<file>', 'a new file, such as verify.html')
-    .action(async (file: string, options: JsonOption) =>
-      ending((await import('../verify-page.ts')).writeVerifyPage(file, options)),
-    );
+    .action(running(async () => (await import('../verify-page.ts')).writeVerifyPage));
   withJson(command);
 }

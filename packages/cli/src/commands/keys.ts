@@ -1,8 +1,6 @@
 /** `vouchbox keys` and `vouchbox attestation-keys` in the table of commands. */
 import type { Command } from 'commander';
-import type { AttestationKeysOptions } from '../operator/attestation-keys.ts';
-import type { KeysOptions } from '../operator/keys.ts';
-import { duration, ending, withDataDirectory, withJson, withStore } from './options.ts';
+import { duration, running, withDataDirectory, withJson, withStore } from './options.ts';
 
 /** `vouchbox keys` and its verbs. */
 export function addKeys(program: Command): void {
@@ -13,27 +11,23 @@ export function addKeys(program: Command): void {
     .requiredOption('--tenant <tenant>', 'the tenant that the key belongs to')
     .option('--principal <name>', 'who uses the key, as the history of a job names them')
     .option('--scopes <scopes>', 'the scopes of the key, separated by commas; default: all')
-    .action(async (options: KeysOptions) => ending((await import('../operator/keys.ts')).createKey(options)));
+    .action(running(async () => (await import('../operator/keys.ts')).createKey));
   const list = keys
     .command('list')
     .description('every key and its state, oldest first')
     .option('--tenant <tenant>', 'only the keys of this tenant')
-    .action(async (options: KeysOptions) => ending((await import('../operator/keys.ts')).listKeys(options)));
+    .action(running(async () => (await import('../operator/keys.ts')).listKeys));
   const rotate = keys
     .command('rotate')
     .description('issue a key that replaces another; the old key ends, with every wait and stream that it holds open')
     .argument('<credential>', 'the identifier of the old key, as the list shows it')
     .option('--overlap <duration>', 'keep the old key valid for this long: 30m, 12h, 7d', duration)
-    .action(async (id: string, options: KeysOptions) =>
-      ending((await import('../operator/keys.ts')).rotateKey(id, options)),
-    );
+    .action(running(async () => (await import('../operator/keys.ts')).rotateKey));
   const revoke = keys
     .command('revoke')
     .description('end a key now, with every wait and stream that it holds open')
     .argument('<credential>', 'its identifier, as the list shows it')
-    .action(async (id: string, options: KeysOptions) =>
-      ending((await import('../operator/keys.ts')).revokeKey(id, options)),
-    );
+    .action(running(async () => (await import('../operator/keys.ts')).revokeKey));
   for (const command of [create, rotate]) {
     command
       .option('--expires-in <duration>', 'how long the key is valid: 12h, 90d', duration)
@@ -48,22 +42,16 @@ export function addAttestationKeys(program: Command): void {
   const rotate = keys
     .command('rotate')
     .description('sign with a new key from now on, also in a service that runs; the old public key is kept')
-    .action(async (options: AttestationKeysOptions) =>
-      ending((await import('../operator/attestation-keys.ts')).rotateAttestationKey(options)),
-    );
+    .action(running(async () => (await import('../operator/attestation-keys.ts')).rotateAttestationKey));
   const list = keys
     .command('list')
     .description('every key that ever signed, oldest first')
-    .action(async (options: AttestationKeysOptions) =>
-      ending((await import('../operator/attestation-keys.ts')).listAttestationKeys(options)),
-    );
+    .action(running(async () => (await import('../operator/attestation-keys.ts')).listAttestationKeys));
   const exported = keys
     .command('export')
     .description('the public key as PEM, for those who check results to pin')
     .argument('[key]', 'its identifier, as the list shows it; default: the current key')
     .option('--output <file>', 'write it to this file instead of printing it')
-    .action(async (key: string | undefined, options: AttestationKeysOptions) =>
-      ending((await import('../operator/attestation-keys.ts')).exportAttestationKey(key, options)),
-    );
+    .action(running(async () => (await import('../operator/attestation-keys.ts')).exportAttestationKey));
   for (const command of [rotate, list, exported]) withJson(withDataDirectory(command));
 }

@@ -1,12 +1,8 @@
 /** The commands about logs of signed results, in the table of commands. */
 import type { Command } from 'commander';
 import { MONITOR_EXIT } from '../failures/exit-code.ts';
-import type { MonitorOptions } from '../monitor/monitor.ts';
-import type { ReopenLogOptions } from '../operator/reopen-log.ts';
-import type { WitnessOptions } from '../witness/witness.ts';
-import { collect, ending, port, seconds, withDataDirectory, withJson } from './options.ts';
+import { collect, port, running, seconds, withDataDirectory, withJson } from './options.ts';
 
-/** `vouchbox monitor`. */
 export function addMonitor(program: Command): void {
   program
     .command('monitor')
@@ -29,12 +25,9 @@ export function addMonitor(program: Command): void {
       'after',
       `\nExit codes: ${MONITOR_EXIT.cheated} the log contradicts what was seen of it, ${MONITOR_EXIT.unanswered} an address does not answer.`,
     )
-    .action(async (urls: readonly string[], options: MonitorOptions) =>
-      ending((await import('../monitor/monitor.ts')).monitor(urls, options)),
-    );
+    .action(running(async () => (await import('../monitor/monitor.ts')).monitor));
 }
 
-/** `vouchbox witness`. */
 export function addWitness(program: Command): void {
   const command = program
     .command('witness')
@@ -48,7 +41,7 @@ export function addWitness(program: Command): void {
     .option('--name <name>', 'the name of this witness, as its key has it (default: the name of this host)')
     .option('--port <port>', 'where to listen; 0 takes any free port', port, 8787)
     .option('--host <host>', 'the address to listen on', '127.0.0.1')
-    .action(async (options: WitnessOptions) => ending((await import('../witness/witness.ts')).witness(options)));
+    .action(running(async () => (await import('../witness/witness.ts')).witness));
   withJson(command);
 }
 
@@ -59,6 +52,6 @@ export function addLog(program: Command): void {
     .command('reopen')
     .description('open the next tree in the running service, after its store was rolled back, restored or copied')
     .option('--yes', 'confirm that the present tree is abandoned')
-    .action(async (options: ReopenLogOptions) => ending((await import('../operator/reopen-log.ts')).reopen(options)));
+    .action(running(async () => (await import('../operator/reopen-log.ts')).reopen));
   withJson(withDataDirectory(reopen));
 }

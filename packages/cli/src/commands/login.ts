@@ -1,10 +1,7 @@
 /** `vouchbox login`, `logout` and `profiles` in the table of commands. */
 import type { Command } from 'commander';
-import type { LoginOptions, LogoutOptions } from '../login.ts';
-import type { JsonOption } from '../terminal/print.ts';
-import { ending, withJson } from './options.ts';
+import { running, withJson } from './options.ts';
 
-/** `vouchbox login`. */
 export function addLogin(program: Command): void {
   const command = program
     .command('login')
@@ -15,26 +12,24 @@ export function addLogin(program: Command): void {
       'its key; without it, the one on stdin, or else SERVICE_KEY, or else the command asks for it',
     )
     .option('--profile <name>', 'the name of the profile (or SERVICE_PROFILE)')
-    .action(async (options: LoginOptions) => ending((await import('../login.ts')).login(options)));
+    .action(running(async () => (await import('../login.ts')).login));
   withJson(command);
 }
 
-/** `vouchbox logout`. */
 export function addLogout(program: Command): void {
   const command = program
     .command('logout')
     .description('forget the address and the key of a profile; the key itself stays valid')
     .option('--profile <name>', 'the name of the profile (or SERVICE_PROFILE)')
     .option('--all', 'forget every profile')
-    .action(async (options: LogoutOptions) => ending((await import('../login.ts')).logout(options)));
+    .action(running(async () => (await import('../login.ts')).logout));
   withJson(command);
 }
 
-/** `vouchbox profiles`. */
 export function addProfiles(program: Command): void {
   const command = program
     .command('profiles')
     .description('list the services of `vouchbox login`, without their keys')
-    .action(async (options: JsonOption) => ending((await import('../login.ts')).listProfiles(options)));
+    .action(running(async () => (await import('../login.ts')).listProfiles));
   withJson(command);
 }

@@ -9,6 +9,11 @@ export function ending(work: Promise<number>): Promise<void> {
   });
 }
 
+/** The action of a command whose code is loaded only when the command runs. That code takes what commander gives to an action. */
+export function running<Given extends unknown[]>(load: () => Promise<(...given: Given) => number | Promise<number>>) {
+  return (...given: Given) => ending(load().then((work) => work(...given)));
+}
+
 /** Collects an option that may be given several times. */
 export const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
 

@@ -3,18 +3,16 @@ import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import type { Command } from 'commander';
 import { EXIT } from '../failures/exit-code.ts';
 import type { RunOptions } from '../run.ts';
-import { collect, ending, sessionName, withAccess, withDemands, withJson } from './options.ts';
+import { collect, ending, running, sessionName, withAccess, withDemands, withJson } from './options.ts';
 
-/** `vouchbox demo`. */
 export function addDemo(program: Command): void {
   program
     .command('demo')
     .description('run a program for the first time: starts a service, shows everything about a run, and verifies it')
     .option('--once', 'end after that, instead of serving until Ctrl-C')
-    .action(async (options: { readonly once?: true }) => ending((await import('../demo.ts')).demo(options)));
+    .action(running(async () => (await import('../demo.ts')).demo));
 }
 
-/** `vouchbox run`. */
 export function addRun(program: Command): void {
   const command = program
     .command('run')
