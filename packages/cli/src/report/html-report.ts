@@ -114,7 +114,7 @@ function testRow(test: GradedTest): Markup {
   const isGood = test.verdict === 'accepted';
   const word = `${isGood ? '✓' : '✗'} ${test.verdict.replaceAll('_', ' ')}`;
   const remark = test.remark === null ? html`` : html`<div class="quiet">${test.remark}</div>`;
-  return html`<tr><td>${test.name}</td><td class="${isGood ? 'good' : 'bad'}"><span class="word">${word}</span>${remark}</td><td class="number">${shareText(test, ' of ')}</td><td class="number">${durationText(test.cpuMs)}</td><td class="number">${durationText(test.wallMs)}</td><td class="number">${memoryText(test.memoryBytes)}</td><td><code>${test.job ?? ''}</code></td></tr>`;
+  return html`<tr><td>${test.name}</td><td class="${isGood ? 'good' : 'bad'}"><span class="word">${word}</span>${remark}</td><td class="number">${shareText(test, ' of ')}</td><td class="number">${durationText(test.run?.cpu_ms)}</td><td class="number">${durationText(test.run?.wall_ms)}</td><td class="number">${memoryText(test.run?.memory_peak_bytes)}</td><td><code>${test.run?.job_id ?? ''}</code></td></tr>`;
 }
 
 function samples(tests: readonly GradedTest[]): Markup {

@@ -6,7 +6,7 @@ export function textReport(graded: GradedProblem): string {
   const { accepted, tests, groups } = graded;
   const rows = tests.map((test) => [
     ...[test.name, test.verdict, shareText(test, '/')],
-    ...[durationText(test.cpuMs), memoryText(test.memoryBytes)],
+    ...[durationText(test.run?.cpu_ms), memoryText(test.run?.memory_peak_bytes)],
     ...(test.remark === null ? [] : [test.remark]),
   ]);
   const groupRows = groups.map((group) => [
