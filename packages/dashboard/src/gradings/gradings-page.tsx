@@ -34,30 +34,28 @@ export function GradingsPage() {
         </p>
       )}
       {gradings.length > 0 && (
-        <div className="scroll-sideways" tabIndex={0} role="region" aria-label="Gradings as a table">
-          <Table columns={['Status', 'Grading', 'Programs', 'Tests', 'Runs', 'Created']}>
-            {gradings.map(({ grading_id, status, programs, tests, runs, runs_ended, created_at }) => (
-              <tr key={grading_id}>
-                <td>
-                  <StatusBadge status={status} />
-                </td>
-                <th scope="row">
-                  <Link href={`/gradings/${grading_id}`} className="mono grading-link">
-                    {grading_id}
-                  </Link>
-                </th>
-                <td className="number">{countOf(programs)}</td>
-                <td className="number">{countOf(tests)}</td>
-                <td className="number">
-                  {countOf(runs_ended)} of {countOf(runs)}
-                </td>
-                <td>
-                  <Moment at={created_at} />
-                </td>
-              </tr>
-            ))}
-          </Table>
-        </div>
+        <Table columns={['Status', 'Grading', 'Programs', 'Tests', 'Runs', 'Created']} label="Gradings as a table">
+          {gradings.map(({ grading_id, status, programs, tests, runs, runs_ended, created_at }) => (
+            <tr key={grading_id}>
+              <td>
+                <StatusBadge status={status} />
+              </td>
+              <th scope="row">
+                <Link href={`/gradings/${grading_id}`} className="mono grading-link">
+                  {grading_id}
+                </Link>
+              </th>
+              <td className="number">{countOf(programs)}</td>
+              <td className="number">{countOf(tests)}</td>
+              <td className="number">
+                {countOf(runs_ended)} of {countOf(runs)}
+              </td>
+              <td>
+                <Moment at={created_at} />
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
       {hasNextPage && (
         <div>

@@ -4,7 +4,6 @@ import type { GradingDetail } from '@vouchbox/client';
 import { verdictBytes } from '@vouchbox/evidence';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { countOf, durationOf, sizeOf } from '@vouchbox/protocol/words';
-import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { Failure } from '../parts/failure.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
@@ -45,22 +44,20 @@ export function Judged({ verdict: { job_id, verdict_sha256 } }: { readonly verdi
 
 function Groups({ groups }: Pick<ShownVerdict, 'groups'>) {
   return (
-    <Scrolled label="Groups as a table">
-      <Table columns={['Group', 'Passed', 'Points', 'Counts', 'Needs']}>
-        {groups.map(({ name, passed, points, points_max, score, after, stop }) => (
-          <tr key={name}>
-            <th scope="row">{printable(name, 120)}</th>
-            <td>{passed ? 'yes' : 'no'}</td>
-            <td className="number">{pointsOf(points, points_max)}</td>
-            <td>
-              {score === 'sum' ? 'all tests' : 'the worst test'}
-              {stop && ', up to the first that wins nothing'}
-            </td>
-            <td>{after.map((other) => printable(other, 120)).join(', ') || '—'}</td>
-          </tr>
-        ))}
-      </Table>
-    </Scrolled>
+    <Table columns={['Group', 'Passed', 'Points', 'Counts', 'Needs']} label="Groups as a table">
+      {groups.map(({ name, passed, points, points_max, score, after, stop }) => (
+        <tr key={name}>
+          <th scope="row">{printable(name, 120)}</th>
+          <td>{passed ? 'yes' : 'no'}</td>
+          <td className="number">{pointsOf(points, points_max)}</td>
+          <td>
+            {score === 'sum' ? 'all tests' : 'the worst test'}
+            {stop && ', up to the first that wins nothing'}
+          </td>
+          <td>{after.map((other) => printable(other, 120)).join(', ') || '—'}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -75,25 +72,23 @@ function Tests({ tests, hasGroups }: Pick<ShownVerdict, 'tests'> & { readonly ha
     'Jobs',
   ];
   return (
-    <Scrolled label="Tests as a table">
-      <Table columns={columns}>
-        {tests.map((test) => (
-          <tr key={test.name}>
-            <th scope="row">{printable(test.name, 120)}</th>
-            {hasGroups && <td>{printable(test.group, 120)}</td>}
-            <td>
-              <StatusBadge status={test.verdict} />
-              {test.why !== null && <div className="small soft">{printable(test.why)}</div>}
-            </td>
-            <td className="number">{pointsOf(test.points, test.points_max)}</td>
-            {isTimed && <Took took={test.took} />}
-            <td>
-              <Jobs jobs={test.jobs} />
-            </td>
-          </tr>
-        ))}
-      </Table>
-    </Scrolled>
+    <Table columns={columns} label="Tests as a table">
+      {tests.map((test) => (
+        <tr key={test.name}>
+          <th scope="row">{printable(test.name, 120)}</th>
+          {hasGroups && <td>{printable(test.group, 120)}</td>}
+          <td>
+            <StatusBadge status={test.verdict} />
+            {test.why !== null && <div className="small soft">{printable(test.why)}</div>}
+          </td>
+          <td className="number">{pointsOf(test.points, test.points_max)}</td>
+          {isTimed && <Took took={test.took} />}
+          <td>
+            <Jobs jobs={test.jobs} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -125,32 +120,22 @@ function Jobs({ jobs }: Pick<ShownTest, 'jobs'>) {
 export function RunTests({ tests }: { readonly tests: readonly EndedTest[] }) {
   if (tests.length === 0) return <p className="soft">No test has run yet.</p>;
   return (
-    <Scrolled label="Tests as a table">
-      <Table columns={['Test', 'Ended', 'Job']}>
-        {tests.map(({ name, job_id, terminal_reason }) => (
-          <tr key={name}>
-            <th scope="row">{printable(name, 120)}</th>
-            <td>{printable(terminal_reason ?? '—', 60)}</td>
-            <td>
-              <Link href={`/jobs/${job_id}`} className="mono">
-                {printable(job_id, 60)}
-              </Link>
-            </td>
-          </tr>
-        ))}
-      </Table>
-    </Scrolled>
+    <Table columns={['Test', 'Ended', 'Job']} label="Tests as a table">
+      {tests.map(({ name, job_id, terminal_reason }) => (
+        <tr key={name}>
+          <th scope="row">{printable(name, 120)}</th>
+          <td>{printable(terminal_reason ?? '—', 60)}</td>
+          <td>
+            <Link href={`/jobs/${job_id}`} className="mono">
+              {printable(job_id, 60)}
+            </Link>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
 function pointsOf(points: number, most: number): string {
   return `${countOf(points)} of ${countOf(most)}`;
-}
-
-function Scrolled({ label, children }: { readonly label: string; readonly children: ReactNode }) {
-  return (
-    <div className="scroll-sideways" tabIndex={0} role="region" aria-label={label}>
-      {children}
-    </div>
-  );
 }

@@ -89,18 +89,16 @@ function aloneWords({ wall_ms, cpu_ms, memory_peak_bytes, account }: ProgramUsag
 export function Limits({ job }: { readonly job: JobDetail }) {
   const { requested_spec, effective_spec, limit_enforcement } = job;
   return (
-    <div className="scroll-sideways" tabIndex={0} role="region" aria-label="Limits as a table">
-      <Table columns={['Limit', 'Requested', 'Effective', 'Enforced']}>
-        {LIMIT_NAMES.map((name) => (
-          <tr key={name}>
-            <th scope="row">{LIMIT_WORDS[name]}</th>
-            <td className="number">{requested_spec.limits?.[name] ?? `${LIMIT_DEFAULTS[name]} by default`}</td>
-            <td className="number">{effective_spec?.limits[name] ?? '—'}</td>
-            <td>{enforcementWords(limit_enforcement?.[name])}</td>
-          </tr>
-        ))}
-      </Table>
-    </div>
+    <Table columns={['Limit', 'Requested', 'Effective', 'Enforced']} label="Limits as a table">
+      {LIMIT_NAMES.map((name) => (
+        <tr key={name}>
+          <th scope="row">{LIMIT_WORDS[name]}</th>
+          <td className="number">{requested_spec.limits?.[name] ?? `${LIMIT_DEFAULTS[name]} by default`}</td>
+          <td className="number">{effective_spec?.limits[name] ?? '—'}</td>
+          <td>{enforcementWords(limit_enforcement?.[name])}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

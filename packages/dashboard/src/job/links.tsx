@@ -155,13 +155,11 @@ function LinkTable({ job_id, items }: { readonly job_id: string; readonly items:
     onSettled: () => queries.invalidateQueries({ queryKey: ['links', job_id] }),
   });
   return (
-    <div className="scroll-sideways" tabIndex={0} role="region" aria-label="Links as a table">
-      <Table columns={['Made', 'Ends', 'Shows too', 'By', 'End it']}>
-        {items.map((link) => (
-          <LinkRow key={link.link_id} link={link} isBusy={revoking.isPending} onEnd={revoking.mutate} />
-        ))}
-      </Table>
-    </div>
+    <Table columns={['Made', 'Ends', 'Shows too', 'By', 'End it']} label="Links as a table">
+      {items.map((link) => (
+        <LinkRow key={link.link_id} link={link} isBusy={revoking.isPending} onEnd={revoking.mutate} />
+      ))}
+    </Table>
   );
 }
 

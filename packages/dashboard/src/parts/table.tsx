@@ -1,8 +1,14 @@
-/** A table of facts with a head. The rows are given as `<tr>`. */
+/** A table of facts with a head. The rows are given as `<tr>`. A table with a label may be wider than the page, and scrolls. */
 import type { ReactNode } from 'react';
 
-export function Table({ columns, children }: { readonly columns: readonly string[]; readonly children: ReactNode }) {
-  return (
+interface Shown {
+  readonly columns: readonly string[];
+  readonly label?: string;
+  readonly children: ReactNode;
+}
+
+export function Table({ columns, label, children }: Shown) {
+  const table = (
     <table className="table">
       <thead>
         <tr>
@@ -15,5 +21,11 @@ export function Table({ columns, children }: { readonly columns: readonly string
       </thead>
       <tbody>{children}</tbody>
     </table>
+  );
+  if (label === undefined) return table;
+  return (
+    <div className="scroll-sideways" tabIndex={0} role="region" aria-label={label}>
+      {table}
+    </div>
   );
 }
