@@ -6,7 +6,7 @@ import {
   ResourceTemplate,
 } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
-import type { Artifact, ArtifactRecord, FoldedResult } from '@vouchbox/protocol';
+import { type Artifact, type ArtifactRecord, type FoldedResult, type Static, Type } from '@vouchbox/protocol';
 import { isPicture, mediaTypeOf, textOf } from './media-type.ts';
 import { told } from './told-text.ts';
 
@@ -16,12 +16,13 @@ const contentBytesMax = 1024 * 1024;
 const textBytesMax = 64 * 1024;
 
 /** A file in a tool's answer. */
-export interface ListedFile {
-  readonly path: string;
-  readonly size_bytes: number;
-  readonly sha256: string;
-  readonly media_type: string;
-}
+export const ListedFile = Type.Object({
+  path: Type.String(),
+  size_bytes: Type.Integer(),
+  sha256: Type.String(),
+  media_type: Type.String(),
+});
+type ListedFile = Static<typeof ListedFile>;
 
 type Left = Pick<FoldedResult, 'artifacts' | 'large_outputs'>;
 

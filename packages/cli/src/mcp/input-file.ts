@@ -1,17 +1,14 @@
 /** A file that a model gives to a program. */
-import { OutputName, type Static, Type } from '@vouchbox/protocol';
+import { Closed, OutputName, type Static, Type } from '@vouchbox/protocol';
 
-export const InputFile = Type.Object(
-  {
-    path: Type.String({
-      description: 'Such as input/data.csv, or data.csv for the same; the program opens it as input/data.csv.',
-    }),
-    text: Type.Optional(Type.String()),
-    base64: Type.Optional(Type.String({ description: 'In place of text, for a file that is not text.' })),
-    from: Type.Optional(OutputName),
-  },
-  { additionalProperties: false },
-);
+export const InputFile = Closed({
+  path: Type.String({
+    description: 'Such as input/data.csv, or data.csv for the same; the program opens it as input/data.csv.',
+  }),
+  text: Type.Optional(Type.String()),
+  base64: Type.Optional(Type.String({ description: 'In place of text, for a file that is not text.' })),
+  from: Type.Optional(OutputName),
+});
 export type InputFile = Static<typeof InputFile>;
 
 /** A bare name means a file below `input/`, as with the other clients. */

@@ -23,15 +23,8 @@ import {
 import { missingModule, missingModuleRemark } from '@vouchbox/protocol/vocabulary';
 import { sessionRemarks } from '../run-session.ts';
 import { clampedRemarks } from '../terminal/remarks.ts';
-import { artifactContent, listedFiles } from './artifacts.ts';
+import { artifactContent, ListedFile, listedFiles } from './artifacts.ts';
 import { cutText, told, toldStream } from './told-text.ts';
-
-const ListedFileSchema = Type.Object({
-  path: Type.String(),
-  size_bytes: Type.Integer(),
-  sha256: Type.String(),
-  media_type: Type.String(),
-});
 
 const ViolationSchema = Type.Object({
   type: Type.String(),
@@ -71,7 +64,7 @@ export const JobAnswer = Type.Object({
   violations: Type.Array(ViolationSchema),
   remarks: Type.Array(Type.String({ description: 'Other remarks, such as a limit that was lowered.' })),
   effective_limits: Nullable(EffectiveLimitsSchema),
-  files: Type.Array(ListedFileSchema),
+  files: Type.Array(ListedFile),
   isolation_class: Nullable(Type.String({ description: 'As observed of the cell that ran the program.' })),
   networking: Nullable(Type.String()),
   duration_ms: Nullable(Type.Integer()),

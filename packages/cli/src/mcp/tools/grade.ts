@@ -2,6 +2,7 @@
 import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import type { GradingEvent, ServiceClient } from '@vouchbox/client';
 import {
+  Closed,
   GraderProgram,
   GradingProgram,
   type GradingSubmission,
@@ -19,45 +20,40 @@ import { InputFile, withFiles } from '../input-file.ts';
 import { told } from '../told-text.ts';
 import { addTool, cancelWith } from '../tool.ts';
 
-const strict = { additionalProperties: false } as const;
-
 /** The most programs that an answer has room for. */
 const programsMax = 20;
 
 const files = Type.Optional(Type.Array(InputFile, { description: 'Files that it opens below input/.' }));
 const code = Type.String({ minLength: 1, description: 'The whole program.' });
 const text = Type.Optional(Type.String());
-const Grader = Type.Object({ ...GraderProgram.properties, code, files }, strict);
+const Grader = Closed({ ...GraderProgram.properties, code, files });
 const { groups, stop } = Submission.properties;
 
-const Grade = Type.Object(
-  {
-    programs: Type.Array(Type.Object({ ...GradingProgram.properties, code, files }, strict), {
-      minItems: 1,
-      maxItems: programsMax,
-      description: 'Every program runs against every test.',
-    }),
-    tests: Type.Array(Type.Object({ ...GradingTest.properties, stdin: text, expected: text, files }, strict), {
-      minItems: 1,
-      maxItems: gradingTestsMax,
-      description: 'Tests with unique names.',
-    }),
-    groups,
-    stop,
-    checker: Type.Optional(Grader),
-    interactor: Type.Optional(Grader),
-    validators: Type.Optional(Type.Array(Grader, { maxItems: gradingValidatorsMax })),
-    cpu_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'The time limit of each test.' })),
-    timeout_seconds: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, description: 'Wall clock; by default well above cpu_seconds.' }),
-    ),
-    memory_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
-    minimum_isolation: Type.Optional(
-      Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in a weaker isolation class.' }),
-    ),
-  },
-  strict,
-);
+const Grade = Closed({
+  programs: Type.Array(Closed({ ...GradingProgram.properties, code, files }), {
+    minItems: 1,
+    maxItems: programsMax,
+    description: 'Every program runs against every test.',
+  }),
+  tests: Type.Array(Closed({ ...GradingTest.properties, stdin: text, expected: text, files }), {
+    minItems: 1,
+    maxItems: gradingTestsMax,
+    description: 'Tests with unique names.',
+  }),
+  groups,
+  stop,
+  checker: Type.Optional(Grader),
+  interactor: Type.Optional(Grader),
+  validators: Type.Optional(Type.Array(Grader, { maxItems: gradingValidatorsMax })),
+  cpu_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'The time limit of each test.' })),
+  timeout_seconds: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0, description: 'Wall clock; by default well above cpu_seconds.' }),
+  ),
+  memory_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+  minimum_isolation: Type.Optional(
+    Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in a weaker isolation class.' }),
+  ),
+});
 type Grade = Static<typeof Grade>;
 
 const DESCRIPTION = `Grades programs against tests that they do not see. Each test is a job of its own in a fresh cell, without a network: the program

@@ -1,23 +1,18 @@
 /** The tools about jobs that exist: `get_job` and `cancel_job`. */
 import type { McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
-import { Type, waitSecondsMax } from '@vouchbox/protocol';
+import { Closed, Type, waitSecondsMax } from '@vouchbox/protocol';
 import { JobAnswer, jobAnswer, readJob } from '../job-answer.ts';
 import { addTool } from '../tool.ts';
 
-const strict = { additionalProperties: false } as const;
+const GetJob = Closed({
+  job_id: Type.String(),
+  wait_seconds: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: waitSecondsMax, description: 'How long to wait for its end.' }),
+  ),
+});
 
-const GetJob = Type.Object(
-  {
-    job_id: Type.String(),
-    wait_seconds: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: waitSecondsMax, description: 'How long to wait for its end.' }),
-    ),
-  },
-  strict,
-);
-
-const CancelJob = Type.Object({ job_id: Type.String() }, strict);
+const CancelJob = Closed({ job_id: Type.String() });
 
 export function addGetJob(server: McpServer, client: ServiceClient): void {
   addTool(server, 'get_job', {

@@ -1,7 +1,7 @@
 /** The tool `list_runtimes`: the languages and packs of the service, with their limits. */
 import type { McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
-import { type Capabilities, Capabilities as CapabilitiesSchema, type Static, Type } from '@vouchbox/protocol';
+import { type Capabilities, Capabilities as CapabilitiesSchema, Closed, type Static, Type } from '@vouchbox/protocol';
 import { told } from '../told-text.ts';
 import { addTool } from '../tool.ts';
 
@@ -14,7 +14,7 @@ export function addListRuntimes(server: McpServer, client: ServiceClient): void 
   addTool(server, 'list_runtimes', {
     title: 'List languages and packs',
     description: 'The languages, the packs with libraries, the isolation class and the limits of this service.',
-    input: Type.Object({}, { additionalProperties: false }),
+    input: Closed({}),
     output: Runtimes,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     run: async (_asked, { mcpReq: { signal } }) => {

@@ -2,6 +2,7 @@
 import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import type { RunTools, ServiceClient } from '@vouchbox/client';
 import {
+  Closed,
   type EventData,
   ISOLATION_CLASSES,
   type JobEvent,
@@ -22,45 +23,39 @@ import { cutText } from '../told-text.ts';
 import { addTool } from '../tool.ts';
 import { libraryLine, type Packs } from './list-runtimes.ts';
 
-const strict = { additionalProperties: false } as const;
-
-const RunCode = Type.Object(
-  {
-    language: Type.String({ description: 'python, node, typescript, bash, or another that list_runtimes names.' }),
-    code: Type.String({ minLength: 1, description: 'The whole program.' }),
-    stdin: Type.Optional(Type.String()),
-    args: Type.Optional(ProgramArguments),
-    env: Type.Optional(ProgramVariables),
-    files: Type.Optional(Type.Array(InputFile, { description: 'Files for this run; files of earlier runs are gone.' })),
-    outputs: Type.Optional(
-      Type.Array(OutputPath, { description: 'Files to bring back; without it everything below output/.' }),
-    ),
-    large_outputs: Type.Optional(LargeOutputs),
-    runtime: Type.Optional(
-      Type.String({ description: 'A pack with libraries, such as python-data; see list_runtimes.' }),
-    ),
-    timeout_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Wall clock.' })),
-    memory_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
-    minimum_isolation: Type.Optional(
-      Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in a weaker isolation class.' }),
-    ),
-    libraries: Type.Optional(Libraries),
-    session: Type.Optional(SessionName),
-    labels: Type.Optional(Labels),
-    reproducible: Type.Optional(
-      Type.Boolean({
-        description: 'Fix the hash seeds of Python and Perl, so that a set has the same order in every run.',
-      }),
-    ),
-    promise: Type.Optional(
-      Type.Boolean({
-        description:
-          'Run the program only with a signed promise of a time by which the public log answers for the job.',
-      }),
-    ),
-  },
-  strict,
-);
+const RunCode = Closed({
+  language: Type.String({ description: 'python, node, typescript, bash, or another that list_runtimes names.' }),
+  code: Type.String({ minLength: 1, description: 'The whole program.' }),
+  stdin: Type.Optional(Type.String()),
+  args: Type.Optional(ProgramArguments),
+  env: Type.Optional(ProgramVariables),
+  files: Type.Optional(Type.Array(InputFile, { description: 'Files for this run; files of earlier runs are gone.' })),
+  outputs: Type.Optional(
+    Type.Array(OutputPath, { description: 'Files to bring back; without it everything below output/.' }),
+  ),
+  large_outputs: Type.Optional(LargeOutputs),
+  runtime: Type.Optional(
+    Type.String({ description: 'A pack with libraries, such as python-data; see list_runtimes.' }),
+  ),
+  timeout_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Wall clock.' })),
+  memory_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+  minimum_isolation: Type.Optional(
+    Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in a weaker isolation class.' }),
+  ),
+  libraries: Type.Optional(Libraries),
+  session: Type.Optional(SessionName),
+  labels: Type.Optional(Labels),
+  reproducible: Type.Optional(
+    Type.Boolean({
+      description: 'Fix the hash seeds of Python and Perl, so that a set has the same order in every run.',
+    }),
+  ),
+  promise: Type.Optional(
+    Type.Boolean({
+      description: 'Run the program only with a signed promise of a time by which the public log answers for the job.',
+    }),
+  ),
+});
 type RunCode = Static<typeof RunCode>;
 
 const DESCRIPTION = `Runs one program in a fresh cell. It has no network, and nothing is kept between calls: pass files in again, or name a file that an

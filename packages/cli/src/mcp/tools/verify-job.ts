@@ -2,14 +2,14 @@
 import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
 import { digestPieces } from '@vouchbox/evidence';
-import { Nullable, type Static, Type } from '@vouchbox/protocol';
+import { Closed, Nullable, type Static, Type } from '@vouchbox/protocol';
 import { EXIT, ownBytes, parseExport, type Report, verifyExport } from '@vouchbox/verifier';
 import { exportFilesOf, readUploads } from '../../files/export-origin.ts';
 import { readFromService } from '../../service-export.ts';
 import { told } from '../told-text.ts';
 import { addTool } from '../tool.ts';
 
-const VerifyJob = Type.Object({ job_id: Type.String() }, { additionalProperties: false });
+const VerifyJob = Closed({ job_id: Type.String() });
 
 const Verdict = Type.Object({
   verdict: Type.Enum(['good', 'refused']),
