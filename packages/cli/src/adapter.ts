@@ -2,7 +2,6 @@
 import { AdapterError, type AdapterName, isLoopback, openAdapter, type Runtimes } from '@vouchbox/adapters';
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { CommandFailure } from './failures/command-failure.ts';
-import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { ownVariable } from './service/environment.ts';
 import type { AccessOptions } from './service/service-access.ts';
@@ -20,7 +19,7 @@ export interface AdapterCommandOptions extends AccessOptions, JsonOption {
 }
 
 /** Serves until an interrupt ends it. */
-export async function adapter(name: AdapterName, options: AdapterCommandOptions): Promise<number> {
+export async function adapter(name: AdapterName, options: AdapterCommandOptions): Promise<void> {
   const key = options.callerKey ?? ownVariable('ADAPTER_KEY') ?? null;
   if (key === null && !isLoopback(options.host)) {
     throw new UsageError(`${options.host} can be reached from elsewhere; give --caller-key or ADAPTER_KEY as well`);
@@ -38,7 +37,6 @@ export async function adapter(name: AdapterName, options: AdapterCommandOptions)
   }).catch(rethrowInWords);
   printResult(options, `listening on ${opened.url}\n`, { url: opened.url });
   await aborted(interrupts.asked);
-  return EXIT.ok;
 }
 
 function runtimeOf(text: string): [string, string] {

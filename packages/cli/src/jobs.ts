@@ -1,7 +1,6 @@
 /** `vouchbox jobs`: shows the jobs of a service, for a person at a terminal or for another program. */
 import type { JobListItem, JobStatus, Language } from '@vouchbox/protocol';
 import { JOB_STATUSES, listLimitMax, printable, printableJson } from '@vouchbox/protocol/vocabulary';
-import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { type AccessOptions, requireService } from './service/service-access.ts';
 import { type JsonOption, printResult, tableOf } from './terminal/print.ts';
@@ -16,7 +15,7 @@ export interface ListOptions extends JobOptions {
 }
 
 /** Prints one page of jobs, newest first. */
-export async function listJobs(options: ListOptions): Promise<number> {
+export async function listJobs(options: ListOptions): Promise<void> {
   const filter = {
     ...(options.limit !== undefined && { limit: countOf(options.limit) }),
     ...(options.status !== undefined && { status: statusesOf(options.status) }),
@@ -26,23 +25,20 @@ export async function listJobs(options: ListOptions): Promise<number> {
   await using service = requireService(options);
   const { items } = await service.client.list(filter);
   printResult(options, tableOf([COLUMNS, ...items.map(rowOf)]), items);
-  return EXIT.ok;
 }
 
 /** Prints everything the service says of one job, as JSON. */
-export async function showJob(job_id: string, options: JobOptions): Promise<number> {
+export async function showJob(job_id: string, options: JobOptions): Promise<void> {
   await using service = requireService(options);
   process.stdout.write(`${printableJson(await service.client.detail(job_id), 2)}\n`);
-  return EXIT.ok;
 }
 
 /** Asks for a job's cancellation and prints the outcome. */
-export async function cancelJob(job_id: string, options: JobOptions): Promise<number> {
+export async function cancelJob(job_id: string, options: JobOptions): Promise<void> {
   await using service = requireService(options);
   const answer = await service.client.cancel(job_id);
   const how = answer.already_terminal ? 'had ended:' : 'is';
   printResult(options, `${printable(`${job_id} ${how} ${answer.status}`)}\n`, answer);
-  return EXIT.ok;
 }
 
 function countOf(text: string): number {

@@ -1,7 +1,6 @@
 /** `vouchbox link` and `vouchbox links`: links to the result of a job for people without a key. Makes, lists and ends them. */
 import type { Link, LinkOptions as WantedLink } from '@vouchbox/client';
 import { LINK_PART_NAMES, linkSecondsMax, linkSecondsMin, printable } from '@vouchbox/protocol/vocabulary';
-import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import type { JobOptions } from './jobs.ts';
 import { isOfThisHost, requireService } from './service/service-access.ts';
@@ -13,7 +12,7 @@ export interface LinkOptions extends JobOptions {
 }
 
 /** Prints only the address of a new link on stdout, and on stderr what the link shows. */
-export async function makeLink(job_id: string, options: LinkOptions): Promise<number> {
+export async function makeLink(job_id: string, options: LinkOptions): Promise<void> {
   const wanted = wantedOf(options);
   await using service = requireService(options);
   const link = await service.client.createLink(job_id, wanted);
@@ -23,7 +22,6 @@ export async function makeLink(job_id: string, options: LinkOptions): Promise<nu
   note(`anyone with the link sees ${seen} until ${expires_at}; \`vouchbox links revoke ${job_id} ${link_id}\` ends it`);
   if (isOfThisHost(link.address))
     note('nobody on another host can open this address: give the public address of the service with --url');
-  return EXIT.ok;
 }
 
 function wantedOf({ show, expiresIn: seconds }: LinkOptions): WantedLink {
@@ -44,7 +42,7 @@ function partOf(word: string): NonNullable<WantedLink['shows']>[number] {
 const COLUMNS = ['link_id', 'principal', 'shows', 'created_at', 'expires_at'] as const;
 
 /** Prints the links to a job that have not ended, without their secrets. */
-export async function listLinks(job_id: string, options: JobOptions): Promise<number> {
+export async function listLinks(job_id: string, options: JobOptions): Promise<void> {
   await using service = requireService(options);
   const { items } = await service.client.links(job_id);
   const rowOf = ({ shows, ...link }: Link) =>
@@ -52,14 +50,12 @@ export async function listLinks(job_id: string, options: JobOptions): Promise<nu
   printResult(options, tableOf([COLUMNS, ...items.map(rowOf)]), items);
   if (items.length > 0 && !(await service.client.capabilities()).features.includes('links'))
     note('the operator allows no links now, so nobody can open the listed ones');
-  return EXIT.ok;
 }
 
 /** Ends a link, which is named by its id or by its address. The secret in an address is not sent. */
-export async function revokeLink(job_id: string, link: string, options: JobOptions): Promise<number> {
+export async function revokeLink(job_id: string, link: string, options: JobOptions): Promise<void> {
   const link_id = /\/links\/([^/#]+)/.exec(link)?.[1] ?? link;
   await using service = requireService(options);
   const answer = await service.client.revokeLink(job_id, link_id);
   printResult(options, `${printable(`${link_id} is revoked`)}\n`, answer);
-  return EXIT.ok;
 }

@@ -4,7 +4,6 @@
  */
 import { createServiceClient } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
-import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { clientEnvironment } from './service/environment.ts';
 import { checkProfileName, DEFAULT_PROFILE, profilesFile, readProfiles, writeProfiles } from './service/profiles.ts';
@@ -24,7 +23,7 @@ export interface LogoutOptions extends JsonOption {
 }
 
 /** Asks the service who owns the key, keeps the address and the key, and reports that. */
-export async function login(options: LoginOptions): Promise<number> {
+export async function login(options: LoginOptions): Promise<void> {
   const environment = clientEnvironment();
   const name = profileName(options);
   const url = options.url ?? environment.url;
@@ -38,7 +37,6 @@ export async function login(options: LoginOptions): Promise<number> {
   const view = { profile: name, url, tenant, principal, scopes };
   const text = `profile ${name}: ${url}, as ${principal} of tenant ${tenant}, for ${scopes.join(' ')}`;
   printResult(options, `${printable(text)}\n`, view);
-  return EXIT.ok;
 }
 
 /** A piped key wins over SERVICE_KEY: whoever pipes a key means that key, and SERVICE_KEY may belong to another service. */
@@ -48,24 +46,22 @@ async function pipedOrKept(kept: string | null, url: string): Promise<string> {
 }
 
 /** Forgets one profile or all. The service is not notified. */
-export async function logout(options: LogoutOptions): Promise<number> {
+export async function logout(options: LogoutOptions): Promise<void> {
   const profiles = new Map(readProfiles());
   const names = options.all ? [...profiles.keys()] : [profileName(options)];
   const gone = names.filter((name) => profiles.delete(name));
   if (gone.length === 0 && !options.all) throw new UsageError(`there is no profile ${names.join()}`);
   if (gone.length > 0) writeProfiles(profiles);
   printResult(options, `removed: ${gone.join(', ') || 'nothing'}\n`, { removed: gone });
-  return EXIT.ok;
 }
 
 /** Prints every profile, and which of them is used if no option names another. */
-export async function listProfiles(options: JsonOption): Promise<number> {
+export async function listProfiles(options: JsonOption): Promise<void> {
   const used = clientEnvironment().profile ?? DEFAULT_PROFILE;
   const views = [...readProfiles()].map(([profile, { url }]) => ({ profile, url, used: profile === used }));
   const rows = views.map(({ profile, url, used }) => [profile, used ? '*' : '', url]);
   printResult(options, tableOf([['profile', 'used', 'url'], ...rows]), views);
   if (!options.json && views.length === 0) note(`${profilesFile()} has no profile; \`vouchbox login\` makes one`);
-  return EXIT.ok;
 }
 
 function profileName({ profile }: LogoutOptions): string {

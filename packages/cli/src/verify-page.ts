@@ -2,17 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { CommandFailure } from './failures/command-failure.ts';
-import { EXIT } from './failures/exit-code.ts';
 import { writeNew } from './files/new-file.ts';
 import { type JsonOption, note, printResult } from './terminal/print.ts';
 
 /** Writes the page to a new file and prints its name. */
-export async function writeVerifyPage(file: string, options: JsonOption): Promise<number> {
+export async function writeVerifyPage(file: string, options: JsonOption): Promise<void> {
   const page = builtPage();
   writeNew(file, page);
   printResult(options, `${file}\n`, { file, size_bytes: page.length });
   if (!options.json) note('open it in a browser of 2025 or later; it needs no service and no network');
-  return EXIT.ok;
 }
 
 function builtPage(): Buffer {

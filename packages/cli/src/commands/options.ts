@@ -2,16 +2,20 @@
 import { ISOLATION_CLASSES, LIMIT_NAMES, SESSION_NAME } from '@vouchbox/protocol/vocabulary';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
+/** What a command returns: its exit code, or nothing if it either succeeds or throws. */
+type Ending = number | Promise<number> | Promise<void>;
+
 /** Sets the exit code of the process to the one that a command returns. */
-export function ending(work: Promise<number>): Promise<void> {
-  return work.then((code) => {
-    process.exitCode = code;
-  });
+export async function ending(work: Ending): Promise<void> {
+  process.exitCode = (await work) ?? 0;
 }
 
 /** The action of a command whose code is loaded only when the command runs. That code takes what commander gives to an action. */
-export function running<Given extends unknown[]>(load: () => Promise<(...given: Given) => number | Promise<number>>) {
-  return (...given: Given) => ending(load().then((work) => work(...given)));
+export function running<Given extends unknown[]>(load: () => Promise<(...given: Given) => Ending>) {
+  return async (...given: Given) => {
+    const work = await load();
+    await ending(work(...given));
+  };
 }
 
 /** Collects an option that may be given several times. */

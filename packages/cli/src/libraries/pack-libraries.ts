@@ -9,7 +9,6 @@ import { sha256Hex } from '@vouchbox/evidence';
 import { blobBytesMax } from '@vouchbox/protocol/vocabulary';
 import { checkRequirements, NPM_WORDS, plantLockfile, wheelWords } from '@vouchbox/server';
 import { CommandFailure } from '../failures/command-failure.ts';
-import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { taken } from '../files/new-file.ts';
 import { temporaryDirectory } from '../files/temporary-directory.ts';
@@ -29,7 +28,7 @@ export interface PackLibrariesOptions extends JsonOption {
 }
 
 /** Writes the archive and prints its digest. A run names the archive by this digest once the archive is uploaded. */
-export async function packLibraries(options: PackLibrariesOptions): Promise<number> {
+export async function packLibraries(options: PackLibrariesOptions): Promise<void> {
   const { output } = options;
   if (statSync(output, { throwIfNoEntry: false }) !== undefined) throw taken(output, '--output');
   const scratch = temporaryDirectory('vouchbox-libraries-');
@@ -47,7 +46,6 @@ export async function packLibraries(options: PackLibrariesOptions): Promise<numb
   }
   const blob = `sha256:${sha256Hex(bytes)}`;
   printResult(options, `${blob}\n`, { blob, size_bytes: bytes.length, output });
-  return EXIT.ok;
 }
 
 /** The directory of packages that the options name. */

@@ -5,7 +5,6 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { ServiceClient } from '@vouchbox/client';
 import type { JobSubmission } from '@vouchbox/protocol';
-import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { type AccessOptions, requireService } from '../service/service-access.ts';
 import { type JsonOption, printResult } from '../terminal/print.ts';
@@ -41,9 +40,8 @@ async function checkWhole(path: string): Promise<void> {
 }
 
 /** `vouchbox libraries upload`. */
-export async function uploadLibraries(file: string, options: AccessOptions & JsonOption): Promise<number> {
+export async function uploadLibraries(file: string, options: AccessOptions & JsonOption): Promise<void> {
   await using service = requireService(options);
   const { blob } = await namedLibraries(file, service.client);
   printResult(options, `${blob}\n`, { blob });
-  return EXIT.ok;
 }

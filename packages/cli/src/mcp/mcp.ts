@@ -65,7 +65,7 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
 }
 
 /** Prints a snippet for a program's settings, and says on stderr where the snippet belongs. */
-export async function mcpConfiguration(program: ConfiguredProgram, options: McpOptions): Promise<number> {
+export async function mcpConfiguration(program: ConfiguredProgram, options: McpOptions): Promise<void> {
   const command = join(dirname(process.argv[1] ?? ''), 'vouchbox');
   const { url, profile } = configured(options);
   const { where, json } = clientConfiguration(program, { url, profile, command, options: passedOn(options) });
@@ -74,7 +74,6 @@ export async function mcpConfiguration(program: ConfiguredProgram, options: McpO
     note('the key is left out, because many programs read such a file; give the key as SERVICE_KEY');
   if (url === null && profile === null) note(await ofOwnCells());
   process.stdout.write(`${json}\n`);
-  return EXIT.ok;
 }
 
 /** Names what this user lacks to start cells, because the program that gets the snippet would not name it. */

@@ -3,7 +3,6 @@
  * directory. A running service uses a new key from its next signature on.
  */
 import { type KnownKey, knownKeys, requireData, rotateSigningKey } from '@vouchbox/server/administration';
-import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { writeNew } from '../files/new-file.ts';
 import { type JsonOption, note, printResult, tableOf } from '../terminal/print.ts';
@@ -16,34 +15,24 @@ export interface AttestationKeysOptions extends DataOptions, JsonOption {
 }
 
 /** Makes a new key, prints its identifier, and reports on stderr what happened to the key before it. */
-export async function rotateAttestationKey(options: AttestationKeysOptions): Promise<number> {
+export async function rotateAttestationKey(options: AttestationKeysOptions): Promise<void> {
   const { retired, current } = rotateSigningKey(await dataDirOf(options));
   if (retired !== null) note(`${retired} signs nothing any more; its public key is kept, to check what it signed`);
   note('auditors must pin the new key too; `vouchbox attestation-keys export` prints it');
   if (!options.json) note('results are signed from now on with:');
   printResult(options, `${current}\n`, { retired, current });
-  return EXIT.ok;
 }
 
 /** Prints every key, oldest first. */
-export async function listAttestationKeys(options: AttestationKeysOptions): Promise<number> {
+export async function listAttestationKeys(options: AttestationKeysOptions): Promise<void> {
   const keys = knownKeys(await dataDirOf(options));
   const rows = keys.map((key) => [key.key_id, stateOf(key), key.since]);
-  const views = keys.map((key) => ({
-    key_id: key.key_id,
-    state: stateOf(key),
-    since: key.since,
-    public_key_pem: key.public_key_pem,
-  }));
+  const views = keys.map(viewOf);
   printResult(options, tableOf([['key_id', 'state', 'since'], ...rows]), views);
-  return EXIT.ok;
 }
 
 /** Prints the public key that an auditor pins, or writes it to a new file. */
-export async function exportAttestationKey(
-  key_id: string | undefined,
-  options: AttestationKeysOptions,
-): Promise<number> {
+export async function exportAttestationKey(key_id: string | undefined, options: AttestationKeysOptions): Promise<void> {
   const keys = knownKeys(await dataDirOf(options));
   const found = keys.find((key) => (key_id === undefined ? key.isCurrent : key.key_id === key_id));
   if (found === undefined) {
@@ -54,11 +43,8 @@ export async function exportAttestationKey(
     );
   }
   if (options.output !== undefined) writeNew(options.output, found.public_key_pem, '--output');
-  const { public_key_pem, since } = found;
-  const view = { key_id: found.key_id, state: stateOf(found), since, public_key_pem };
-  printResult(options, options.output === undefined ? public_key_pem : '', view);
+  printResult(options, options.output === undefined ? found.public_key_pem : '', viewOf(found));
   if (!options.json) sayWhatToDo(found.key_id, options.output);
-  return EXIT.ok;
 }
 
 /** Says how to pass the key on. Its identifier is its fingerprint, which must reach the auditor by another way. */
@@ -67,7 +53,11 @@ function sayWhatToDo(key_id: string, file = 'FILE'): void {
   note(`they run: npx --no service-verify directory EXPORT --public-key ${shellWord(file)} --tenant TENANT`);
 }
 
-function stateOf({ isCurrent }: KnownKey): 'current' | 'retired' {
+function viewOf({ key_id, since, public_key_pem, ...key }: KnownKey) {
+  return { key_id, state: stateOf(key), since, public_key_pem };
+}
+
+function stateOf({ isCurrent }: Pick<KnownKey, 'isCurrent'>): 'current' | 'retired' {
   return isCurrent ? 'current' : 'retired';
 }
 

@@ -9,7 +9,6 @@ import {
   type OpenCredentials,
   openCredentials,
 } from '@vouchbox/server/administration';
-import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { type JsonOption, note, printResult, tableOf } from '../terminal/print.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
@@ -25,38 +24,34 @@ export interface KeysOptions extends DataOptions, JsonOption {
 }
 
 /** Prints only the new key on stdout, and its description on stderr. */
-export async function createKey(options: KeysOptions): Promise<number> {
+export async function createKey(options: KeysOptions): Promise<void> {
   const { tenant = '', principal = null, scopes } = options;
   const expires_at = expiryOf(options);
   await using credentials = await openKeys(options);
   const wanted = scopes?.split(',').map((scope) => scope.trim()) ?? null;
   showIssued(await credentials.create({ tenant, principal, scopes: wanted, expires_at }), options);
-  return EXIT.ok;
 }
 
 /** Prints every key without its secret, which is not stored. */
-export async function listKeys(options: KeysOptions): Promise<number> {
+export async function listKeys(options: KeysOptions): Promise<void> {
   await using credentials = await openKeys(options);
   const items = await credentials.list({ tenant: options.tenant ?? null });
   const now = Date.now();
   printResult(options, tableOf([COLUMNS, ...items.map((item) => rowOf(item, now))]), items);
-  return EXIT.ok;
 }
 
 /** Replaces a key, and prints the new key. */
-export async function rotateKey(credential_id: string, options: KeysOptions): Promise<number> {
+export async function rotateKey(credential_id: string, options: KeysOptions): Promise<void> {
   const expires_at = expiryOf(options);
   await using credentials = await openKeys(options);
   showIssued(await credentials.rotate({ credential_id, expires_at, overlap_seconds: options.overlap ?? 0 }), options);
-  return EXIT.ok;
 }
 
 /** Ends a key and says so. */
-export async function revokeKey(credential_id: string, options: KeysOptions): Promise<number> {
+export async function revokeKey(credential_id: string, options: KeysOptions): Promise<void> {
   await using credentials = await openKeys(options);
   const view = await credentials.revoke({ credential_id });
   printResult(options, `${credential_id} is revoked\n`, view);
-  return EXIT.ok;
 }
 
 async function openKeys(options: KeysOptions): Promise<OpenCredentials> {

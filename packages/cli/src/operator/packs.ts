@@ -13,7 +13,6 @@ import {
   requirePack,
   verifyPack,
 } from '@vouchbox/server';
-import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { proxyEnvironment, serverEnvironment } from '../service/environment.ts';
 import { type JsonOption, printResult, tableOf } from '../terminal/print.ts';
@@ -32,7 +31,7 @@ export interface PacksOptions extends DataOptions, JsonOption {}
  * Builds a pack and reports progress on stderr.
  * @param recipe the name of a recipe that comes with the service, or the path of another
  */
-export async function buildPackOf(recipe: string, options: PacksOptions): Promise<number> {
+export async function buildPackOf(recipe: string, options: PacksOptions): Promise<void> {
   const read = readRecipe(recipeFile(recipe));
   const packs = await packsIn(options);
   const { facts, directory, isNew } = await buildPack({
@@ -47,29 +46,25 @@ export async function buildPackOf(recipe: string, options: PacksOptions): Promis
   const text = `${isNew ? 'built' : 'was built before:'} ${what}\n${directory}\nsha256 ${facts.digest}\n`;
   const services = await offerPack(packs, facts);
   printResult(options, text, { is_new: isNew, directory, services, ...facts });
-  return EXIT.ok;
 }
 
 /** Prints every pack, including unusable ones. */
-export async function listPacksOf(options: PacksOptions): Promise<number> {
+export async function listPacksOf(options: PacksOptions): Promise<void> {
   const packs = listPacks(await packsIn(options));
   printResult(options, tableOf([COLUMNS, ...packs.map(rowOf)]), packs);
-  return EXIT.ok;
 }
 
 /** Reads every file of a pack and compares it with the manifest. The default is the newest version. */
-export async function verifyPackOf(name: string, version: string | undefined, options: PacksOptions): Promise<number> {
+export async function verifyPackOf(name: string, version: string | undefined, options: PacksOptions): Promise<void> {
   const { facts, entries } = verifyPack(requirePack(await packsIn(options), name, version ?? null), 'every');
   const text = `${facts.name} ${facts.version} is as it was built: ${entries} entries, sha256 ${facts.digest}\n`;
   printResult(options, text, { ...facts, entries });
-  return EXIT.ok;
 }
 
 /** Removes one version of a pack. The default is the newest version. */
-export async function removePackOf(name: string, version: string | undefined, options: PacksOptions): Promise<number> {
+export async function removePackOf(name: string, version: string | undefined, options: PacksOptions): Promise<void> {
   const { directory } = removePack(await packsIn(options), name, version ?? null);
   printResult(options, `removed ${directory}\n`, { removed: directory });
-  return EXIT.ok;
 }
 
 /** The directory of packs: the one that its own setting names, else the one in the data directory. */

@@ -1,6 +1,5 @@
 /** `vouchbox log reopen`: opens the next tree of a log that was rolled back or closed, in a service that runs on this host. */
 import { OperatorError, reopenLog, requireData } from '@vouchbox/server/administration';
-import { EXIT } from '../failures/exit-code.ts';
 import { type JsonOption, note, printResult } from '../terminal/print.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
 
@@ -9,7 +8,7 @@ export interface ReopenLogOptions extends DataOptions, JsonOption {
 }
 
 /** Opens the log's next tree, prints the log's key, and reports on stderr what can no longer be proven. */
-export async function reopen(options: ReopenLogOptions): Promise<number> {
+export async function reopen(options: ReopenLogOptions): Promise<void> {
   const { dataDir } = await administeredService(options);
   requireData(dataDir);
   if (options.yes !== true)
@@ -22,5 +21,4 @@ export async function reopen(options: ReopenLogOptions): Promise<number> {
   note(`REOPENED: ${lost} leaves up to the last head of ${before} are no longer provable`);
   note(`statements whose jobs are still stored are logged again, in ${origin}; people pin its key:`);
   printResult(options, `${log_key}\n`, reopened);
-  return EXIT.ok;
 }

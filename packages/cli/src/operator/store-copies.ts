@@ -12,7 +12,6 @@ import {
   StoreError,
   withoutPassword,
 } from '@vouchbox/server/administration';
-import { EXIT } from '../failures/exit-code.ts';
 import { serverEnvironment } from '../service/environment.ts';
 import { type JsonOption, note, printResult } from '../terminal/print.ts';
 import { shellWord } from '../terminal/shell-word.ts';
@@ -21,7 +20,7 @@ import { administeredService, type DataOptions } from './administered-service.ts
 export interface BackupOptions extends DataOptions, JsonOption {}
 
 /** Copies the store to a new file, and says so on stderr. */
-export async function backupTo(file: string, options: BackupOptions): Promise<number> {
+export async function backupTo(file: string, options: BackupOptions): Promise<void> {
   const { dataDir, databaseUrl } = await administeredService(options);
   const target = resolve(file);
   try {
@@ -31,7 +30,6 @@ export async function backupTo(file: string, options: BackupOptions): Promise<nu
   }
   note(`the store is in ${target}; the signing keys are not`);
   printResult(options, '', { file: target, data_dir: dataDir });
-  return EXIT.ok;
 }
 
 export interface RestoreCommandOptions extends JsonOption {
@@ -44,7 +42,7 @@ const LOG_CLOSED =
   'its log is closed: once the service runs, `vouchbox log reopen` opens the next tree, and results wait until then';
 
 /** Restores a backup, and reports on stderr the directory and the remaining steps. */
-export async function restoreFrom(file: string, options: RestoreCommandOptions): Promise<number> {
+export async function restoreFrom(file: string, options: RestoreCommandOptions): Promise<void> {
   const { dataDir, databaseUrl } = loadConfig(serverEnvironment(), { 'data-dir': options.dataDir });
   if (databaseUrl !== null) {
     throw new OperatorError('a restore writes into a data directory, but SERVICE_DATABASE_URL names another place', {
@@ -62,13 +60,12 @@ export async function restoreFrom(file: string, options: RestoreCommandOptions):
   note(`start it with: vouchbox serve --data-dir ${shellWord(dataDir)}`);
   if (hasLog) note(LOG_CLOSED);
   printResult(options, '', { data_dir: dataDir, has_signing_keys: attestationKeys !== undefined });
-  return EXIT.ok;
 }
 
 export interface CopyStoreOptions extends DataOptions, JsonOption {}
 
 /** Copies and compares everything. Reports its progress and the remaining steps on stderr. */
-export async function copyStoreTo(target: string, options: CopyStoreOptions): Promise<number> {
+export async function copyStoreTo(target: string, options: CopyStoreOptions): Promise<void> {
   const { dataDir, databaseUrl } = await administeredService(options);
   const tables = await copyStore({ dataDir, databaseUrl, target, onProgress: tell }).catch(rethrowInWords);
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
@@ -76,7 +73,6 @@ export async function copyStoreTo(target: string, options: CopyStoreOptions): Pr
   note('start the service with SERVICE_DATABASE_URL set to it; the signing keys stay in the data directory');
   if (tables.some(({ table, rows }) => table === 'log_state' && rows > 0)) note(LOG_CLOSED);
   printResult(options, '', { data_dir: dataDir, database_url: withoutPassword(target), tables });
-  return EXIT.ok;
 }
 
 /** Shows a store's error to the person who named the store. */

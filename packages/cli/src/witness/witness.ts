@@ -5,7 +5,6 @@ import { type NoteKey, noteKey, noteKeyText } from '@vouchbox/evidence';
 import { makeKeyFile, readKeyFile } from '@vouchbox/server/administration';
 import { readNoteKey } from '@vouchbox/verifier/command';
 import { CommandFailure } from '../failures/command-failure.ts';
-import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { aborted, takeInterrupts } from '../terminal/interrupts.ts';
 import { type JsonOption, note, printResult } from '../terminal/print.ts';
@@ -23,7 +22,7 @@ export interface WitnessOptions extends JsonOption {
 }
 
 /** Serves until an interrupt ends it. */
-export async function witness(options: WitnessOptions): Promise<number> {
+export async function witness(options: WitnessOptions): Promise<void> {
   const { state: path, host, port } = options;
   if (options.logKey.length === 0) throw new UsageError('a witness needs --log-key, the key of a log that it watches');
   const logs = options.logKey.map((file) => readNoteKey(file, 'note'));
@@ -44,7 +43,6 @@ export async function witness(options: WitnessOptions): Promise<number> {
   if (!options.json)
     note("the second line is the key of this witness: give it to those who check results, and to the log's operator");
   await aborted(interrupts.asked);
-  return EXIT.ok;
 }
 
 function keyIn(path: string) {
