@@ -41,13 +41,11 @@ const triesMax = 5;
 
 /** @throws CommandFailure if the log does not answer or shows no proof: this is noticed, but proves nothing against the log */
 export async function lookAt(url: string, options: LookOptions): Promise<Look> {
-  for (let tried = 1; tried < triesMax; tried++) {
+  for (let tries = 1; ; tries++) {
     const look = await lookOnce(url, options);
     if (look.kind !== 'grew') return look;
+    if (tries === triesMax) throw new CommandFailure(`${url}: ${look.problem}`);
   }
-  const look = await lookOnce(url, options);
-  if (look.kind === 'grew') throw new CommandFailure(`${url}: ${look.problem}`);
-  return look;
 }
 
 /** The log grew during the look: its proof leads to a later head than the shown one, and shows nothing about the shown one. */
