@@ -52,18 +52,7 @@ export interface GradeCommandOptions
 /** Returns 0, or 1 if a test was not accepted or a file is missing, or 130 after an interrupt, which cancels the grading. */
 export async function grade(file: string, options: GradeCommandOptions): Promise<number> {
   await enterOwnUsers(namedService(options));
-  const {
-    code,
-    language,
-    limits: asked,
-    runtime,
-    requirements,
-  } = await readSubmission(file, {
-    ...options,
-    file: [],
-    env: [],
-    output: [],
-  });
+  const { code, language, limits: asked, runtime, requirements } = await readSubmission(file, { ...options, ...ALONE });
   const problem = await readProblem(options.tests, options.compare);
   const { tests, checker, interactor } = await judgedBy(problem, options);
   const limits = { ...problem.limits, ...asked };
@@ -71,13 +60,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   if (place !== null) await checkVerdictDirectory(place);
   using interrupts = takeInterrupts();
   await using service = await serviceOrOwn(options, 'on');
-  const program = {
-    code,
-    language,
-    limits,
-    ...(runtime && { runtime }),
-    ...(requirements && { requirements }),
-  };
+  const program = { code, language, limits, ...(runtime && { runtime }), ...(requirements && { requirements }) };
   for (const line of problem.notes) note(line);
   const keys = new Set<string>();
   const runs = new Map<string, RunResult>();
@@ -107,6 +90,9 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   const { report } = options;
   return await finish({ graded, seen, report, place, client: service.patient, keys }, interrupts.asked);
 }
+
+/** A program that is submitted with nothing else. */
+const ALONE = { file: [], env: [], output: [] };
 
 interface Finished extends Omit<EvidenceReading, 'signal'> {
   readonly graded: GradeResult;
@@ -167,7 +153,7 @@ async function judgedBy(
 
 async function readGrader(file: string | undefined): Promise<GradeOptions['checker']> {
   if (file === undefined) return undefined;
-  const { language, code } = await readSubmission(file, { file: [], env: [], output: [], limit: [] });
+  const { language, code } = await readSubmission(file, { ...ALONE, limit: [] });
   return { language, code };
 }
 
