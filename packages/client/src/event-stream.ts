@@ -52,23 +52,24 @@ export async function* openEventStream(
     wake.resolve();
     wake = Promise.withResolvers<void>();
   };
-  const fail = (error: unknown) => {
-    failure = { error };
+  /** What a listener throws is thrown to the reader. */
+  const attempt = (work: () => void) => {
+    try {
+      work();
+    } catch (error) {
+      failure = { error };
+    }
     rouse();
   };
-  const onAbort = () => fail(signal?.reason);
+  const onAbort = () => attempt(() => signal?.throwIfAborted());
 
   signal?.addEventListener('abort', onAbort, { once: true });
   socket.addEventListener('open', () => {
     isOpen = true;
-    try {
-      onOpen?.();
-    } catch (error) {
-      fail(error);
-    }
+    attempt(() => onOpen?.());
   });
-  socket.addEventListener('message', ({ data }) => {
-    try {
+  socket.addEventListener('message', ({ data }) =>
+    attempt(() => {
       const frame = parseJson(String(data));
       if (isNoEvent(frame) && frame.answer_refused) answers?.refused(frame.answer_refused.call_seq);
       else if (onEnd !== undefined && isNoEvent(frame)) {
@@ -77,11 +78,8 @@ export async function* openEventStream(
       } else arrived.push(checkEvent(frame));
       // No job has so many events: the reader is not slow, but the service floods it.
       if (arrived.length > unreadEventsMax) throw new TransportFailure('undecodable', 'the stream has no end');
-      rouse();
-    } catch (error) {
-      fail(error);
-    }
-  });
+    }),
+  );
   socket.addEventListener('close', ({ code }) => {
     closed ??= isOpen ? code : 'refused';
     rouse();
