@@ -382,10 +382,11 @@ describe('a run', () => {
       'GET /v1/jobs/job_1/replay': json({ events, next_cursor: 1 }),
       'DELETE /v1/jobs/job_1': json({ ...detail, already_terminal: false }),
     });
-    const before = { ...error };
+    const members = () => Object.entries(error ?? {});
+    const before = members();
     const onStdout = async () => Promise.reject(error);
     await expect(clientOf(service).run('x', { onStdout })).rejects.toBe(error);
-    expect({ ...error }).toEqual(before);
+    expect(members()).toEqual(before);
     expect(lines(service.seen).at(-1)).toBe('DELETE /v1/jobs/job_1');
   });
 });
