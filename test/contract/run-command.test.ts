@@ -288,6 +288,17 @@ describe('vouchbox run', () => {
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
+  test('cancels its job also if it is interrupted before the service has answered the submission', async () => {
+    await using proxy = await openFaultProxy(rig().service.url, [{ on: 'POST /v1/jobs', fault: 'hold_answer' }]);
+    const { env, ...more } = toService();
+    const words = ['run', program('unanswered.sh', 'sleep 300'), '--limit', 'wall_seconds=300'];
+    await using command = new Command(words, { ...more, env: { ...env, SERVICE_URL: proxy.url } });
+    proxy.onHeld = () => command.kill('SIGINT');
+    const { code, stderr } = await command.ended();
+    expect([code, stderr]).toEqual([130, 'vouchbox: interrupted before the service had answered\n']);
+    expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
+  });
+
   test('explains a refusal in one line, and exits with 125 if another service might accept the job, else with 2', async () => {
     const file = program('g.sh', 'true');
     const request = String.raw`request \S+\)`;

@@ -1,6 +1,7 @@
 /**
  * `vouchbox run`: runs one program through a service, passes its output on as it comes, and exits with the program's exit code.
  */
+import { randomUUID } from 'node:crypto';
 import type { ProgramSession, RunTools, ServiceClient, Submitted } from '@vouchbox/client';
 import type { EventData, JobSubmission } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
@@ -17,7 +18,7 @@ import { type AccessOptions, namedService, type ServiceAccess } from './service/
 import { enterOwnUsers } from './service/service-or-own.ts';
 import { refusalInFlags } from './submission/refusal-in-flags.ts';
 import { readSubmission, STDOUT_FILE, type SubmissionOptions, wantedOutputs } from './submission/submission-options.ts';
-import { takeInterrupts } from './terminal/interrupts.ts';
+import { takeInterrupts, unlessInterrupted } from './terminal/interrupts.ts';
 import { type JsonOption, note, printResult } from './terminal/print.ts';
 import { Remarks } from './terminal/remarks.ts';
 import { showOutput } from './terminal/show-output.ts';
@@ -55,11 +56,21 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   await using service = serviceNamedBy(options) ?? (await ownService(options));
   const { client, patient } = service;
   if (interrupts.asked.aborted) return EXIT.cancelled;
-  const session = options.session === undefined ? null : await client.session(options.session);
-  const submission = withTools(asStep(program, session), tools);
-  const { job_id, interaction } = await submitted(submission, client, options).catch(async (error: unknown) => {
-    throw await refusalInFlags(error, { file, options }, client);
+  const stored = await unlessInterrupted(interrupts.asked, async (signal) => {
+    const session = options.session === undefined ? null : await client.session(options.session, { signal });
+    const submission = withTools(asStep(program, session), tools);
+    const { job_id, interaction } = await submitted(submission, client, { ...options, signal }).catch(
+      async (error: unknown) => {
+        throw await refusalInFlags(error, { file, options }, client);
+      },
+    );
+    return { session, submission, job_id, interaction };
   });
+  if (stored === null) {
+    note('interrupted before the service had answered');
+    return EXIT.cancelled;
+  }
+  const { session, submission, job_id, interaction } = stored;
   if (options.verbose) note(`job ${job_id}`);
   cancelWhen(interrupts.asked, patient, job_id);
   const peer = interaction?.peer ?? null;
@@ -91,19 +102,49 @@ async function answered(tools: RunTools, { client, patient }: ServiceAccess, job
   }
 }
 
-async function submitted(submission: JobSubmission, client: ServiceClient, options: RunOptions) {
-  const { promise, promiseFile, libraries } = options;
-  const named = libraries === undefined ? {} : { libraries: await namedLibraries(libraries, client) };
-  const body = { ...(await withUploads(submission, client)), ...named };
-  if (!promise && promiseFile === undefined) return await client.submit(body);
-  return await promised(body, client, promiseFile);
+type Submitting = RunOptions & { readonly signal: AbortSignal };
+
+async function submitted(submission: JobSubmission, client: ServiceClient, options: Submitting) {
+  const { promise, promiseFile, libraries, signal } = options;
+  const named = libraries === undefined ? {} : { libraries: await namedLibraries(libraries, client, { signal }) };
+  const body = { ...(await withUploads(submission, client, { signal })), ...named };
+  signal.throwIfAborted();
+  const call = { idempotencyKey: randomUUID(), signal };
+  const isPromised = promise || promiseFile !== undefined;
+  try {
+    return await (isPromised ? promised(body, client, { file: promiseFile, ...call }) : client.submit(body, call));
+  } catch (error) {
+    if (signal.aborted) await abandon(isPromised ? { ...body, promise: true } : body, client, call).catch(() => {});
+    throw error;
+  }
+}
+
+/** How long to wait for each answer once the command was interrupted. */
+const lastMilliseconds = 5000;
+
+/** Ends the job that an interrupted submission may have made. Its key identifies the job. */
+async function abandon(
+  body: JobSubmission,
+  client: ServiceClient,
+  { idempotencyKey }: { readonly idempotencyKey: string },
+): Promise<void> {
+  const soon = () => ({ signal: AbortSignal.timeout(lastMilliseconds) });
+  const { job_id } = await client.submit(body, { idempotencyKey, ...soon() });
+  await client.cancel(job_id, soon());
 }
 
 /** Waits for the promise of the job. If no promise comes, the job is cancelled, because nobody will wait for its result. */
-async function promised(body: JobSubmission, client: ServiceClient, file: string | undefined): Promise<Submitted> {
+async function promised(
+  body: JobSubmission,
+  client: ServiceClient,
+  {
+    file,
+    ...call
+  }: { readonly file: string | undefined; readonly idempotencyKey: string; readonly signal: AbortSignal },
+): Promise<Submitted> {
   let job_id: string | null = null;
   try {
-    const accepted = await client.submit(body, { promise: 'required' });
+    const accepted = await client.submit(body, { promise: 'required', ...call });
     ({ job_id } = accepted);
     if (file !== undefined && accepted.promise !== null) writeNew(file, accepted.promise.bytes, '--promise-file');
     return accepted;

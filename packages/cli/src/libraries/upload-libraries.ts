@@ -3,7 +3,7 @@ import { createReadStream, openAsBlob } from 'node:fs';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import type { ServiceClient } from '@vouchbox/client';
+import type { CallOptions, ServiceClient } from '@vouchbox/client';
 import type { JobSubmission } from '@vouchbox/protocol';
 import { UsageError } from '../failures/usage-error.ts';
 import { type AccessOptions, requireService } from '../service/service-access.ts';
@@ -12,11 +12,12 @@ import { type JsonOption, printResult } from '../terminal/print.ts';
 export async function namedLibraries(
   given: string,
   client: Pick<ServiceClient, 'upload'>,
+  call: CallOptions = {},
 ): Promise<NonNullable<JobSubmission['libraries']>> {
   if (/^sha256:[0-9a-f]{64}$/.test(given)) return { blob: given };
   const file = await fileAt(given);
   await checkWhole(given);
-  return { blob: (await client.upload(file)).blob };
+  return { blob: (await client.upload(file, call)).blob };
 }
 
 async function fileAt(path: string): Promise<Blob> {
