@@ -288,15 +288,23 @@ describe('vouchbox run', () => {
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
-  test('cancels its job also if it is interrupted before the service has answered the submission', async () => {
-    await using proxy = await openFaultProxy(rig().service.url, [{ on: 'POST /v1/jobs', fault: 'hold_answer' }]);
+  test.each([
+    ['cancels its job', 'interrupted before the service had answered', 0],
+    ['says that the program may run if the service is then away', 'the program may run all the same, because', 99],
+  ])('interrupted before its submission is answered, %s', async (_what, said, count) => {
+    const on = 'POST /v1/jobs';
+    const faults = [{ on, fault: 'hold_answer' } as const, { on, fault: 'cut_request', count } as const];
+    await using proxy = await openFaultProxy(rig().service.url, faults);
     const { env, ...more } = toService();
     const words = ['run', program('unanswered.sh', 'sleep 300'), '--limit', 'wall_seconds=300'];
     await using command = new Command(words, { ...more, env: { ...env, SERVICE_URL: proxy.url } });
     proxy.onHeld = () => command.kill('SIGINT');
     const { code, stderr } = await command.ended();
-    expect([code, stderr]).toEqual([130, 'vouchbox: interrupted before the service had answered\n']);
-    expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
+    expect([code, stderr]).toEqual([130, expect.stringContaining(`vouchbox: ${said}`)]);
+    const { client } = rig().alpha;
+    const job = (await client.list({ limit: 1 })).items[0]?.job_id ?? '';
+    expect((await client.detail(job)).cancellation_requested).toBe(count === 0);
+    await client.cancel(job);
   });
 
   test('explains a refusal in one line, and exits with 125 if another service might accept the job, else with 2', async () => {

@@ -114,7 +114,11 @@ async function submitted(submission: JobSubmission, client: ServiceClient, optio
   try {
     return await (isPromised ? promised(body, client, { file: promiseFile, ...call }) : client.submit(body, call));
   } catch (error) {
-    if (signal.aborted) await abandon(isPromised ? { ...body, promise: true } : body, client, call).catch(() => {});
+    if (signal.aborted) {
+      await abandon(isPromised ? { ...body, promise: true } : body, client, call).catch((failed: Error) =>
+        note(`the program may run all the same, because its job could not be cancelled: ${failed.message}`),
+      );
+    }
     throw error;
   }
 }
