@@ -77,7 +77,7 @@ test(`${PAYLOADS.length} SQL injections in every text of a client are stored and
     await store.requestCancel({ ...key, principal: payload, at: payload });
     await store.finish(finishOf(key));
     expect(await store.job(key)).toMatchObject({ ...key, requested_spec, runtime: payload, status: 'succeeded' });
-    expect((await store.findByIdempotencyKey({ tenant: payload, key: payload }))?.job).toMatchObject(key);
+    expect((await store.findByIdempotencyKey({ tenant: payload, key: payload }))?.job.job_id).toBe(key.job_id);
     const page = await store.events({ key, after: 1, limit: 100 });
     expect(page?.events.map(({ data }) => data)).toContainEqual({ text: payload });
     expect(await listed(store, { tenant: payload })).toMatchObject([{ job_id: key.job_id, runtime: payload }]);
