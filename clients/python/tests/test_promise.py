@@ -217,7 +217,8 @@ def test_a_promise_that_was_not_signed_in_time_is_fetched() -> None:
 
 
 def test_a_promise_is_fetched_and_compared_although_the_service_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
     with promising(envelope_of(PREDICATE)) as (server, _):
         server.lost = 9
         with Client(f"http://127.0.0.1:{server.server_address[1]}", "key-1", retry=Retry(attempts_max=2)) as client:
