@@ -34,6 +34,7 @@ export const EVIDENCE_OPERATIONS = {
     access: 'jobs:read',
     answers: { 200: storedBytes('The proof.', LOG_MEDIA_TYPE, LogProof) },
     errors: [...JOB_ERRORS, 'job_not_terminal', 'attestation_unavailable', 'log_proof_unavailable', 'not_logged'],
+    capacity: ['connection'],
   },
   getPromise: {
     tag: 'evidence',
@@ -63,6 +64,7 @@ export const EVIDENCE_OPERATIONS = {
     access: 'jobs:read',
     answers: { 200: json('The statements; none if the job did not wait so long.', PendingStatements) },
     errors: [...JOB_ERRORS, 'not_promised'],
+    capacity: ['connection'],
   },
   getCanary: {
     tag: 'evidence',
@@ -81,5 +83,6 @@ export const EVIDENCE_OPERATIONS = {
     access: 'service:read',
     answers: { 200: json('The key as canonical SPKI PEM.', PublicKey) },
     errors: [...SCOPED_ERRORS, 'attestation_disabled'],
+    capacity: ['connection'],
   },
 } as const satisfies Record<string, OperationRow>;

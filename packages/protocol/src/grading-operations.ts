@@ -41,6 +41,7 @@ export const GRADING_OPERATIONS = {
     query: GradingListQuery,
     answers: { 200: json('A page of gradings.', GradingList) },
     errors: SCOPED_ERRORS,
+    capacity: ['connection'],
   },
   getGrading: {
     tag: 'gradings',
@@ -59,6 +60,7 @@ export const GRADING_OPERATIONS = {
     access: 'jobs:cancel',
     answers: { 200: json('The grading as it stands now.', GradingCancellation) },
     errors: [...GRADING_ERRORS, 'insufficient_storage'],
+    capacity: ['connection'],
   },
   gradingEvents: {
     tag: 'gradings',

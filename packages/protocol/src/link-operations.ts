@@ -32,6 +32,7 @@ export const LINK_OPERATIONS = {
     access: 'jobs:read',
     answers: { 200: json('All of them, without their secrets.', LinkList) },
     errors: JOB_ERRORS,
+    capacity: ['connection'],
   },
   revokeLink: {
     tag: 'jobs',
@@ -40,5 +41,6 @@ export const LINK_OPERATIONS = {
     access: 'jobs:read',
     answers: { 200: json('It is ended.', LinkRevocation) },
     errors: [...JOB_ERRORS, 'link_not_found', 'insufficient_storage'],
+    capacity: ['connection'],
   },
 } as const satisfies Record<'createLink' | 'listLinks' | 'revokeLink', OperationRow>;

@@ -81,5 +81,5 @@ export interface Operation extends OperationEndpoint {
   readonly capacity: readonly Capacity[];
 }
 
-/** An operation as a row of the table: without its address, and without `capacity` if a request holds only its connection. */
-export type OperationRow = Omit<Operation, keyof OperationEndpoint | 'capacity'> & Partial<Pick<Operation, 'capacity'>>;
+/** An operation as a row of the table: without its address. */
+export type OperationRow = Omit<Operation, keyof OperationEndpoint>;

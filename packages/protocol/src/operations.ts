@@ -22,7 +22,7 @@ import {
 import { blobBytesMax, bodyBytesMax, emptyBodyBytesMax, submissionTokensMax } from './limits.ts';
 import { LINK_OPERATIONS } from './link-operations.ts';
 import { BLOB_MEDIA_TYPE } from './media-types.ts';
-import type { Capacity, Operation, OperationRow } from './operation.ts';
+import type { Operation, OperationRow } from './operation.ts';
 import {
   ADMISSION_ERRORS,
   BODY_ERRORS,
@@ -47,6 +47,7 @@ const ROWS = {
     access: 'public',
     answers: { 200: json('The process answers.', Health) },
     errors: REQUEST_ERRORS,
+    capacity: ['connection'],
   },
   getReadiness: {
     tag: 'public',
@@ -55,6 +56,7 @@ const ROWS = {
     access: 'public',
     answers: { 200: json('Process, store and provider are ready.', Readiness), 503: json('Not ready.', Readiness) },
     errors: REQUEST_ERRORS,
+    capacity: ['connection'],
   },
   getContract: {
     tag: 'public',
@@ -62,6 +64,7 @@ const ROWS = {
     access: 'public',
     answers: { 200: json('An OpenAPI 3.1 document.', OpenApiDocument) },
     errors: REQUEST_ERRORS,
+    capacity: ['connection'],
   },
   submitJob: {
     tag: 'jobs',
@@ -92,6 +95,7 @@ const ROWS = {
     query: ListQuery,
     answers: { 200: json('A page of jobs.', JobList) },
     errors: SCOPED_ERRORS,
+    capacity: ['connection'],
   },
   getJob: {
     tag: 'jobs',
@@ -112,6 +116,7 @@ const ROWS = {
     access: 'jobs:cancel',
     answers: { 200: json('The job as it stands now.', CancellationAnswer) },
     errors: [...JOB_ERRORS, 'insufficient_storage'],
+    capacity: ['connection'],
   },
   getResult: {
     tag: 'jobs',
@@ -221,6 +226,7 @@ const ROWS = {
       304: { description: 'The client has the current answer.', content: {}, headers: ['ETag'] },
     },
     errors: SCOPED_ERRORS,
+    capacity: ['connection'],
   },
   getWhoami: {
     tag: 'service',
@@ -228,6 +234,7 @@ const ROWS = {
     access: 'credential',
     answers: { 200: json('Tenant, principal, scopes and expiry.', Whoami) },
     errors: CALLER_ERRORS,
+    capacity: ['connection'],
   },
   getStatus: {
     tag: 'service',
@@ -235,6 +242,7 @@ const ROWS = {
     access: 'service:read',
     answers: { 200: json('Queue, signer and provider.', ServiceStatus) },
     errors: SCOPED_ERRORS,
+    capacity: ['connection'],
   },
   getTenantMetrics: {
     tag: 'service',
@@ -243,6 +251,7 @@ const ROWS = {
     access: 'metrics:read',
     answers: { 200: metrics('Gauges over the current jobs of the tenant.') },
     errors: SCOPED_ERRORS,
+    capacity: ['connection'],
   },
   getMetrics: {
     tag: 'public',
@@ -252,22 +261,19 @@ const ROWS = {
     access: 'metrics_token',
     answers: { 200: metrics('Metrics with a fixed set of labels.') },
     errors: [...CREDENTIAL_ERRORS, 'route_not_found'],
+    capacity: ['connection'],
   },
 } as const satisfies Record<OperationId, OperationRow>;
 
 type Rows = typeof ROWS;
-const USUAL = { capacity: ['connection'] } as const;
-type CapacityOf<Row> = Row extends { readonly capacity: infer Held extends readonly Capacity[] }
-  ? Held
-  : (typeof USUAL)['capacity'];
-type Whole<Id extends OperationId> = (typeof ENDPOINTS)[Id] & Rows[Id] & { readonly capacity: CapacityOf<Rows[Id]> };
+type Whole<Id extends OperationId> = (typeof ENDPOINTS)[Id] & Rows[Id];
 
 export const OPERATION_IDS = Object.keys(ROWS) as OperationId[];
 
-/** Every operation: its address and its row. Where the row says nothing else, a request holds only its connection. */
-export const OPERATIONS = Object.fromEntries(
-  OPERATION_IDS.map((id) => [id, { ...USUAL, ...ENDPOINTS[id], ...ROWS[id] }]),
-) as { readonly [Id in OperationId]: Whole<Id> };
+/** Every operation: its address and its row. */
+export const OPERATIONS = Object.fromEntries(OPERATION_IDS.map((id) => [id, { ...ENDPOINTS[id], ...ROWS[id] }])) as {
+  readonly [Id in OperationId]: Whole<Id>;
+};
 
 /** The operation of this name, with the members that only some operations have. */
 export function operationOf(id: OperationId): Operation {

@@ -11,6 +11,7 @@ export const SESSION_OPERATIONS = {
     access: 'jobs:read',
     answers: { 200: json('All of them.', SessionList) },
     errors: SCOPED_ERRORS,
+    capacity: ['connection'],
   },
   getSession: {
     tag: 'sessions',
@@ -18,6 +19,7 @@ export const SESSION_OPERATIONS = {
     access: 'jobs:read',
     answers: { 200: json('The session as it stands.', Session) },
     errors: [...SCOPED_ERRORS, 'session_not_found'],
+    capacity: ['connection'],
   },
   removeSession: {
     tag: 'sessions',
@@ -26,5 +28,6 @@ export const SESSION_OPERATIONS = {
     access: 'jobs:submit',
     answers: { 200: json('It is removed.', SessionRemoval) },
     errors: [...SCOPED_ERRORS, 'session_not_found', 'insufficient_storage'],
+    capacity: ['connection'],
   },
 } as const satisfies Record<'listSessions' | 'getSession' | 'removeSession', OperationRow>;
