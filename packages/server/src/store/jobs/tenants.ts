@@ -40,6 +40,13 @@ const selectTwo = prepared((db) =>
 
 const selectCounts = selectBy('tenants', ['tenant'], ['queued', 'running']);
 
+const countQueued = prepared((db) =>
+  db
+    .selectFrom('tenants')
+    .select((row) => row.fn.sum<number | null>('queued').as('all'))
+    .where('queued', '>', sql.lit(0)),
+);
+
 const selectQueued = prepared((db, { tenant }: { tenant: string }) =>
   db
     .selectFrom('tenants')
@@ -99,7 +106,7 @@ export async function firstTenants(db: StoreDatabase): Promise<readonly string[]
 
 /** How many jobs of all tenants are queued. */
 export async function queueDepth(db: StoreDatabase): Promise<number> {
-  return (await waitingTenants(db)).reduce((sum, { queued }) => sum + queued, 0);
+  return Number((await countQueued.first(db, {}))?.all ?? 0);
 }
 
 /** How many jobs are queued, of one tenant and of all. */
