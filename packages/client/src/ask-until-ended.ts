@@ -4,7 +4,7 @@ import { delayMilliseconds } from './backoff.ts';
 import type { FoldedResult, GradingDetail } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
 import type { WaitOptions } from './job-options.ts';
-import { accepted } from './operation.ts';
+import { accepted, withPolicy } from './operation.ts';
 import type { Session } from './session.ts';
 
 /** How long one request waits at most: many proxies cut an exchange at 60 seconds. */
@@ -27,7 +27,7 @@ export async function askUntilEnded<Found extends Pick<FoldedResult | GradingDet
   const milliseconds = Math.ceil(timeoutSeconds * 1000);
   const end = performance.now() + milliseconds;
   const hasTime = milliseconds > 0;
-  const asking = hasTime ? accepted(session) : { ...session, policy: { ...session.policy, attemptsMax: 1 } };
+  const asking = hasTime ? accepted(session) : withPolicy(session, { attemptsMax: 1 });
   const deadline = hasTime && milliseconds <= timerMillisecondsMax ? AbortSignal.timeout(milliseconds) : undefined;
   const signal = AbortSignal.any([stop, deadline].filter((given) => given !== undefined));
   const late = (cause?: unknown) =>

@@ -14,7 +14,7 @@ import { ServiceFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
 import { replay } from './jobs.ts';
 import { isRouteMissing } from './older-route.ts';
-import { accepted, once, read, supports } from './operation.ts';
+import { accepted, once, read, supports, withPolicy } from './operation.ts';
 import type { Session } from './session.ts';
 import { legacyStreamPath, streamAddress } from './stream-address.ts';
 
@@ -165,7 +165,7 @@ async function chooseSource(following: Following): Promise<AsyncGenerator<JobEve
   if (stream_url !== undefined) return open(stream_url);
   try {
     // Only pages bear a service that stays away.
-    const asking = { ...session, policy: { ...session.policy, bearsLoss: false } };
+    const asking = withPolicy(session, { bearsLoss: false });
     return open((await read(asking, 'POST /v1/jobs/{id}/stream-ticket', { job_id, signal })).stream_url);
   } catch (error) {
     if (isRouteMissing(error)) return session.legacy === 'none' ? null : open(legacyStreamPath(session, job_id));

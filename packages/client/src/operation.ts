@@ -3,7 +3,7 @@
  * have the types that the contract's tables say. Only types come from the tables.
  */
 import type { AnswerBody, BodyOf, ENDPOINTS, MediaTypeOf, OperationId, QueryOf } from '@vouchbox/protocol';
-import { retrying } from './backoff.ts';
+import { type RetryPolicy, retrying } from './backoff.ts';
 import { definedEntries } from './defined-entries.ts';
 import { ServiceFailure } from './failure.ts';
 import { isRouteMissing } from './older-route.ts';
@@ -153,11 +153,14 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined):
   });
 }
 
-/** The session for requests about work that the service has accepted. */
-export const accepted = (session: Session): Session => ({
+/** The session with another policy for its further tries. */
+export const withPolicy = (session: Session, changes: Partial<RetryPolicy>): Session => ({
   ...session,
-  policy: { ...session.policy, bearsLoss: true },
+  policy: { ...session.policy, ...changes },
 });
+
+/** The session for requests about work that the service has accepted. */
+export const accepted = (session: Session): Session => withPolicy(session, { bearsLoss: true });
 
 /** The session for requests that end work. Nobody waits for their answers, so they must not hold the caller up. */
 export const ending = (session: Session): Session => ({

@@ -22,7 +22,7 @@ import { type FollowOptions, followJob } from './follow.ts';
 import type { CallOptions, Submitted } from './job-options.ts';
 import type { JobPromise, PromiseWish } from './job-promise.ts';
 import { promises, storedEvents, submit, waitForResult } from './jobs.ts';
-import { accepted, answerCheck, ending, factsOf, once, read, supports } from './operation.ts';
+import { accepted, answerCheck, ending, factsOf, once, read, supports, withPolicy } from './operation.ts';
 import type { ToolOptions } from './run-tools.ts';
 import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
@@ -88,7 +88,7 @@ export async function runProgram(
   const { runsMax } = await factsOf(session, signal);
   await session.turns.take(runsMax ?? runsUsual, signal);
   try {
-    const patient = { ...session, policy: { ...session.policy, patienceSeconds } };
+    const patient = withPolicy(session, { patienceSeconds });
     return await runInTurn(patient, program, { ...others, signal });
   } finally {
     session.turns.passOn();
