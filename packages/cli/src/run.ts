@@ -104,6 +104,12 @@ async function answered(tools: RunTools, { client, patient }: ServiceAccess, job
 
 type Submitting = RunOptions & { readonly signal: AbortSignal };
 
+/** What identifies a submission, and the signal that breaks it off. */
+interface SubmissionCall {
+  readonly idempotencyKey: string;
+  readonly signal: AbortSignal;
+}
+
 async function submitted(submission: JobSubmission, client: ServiceClient, options: Submitting) {
   const { promise, promiseFile, libraries, signal } = options;
   const named = libraries === undefined ? {} : { libraries: await namedLibraries(libraries, client, { signal }) };
@@ -130,7 +136,7 @@ const lastMilliseconds = 5000;
 async function abandon(
   body: JobSubmission,
   client: ServiceClient,
-  { idempotencyKey }: { readonly idempotencyKey: string },
+  { idempotencyKey }: Pick<SubmissionCall, 'idempotencyKey'>,
 ): Promise<void> {
   const soon = () => ({ signal: AbortSignal.timeout(lastMilliseconds) });
   const { job_id } = await client.submit(body, { idempotencyKey, ...soon() });
@@ -141,10 +147,7 @@ async function abandon(
 async function promised(
   body: JobSubmission,
   client: ServiceClient,
-  {
-    file,
-    ...call
-  }: { readonly file: string | undefined; readonly idempotencyKey: string; readonly signal: AbortSignal },
+  { file, ...call }: SubmissionCall & { readonly file: string | undefined },
 ): Promise<Submitted> {
   let job_id: string | null = null;
   try {
