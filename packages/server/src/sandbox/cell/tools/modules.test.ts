@@ -7,18 +7,21 @@ const { run } = useToolCells();
 const exited = { kind: 'exited', exit_code: 0 };
 
 /**
- * `fail` fails. Calls of `hold` are answered once two are open, the later call first. A call of `turn` is answered when the
- * next such call comes; the last is answered at once. Every other tool returns its arguments.
+ * `fail` fails. Calls of `hold` are answered once two are open, the later call first. A call of `turn` is answered when
+ * one with a later `n` comes; without `n` it counts as made in the order of writing. The last is answered at once. Every other
+ * tool returns its arguments.
  */
 function tools() {
   const held: number[] = [];
-  const turns: number[] = [];
+  let turns: { readonly call: number; readonly n: number }[] = [];
   return ({ call, tool, arguments: given }: ToolCall, answer: Answer): void => {
     if (tool === 'fail') answer(call, { error: 'it said "no"\n\u001b[31mé😀' });
     else if (tool === 'turn') {
-      const isLast = Object.hasOwn(given as object, 'last');
-      for (const each of [...turns.splice(0, 1), ...(isLast ? [call] : [])]) answer(each, { result: null });
-      if (!isLast) turns.push(call);
+      const { n = call, last } = given as { readonly n?: number; readonly last?: boolean };
+      turns.push({ call, n });
+      const isDue = (turn: (typeof turns)[number]) => last === true || turn.n < n;
+      for (const turn of turns.filter(isDue)) answer(turn.call, { result: null });
+      turns = turns.filter((turn) => !isDue(turn));
     } else if (tool !== 'hold') answer(call, { result: given });
     else if (held.push(call) === 2)
       for (const each of held.splice(0).reverse()) answer(each, { result: each === call });
@@ -89,7 +92,7 @@ signal.signal(signal.SIGALRM, late)
 for n in range(3):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.05)
-        tools.turn()
+        tools.turn(n=n)
     except TimeoutError:
         print(tools.echo(n=n)["n"], end=" ")
 print(tools.turn(last=True))`,
