@@ -18,7 +18,7 @@ async function measureLeftovers({ port, pid, dataDirectory }: ServedCells): Prom
   await driven(clients, bash, clientsCount);
   const before = await quiet(client, () => countRemains(pid, dataDirectory));
   await driven(clients, bash, 1000);
-  const after = await quiet(client, () => countRemains(pid, dataDirectory));
+  const after = await quiet(client, () => countRemains(pid, dataDirectory), before);
   for (const one of clients) one[Symbol.dispose]();
   return [
     {
@@ -31,14 +31,22 @@ async function measureLeftovers({ port, pid, dataDirectory }: ServedCells): Prom
   ];
 }
 
-/** Counts what remains beside the parked cells once no job runs and no cell is being made, or when the wait is over. */
-async function quiet(client: JobClient, count: () => CellRemains): Promise<number> {
+/**
+ * Counts what remains beside the parked cells once no job runs, no cell is being made and at most `remainsMax` are counted, or
+ * when the wait is over. A helper whose last cell has ended needs a moment to end itself.
+ */
+async function quiet(
+  client: JobClient,
+  count: () => CellRemains,
+  remainsMax = Number.POSITIVE_INFINITY,
+): Promise<number> {
   const deadline = performance.now() + quietMillisecondsMax;
   for (;;) {
     const { running, parked } = await client.call<ServiceStatus>('GET', '/v1/status');
     const { groups, directories, mounts, processes } = count();
-    const isQuiet = running === 0 && groups === parked.cells;
-    if (isQuiet || performance.now() > deadline) return groups - parked.cells + directories + mounts + processes;
+    const remains = groups - parked.cells + directories + mounts + processes;
+    const isQuiet = running === 0 && groups === parked.cells && remains <= remainsMax;
+    if (isQuiet || performance.now() > deadline) return remains;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
