@@ -288,6 +288,21 @@ describe('vouchbox run', () => {
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
+  test('ends soon after an interrupt if the service is away, and names the job that may go on', async () => {
+    const on = 'DELETE /v1/jobs/{id}';
+    await using proxy = await openFaultProxy(rig().service.url, [{ on, fault: 'cut_request', count: 99 }]);
+    const { env, ...more } = toService();
+    const words = ['run', program('away.sh', 'echo first; sleep 300'), '--limit', 'wall_seconds=300'];
+    await using command = new Command(words, { ...more, env: { ...env, SERVICE_URL: proxy.url } });
+    await command.shows(/^first\n/);
+    command.kill('SIGINT');
+    const { code, stderr } = await command.ended();
+    const { client } = rig().alpha;
+    const job = (await client.list({ limit: 1 })).items[0]?.job_id ?? '';
+    expect([code, stderr]).toEqual([125, expect.stringContaining(`vouchbox jobs cancel ${job}\n`)]);
+    expect((await client.cancel(job)).already_terminal).toBe(false);
+  });
+
   test.each([
     ['cancels its job', 'interrupted before the service had answered', 0],
     ['says that the program may run if the service is then away', 'the program may run all the same, because', 99],

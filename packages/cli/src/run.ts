@@ -72,19 +72,20 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   }
   const { session, submission, job_id, interaction } = stored;
   if (options.verbose) note(`job ${job_id}`);
-  cancelWhen(interrupts.asked, patient, job_id);
-  const peer = interaction?.peer ?? null;
-  const finishing = finish({
+  const started = {
     client: patient,
     adviser: client,
     job_id,
-    peer,
+    peer: interaction?.peer ?? null,
     session,
     options,
     limits: submission.limits,
+  };
+  const code = await unlessInterrupted(cancelledBy(interrupts.asked, patient, job_id), async (signal) => {
+    const answering = submission.tools && answered(tools, service, { job_id, signal });
+    return (await Promise.all([finish({ ...started, signal }), answering]))[0];
   });
-  const [code] = await Promise.all([finishing, submission.tools && answered(tools, service, job_id)]);
-  return code;
+  return code ?? EXIT.notRun;
 }
 
 function withTools<Submission extends JobSubmission>(submission: Submission, tools: RunTools): Submission {
@@ -93,11 +94,15 @@ function withTools<Submission extends JobSubmission>(submission: Submission, too
 }
 
 /** Answers the program's tool calls. If they cannot be answered, the job is cancelled. */
-async function answered(tools: RunTools, { client, patient }: ServiceAccess, job_id: string): Promise<void> {
+async function answered(
+  tools: RunTools,
+  { client, patient }: ServiceAccess,
+  { job_id, signal }: { readonly job_id: string; readonly signal: AbortSignal },
+): Promise<void> {
   try {
-    await patient.answerToolCalls(job_id, { tools });
+    await patient.answerToolCalls(job_id, { tools, signal });
   } catch (error) {
-    await client.cancel(job_id).catch(() => undefined);
+    if (!signal.aborted) await client.cancel(job_id).catch(() => undefined);
     throw error;
   }
 }
@@ -198,11 +203,13 @@ interface Started {
   readonly session: ProgramSession | null;
   readonly options: RunOptions;
   readonly limits: JobSubmission['limits'];
+  /** Ends what waits for the job. */
+  readonly signal: AbortSignal;
 }
 
 /** Follows the job to its end and fetches its outputs. A pattern may match nothing; any other output must come back. */
 async function finish(started: Started): Promise<number> {
-  const { client, adviser, job_id, peer, session, options, limits } = started;
+  const { client, adviser, job_id, peer, session, options, limits, signal } = started;
   const { libraries, wholeStdout } = options;
   const remarks = new Remarks(adviser, { limits, libraries, wholeStdout });
   const finished = await follow(started, remarks);
@@ -210,7 +217,7 @@ async function finish(started: Started): Promise<number> {
   const wanted = wantedOutputs(options.output);
   const large = wantedOutputs(options.largeOutput ?? []);
   const isAsked = wanted.length + large.length > 0 || wholeStdout !== undefined || options.json || session !== null;
-  const whole = isAsked ? await client.result(job_id) : null;
+  const whole = isAsked ? await client.result(job_id, { signal }) : null;
   const step = session === null || whole === null ? null : { ...(await settled(whole, session)), session };
   const result = step?.result ?? whole;
   const parts = [
@@ -240,9 +247,9 @@ async function finish(started: Started): Promise<number> {
 }
 
 /** Waits for the end of the interactor, and reports the end unless the interactor succeeded. */
-async function interactorEnd({ client, job_id, options }: Started, peer: string) {
-  const { status, exit_code, stderr } = await client.waitForResult(peer);
-  const { terminal_reason, receipt } = await client.detail(peer);
+async function interactorEnd({ client, job_id, options, signal }: Started, peer: string) {
+  const { status, exit_code, stderr } = await client.waitForResult(peer, { signal });
+  const { terminal_reason, receipt } = await client.detail(peer, { signal });
   const end = receipt?.interaction?.end ?? null;
   if (!options.json) {
     for (const line of stderr.split('\n')) if (line !== '') note(`interactor: ${printable(line)}`);
@@ -254,8 +261,11 @@ async function interactorEnd({ client, job_id, options }: Started, peer: string)
 }
 
 /** Shows the job's output until the job ends, and then how it ended, unless the program ended by itself. */
-async function follow({ client, job_id, session, options }: Started, remarks: Remarks): Promise<EventData<'finished'>> {
-  for await (const event of client.follow(job_id)) {
+async function follow(
+  { client, job_id, session, options, signal }: Started,
+  remarks: Remarks,
+): Promise<EventData<'finished'>> {
+  for await (const event of client.follow(job_id, { signal })) {
     if (!options.json) await showOutput(event, process, options.raw ? 'raw' : 'safe');
     if (session === null || !isOfSession(event)) for (const line of await remarks.on(event)) note(line);
     if (event.kind === 'finished') return event.data as EventData<'finished'>;
@@ -264,8 +274,8 @@ async function follow({ client, job_id, session, options }: Started, remarks: Re
 }
 
 /** The isolation and the limits under which the program ran, in the words of the other clients. */
-async function ranAs({ client, job_id }: Started, { effective }: Remarks) {
-  const { effective_spec, networking, receipt_sha256 = null } = await client.detail(job_id);
+async function ranAs({ client, job_id, signal }: Started, { effective }: Remarks) {
+  const { effective_spec, networking, receipt_sha256 = null } = await client.detail(job_id, { signal });
   return { isolation_class: effective_spec?.isolation_class ?? null, networking, effective, receipt_sha256 };
 }
 
@@ -273,11 +283,20 @@ function viewOf({ written, missing }: WrittenOutputs) {
   return { outputs: written, missing: missing.map(({ path }) => path) };
 }
 
-/** The first interrupt cancels the job, whose end then ends the command. */
-function cancelWhen(asked: AbortSignal, client: ServiceClient, job_id: string): void {
+/**
+ * The first interrupt cancels the job, whose end then ends the command. If the service does not take the cancellation soon, the
+ * returned signal aborts, and the job may go on.
+ */
+function cancelledBy(asked: AbortSignal, client: ServiceClient, job_id: string): AbortSignal {
+  const controller = new AbortController();
   const cancel = () => {
-    client.cancel(job_id).catch((error: Error) => note(`the job could not be cancelled: ${error.message}`));
+    client.cancel(job_id, { signal: AbortSignal.timeout(lastMilliseconds) }).catch((error: Error) => {
+      note(`the job may go on, because it could not be cancelled: ${error.message}`);
+      note(`end it once the service is back: vouchbox jobs cancel ${job_id}`);
+      controller.abort();
+    });
   };
   if (asked.aborted) cancel();
   else asked.addEventListener('abort', cancel, { once: true });
+  return controller.signal;
 }
