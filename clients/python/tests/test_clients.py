@@ -334,3 +334,9 @@ def test_an_interrupted_call_waits_but_seconds_for_a_service_that_does_not_answe
         else:
             client.grade("x", tests=[GradeTest(name="a")])
     assert waits == [("POST", 30.0), ("POST", 5.0)]
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), -1.0])
+def test_a_patience_with_which_tries_could_have_no_end_is_refused(seconds: float) -> None:
+    with pytest.raises(ValueError, match="patience_seconds is .*; give a number from 0"):
+        Retry(patience_seconds=seconds)

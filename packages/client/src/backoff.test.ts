@@ -97,6 +97,18 @@ describe('retrying an operation', () => {
     for (const delay of delays) expect(delay).toBeGreaterThanOrEqual(2000);
   });
 
+  test.each([
+    ['attemptsMax', failure({})],
+    ['patienceSeconds', failure({ retryAfterSeconds: 5 })],
+    ['patienceSeconds', new TransportFailure('network', 'connect ECONNREFUSED')],
+  ])('ends if %s is no number', async (name, error) => {
+    const operation = vi.fn(() => Promise.reject(error));
+    const policy = { ...DEFAULT_RETRY, bearsLoss: error instanceof TransportFailure, [name]: Number.NaN };
+    const tried = retrying(operation, { policy, sleep: async () => {}, signal: undefined });
+    await expect(tried).rejects.toBe(error);
+    expect(operation.mock.calls.length).toBeLessThanOrEqual(DEFAULT_RETRY.attemptsMax);
+  });
+
   test('ends with the last answer of the service once the total wait reaches its bound', async () => {
     const { outcome, delays } = await run(10_000, { code: 'queue_full', status: 503, retryAfterSeconds: 5 });
     expect(outcome).toMatchObject({ code: 'queue_full' });

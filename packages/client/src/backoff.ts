@@ -102,6 +102,7 @@ export async function retrying<T>(
   { policy, sleep, signal, isWaiting = false, onRetry }: Retrying,
 ): Promise<T> {
   const patience = policy.patienceSeconds * 1000;
+  // A comparison with NaN or undefined is false. The comparisons below are written so that this ends the tries.
   let isKept = policy.bearsLoss;
   let [lost, waited] = [0, 0];
   for (let tries = 0, losses = 0, puttingsOff = 0; ; ) {
@@ -120,13 +121,13 @@ export async function retrying<T>(
         // The service may have held the first request that failed, and was there meanwhile.
         if (losses > 0) lost += performance.now() - began;
         lost += delay = pause(++losses);
-        if (lost > patience && losses >= policy.attemptsMax) throw error;
+        if (!(lost <= patience || losses < policy.attemptsMax)) throw error;
       } else if (isPutOff(error)) {
         waited += delay = pause(++puttingsOff);
-        if (waited > patience) throw error;
+        if (!(waited <= patience)) throw error;
       } else {
         delay = pause(++tries);
-        if (tries >= policy.attemptsMax) throw error;
+        if (!(tries < policy.attemptsMax)) throw error;
       }
       onRetry?.();
       await sleep(delay, signal);

@@ -30,6 +30,13 @@ class Retry:
     work that the service has accepted, which continues after a restart. Other requests of such a client tell a wrong address
     late."""
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for a number below 0, or not a number: tries could have no end."""
+        for name in ("attempts_max", "base_seconds", "cap_seconds", "retry_after_seconds_max", "patience_seconds"):
+            value = getattr(self, name)
+            if not value >= 0:
+                raise ValueError(f"{name} is {value}; give a number from 0")
+
 
 def _asked_seconds(failure: VouchboxError | None) -> int:
     is_answered = isinstance(failure, ServiceFailure | TransportFailure)
