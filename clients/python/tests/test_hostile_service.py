@@ -245,7 +245,8 @@ def test_a_wait_ends_in_its_time_while_an_answer_comes(wait: str) -> None:
     assert caught.value.reason == "timeout"
 
 
-def test_runs_that_begin_at_once_ask_a_lost_service_together() -> None:
+@pytest.mark.parametrize("bears_loss", [False, True])
+def test_runs_that_begin_at_once_ask_a_lost_service_together(bears_loss: bool) -> None:
     async def runs(client: AsyncClient) -> list[BaseException | RunResult]:
         return await asyncio.gather(*(client.run("x") for _ in range(20)), return_exceptions=True)
 
@@ -253,10 +254,33 @@ def test_runs_that_begin_at_once_ask_a_lost_service_together() -> None:
         handler.close_connection = True
 
     with serving(lost) as server:
-        client = async_client_of(server, retry=Retry(attempts_max=3, base_seconds=0.01))
+        retry = Retry(attempts_max=3, base_seconds=0.01, patience_seconds=0.0, bears_loss=bears_loss)
+        client = async_client_of(server, retry=retry)
         outcomes = asyncio.run(runs(client))
     assert all(isinstance(failure, TransportFailure) and failure.reason == "network" for failure in outcomes)
     assert (len(outcomes), server.seen) == (20, 3)
+
+
+def test_a_run_at_a_lost_service_does_not_wait_for_one_who_bears_the_loss() -> None:
+    asked = threading.Event()
+
+    def lost(handler: BaseHTTPRequestHandler) -> None:
+        asked.set()
+        handler.close_connection = True
+
+    async def follows(client: AsyncClient) -> None:
+        async for _ in client.follow("job_1"):
+            pass
+
+    async def main(client: AsyncClient) -> None:
+        following = asyncio.create_task(follows(client))
+        await asyncio.to_thread(asked.wait)
+        with pytest.raises(TransportFailure) as caught:
+            await asyncio.wait_for(client.run("x"), 20)
+        assert (caught.value.reason, following.cancel()) == ("network", True)
+
+    with serving(lost) as server:
+        asyncio.run(main(async_client_of(server, retry=Retry(attempts_max=3, base_seconds=0.01))))
 
 
 def test_a_submission_is_repeated_no_more_than_other_requests_if_its_connection_is_refused(

@@ -58,7 +58,8 @@ class Session:
     """What the service says of itself, once it was asked."""
     said: Answer | None = None
     """The last whole answer about the service itself."""
-    asking: Asking = field(default_factory=Asking)
+    asking: tuple[Asking, Asking] = field(default_factory=lambda: (Asking(), Asking()))
+    """Of callers that bear no lost service, and of those that bear one. Neither wait for the others, whose patience differs."""
     runs: Turns = field(default_factory=Turns)
     tenant: str | None = None
     """The tenant of the credential, known once a promise was checked."""
@@ -207,25 +208,26 @@ def supports(session: Session, feature: str) -> Flow[bool]:
 def facts_of(session: Session) -> Flow[ServiceFacts]:
     """What the service says of itself, requested once. Nothing is known if the credential may not request it."""
     if session.facts is None:
-        asking, before = session.asking, session.asking.failures
+        asking = session.asking[session.retry.bears_loss]
+        before = asking.failures
         yield TakeTurn(asking.turn, 1)
         try:
-            # A failure while this caller waited is its own, unless it has more patience.
-            if session.facts is None and asking.failure and asking.failures > before and not session.retry.bears_loss:
+            # A failure while this caller waited is its own.
+            if session.facts is None and asking.failure and asking.failures > before:
                 raise asking.failure.with_traceback(None)
             if session.facts is None:
-                session.facts = yield from _asked_by(session)
+                session.facts = yield from _asked_by(session, asking)
         finally:
             asking.turn.pass_on()
     return session.facts
 
 
-def _asked_by(session: Session) -> Flow[ServiceFacts]:
+def _asked_by(session: Session, asking: Asking) -> Flow[ServiceFacts]:
     try:
         return (yield from _asked(session))
     except (ServiceFailure, TransportFailure) as failure:
-        session.asking.failures += 1
-        session.asking.failure = failure
+        asking.failures += 1
+        asking.failure = failure
         raise
 
 
