@@ -111,7 +111,10 @@ async function finish({ graded, seen, report, place, ...reading }: Finished, ask
   ];
   note(`the judge was ${graded.job_id}`);
   for (const part of parts) {
-    const done = await unlessInterrupted(asked, part).catch((error: unknown) => tellFailure(error, EXIT.failed) === 0);
+    const done = await unlessInterrupted(asked, part).catch((error: unknown) => {
+      tellFailure(error, EXIT.failed);
+      return false;
+    });
     if (done === null) {
       note(`interrupted${place === null ? '' : ': the evidence was not written'}`);
       return EXIT.cancelled;
