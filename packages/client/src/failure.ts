@@ -41,7 +41,7 @@ export class ServiceFailure extends Error implements ServiceFailureFields {
 /**
  * - `network`: no answer, or the connection ended inside it
  * - `timeout`: no answer within the request's deadline
- * - `truncated`: fewer or more bytes than the declared `Content-Length`
+ * - `truncated`: fewer or more bytes than the declared `Content-Length`, or a file whose pieces broke off
  * - `undecodable`: a body that is not the JSON it should be
  * - `unstructured`: an HTTP error without the service's envelope, as a proxy or an older server gives
  * - `digest`: exact bytes whose `X-Content-Sha256` is missing, malformed or that of other bytes

@@ -22,8 +22,8 @@ export async function fetchOutputs(
       continue;
     }
     const { size_bytes, sha256 } = record;
-    // The pieces end with an error unless all of the file has come and has its digest. Of a file that breaks off nothing is
-    // left, and it is fetched again. A device keeps what it got.
+    // The pieces end with an error unless all of the file has come and has its digest. A file that breaks off leaves nothing
+    // and is fetched again. A device keeps what it got.
     const takesAgain = ({ reason }: TransportFailure) => reason === 'truncated' && !existsSync(target);
     await readWhole(client, `sha256:${sha256}`, { read: (pieces) => writeTarget(target, pieces), takesAgain });
     written.push({ path, file: target, size_bytes, sha256 });

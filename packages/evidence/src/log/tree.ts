@@ -71,7 +71,7 @@ export function consistencyRanges(old: number, size: number): LeafRange[] {
   return last.start === 0 ? beside : [last, ...beside];
 }
 
-/** The largest range with this leaf that ends a path from the root, and the ranges beside the path, up to the root. */
+/** The largest range with this leaf for which `isEnd` holds, and the ranges beside the path from there up to the root. */
 function pathTo(index: number, size: number, isEnd: (range: LeafRange) => boolean): [LeafRange, ...LeafRange[]] {
   const beside: LeafRange[] = [];
   let range: LeafRange = { start: 0, end: size };

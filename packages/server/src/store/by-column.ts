@@ -1,6 +1,6 @@
 /**
  * Queries that find their rows by whole columns, and whose parameters have the names of these columns. A query with other
- * conditions is written with `prepared`.
+ * parameters is written with `prepared`.
  */
 import { type Insertable, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import { type PreparedQuery, prepared } from './prepared.ts';
@@ -19,7 +19,7 @@ type Values<Of extends Table, Names extends Column<Of>> = Pick<
   Names & keyof Selectable<Tables[Of]>
 >;
 type Constants<Of extends Table> = Partial<Selectable<Tables[Of]>>;
-/** Values that are no parameters themselves: constants, or expressions such as `queued - 1`. */
+/** Values that are not parameters: constants, or expressions such as `queued - 1`. */
 type Fixed<Of extends Table> = {
   readonly [Name in keyof Constants<Of>]?: Constants<Of>[Name] | RawBuilder<Selectable<Tables[Of]>[Name]>;
 };

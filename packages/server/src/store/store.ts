@@ -1,7 +1,7 @@
 /**
  * The store's interface, without SQL. A failure rejects with a `StoreError`. Every method that changes something resolves only
  * when the change is on disk. Every read for a caller names the tenant: for the job of another tenant, as for an unknown job, the
- * answer is `null`. No folder above the store knows SQL, and the store knows neither HTTP nor processes.
+ * answer is `null` or empty. No folder above the store knows SQL, and the store knows neither HTTP nor processes.
  */
 import type { EventBody, FoldedResult } from '@vouchbox/protocol';
 import type { JsonText } from '../ground/json-text.ts';

@@ -25,7 +25,7 @@ export const blobDigestOf = idIn('sha256', blobNotFound, DIGEST);
 /** @throws ServiceError `invalid_request` for text that is not a digest */
 export const uploadDigestOf = idIn('sha256', notADigest, DIGEST);
 const eventNumberIn = idIn('seq', toolCallNotFound, EVENT_NUMBER);
-/** The number of an event. @throws ServiceError as `jobIdOf` does, but `tool_call_not_found`, also for what is no call */
+/** The number of an event. @throws ServiceError as `jobIdOf` does, but `tool_call_not_found`, as for an event that is no call */
 export const eventNumberOf = (request: FastifyRequest): number => Number(eventNumberIn(request));
 
 /** The same refusal for a link that never was, one that has ended, and a wrong secret. */

@@ -3,7 +3,6 @@
  * becomes a blob once all of it is there and has the stated digest. An upload that ends earlier leaves nothing. An output
  * that a job names is copied in the same way, so that the job keeps the bytes even if the job that made them is removed.
  */
-
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ArtifactRecord, StoredBlob } from '@vouchbox/protocol';

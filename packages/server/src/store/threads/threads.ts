@@ -31,7 +31,7 @@ export interface Threads {
  */
 const newObjectsMb = 8;
 
-/** Each side as a thread with this entry point. The options of the process, such as how to read it, are not passed on. */
+/** Each side as a thread with this entry point. The thread does not get the options of the process. */
 export function threadsOf(entry: URL): Threads {
   const resourceLimits = { maxYoungGenerationSizeMb: newObjectsMb };
   const start = (workerData: Started) => new Worker(entry, { workerData, execArgv: [], resourceLimits });
