@@ -136,6 +136,8 @@ async function standingOf(session: Session, name: string, signal?: AbortSignal):
   try {
     return await read(session, 'GET /v1/sessions/{session}', { session: name, signal });
   } catch (error) {
+    // The reason of an abort may be the refusal of another call.
+    signal?.throwIfAborted();
     if (error instanceof ServiceFailure && error.code === 'session_not_found') return null;
     throw error;
   }

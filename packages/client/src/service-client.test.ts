@@ -51,6 +51,20 @@ describe('a request of the client', () => {
     },
   );
 
+  test('opens no session after an abort, also if the reason is another call’s unknown session', async () => {
+    const abort = new AbortController();
+    const facts = {
+      code: 'session_not_found',
+      status: 404,
+      retryable: false,
+      requestId: null,
+      retryAfterSeconds: null,
+    };
+    const reason = new ServiceFailure('there is no such session', facts);
+    await using service = await scriptedService([() => abort.abort(reason)]);
+    await expect(clientOf(service).session('s', { signal: abort.signal })).rejects.toBe(reason);
+  });
+
   test('follows no redirect, so that the key stays with its service', async () => {
     await using other = await scriptedService([json(detail)]);
     await using service = await scriptedService([
