@@ -102,7 +102,7 @@ describe('retrying an operation', () => {
     ['patienceSeconds', failure({ retryAfterSeconds: 5 })],
     ['patienceSeconds', new TransportFailure('network', 'connect ECONNREFUSED')],
   ])('ends if %s is no number', async (name, error) => {
-    const operation = vi.fn(() => Promise.reject(error));
+    const operation = vi.fn<() => Promise<never>>(() => Promise.reject(error));
     const policy = { ...DEFAULT_RETRY, bearsLoss: error instanceof TransportFailure, [name]: Number.NaN };
     const tried = retrying(operation, { policy, sleep: async () => {}, signal: undefined });
     await expect(tried).rejects.toBe(error);
