@@ -98,7 +98,8 @@ export class Workload {
     const write = isSlow ? `for at in $(seq ${lines}); do echo $at; sleep 0.2; done` : `seq ${lines}`;
     const code = `${this.#witness.commandOf(number)}; echo job ${number}; sleep ${pause}; ${write}; exit ${exitCode}`;
     const stdout = `job ${number}\n${Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join('')}`;
-    const submission: JobSubmission = { language: 'bash', code };
+    // A slow program sleeps for up to eight seconds, and starts forty programs besides.
+    const submission: JobSubmission = { language: 'bash', code, limits: { wall_seconds: 60 } };
     const idempotencyKey = `crash-${number}`;
     return { number, idempotencyKey, submission, stdout, exitCode, job_id: null, cancellation: 'none' };
   }
