@@ -1,5 +1,6 @@
 /** Reads the tests of a grading from a directory: the program's input in `NAME.in`, and the expected output in `NAME.out`. */
-import { readdir, readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { GradeTest } from '@vouchbox/client';
 import type { Comparison } from '@vouchbox/protocol/grading';
@@ -39,9 +40,20 @@ async function filesOf(directory: string): Promise<readonly string[]> {
 
 async function readText(file: string): Promise<string> {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(file));
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readPlain(file));
   } catch (error) {
     throw new UsageError(`${file} cannot be read as UTF-8 text: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The bytes of a plain file. A pipe or a device is refused: nobody may ever write to it. */
+async function readPlain(path: string): Promise<Buffer> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!(await file.stat()).isFile()) throw new Error('it is not a plain file');
+    return await file.readFile();
+  } finally {
+    await file.close();
   }
 }
 
