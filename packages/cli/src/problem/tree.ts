@@ -77,6 +77,11 @@ async function walk({ root, at, prefix, files }: Walk): Promise<void> {
   }
 }
 
+/** The text of the plain file with this real path. @throws UsageError that says `name` */
+export async function plainText(real: string, name: string): Promise<string> {
+  return decode(await readRegular(real, name), name);
+}
+
 /** Reads a plain file. It refuses a device or a pipe, and does not follow a file that has become a link. */
 async function readRegular(real: string, name: string): Promise<Buffer> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

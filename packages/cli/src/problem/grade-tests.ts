@@ -1,17 +1,17 @@
 /** Reads the tests of a grading from a directory: the program's input in `NAME.in`, and the expected output in `NAME.out`. */
-import { constants } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { GradeTest } from '@vouchbox/client';
 import type { Comparison } from '@vouchbox/protocol/grading';
-import { UsageError } from './failures/usage-error.ts';
+import { UsageError } from '../failures/usage-error.ts';
+import { plainText } from './tree.ts';
 
 /** The member of a test that a file sets, by the file's extension. */
 const MEMBERS = { '.in': 'stdin', '.out': 'expected', '.args': 'args' } as const;
 
 /**
  * One test for each name, in the order of the names. `NAME.args` has one argument a line.
- * @throws UsageError if there is no test, or a file cannot be read as text
+ * @throws UsageError if there is no test, or a file is not plain, not text or too large
  */
 export async function readTests(directory: string, compare: Comparison): Promise<readonly GradeTest[]> {
   const tests = new Map<string, { stdin?: string; expected?: string; args?: readonly string[] }>();
@@ -38,23 +38,12 @@ async function filesOf(directory: string): Promise<readonly string[]> {
   }
 }
 
+/** The text of a file, which may be a link: the folder is the grader's own. */
 async function readText(file: string): Promise<string> {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readPlain(file));
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read as UTF-8 text: ${(error as Error).message}`, { cause: error });
-  }
-}
-
-/** The bytes of a plain file. A pipe or a device is refused: nobody may ever write to it. */
-async function readPlain(path: string): Promise<Buffer> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    if (!(await file.stat()).isFile()) throw new Error('it is not a plain file');
-    return await file.readFile();
-  } finally {
-    await file.close();
-  }
+  const real = await realpath(file).catch((error: Error) => {
+    throw new UsageError(`${file} cannot be read: ${error.message}`, { cause: error });
+  });
+  return await plainText(real, file);
 }
 
 function linesOf(text: string): readonly string[] {

@@ -11,7 +11,5 @@ test('a pipe in a folder of tests is refused by its name', { timeout: 5_000 }, a
   onTestFinished(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'a.out'), '3\n');
   execFileSync('mkfifo', [join(folder, 'a.in')]);
-  await expect(readTests(folder, 'lines')).rejects.toThrow(
-    /a\.in cannot be read as UTF-8 text: it is not a plain file$/,
-  );
+  await expect(readTests(folder, 'lines')).rejects.toThrow(/a\.in cannot be read: it is not a plain file$/);
 });
