@@ -77,9 +77,10 @@ async function walk({ root, at, prefix, files }: Walk): Promise<void> {
   }
 }
 
-/** The text of the plain file with this real path. @throws UsageError that says `name` */
-export async function plainText(real: string, name: string): Promise<string> {
-  return decode(await readRegular(real, name), name);
+/** The text of a file outside of a package, which may be a link. @throws UsageError that names the file */
+export async function plainText(file: string): Promise<string> {
+  const real = await realpath(file).catch((error: Error) => refuse(file, error));
+  return decode(await readRegular(real, file), file);
 }
 
 /** Reads a plain file. It refuses a device or a pipe, and does not follow a file that has become a link. */
