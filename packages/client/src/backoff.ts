@@ -102,7 +102,6 @@ export async function retrying<T>(
   { policy, sleep, signal, isWaiting = false, onRetry }: Retrying,
 ): Promise<T> {
   const patience = policy.patienceSeconds * 1000;
-  // A comparison with NaN or undefined is false. The comparisons below are written so that this ends the tries.
   let isKept = policy.bearsLoss;
   let [lost, waited] = [0, 0];
   for (let tries = 0, losses = 0, puttingsOff = 0; ; ) {
@@ -117,6 +116,7 @@ export async function retrying<T>(
       // Any answer ends the loss.
       if (!isLost) lost = losses = 0;
       let delay: number;
+      // No comparison with NaN or undefined is true. These are written so that such a policy ends the tries.
       if (isLost) {
         // The service may have held the first request that failed, and was there meanwhile.
         if (losses > 0) lost += performance.now() - began;
