@@ -72,18 +72,13 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   }
   const { session, submission, job_id, interaction } = stored;
   if (options.verbose) note(`job ${job_id}`);
-  const started = {
-    client: patient,
-    adviser: client,
-    job_id,
-    peer: interaction?.peer ?? null,
-    session,
-    options,
-    limits: submission.limits,
-  };
-  const code = await unlessInterrupted(cancelledBy(interrupts.asked, patient, job_id), async (signal) => {
+  const lost = cancelWhen(interrupts.asked, patient, job_id);
+  const code = await unlessInterrupted(lost, async (signal) => {
+    const peer = interaction?.peer ?? null;
+    const { limits } = submission;
+    const finishing = finish({ client: patient, adviser: client, job_id, peer, session, options, limits, signal });
     const answering = submission.tools && answered(tools, service, { job_id, signal });
-    return (await Promise.all([finish({ ...started, signal }), answering]))[0];
+    return (await Promise.all([finishing, answering]))[0];
   });
   return code ?? EXIT.notRun;
 }
@@ -284,10 +279,10 @@ function viewOf({ written, missing }: WrittenOutputs) {
 }
 
 /**
- * The first interrupt cancels the job, whose end then ends the command. If the service does not take the cancellation soon, the
- * returned signal aborts, and the job may go on.
+ * The first interrupt cancels the job, whose end then ends the command. Returns a signal that aborts if the service does not take
+ * the cancellation soon: nothing is then known of the job, which may go on.
  */
-function cancelledBy(asked: AbortSignal, client: ServiceClient, job_id: string): AbortSignal {
+function cancelWhen(asked: AbortSignal, client: ServiceClient, job_id: string): AbortSignal {
   const controller = new AbortController();
   const cancel = () => {
     client.cancel(job_id, { signal: AbortSignal.timeout(lastMilliseconds) }).catch((error: Error) => {
