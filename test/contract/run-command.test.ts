@@ -1,4 +1,5 @@
 /** `vouchbox run` and `vouchbox jobs`: a program's output, files and exit code at the command line. */
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { watch } from 'node:fs/promises';
@@ -301,6 +302,22 @@ describe('vouchbox run', () => {
     const job = (await client.list({ limit: 1 })).items[0]?.job_id ?? '';
     expect([code, stderr]).toEqual([125, expect.stringContaining(`vouchbox jobs cancel ${job}\n`)]);
     expect((await client.cancel(job)).already_terminal).toBe(false);
+  });
+
+  test('ends soon after an interrupt also while it reads a large output', async () => {
+    const content = 'x'.repeat(2_000_000);
+    const digest = createHash('sha256').update(content).digest('hex');
+    const read = { on: `GET /v1/blobs/sha256/${digest}`, fault: 'hold_answer' } as const;
+    const cancel = { on: 'DELETE /v1/jobs/{id}', fault: 'cut_request', count: 99 } as const;
+    await using proxy = await openFaultProxy(rig().service.url, [read, cancel]);
+    const { env, ...more } = toService();
+    const words = ['run', program('large.py', `open('output/x', 'w').write('${content[0]}' * ${content.length})`)];
+    words.push('--large-output', 'output/x');
+    await using command = new Command(words, { ...more, env: { ...env, SERVICE_URL: proxy.url } });
+    proxy.onHeld = () => command.kill('SIGINT');
+    const { code, stderr } = await command.ended();
+    expect([code, stderr]).toEqual([125, expect.stringContaining('vouchbox jobs cancel job_')]);
+    expect(existsSync(join(scratch, 'output/x'))).toBe(false);
   });
 
   test.each([

@@ -217,10 +217,10 @@ async function finish(started: Started): Promise<number> {
   const result = step?.result ?? whole;
   const parts = [
     await writeOutputs(wanted, result?.artifacts ?? []),
-    await fetchOutputs(large, result?.large_outputs ?? [], client),
+    await fetchOutputs(large, result?.large_outputs ?? [], client, { signal }),
   ];
   if (wholeStdout !== undefined && result !== null)
-    parts.push(await fetchStdout({ path: STDOUT_FILE, target: wholeStdout }, result, client));
+    parts.push(await fetchStdout({ path: STDOUT_FILE, target: wholeStdout }, result, client, { signal }));
   const outputs = {
     written: parts.flatMap(({ written }) => written),
     missing: parts.flatMap(({ missing }) => missing),

@@ -1,7 +1,7 @@
 /** Fetches the requested large outputs of a job, piece by piece, and writes each to its file. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import type { ServiceClient, TransportFailure } from '@vouchbox/client';
+import type { CallOptions, ServiceClient, TransportFailure } from '@vouchbox/client';
 import type { ArtifactRecord, FoldedResult } from '@vouchbox/protocol';
 import { type WantedOutput, type WrittenOutput, type WrittenOutputs, writeTarget } from './output-files.ts';
 import { readWhole } from './whole-blob.ts';
@@ -11,6 +11,7 @@ export async function fetchOutputs(
   wanted: readonly WantedOutput[],
   records: readonly ArtifactRecord[],
   client: Pick<ServiceClient, 'downloadPieces'>,
+  { signal }: CallOptions = {},
 ): Promise<WrittenOutputs> {
   const written: WrittenOutput[] = [];
   const missing: WrittenOutputs['missing'][number][] = [];
@@ -25,7 +26,8 @@ export async function fetchOutputs(
     // The pieces end with an error unless all of the file has come and has its digest. A file that breaks off leaves nothing
     // and is fetched again. A device keeps what it got.
     const takesAgain = ({ reason }: TransportFailure) => reason === 'truncated' && !existsSync(target);
-    await readWhole(client, `sha256:${sha256}`, { read: (pieces) => writeTarget(target, pieces), takesAgain });
+    const read = (pieces: AsyncIterable<Uint8Array>) => writeTarget(target, pieces);
+    await readWhole(client, `sha256:${sha256}`, { read, takesAgain, signal });
     written.push({ path, file: target, size_bytes, sha256 });
   }
   return { written, missing };
@@ -36,8 +38,9 @@ export async function fetchStdout(
   wanted: WantedOutput,
   { status, stdout, truncated, violations, large_outputs = [] }: FoldedResult,
   client: Pick<ServiceClient, 'downloadPieces'>,
+  { signal }: CallOptions = {},
 ): Promise<WrittenOutputs> {
-  const fetched = await fetchOutputs([wanted], large_outputs, client);
+  const fetched = await fetchOutputs([wanted], large_outputs, client, { signal });
   const isLost = truncated || status === 'error' || violations.some(({ path }) => path === wanted.path);
   if (fetched.written.length > 0 || isLost) return fetched;
   const { path, target } = wanted;
