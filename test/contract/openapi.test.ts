@@ -20,7 +20,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../../packages/server/src/access/authenticate.ts';
 import { ServiceError } from '../../packages/server/src/ground/service-error.ts';
 import { LINK, SECRET_OF_LINK } from '../../packages/server/src/http/links.fixture.ts';
-import { readBuiltPages } from '../../packages/server/src/http/pages/built-pages.ts';
+import { listBuiltPages } from '../../packages/server/src/http/pages/built-pages.ts';
 import {
   BLOB,
   credentialWith,
@@ -84,7 +84,7 @@ for (const [file, content] of [
   mkdirSync(join(built, file, '..'), { recursive: true });
   writeFileSync(join(built, file), content);
 }
-const BUILT = readBuiltPages(built);
+const BUILT = listBuiltPages(built);
 afterAll(() => rmSync(built, { recursive: true }));
 
 const servers = new Map<Change, Promise<TestServer>>();
@@ -383,10 +383,10 @@ describe('an operation succeeds with the status, headers and media type that the
   tags: ['Versioning-1'],
 }, () => {
   test.each(operations)('%s', async (_id, operation) => {
-    const etag = BUILT.flatMap((page) => [page.html, ...page.files.values()]).find(
-      ({ path }) => path === pathOf(operation),
-    )?.plain.etag;
-    const known: Change = { headers: `If-None-Match: ${etag ?? BUILT[1]?.html.plain.etag}\r\n`, server: {} };
+    const etag = BUILT.flatMap((page) => [page.html, ...page.files.values()])
+      .find(({ path }) => path === pathOf(operation))
+      ?.plain().etag;
+    const known: Change = { headers: `If-None-Match: ${etag ?? BUILT[1]?.html.plain().etag}\r\n`, server: {} };
     const zipped: Change = { headers: 'Accept-Encoding: gzip\r\n', server: {} };
     const ofPages = operation.path.startsWith('/v1') ? [] : [known, zipped];
     const any: Change = { headers: 'If-None-Match: *\r\n', server: {} };

@@ -270,7 +270,7 @@ export async function openHttp(parts: HttpParts): Promise<HttpApp> {
       canaries: () => membership.canaries(canaries?.facts() ?? []),
     }),
     publicLog: config.logHost === null ? null : publicLog({ store }),
-    openapi: readFileSync(fileURLToPath(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8'),
+    openapi: readFileSync(fileURLToPath(import.meta.resolve('@vouchbox/protocol/openapi.json'))),
     metricsToken: config.metricsToken,
     allowedOrigins: config.allowedOrigins,
     servesApi: config.roles.includes('api'),

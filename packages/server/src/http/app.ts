@@ -23,7 +23,7 @@ import { createHttpServer } from './connections/listener.ts';
 import { TRANSPORT_BOUNDS, type TransportBounds } from './connections/transport.ts';
 import { entryHook } from './entry.ts';
 import { answerUnrouted, type Beside } from './methods.ts';
-import { type Page, readBuiltPages } from './pages/built-pages.ts';
+import { listBuiltPages, type Page } from './pages/built-pages.ts';
 import { newRequestId } from './request/request-id.ts';
 import { attestationHandlers } from './routes/attestations.ts';
 import { blobHandlers } from './routes/blobs.ts';
@@ -164,7 +164,7 @@ function boundsOf({ connectionsOfPeer, bounds }: AppOptions): TransportBounds {
 function besideOf({ isEmbedded, servesApi, pages, publicLog = null, metricsToken }: AppOptions): Beside {
   const hasMetrics = metricsToken !== null;
   if (!servesApi) return { pages: [], log: null, servesApi, hasMetrics };
-  return { pages: pages ?? (isEmbedded ? [] : readBuiltPages()), log: publicLog, servesApi, hasMetrics };
+  return { pages: pages ?? (isEmbedded ? [] : listBuiltPages()), log: publicLog, servesApi, hasMetrics };
 }
 
 function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions, 'servesApi'>): void {

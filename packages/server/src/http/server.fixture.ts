@@ -112,7 +112,7 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
     rate: createRateBudget(options.rate ?? { perSecond: 100_000, burst: 100_000 }),
     service: { ...FACTS, ...options.service },
     metrics: options.metrics ?? METRICS,
-    openapi: '{"openapi":"3.1.0"}',
+    openapi: Buffer.from('{"openapi":"3.1.0"}'),
     log: pino({ level: 'debug' }, { write: (line: string) => log.push(JSON.parse(line) as Record<string, unknown>) }),
     metricsToken: options.metricsToken ?? null,
     allowedOrigins: options.allowedOrigins ?? [],

@@ -1,11 +1,12 @@
 /**
- * The pages that the set-up built, read once when the service starts. No path of a request reaches the file system: only files
- * that were found here are served.
+ * The pages that the set-up built. They are listed when the service starts, and no path of a request reaches the file system:
+ * only files that were listed are served. A file is read when somebody first asks for it, so unvisited pages take no memory.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PAGES } from '@vouchbox/protocol';
+import { once } from '../../ground/once.ts';
 import { etagOf } from '../request/etag.ts';
 
 /** One file of a page. */
@@ -13,12 +14,15 @@ export interface PageFile {
   /** The path that it is served at. */
   readonly path: string;
   readonly mediaType: string;
-  readonly plain: Form;
+  readonly plain: FormReader;
   /** The compressed bytes; null if compression saves nothing. */
-  readonly gzip: Form | null;
+  readonly gzip: FormReader | null;
 }
 
-/** The bytes of a file as sent, plain or compressed. Both are kept, so that no request has to compress or unpack them. */
+/** Reads a form of a file once. All requests share its bytes, however many there are and however slowly their clients read. */
+type FormReader = () => Form;
+
+/** The bytes of a file as sent, plain or compressed. */
 interface Form {
   readonly bytes: Buffer;
   /** A strong entity tag of these bytes, in quotes. RFC 9110 § 8.8.3.3. */
@@ -34,8 +38,8 @@ export interface Page {
   readonly html: PageFile;
   /** All files below its path, by their own paths. The names of those below `assets/` have a digest of the content. */
   readonly files: ReadonlyMap<string, PageFile>;
-  /** The Content-Security-Policy of the HTML, and of the HTML below it. */
-  readonly policy: string;
+  /** Reads the Content-Security-Policy of the HTML, which is also that of the HTML below it. */
+  policy(): string;
 }
 
 /** The path of the page that is served for every link. */
@@ -61,28 +65,31 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Every page that was built. `directory` has a folder for each; tests give their own. */
-export function readBuiltPages(directory = BUILT): readonly Page[] {
+export function listBuiltPages(directory = BUILT): readonly Page[] {
   return BUILT_PAGES.filter(({ folder, front }) => existsSync(join(directory, folder, front))).map(
     ({ folder, path, hasViews, front }) => {
-      const read = (name: string, at: string) => readFile(join(directory, folder, name), at);
-      const html = read(front, path);
+      const fileOf = (name: string, at: string) => pageFile(join(directory, folder, name), at);
+      const html = fileOf(front, path);
       const below = readdirSync(join(directory, folder), { recursive: true, encoding: 'utf8' })
         .filter((name) => extname(name) in MEDIA_TYPES && name !== front)
-        .map((name) => read(name, `${path}/${name}`));
+        .map((name) => fileOf(name, `${path}/${name}`));
       const files = new Map(below.map((file) => [file.path, file]));
-      return { path, hasViews, html, files, policy: policyOf(html.plain.bytes.toString()) };
+      const policy = once(() => policyOf(html.plain().bytes.toString()));
+      return { path, hasViews, html, files, policy };
     },
   );
 }
 
-function readFile(file: string, path: string): PageFile {
-  const gzip = existsSync(`${file}.gz`) ? readForm(`${file}.gz`) : null;
-  return { path, mediaType: MEDIA_TYPES[extname(file)] as string, plain: readForm(file), gzip };
+function pageFile(file: string, path: string): PageFile {
+  const gzip = existsSync(`${file}.gz`) ? formReader(`${file}.gz`) : null;
+  return { path, mediaType: MEDIA_TYPES[extname(file)] as string, plain: formReader(file), gzip };
 }
 
-function readForm(file: string): Form {
-  const bytes = readFileSync(file);
-  return { bytes, etag: etagOf(bytes) };
+function formReader(file: string): FormReader {
+  return once(() => {
+    const bytes = readFileSync(file);
+    return { bytes, etag: etagOf(bytes) };
+  });
 }
 
 /** The policy of a page that loads files of its own and asks the service for data, and nothing else. */

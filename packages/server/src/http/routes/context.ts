@@ -38,7 +38,7 @@ export interface RouteContext extends CallContext {
   readonly webSockets: WebSockets;
   readonly log: Log;
   readonly service: ServiceFacts;
-  /** The exact text of the OpenAPI document. */
-  readonly openapi: string;
+  /** The exact bytes of the OpenAPI document. */
+  readonly openapi: Buffer;
   readonly metrics: Metrics;
 }

@@ -7,7 +7,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rawAnswers, rawExchange } from '../../../../../test/rig/raw-http.ts';
 import { MARK } from '../../../../../tools/pages/mark.ts';
-import { readBuiltPages } from '../pages/built-pages.ts';
+import { listBuiltPages } from '../pages/built-pages.ts';
 import { openServer, type TestServer } from '../server.fixture.ts';
 
 const OWN_POLICY = "default-src 'none'; script-src 'sha256-abc='";
@@ -28,7 +28,7 @@ beforeAll(async () => {
   write('docs-site/operating/start.html', DOCUMENT);
   write('docs-site/operating/start.html.gz', gzipSync(DOCUMENT));
   write('docs-site/assets/walls-1a2b.svg', '<svg/>');
-  server = await openServer({ pages: readBuiltPages(built) });
+  server = await openServer({ pages: listBuiltPages(built) });
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -197,10 +197,27 @@ test('a page answers HEAD and OPTIONS, and refuses other methods with a list of 
   expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
 });
 
+test('a file is read when it is first asked for, and its bytes are kept; a read that failed is tried again', async () => {
+  const [name, path] = ['docs-site/late.html', '/docs/late.html'];
+  write(name, 'as listed');
+  await using later = await openServer({ pages: listBuiltPages(built) });
+  const ask = async () => {
+    const answer = await fetch(later.url + path);
+    return [answer.status, answer.ok ? await answer.text() : ''];
+  };
+  rmSync(join(built, name));
+  expect(await ask()).toEqual([500, '']);
+  write(name, 'as read');
+  expect(await ask()).toEqual([200, 'as read']);
+  write(name, 'as changed');
+  expect(await ask()).toEqual([200, 'as read']);
+  rmSync(join(built, name));
+});
+
 test('a service whose pages were not built has no route for a page', { tags: ['Pages-4'] }, async () => {
   await using bare = await openServer();
   expect((await fetch(`${bare.url}/verify`)).status).toBe(404);
-  expect(readBuiltPages(join(built, 'none'))).toEqual([]);
+  expect(listBuiltPages(join(built, 'none'))).toEqual([]);
 });
 
 describe('the front page of the service', () => {

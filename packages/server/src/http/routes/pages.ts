@@ -12,7 +12,7 @@ import { noSuchRoute } from '../request/target.ts';
 export function addPages(app: FastifyInstance, pages: readonly Page[]): void {
   for (const page of pages) {
     const sendHtml = (request: FastifyRequest, reply: FastifyReply, file: PageFile) =>
-      sendFile(request, reply.headers({ ...HTML_HEADERS, 'content-security-policy': page.policy }), file);
+      sendFile(request, reply.headers({ ...HTML_HEADERS, 'content-security-policy': page.policy() }), file);
     app.get(page.path, (request, reply) => sendHtml(request, reply, page.html));
     // At an address with the slash, a page would look for its files in the wrong place.
     if (hasSlash(page)) app.get(`${page.path}/`, (_request, reply) => reply.redirect(`..${page.path}`, 308));
@@ -67,7 +67,7 @@ const ASSET_HEADERS = {
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile): FastifyReply {
   const gzip = takesGzip(request.headers['accept-encoding']) ? file.gzip : null;
-  const { bytes, etag } = gzip ?? file.plain;
+  const { bytes, etag } = (gzip ?? file.plain)();
   reply.header('etag', etag).header('vary', 'Accept-Encoding');
   if (hasIt(request.headers['if-none-match'], etag)) return sendEmpty(reply.code(304));
   if (gzip !== null) reply.header('content-encoding', 'gzip');

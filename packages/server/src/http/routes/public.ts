@@ -9,14 +9,13 @@ export function publicHandlers({
   openapi,
   metrics,
 }: RouteContext): Handlers<'getHealth' | 'getReadiness' | 'getContract' | 'getMetrics'> {
-  const contract = Buffer.from(openapi);
   return {
     getHealth: async (call) => sendJson(call, 200, { status: 'ok' }),
     getReadiness: async (call) => {
       const readiness = await service.readiness();
       return sendJson(call, readiness.status === 'ready' ? 200 : 503, readiness);
     },
-    getContract: async (call) => sendBytes(call, 200, { mediaType: 'application/json', bytes: contract }),
+    getContract: async (call) => sendBytes(call, 200, { mediaType: 'application/json', bytes: openapi }),
     // `entry.ts` has checked that there is a token, and that the request has it.
     getMetrics: async (call) => {
       const { mediaType, text } = await answered(metrics.ofService(call.request.headers.accept));

@@ -4,7 +4,7 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 
 const { O_NOFOLLOW, O_RDONLY } = constants;
 /** One buffer for the reads of all files: a tree has tens of thousands of small files. */
-const buffer = Buffer.alloc(1024 * 1024);
+const buffer = Buffer.alloc(128 * 1024);
 
 /** SHA-256 of a regular file's content. */
 export function hashFile(path: string): string {
