@@ -243,7 +243,7 @@ export interface CellRequest extends CellKind {
 export interface CellOrigin {
   /** The name of the kind. It is the same for every request of the kind, whether the request names its pack or not. */
   readonly kind: string;
-  /** A text that changes when the runtime's program or the pack changes. */
+  /** A text that changes when the runtime's program or the pack changes. It is read from the host whenever it is asked for. */
   readonly madeOf: string;
 }
 
@@ -265,7 +265,7 @@ export interface Provider extends AsyncDisposable {
    * prepared at a time, in the order of the requests.
    */
   prepare(request: CellRequest): Promise<PreparedCell>;
-  /** The parts of a cell of this kind, read from the host at each call. Null if there is no such cell. */
+  /** The parts of a cell of this kind. Null if there is no such cell. */
   originOf(kind: CellKind): CellOrigin | null;
   /** Records that a job asked for such a cell. For an owner who asks often, later cells may be made in a cheaper way. */
   noteAsked(kind: CellKind): void;

@@ -245,7 +245,7 @@ export const SETTING_NAMES = Object.keys(SHAPES) as SettingName[];
 const DERIVED_DEFAULTS: Partial<Record<SettingName, string>> = {
   SERVICE_DATABASE_URL: 'sqlite:<data directory>/svc.db',
   SERVICE_RUNTIME_PACKS_DIR: '<data directory>/packs',
-  SERVICE_CONCURRENCY: "the host's cores",
+  SERVICE_CONCURRENCY: "the host's cores, and half as many",
   SERVICE_TENANT_CONCURRENCY: 'all but one, or all while no second tenant has ever submitted a job',
   SERVICE_CONCURRENT_MEM_MB_MAX: "three quarters of the host's memory",
   ...LOAD_DEFAULTS,

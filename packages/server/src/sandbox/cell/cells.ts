@@ -100,7 +100,10 @@ export class ConfinedCells implements AsyncDisposable {
       kind: [kind.language, pack.name, kind.stage ?? '', kind.reproducible ? 'reproducible' : (template ?? '')]
         .join(' ')
         .trimEnd(),
-      madeOf: [pack.digest, ...files.map(fileStamp)].join(' '),
+      // Most callers compare the kind alone.
+      get madeOf() {
+        return [pack.digest, ...files.map(fileStamp)].join(' ');
+      },
     };
   }
 
