@@ -40,17 +40,33 @@ export async function replaceDirectory<Result>(
   target: string,
   fill: (directory: NewDirectory) => Promise<Result>,
 ): Promise<Result> {
-  return await fillBeside(target, fill, async (partial) => {
-    const earlier = await mkdtemp(`${target}.earlier-`);
-    await rename(target, earlier);
-    try {
-      await rename(partial, target);
-    } catch (error) {
-      await rename(earlier, target);
-      throw error;
-    }
-    await rm(earlier, { recursive: true });
+  let earlier = '';
+  const filled = await fillBeside(target, fill, async (partial) => {
+    earlier = await exchanged(target, partial);
   });
+  await rm(earlier, { recursive: true }).catch((cause: Error) => {
+    const where = `the earlier one could not be removed and is now ${earlier}`;
+    throw new CommandFailure(`${target} is written, but ${where}: ${cause.message}`, { cause });
+  });
+  return filled;
+}
+
+/** Puts a new directory in the place of an existing one, and returns where the existing one is now. */
+async function exchanged(target: string, partial: string): Promise<string> {
+  const earlier = await mkdtemp(`${target}.earlier-`);
+  try {
+    await rename(target, earlier);
+  } catch (error) {
+    await rmdir(earlier);
+    throw error;
+  }
+  try {
+    await rename(partial, target);
+  } catch (error) {
+    await rename(earlier, target);
+    throw error;
+  }
+  return earlier;
 }
 
 /** Fills a directory beside an existing one, and then lets it take the place and the mode of the existing one. */
