@@ -82,7 +82,7 @@ describe('if there is neither a service nor a data directory', () => {
   test('vouchbox keys refuses a data directory that does not exist, and says how to make a data directory', async () => {
     const dataDir = join(emptyDirectory(), 'nothing');
     const { code, stderr } = await vouchbox(['keys', 'list', '--data-dir', dataDir], { cwd: emptyDirectory() });
-    const says = `there is no data of a service in ${dataDir}; the first start of a service makes it; name that of another with --data-dir`;
+    const says = `there is no data of a service in ${dataDir}; the first start makes it; name another service's directory with --data-dir`;
     expect([code, stderr]).toEqual([1, `vouchbox: ${says}\n`]);
   });
 

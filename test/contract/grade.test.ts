@@ -46,7 +46,7 @@ describe('a grading', () => {
       'memory_limit',
     ],
     ['too much output', 'print("x" * (9 << 20))', {}, 'output_limit'],
-  ])('gives a program that ends by %s the verdict for this kind of end', async (_what, code, more, verdict) => {
+  ])('gives the verdict for its kind of end if a program ends by %s', async (_what, code, more, verdict) => {
     expect(await verdictsOf(code, [{ name: 'one', expected: 'never' }], more)).toEqual([verdict]);
   });
 

@@ -41,7 +41,7 @@ describe('standard input that names a blob or an output', () => {
   test.each([
     ['a cell', rig],
     ['a process of the host', host],
-  ])('reaches a program in %s whole, even with 2 MiB', { tags: ['Inputs-8'] }, async (_kind, to) => {
+  ])('arrives whole in %s, even with 2 MiB', { tags: ['Inputs-8'] }, async (_kind, to) => {
     const { blob, sha256 } = await uploaded(2 * MIB, to());
     const { result, detail } = await to().run({ language: 'python', code: COUNT, stdin: { blob } } as JobSubmission);
     expect(result).toMatchObject({ status: 'succeeded', stdout: `${sha256}\n` });

@@ -393,7 +393,7 @@ describe('following a job without a stream', () => {
     expect(told).toEqual(['connecting', 'live', 'reconnecting', 'live', 'closed']);
   });
 
-  test('bears a lost service although a call with less patience asked for the capabilities at that moment', async () => {
+  test('bears a lost service even if the capabilities were asked for by a call that gives up sooner', async () => {
     let followed: Promise<number[]> | undefined;
     let asked = 0;
     await using service = await scriptedService([

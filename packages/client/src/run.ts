@@ -215,7 +215,7 @@ async function submissionOfRun(
   // The output of a build is its product.
   const mayName = submission.build === undefined && (await supports(session, 'output_patterns', signal));
   if (mayName) submission.outputs ??= ['output/**'];
-  // The code that ends the job sends the same submission again.
+  // `abandon` sends this object again, so it must be complete.
   if (promise !== false && (await (await promises()).promising(session, promise, signal))) submission.promise = true;
   return submission;
 }

@@ -59,7 +59,7 @@ export const EVIDENCE_OPERATIONS = {
     tag: 'evidence',
     summary: 'Read what the log says of a promised job that waited too long.',
     description:
-      'Where a promised job has no result in the log in time, the log gets a signed statement that the job waits, with a new ' +
+      "If a promised job's result is not logged in time, the log gets a signed statement that the job waits, with a new " +
       'time. Each is here with its proof, the newest last, and at most fifty of them.',
     access: 'jobs:read',
     answers: { 200: json('The statements; none if the job did not wait so long.', PendingStatements) },

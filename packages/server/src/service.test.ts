@@ -65,6 +65,7 @@ describe('a service', () => {
       'concurrent-mem-mb-max': '512',
       'attestation-mode': 'off',
       'tenant-waits-max': '7',
+      concurrency: '2',
     });
     expect(await (await call(service, '/v1/capabilities')).json()).toMatchObject({
       per_tenant: { waits_max: 7, queue_max: 64, requests_per_second: 100_000, requests_burst: 100_000 },

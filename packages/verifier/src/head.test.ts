@@ -35,7 +35,7 @@ describe('service-verify head compares two signed heads, and says that', () => {
     expect(await compare([log.consistency(20), log.checkpoint()])).toEqual(same);
   });
 
-  test('one has grown from the other, in either order, if a proof shows this', async () => {
+  test('one grew from the other, given in either order, if a proof shows it', async () => {
     const [old, now] = [log.checkpoint(20), log.checkpoint()];
     const grown = { exitCode: 0, said: 'GROWN: the tree of the second begins with that of the first' };
     expect(await compare([old, now], log.consistency(20))).toEqual(grown);

@@ -45,8 +45,8 @@ export async function replaceDirectory<Result>(
     earlier = await exchanged(target, partial);
   });
   await rm(earlier, { recursive: true }).catch((cause: Error) => {
-    const where = `the earlier one could not be removed and is now ${earlier}`;
-    throw new CommandFailure(`${target} is written, but ${where}: ${cause.message}`, { cause });
+    const left = `the earlier one could not be removed and is now ${earlier}: ${cause.message}`;
+    throw new CommandFailure(`${target} is written, but ${left}`, { cause });
   });
   return filled;
 }

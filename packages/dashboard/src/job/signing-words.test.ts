@@ -11,7 +11,7 @@ test.each([
   ['succeeded', true, 'not signed yet'],
   ['running', false, 'not signed'],
   ['succeeded', false, 'not signed'],
-] as const)('an unsigned job with status %s, at a service that signs: %s, is shown as “%s”', (status, signs, word) => {
+] as const)('an unsigned job with status %s (the service signs: %s) is shown as “%s”', (status, signs, word) => {
   expect(signingWords(job(status), { ...unchecked, signs }).word).toBe(word);
 });
 

@@ -40,7 +40,7 @@ test('a text that is not a time is shown unchanged, and a value that is not a te
   expect(momentOf('2026-11-27T09:30:00Z')).toMatch(/2026.*30.*(UTC|GMT|[A-Z]{3,4})/);
 });
 
-test('a language that Intl does not know, as of a browser in the locale POSIX, is left out', async () => {
+test('a browser’s language that Intl does not know, such as en-US@posix, is left out', async () => {
   vi.stubGlobal('navigator', { languages: ['en-US@posix', 'de'] });
   vi.resetModules();
   try {

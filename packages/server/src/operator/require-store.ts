@@ -16,7 +16,7 @@ export function holdsData(dataDir: string): boolean {
 export function requireData(dataDir: string): void {
   if (holdsData(dataDir)) return;
   throw new OperatorError(`there is no data of a service in ${dataDir}`, {
-    hint: 'the first start of a service makes it; name that of another with --data-dir',
+    hint: "the first start makes it; name another service's directory with --data-dir",
   });
 }
 

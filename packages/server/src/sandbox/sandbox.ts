@@ -54,7 +54,7 @@ export interface Program {
   readonly code: string;
   /** Null gives the program a stdin at end-of-file. Pieces are read once, as the program takes them. */
   readonly stdin: string | AsyncIterable<Uint8Array> | null;
-  /** The words after the program's name, and the variables beside the fixed ones. None of them contains a NUL. */
+  /** The program's arguments, and its environment variables besides the fixed ones. None contains a NUL. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly files: readonly InputContent[];

@@ -170,7 +170,8 @@ function configOf(values: SettingValues): Config {
       { hint: 'lower it or raise SERVICE_CONCURRENT_MEM_MB_MAX' },
     );
   }
-  const concurrency = values.SERVICE_CONCURRENCY ?? usualConcurrency();
+  // A job waits for a commit before and after its program, and no core should rest meanwhile.
+  const concurrency = values.SERVICE_CONCURRENCY ?? Math.floor(1.5 * availableParallelism());
   const legacyKeys = parseLegacyKeys(values.SERVICE_LEGACY_KEYS ?? '');
   const metricsToken = values.SERVICE_METRICS_TOKEN ?? null;
   if (legacyKeys.some(({ key }) => key === metricsToken)) {
@@ -276,14 +277,6 @@ function hostMemoryShareMb(): number {
   const constrained = process.constrainedMemory();
   const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   return Math.max(1, Math.floor((bytes * 0.75) / 2 ** 20));
-}
-
-/**
- * Half as many jobs more than there are cores. A job waits for a commit before and after its program, and no core should rest
- * meanwhile. If all programs compute for long, each has at least two thirds of a core.
- */
-function usualConcurrency(): number {
-  return Math.floor(1.5 * availableParallelism());
 }
 
 const LEGACY_KEY_PATTERN = /^[\x21-\x7e]{1,512}$/;

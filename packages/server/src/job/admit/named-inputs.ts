@@ -103,7 +103,7 @@ function resolved(file: SubmittedFile, input: Input | undefined): Resolved {
     const { content_base64 } = file;
     return { file: { path, content_base64 }, size_bytes: Buffer.byteLength(content_base64, 'base64') };
   }
-  if (input === undefined) throw new Error('a file that names bytes was not looked up');
+  if (input === undefined) throw new Error('a named blob or output was not looked up');
   const { blob, from, size_bytes } = input;
   return { file: { path, ...(from !== null && { from }), blob }, size_bytes };
 }

@@ -81,7 +81,7 @@ async function copyTable(table: CopiedTable, { source, target, onProgress }: Sid
   });
   const read = await target.sum(table, rowBytes);
   if (written.rows !== rows || read.rows !== rows || read.sha256 !== written.sha256)
-    throw new StoreError('internal', `the copy of the table ${table.name} differs: nothing was copied`);
+    throw new StoreError('internal', `the copy of the table ${table.name} differs; nothing was kept`);
   return { table: table.name, ...read };
 }
 

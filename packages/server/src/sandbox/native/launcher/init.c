@@ -264,8 +264,8 @@ static void report(const char *text)
 
 /*
  * Every other process of the cell descends from this process. If it has no children, there is nothing to kill, and the
- * kernel need not look at every process of the host. In gVisor a child that is being forked can escape a kill, and would
- * fork on: all are killed again after each that has ended.
+ * kernel need not look at every process of the host. In gVisor a child can escape a kill while it is forked, and could
+ * fork further. So all are killed again after each end.
  */
 static void end_what_is_left(void)
 {

@@ -286,8 +286,8 @@ static void restore_builtins(void)
 }
 
 /*
- * Ends the process. Only if the program loaded a library, functions that C code registered, by atexit(3) or as the end
- * of a library, are called: those of the interpreter's own libraries would only write to their pages.
+ * Ends the process. If the program loaded a library, this calls what C code registered by atexit(3) or as the end of a
+ * library. Else it does not: the interpreter's own libraries would only write to their pages.
  */
 static void leave(int status)
 {

@@ -82,7 +82,7 @@ test('a file that is too large is a violation, and the files after it are still 
   expect(violations).toMatchObject([{ type: 'output_size', path: 'output/a', observed: fileBytesMax + 1 }]);
 });
 
-test('each kind of forbidden name is one violation that counts such names, and has no control characters', () => {
+test('forbidden names of one kind make one violation, with their count and without control characters', () => {
   const { paths, violations } = collect(['output/**'], (output) => {
     for (const name of ['a \nb', 'c d\n', 'e\ng', 'e\\f', 'good']) write(output, name);
     writeFileSync(Buffer.concat([Buffer.from(`${output}/`), Buffer.from([0xff])]), '');

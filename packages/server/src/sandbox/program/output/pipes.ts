@@ -43,8 +43,8 @@ export interface PipedProcess {
 }
 
 /**
- * Starts a program that offers and takes pipes. `extra` are further stdio entries, from descriptor 3 on. The child
- * leads its own session, so that a signal to the service's terminal does not reach it.
+ * Starts a program that makes pipes, and opens our ends. `extra` adds stdio entries from descriptor 3 on. The child leads its
+ * own session, so signals to the service's terminal do not reach it.
  */
 export function spawnWithPipes(
   command: readonly string[],
