@@ -163,7 +163,7 @@ test('a saved page that was cut off or changed anywhere says so in place of a ve
   }
 });
 
-test('a dashboard whose operator allows no links offers to save a page or to copy the address, and no form for a link', async () => {
+test('a dashboard whose operator allows no links can save a page or copy the address, and has no form for a link', async () => {
   const job_id = await runJob();
   await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
   const { page } = opened;

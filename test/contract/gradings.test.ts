@@ -294,7 +294,7 @@ describe('a verdict of version 2', { tags: ['Gradings-2d'] }, () => {
     expect(verdict.tests[0].run).toMatchObject({ job_id: expect.stringMatching(/^job_/), compiler: null });
   });
 
-  test('asks validators of the input, and a checker with the exit codes of testlib or of Kattis', async () => {
+  test('uses input validators, and a checker with the exit codes of testlib or of Kattis', async () => {
     const tests = [
       { name: 'good', stdin: '1 2', expected: '3' },
       { name: 'bad', stdin: 'x y', expected: '3' },

@@ -39,7 +39,7 @@ export function pageOf({ outcomes, day, seconds, processors }: WholeRun): string
   const held = outcomes.filter(({ problem }) => problem === null).length;
   const cannot = FEATURES.length * PLACE_NAMES.length - outcomes.length;
   const minutes = Math.max(1, Math.round(seconds / 60));
-  const count = `On ${day}, ${held} of ${outcomes.length} cells held, in ${minutes} minutes on ${processors} processors; ${cannot} cannot meet.`;
+  const count = `On ${day}, ${held} of ${outcomes.length} pairs held, in ${minutes} minutes on ${processors} processors; ${cannot} cannot meet.`;
   return `${[HEAD, count, ...tables, notes.text()].join('\n\n')}\n`;
 }
 

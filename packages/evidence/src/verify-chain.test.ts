@@ -52,7 +52,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
   });
 
-  test('does not trust a member of the event as the text of its data', () => {
+  test('ignores a member of an event that states the text of data', () => {
     const told = { ...third, data: { text: 'TWO' }, data_json: canonicalJson(third.data) };
     expect(verifyChain(changed(3, told))).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });

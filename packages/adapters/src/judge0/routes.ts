@@ -44,7 +44,7 @@ function addSubmissions(app: FastifyInstance, parts: AdapterParts): void {
 }
 
 async function forbidden(): Promise<never> {
-  throw new AdapterError(403, 'not allowed here: only the service lists and removes submissions');
+  throw new AdapterError(403, 'forbidden here: only the service may list or remove submissions');
 }
 
 function addBatches(app: FastifyInstance, parts: AdapterParts): void {

@@ -57,7 +57,7 @@ test.runIf(process.platform === 'linux').each([
 });
 
 test.runIf(process.platform === 'linux')(
-  'a device stays if it refuses a file, and what came of a broken download is removed',
+  'a device that refuses a file stays, and what a broken download wrote is removed',
   async () => {
     const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));

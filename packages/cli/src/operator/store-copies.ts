@@ -46,7 +46,7 @@ export async function restoreFrom(file: string, options: RestoreCommandOptions):
   const { dataDir, databaseUrl } = loadConfig(serverEnvironment(), { 'data-dir': options.dataDir });
   if (databaseUrl !== null) {
     throw new OperatorError('a restore writes into a data directory, but SERVICE_DATABASE_URL names another place', {
-      hint: 'unset it, restore, and move svc.db there before the first start',
+      hint: 'unset it and restore; then move svc.db there, or to PostgreSQL by `vouchbox copy-store`',
     });
   }
   const { attestationKeys } = options;

@@ -61,7 +61,7 @@ describe('the intake of a connection', () => {
     expect(slices).toEqual([...reads.slice(0, 2), HEAD.slice(end + 1), HEAD]);
   });
 
-  test('passes on a body with a declared length whole, even if the body looks like heads', () => {
+  test('does not split a body with a declared length, even if the body looks like heads', () => {
     const { slices, heads, arrive } = opened();
     const body = HEAD.repeat(2);
     heads.push({ 'content-length': String(body.length) });
