@@ -16,7 +16,7 @@ export type FileContent = string | Uint8Array<ArrayBuffer> | Blob;
 /** Bytes that the service already has: the result of `upload`, or an output of a job that has ended. */
 export type NamedContent = Pick<UploadedFile, 'blob'> | Pick<OutputFile, 'from'>;
 
-/** Options of a program beside its code. If a whole submission is given, its values stay for options that are left out. */
+/** Options of a program beside its code. Options left out keep the values of a whole submission, if one is given. */
 export interface ProgramOptions {
   /** `python` (the default), `node`, `typescript`, `bash`, or the language of a runtime pack. */
   readonly language?: string | undefined;

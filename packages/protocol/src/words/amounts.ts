@@ -1,6 +1,6 @@
 /** Times, sizes and counts as people write them. */
 
-/** The reader's languages, as the browser was configured. Some browsers give the system's locale as one: `en-US@posix`. */
+/** The reader's languages, as set in the browser. Some browsers list the system's locale too: `en-US@posix`. */
 const LANGUAGES = navigator.languages.filter(isLanguage);
 // Marked as pure, so that a page leaves out those which it does not use.
 const MOMENT = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'long' });

@@ -1,5 +1,5 @@
 /**
- * A program of a grading whose verdict has version 2, as a machine like `ProgramRun`: the steps of the contract, which know of
+ * A machine like `ProgramRun` for a program of a grading with a verdict of version 2: the contract's steps, which know of
  * builds, validators and groups, say which jobs come next.
  */
 import {

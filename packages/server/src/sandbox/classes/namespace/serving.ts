@@ -172,7 +172,7 @@ export class Serving {
     return this.#isRetired;
   }
 
-  /** Ends it as soon as the last of its cells is gone. */
+  /** Ends the process once its last cell is gone. */
   retire(): void {
     this.#isRetired = true;
     this.#endUnneeded();

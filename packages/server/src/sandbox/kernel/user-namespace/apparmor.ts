@@ -52,7 +52,7 @@ function isSame(copy: string): boolean {
 }
 
 /**
- * Puts the copy and the profile in place, and has the kernel read the profile.
+ * Installs the copy and the profile, and loads the profile into the kernel.
  *
  * @param root where the host's root is
  * @returns what was done, a line for each thing

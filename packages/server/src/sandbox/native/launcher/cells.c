@@ -209,7 +209,7 @@ static void tell_end(const struct configuration *configuration, struct cell *cel
 }
 
 /*
- * Process 1 reported how the program ended. Either all other processes of the cell are dead, or the cell is over when
+ * Process 1 reported how the program ended. The cell is over now if all its other processes are dead, else when
  * process 1 ends.
  */
 static void hear_end(const struct configuration *configuration, struct cell *cell)

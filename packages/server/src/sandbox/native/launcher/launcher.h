@@ -292,7 +292,7 @@ int note(struct cell *cell, const char *text);
 
 /*
  * Runs as process 1 of a cell. On `up` it tells the launcher that the cell waits for its mapping; on `down` the
- * launcher tells it that it is mapped.
+ * launcher says that this was done.
  */
 void become_cell(const struct configuration *, enum kind, const struct request *, const struct pipes *, int up, int down)
     __attribute__((noreturn));

@@ -79,7 +79,7 @@ export class PipeInput {
   }
 }
 
-/** Writes what fits and returns how many bytes need not be written any more. */
+/** Writes what fits and returns how many bytes are done with. */
 function writeWhatFits(descriptor: number, bytes: Buffer): number {
   try {
     return bytes.byteLength === 0 ? 0 : writeSync(descriptor, bytes);
