@@ -193,7 +193,7 @@ export class ScriptedProvider implements Provider {
   }
 
   originOf({ language, runtime }: CellKind): CellOrigin {
-    return { kind: `${language} ${runtime}`, madeOf: 'script' };
+    return { kind: `${language} ${runtime}`, madeOf: () => 'script' };
   }
 
   noteAsked(): void {}

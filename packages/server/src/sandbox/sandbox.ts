@@ -243,8 +243,8 @@ export interface CellRequest extends CellKind {
 export interface CellOrigin {
   /** The name of the kind. It is the same for every request of the kind, whether the request names its pack or not. */
   readonly kind: string;
-  /** A text that changes when the runtime's program or the pack changes. It is read from the host whenever it is asked for. */
-  readonly madeOf: string;
+  /** Reads from the host a text that changes when the runtime's program or the pack changes. */
+  madeOf(): string;
 }
 
 /** The result of a provider that ran the canary of every language. */

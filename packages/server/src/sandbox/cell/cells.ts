@@ -100,10 +100,7 @@ export class ConfinedCells implements AsyncDisposable {
       kind: [kind.language, pack.name, kind.stage ?? '', kind.reproducible ? 'reproducible' : (template ?? '')]
         .join(' ')
         .trimEnd(),
-      // Most callers compare the kind alone.
-      get madeOf() {
-        return [pack.digest, ...files.map(fileStamp)].join(' ');
-      },
+      madeOf: () => [pack.digest, ...files.map(fileStamp)].join(' '),
     };
   }
 

@@ -76,9 +76,12 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
       expect(one).toBe(other);
       const kind = { ...copied, reproducible: true as const };
       expect(await output(kind, ORDER)).toBe(await reproducible('python', ORDER));
-      expect(provider.originOf(kind)).toEqual(
-        provider.originOf({ language: 'python', runtime: null, reproducible: true }),
-      );
+      const [asked, usual] = [kind, { language: 'python', runtime: null, reproducible: true } as const].map((of) => {
+        const origin = provider.originOf(of);
+        return { kind: origin?.kind, madeOf: origin?.madeOf() };
+      });
+      expect(asked).toEqual(usual);
+      expect(asked?.madeOf).toBeTypeOf('string');
     },
     60_000,
   );

@@ -24,7 +24,7 @@ class Source extends ScriptedProvider {
   /** Owners with a template have cells of a kind of their own. */
   override originOf(kind: Parameters<ScriptedProvider['originOf']>[0]) {
     const origin = super.originOf(kind);
-    return { kind: kind.owner === undefined ? origin.kind : `${origin.kind} ${kind.owner}`, madeOf: this.madeOf };
+    return { kind: kind.owner === undefined ? origin.kind : `${origin.kind} ${kind.owner}`, madeOf: () => this.madeOf };
   }
 
   override async prepare(request: CellRequest): Promise<PreparedCell> {

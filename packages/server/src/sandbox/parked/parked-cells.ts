@@ -143,7 +143,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
    */
   #takeParked({ shelf, origin }: Found, another: Another): PreparedCell | null {
     for (let oldest = shelf.parked.shift(); oldest !== undefined; oldest = shelf.parked.shift()) {
-      if (oldest.madeOf !== origin.madeOf) this.#stock.discard(oldest, 'changed');
+      if (oldest.madeOf !== origin.madeOf()) this.#stock.discard(oldest, 'changed');
       else if (!oldest.cell.isWhole()) this.#stock.discard(oldest, 'died');
       else {
         oldest.wanted.abort(WANTED);
@@ -183,7 +183,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
 
   /** A cell that is being made, which is ready sooner than a new one. Null if no cell is being made, or if making it failed. */
   async #claimed({ shelf, origin }: Found): Promise<PreparedCell | null> {
-    const claimed = [...shelf.making].find(({ madeOf }) => madeOf === origin.madeOf);
+    const claimed = [...shelf.making].find(({ madeOf }) => madeOf === origin.madeOf());
     if (claimed === undefined) return null;
     shelf.making.delete(claimed);
     claimed.wanted.abort(WANTED);
@@ -233,7 +233,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
 
   #makeAhead(shelf: Shelf): void {
     const { provider, source } = this.#options;
-    const madeOf = provider.originOf(shelf.kind)?.madeOf ?? '';
+    const madeOf = provider.originOf(shelf.kind)?.madeOf() ?? '';
     const wanted = new AbortController();
     const making = {
       made: source.prepare({

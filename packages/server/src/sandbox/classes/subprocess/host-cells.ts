@@ -72,7 +72,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
       const [interpreter] = commandOf(language);
       return {
         kind: reproducible ? `${language} reproducible` : language,
-        madeOf: [interpreter as string, join(GUEST, guest)].map(fileStamp).join(' '),
+        madeOf: () => [interpreter as string, join(GUEST, guest)].map(fileStamp).join(' '),
       };
     },
     async [Symbol.asyncDispose]() {
