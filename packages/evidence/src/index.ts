@@ -20,6 +20,7 @@ export * from './output.ts';
 export * from './predicate.ts';
 export * from './promise.ts';
 export * from './public-key.ts';
+export * from './read-up-to.ts';
 export * from './receipt.ts';
 export * from './result-artifact.ts';
 export * from './spec-texts.ts';

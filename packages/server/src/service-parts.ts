@@ -190,7 +190,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
 
 /** Opens the history of jobs. Spans and measures are taken only if somebody reads them. */
 function openHistory({ store, membership, telemetry: { observer, lastHour }, log }: JobParts): History {
-  const history = countedHistory(createHistory(store, membership.nudges), lastHour);
+  const history = countedHistory(createHistory(store, membership.nudges, membership.ownNudges), lastHour);
   return observer === NO_OBSERVER ? history : observedHistory(history, { store, observer, log });
 }
 

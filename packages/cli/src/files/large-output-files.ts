@@ -1,7 +1,7 @@
 /** Fetches the requested large outputs of a job, piece by piece, and writes each to its file. */
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { CallOptions, ServiceClient, TransportFailure } from '@vouchbox/client';
+import { sha256Hex } from '@vouchbox/evidence';
 import type { ArtifactRecord, FoldedResult } from '@vouchbox/protocol';
 import { type WantedOutput, type WrittenOutput, type WrittenOutputs, writeTarget } from './output-files.ts';
 import { readWhole } from './whole-blob.ts';
@@ -45,6 +45,6 @@ export async function fetchStdout(
   if (fetched.written.length > 0 || isLost) return fetched;
   const { path, target } = wanted;
   await writeTarget(target, stdout);
-  const sha256 = createHash('sha256').update(stdout).digest('hex');
+  const sha256 = sha256Hex(stdout);
   return { written: [{ path, file: target, size_bytes: Buffer.byteLength(stdout), sha256 }], missing: [] };
 }

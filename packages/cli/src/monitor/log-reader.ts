@@ -1,4 +1,5 @@
 /** Reads the public parts of a log, as text. Nothing is checked here. */
+import { readUpTo } from '@vouchbox/evidence';
 import { CommandFailure } from '../failures/command-failure.ts';
 
 /** Longer than any head, and than any proof between two heads. */
@@ -11,8 +12,9 @@ export async function readOfLog(url: string, path: string, signal: AbortSignal):
   const patience = AbortSignal.any([signal, AbortSignal.timeout(answerMilliseconds)]);
   try {
     const response = await fetch(address, { redirect: 'error', signal: patience });
-    const text = await boundedText(response);
-    if (response.ok) return text;
+    const bytes = await readUpTo(response.body, answerBytesMax);
+    if (bytes === null) throw new CommandFailure('the answer of the log is longer than any head or proof');
+    if (response.ok) return new TextDecoder().decode(bytes);
     if (response.status === 404) return null;
     throw new CommandFailure(`${address} answers ${response.status}`);
   } catch (error) {
@@ -20,15 +22,4 @@ export async function readOfLog(url: string, path: string, signal: AbortSignal):
     if (error instanceof CommandFailure) throw error;
     throw new CommandFailure(`${address} does not answer`, { cause: error });
   }
-}
-
-async function boundedText({ body }: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let [text, bytes] = ['', 0];
-  for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += piece.length;
-    if (bytes > answerBytesMax) throw new CommandFailure('the answer of the log is longer than any head or proof');
-    text += decoder.decode(piece, { stream: true });
-  }
-  return text;
 }

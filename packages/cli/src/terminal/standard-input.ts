@@ -4,6 +4,7 @@ import { fstatSync } from 'node:fs';
 import { stdin } from 'node:process';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
+import { readUpTo } from '@vouchbox/evidence';
 import { UsageError } from '../failures/usage-error.ts';
 import { note } from './print.ts';
 
@@ -32,14 +33,9 @@ export async function readStandardInput(bytesMax: number): Promise<Buffer> {
     patienceMilliseconds,
   );
   try {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of stdin as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > bytesMax) throw new UsageError(`stdin has more than ${bytesMax} bytes; give large input with --file`);
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks);
+    const bytes = await readUpTo(stdin, bytesMax);
+    if (bytes === null) throw new UsageError(`stdin has more than ${bytesMax} bytes; give large input with --file`);
+    return Buffer.from(bytes.buffer);
   } finally {
     clearTimeout(waiting);
   }

@@ -1,7 +1,7 @@
 /** The witness over HTTP: `add-checkpoint`, and the last head that it signed of a log. Small, bounded, and open to anyone. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { logProofBytesMax, noteText } from '@vouchbox/evidence';
+import { logProofBytesMax, noteText, readUpTo } from '@vouchbox/evidence';
 import { addCheckpoint, type Witness, type WitnessAnswer } from './add-checkpoint.ts';
 
 const connectionsMax = 64;
@@ -59,23 +59,11 @@ async function answerTo(request: IncomingMessage, { witness, inTurn }: Answering
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://witness');
   if (pathname === '/add-checkpoint') {
     if (request.method !== 'POST') return { status: 405, body: 'only POST is answered\n' };
-    const body = await bodyOf(request);
+    const body = await readUpTo(request, logProofBytesMax);
     return body === null ? { status: 413, body: 'the request is too large\n' } : await inTurn(body);
   }
   const head = pathname === '/checkpoint' ? witness.state.head(searchParams.get('origin') ?? '') : null;
   return head === null ? { status: 404, body: 'nothing is here\n' } : { status: 200, body: noteText(head.note) };
-}
-
-/** The body of a request; null if it is larger than a request can be. */
-async function bodyOf(request: IncomingMessage): Promise<Uint8Array | null> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of request as AsyncIterable<Uint8Array>) {
-    bytes += piece.length;
-    if (bytes > logProofBytesMax) return null;
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
 }
 
 function send(response: ServerResponse, { status, body, mediaType = TEXT }: WitnessAnswer): void {

@@ -3,6 +3,7 @@
  * decides where keys come from. RFC 7517; RFC 8725 § 3.10.
  */
 import { readFile } from 'node:fs/promises';
+import { readUpTo } from '@vouchbox/evidence';
 import { createLocalJWKSet, type JWK, type JWTVerifyGetKey } from 'jose';
 import { ServiceError } from '../ground/service-error.ts';
 import { parseStrictJson } from '../ground/strict-json.ts';
@@ -94,22 +95,16 @@ function unavailable(milliseconds: number, cause?: unknown): ServiceError {
 
 async function readSet(source: string): Promise<JWTVerifyGetKey> {
   const bytes = source.startsWith('https://') ? await fetchSet(source) : await readFile(source);
-  if (bytes.length > setBytesMax) throw new Error(`the key set is larger than ${setBytesMax} bytes`);
+  if (bytes === null || bytes.length > setBytesMax) throw new Error(`the key set is larger than ${setBytesMax} bytes`);
   const { keys } = (await parseStrictJson(bytes)) as { keys: JWK[] };
   return createLocalJWKSet({ keys: keys.filter(isPublicSigningKey) });
 }
 
-async function fetchSet(address: string): Promise<Buffer> {
+async function fetchSet(address: string): Promise<Buffer | null> {
   const response = await fetch(address, { redirect: 'error', signal: AbortSignal.timeout(readMillisecondsMax) });
-  if (!response.ok || response.body === null) throw new Error(`the key set was answered ${response.status}`);
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of response.body as AsyncIterable<Uint8Array>) {
-    size += piece.length;
-    if (size > setBytesMax) throw new Error(`the key set is larger than ${setBytesMax} bytes`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
+  if (!response.ok) throw new Error(`the key set was answered ${response.status}`);
+  const bytes = await readUpTo(response.body, setBytesMax);
+  return bytes && Buffer.from(bytes.buffer);
 }
 
 /** Whether a key may verify signatures. A secret, or a key for another use, may not, even if the issuer put it into its set. */

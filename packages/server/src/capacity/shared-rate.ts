@@ -4,7 +4,7 @@
  * them. Once little is left, the owner tells the nodes at which the tenant spent. So a tenant keeps to its rate on average,
  * whichever nodes it asks, and can exceed its burst only until the other nodes know. No message goes to all nodes.
  */
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '@vouchbox/evidence';
 import type { RateBuckets, RateBudget } from './rate.ts';
 
 /** The other nodes. Messages may be lost: the tenant may then spend a little more. */
@@ -129,7 +129,7 @@ class SharedBudget {
     let owner = this.#others.node;
     let highest = '';
     for (const node of this.#others.owners()) {
-      const rank = createHash('sha256').update(`${tenant} ${node}`).digest('hex');
+      const rank = sha256Hex(`${tenant} ${node}`);
       if (rank > highest) [owner, highest] = [node, rank];
     }
     return owner;

@@ -168,7 +168,7 @@ export function addresseeOf(topic: Topic, { spec, node }: About, fleet: Pick<Fle
   if (topic === 'queue') return executorFor(spec, fleet);
   if (topic === 'outbox' || topic === 'log' || topic === 'promises') return signingNode(fleet);
   if (topic === 'contents' || topic === 'objects' || topic === 'gradings') return firstWith('api', fleet);
-  return topic.startsWith('stop ') || topic.startsWith('answers ') ? (node ?? null) : 'followers';
+  return topic.startsWith('stop ') ? (node ?? null) : 'followers';
 }
 
 /**

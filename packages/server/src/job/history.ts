@@ -38,8 +38,11 @@ export interface History
  */
 const lookMilliseconds = 2000;
 
-/** A history over a store, shared by everything in the process that writes or reads jobs. */
-export function createHistory(store: Store, nudges: Nudges): History {
+/**
+ * A history over a store, shared by everything in the process that writes or reads jobs. `ownNudges` stay in this process: the
+ * store itself tells the other nodes of added events and of answers, together with the commit.
+ */
+export function createHistory(store: Store, nudges: Nudges, ownNudges: Pick<Nudges, 'send'> = nudges): History {
   const changed = (key: JobKey) => nudges.send(`events ${key.job_id}`);
   const ended = (key: JobKey) => {
     changed(key);
@@ -63,7 +66,7 @@ export function createHistory(store: Store, nudges: Nudges): History {
     },
     async append(key, events) {
       const appended = await store.append(key, events, nudges.isAwaited(`events ${key.job_id}`));
-      if (appended) changed(key);
+      if (appended) ownNudges.send(`events ${key.job_id}`);
       return appended;
     },
     async finish(input) {
@@ -87,8 +90,8 @@ export function createHistory(store: Store, nudges: Nudges): History {
       if (result.kind !== 'taken') return result;
       // The program first: it stands still until it has the answer.
       taken.get(input.job_id)?.push(result);
-      nudges.send(`answers ${input.job_id}`, { node: result.node });
-      changed(input);
+      ownNudges.send(`answers ${input.job_id}`);
+      ownNudges.send(`events ${input.job_id}`);
       return result;
     },
     toolAnswers: (key, signal) => answersOf({ store, nudges, key, signal, taken }),
@@ -141,12 +144,13 @@ async function* answersOf({ store, nudges, key, signal, taken }: Follow & { read
   if (!store.fleet) taken.set(key.job_id, own);
   try {
     while (!signal.aborted) {
-      using nudge = nudges.next(`answers ${key.job_id}`, signal);
+      const topic: Topic = `answers ${key.job_id}`;
+      using nudge = nudges.next(topic, signal);
       const answers = store.fleet ? await store.toolAnswers({ ...key, after }) : own.splice(0);
       after = answers.at(-1)?.answer_seq ?? after;
       if (answers.length > 0 && !signal.aborted) yield answers;
       // An answer that came since then has sent a nudge.
-      await arrival(store, nudge, null);
+      await arrival(store, nudge, topic);
     }
   } finally {
     if (taken.get(key.job_id) === own) taken.delete(key.job_id);

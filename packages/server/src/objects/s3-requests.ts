@@ -2,7 +2,7 @@
  * Signed requests to one bucket of an S3-compatible store: AWS Signature Version 4 over the method, the path, the host and the
  * digest of the body. Only the configured host is ever asked: a redirection is refused.
  */
-import { createHash } from 'node:crypto';
+import { readUpTo, sha256Hex } from '@vouchbox/evidence';
 import { AwsV4Signer } from 'aws4fetch';
 import { ObjectError } from './object-store.ts';
 
@@ -38,7 +38,7 @@ export async function askS3(place: S3Place, request: S3Request): Promise<S3Answe
   const signer = new AwsV4Signer({
     method,
     url,
-    headers: { 'x-amz-content-sha256': digestOf(body ?? new Uint8Array()) },
+    headers: { 'x-amz-content-sha256': sha256Hex(body ?? new Uint8Array()) },
     service: 's3',
     region: place.region,
     accessKeyId: place.accessKey,
@@ -56,28 +56,12 @@ export async function askS3(place: S3Place, request: S3Request): Promise<S3Answe
     const length = response.headers.get('content-length');
     return {
       status: response.status,
-      body: await readUpTo(response, bytesMax),
+      body: await readUpTo(response.body, bytesMax),
       length: length === null ? null : Number(length),
     };
   } catch (cause) {
     throw new ObjectError('unreachable', `the object store does not answer: ${reasonOf(cause)}`, { cause });
   }
-}
-
-function digestOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
-
-async function readUpTo(response: Response, bytesMax: number): Promise<Uint8Array | null> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length;
-    // Leaving the loop closes the connection.
-    if (bytes > bytesMax) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 /** What is wrong, in the words of the system. The address is left out: the caller knows it. */

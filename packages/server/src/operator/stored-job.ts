@@ -2,8 +2,8 @@
  * One attested job from the store of a stopped service, for an operator who passes its evidence on. The stored bytes
  * get the same check as before they are served, so tampered data is not exported either.
  */
-import { CANARY_TENANT, canaryNamedIn } from '@vouchbox/evidence';
-import type { JobEvent, StoredSpec } from '@vouchbox/protocol';
+import { CANARY_TENANT, canaryNamedIn, type ExportSource } from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
 import { inputsOf, replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { ServiceError } from '../ground/service-error.ts';
 import { artifactPieces } from '../job/artifact-content.ts';
@@ -29,16 +29,7 @@ import { OperatorError } from './operator-error.ts';
 import { requireStore } from './require-store.ts';
 
 /** Everything known about an attested job. */
-export interface StoredJob extends JobKey {
-  /** The exact stored bytes of the envelope; `result_artifact` is its subject. */
-  readonly envelope: Uint8Array;
-  readonly result_artifact: Uint8Array;
-  /** The receipt's exact text. */
-  readonly receipt_json: string;
-  readonly events: readonly JobEvent[];
-  /** The public key that verifies the signature. */
-  readonly public_key_pem: string;
-  readonly requested_spec: StoredSpec;
+export interface StoredJob extends Omit<ExportSource, 'blobs'> {
   readonly artifacts: readonly StoredArtifact[];
 }
 

@@ -4,6 +4,7 @@
  */
 import type { CanaryStatus, IsolationClass, Language, LimitName, NodeRole, RuntimePack } from '@vouchbox/protocol';
 import type { Methods, Reads, Writes } from './commands.ts';
+import type { Message } from './records/inputs.ts';
 import type { StoreError } from './store-error.ts';
 
 /** A node's facts about itself, for the others and for its callers. */
@@ -91,6 +92,8 @@ export interface Fleet extends FleetCommands {
    * A node tells itself nothing.
    */
   tell(topic: string, to: number | 'followers'): void;
+  /** The messages to the followers of topics; none if there is no other node. A change sends them right behind its commit. */
+  toFollowers(...topics: readonly string[]): readonly Message[];
   /**
    * Follows the messages of a topic until disposed. When the store has registered the follower, listeners hear the topic once,
    * because a message may have been sent earlier.

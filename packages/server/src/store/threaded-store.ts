@@ -195,17 +195,19 @@ function runsOver(change: Change, sides: Sides): Runs {
 /** Adds events to jobs, and gives them to their followers. */
 function eventsOver(
   change: Change,
-  { reads, writes }: Sides,
+  { reads, writes, fleet }: Sides,
   lately: KeptEvents,
 ): Pick<Runs, 'append' | 'answerToolCall' | 'events'> {
   return {
     async append(key, events, isFollowed = false) {
-      const { isStored, toFollow } = await change('append', { key, events: partsOf(events), isFollowed });
+      const tells = fleet?.toFollowers(`events ${key.job_id}`) ?? [];
+      const { isStored, toFollow } = await change('append', { key, events: partsOf(events), isFollowed, tells });
       lately.keep(key, toFollow);
       return isStored;
     },
     async answerToolCall(input) {
-      const result = await writes.answerToolCall(input);
+      const tells = fleet?.toFollowers(`answers ${input.job_id}`, `events ${input.job_id}`) ?? [];
+      const result = await writes.answerToolCall({ ...input, tells });
       if (result.kind === 'taken') lately.keep(input, result.toFollow);
       return result;
     },

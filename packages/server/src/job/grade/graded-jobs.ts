@@ -1,7 +1,7 @@
 /**
  * The jobs of a grading: the input of each, and its end. Expected output of a program is an input that only the service can name.
  */
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '@vouchbox/evidence';
 import type { FoldedResult, GradingText, ProgramVerdict, RequestedSpec, StoredFile } from '@vouchbox/protocol';
 import {
   type CheckerRun,
@@ -155,7 +155,7 @@ export async function held(
 ): Promise<StoredFile> {
   const content = Buffer.from(await textOf(grading, text, { ...options, isHeld: true }));
   if (content.length > blobBytesMax) throw tooMuch(`${content.length}`);
-  const sha256 = createHash('sha256').update(content).digest('hex');
+  const sha256 = sha256Hex(content);
   await options.blobs.hold(grading.tenant, { sha256, bytesMax: content.length, chunks: inPieces(content) }, 'to end');
   return { path, blob: `sha256:${sha256}`, held: true };
 }
@@ -217,8 +217,7 @@ export async function textOf(
   const sha256 = digestIn(text.blob);
   const found = await store.blob({ tenant, sha256: isHeld ? heldNameOf(sha256) : sha256 });
   if (found === null) throw new GradingProblem(`${text.blob} is not there any more`);
-  const pieces: Uint8Array[] = [];
-  for await (const piece of blobContent(store, { tenant, sha256, ...found })) pieces.push(piece);
+  const pieces = await Array.fromAsync(blobContent(store, { tenant, sha256, ...found }));
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(pieces));
   } catch (cause) {
@@ -229,8 +228,7 @@ export async function textOf(
 export async function resultOf(key: JobKey, options: GradedJobsOptions): Promise<FoldedResult> {
   const never = new AbortController().signal;
   const { body } = await result(key, { waitSeconds: 0, signal: never }, options);
-  const pieces: Uint8Array[] = [];
-  for await (const piece of body.pieces()) pieces.push(typeof piece === 'string' ? Buffer.from(piece) : piece);
+  const pieces = await Array.fromAsync(body.pieces(), (piece) => Buffer.from(piece as string));
   return JSON.parse(Buffer.concat(pieces).toString()) as FoldedResult;
 }
 

@@ -19,6 +19,7 @@ import {
   parseCheckpoint,
   parseNoteKey,
   parseSignatureLines,
+  readUpTo,
 } from '@vouchbox/evidence';
 import { StartError } from '../../ground/start-error.ts';
 
@@ -227,12 +228,7 @@ interface HttpAnswer {
 async function exchange(url: string, request: RequestInit): Promise<HttpAnswer> {
   const response = await fetch(url, { ...request, redirect: 'error' });
   if (response.status >= 500 || response.status === 429) throw new Error(`it answered ${response.status}`);
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += piece.length;
-    if (bytes > noteBytesMax) throw new Error('its answer is too long');
-    pieces.push(piece);
-  }
-  return { status: response.status, text: Buffer.concat(pieces).toString('utf8') };
+  const bytes = await readUpTo(response.body, noteBytesMax);
+  if (bytes === null) throw new Error('its answer is too long');
+  return { status: response.status, text: Buffer.from(bytes.buffer).toString() };
 }

@@ -9,7 +9,7 @@ import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { insertOf, JOB, selectBy, updateBy } from '../by-column.ts';
 import { together } from '../prepared.ts';
 import type { AppendAnswer, EventPage } from '../records/answers.ts';
-import type { EventsInput, HistoryPart } from '../records/inputs.ts';
+import type { AppendInput, EventsInput, HistoryPart } from '../records/inputs.ts';
 import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts';
 import type { EventTable, JobTable, OutputRunTable, StoreDatabase } from '../schema.ts';
 import { noteCalls } from './noted-calls.ts';
@@ -105,7 +105,7 @@ const followedMax = 64;
 /** Adds events to the chain of a running job, in order. If the job is not running, nothing is stored. */
 export async function append(
   db: StoreDatabase,
-  { key, events, isFollowed = false }: { key: JobKey; events: readonly HistoryPart[]; isFollowed?: boolean },
+  { key, events, isFollowed = false }: AppendInput,
 ): Promise<AppendAnswer> {
   assert(
     events.every((part) => isOutputRun(part) || !LIFECYCLE.includes(part.kind)),

@@ -5,6 +5,7 @@
  */
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
+import type { Message } from '../records/inputs.ts';
 import { StoreError } from '../store-error.ts';
 import type { OpenFleet } from '../threaded-store.ts';
 import { Session } from './connection.ts';
@@ -132,6 +133,10 @@ export class PostgresFleet implements OpenFleet {
 
   tell(topic: string, to: number | 'followers'): void {
     if (this.#known.all.length > 1) this.#messages.tell(topic, to);
+  }
+
+  toFollowers(...topics: readonly string[]): readonly Message[] {
+    return this.#known.all.length > 1 ? topics.map((topic) => this.#messages.toFollowers(topic)) : [];
   }
 
   follow(topic: string): Disposable {

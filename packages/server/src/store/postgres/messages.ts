@@ -2,14 +2,22 @@
  * The messages between nodes. PostgreSQL passes one on to the sessions that listen to its channel: each node has a channel, and
  * so has each topic that a node follows. All nodes also listen to one channel, to which nodes of earlier code send everything.
  */
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '@vouchbox/evidence';
+import type { Message } from '../records/inputs.ts';
 import type { Session } from './connection.ts';
 
 const COMMON = `select 'vouchbox_' || md5(current_schema()) as name`;
-const NOTIFY = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as told (channel, payload)';
+/** A message that is lost with the database would wake nobody, so no disk is waited for, in whichever session it is sent. */
+const NOTIFY = `select set_config('synchronous_commit', 'off', true), pg_notify(channel, payload)
+  from unnest($1::text[], $2::text[]) as told (channel, payload)`;
 /** The bound on a payload, which PostgreSQL requires to be shorter than 8000 bytes. */
 const payloadCharsMax = 7000;
 const EVERYTHING = '*';
+
+/** Sends payloads by their channels. Nobody waits for them. */
+export function sendMessages(session: Session, messages: ReadonlyMap<string, string>): void {
+  session.send({ sql: NOTIFY, parameters: [[...messages.keys()], [...messages.values()]] });
+}
 
 export class Messages {
   readonly #node: number;
@@ -49,6 +57,11 @@ export class Messages {
     setImmediate(() => this.#tellAll());
   }
 
+  /** The message to the followers of a topic. */
+  toFollowers(topic: string): Message {
+    return [this.#channelOf(topic), this.#payloadOf([topic])];
+  }
+
   follow(topic: string): Disposable {
     const followers = this.#followers.get(topic);
     this.#followers.set(topic, (followers ?? 0) + 1);
@@ -72,7 +85,7 @@ export class Messages {
   #channelOf(name: string | number): string {
     if (typeof name === 'number') return `${this.#common}_n${name}`;
     // Names of channels have at most 63 bytes.
-    return `${this.#common}_${createHash('sha256').update(name).digest('hex').slice(0, 20)}`;
+    return `${this.#common}_${sha256Hex(name).slice(0, 20)}`;
   }
 
   #tellAll(): void {
@@ -80,11 +93,12 @@ export class Messages {
     const told = [...this.#untold];
     this.#untold.clear();
     if (this.#session === null || this.#session.isLost) return;
-    const payloads = told.map(([, topics]) => {
-      const payload = `${this.#node}\n${[...topics].join('\n')}`;
-      return payload.length > payloadCharsMax ? `${this.#node}\n${EVERYTHING}` : payload;
-    });
-    this.#session.send({ sql: NOTIFY, parameters: [told.map(([channel]) => channel), payloads] });
+    sendMessages(this.#session, new Map(told.map(([channel, topics]) => [channel, this.#payloadOf(topics)])));
+  }
+
+  #payloadOf(topics: Iterable<string>): string {
+    const payload = [this.#node, ...topics].join('\n');
+    return payload.length > payloadCharsMax ? `${this.#node}\n${EVERYTHING}` : payload;
   }
 
   #heard(payload: string): void {

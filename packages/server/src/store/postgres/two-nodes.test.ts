@@ -329,6 +329,28 @@ test('a node receives messages of a topic only while somebody there follows the 
   await expect.poll(() => heard).toEqual(['last', 'end job_1']);
 });
 
+test('followers on another node hear of new events and of an answer to a call with the commit of the change', async () => {
+  await using one = await node();
+  await using other = await node();
+  const limits = { calls: 1, call_bytes: 100, total_bytes: 100 };
+  const tools = { tools: [{ name: 't' }], answered_by: ['p'], limits };
+  const key = await runJob(one, { requested_spec: { ...SPEC, tools } });
+  const heard: string[] = [];
+  other.fleet?.listen({ heard: (topics) => heard.push(topics?.join() ?? ''), beat() {} });
+  await expect.poll(() => [one, other].map(({ fleet }) => fleet?.nodes().length)).toEqual([2, 2]);
+  const topics = [`events ${key.job_id}`, `answers ${key.job_id}`];
+  for (const topic of topics) other.fleet?.follow(topic);
+  await expect.poll(() => heard.toSorted()).toEqual(topics.toSorted());
+  heard.length = 0;
+  const at = '2026-01-01T00:00:20.000Z';
+  const call = { kind: 'tool_call' as const, timestamp: at, data: { call: 1, tool: 't', arguments: {} } };
+  expect(await one.append(key, [call])).toBe(true);
+  await expect.poll(() => heard).toEqual([topics[0]]);
+  const answer = { ...key, seq: 3, outcome: { result: 1 }, principal: 'p', at };
+  expect(await one.answerToolCall(answer)).toMatchObject({ kind: 'taken' });
+  await expect.poll(() => heard.toSorted()).toEqual([topics[1], topics[0], topics[0]]);
+});
+
 test('if two nodes store an attestation of one job, one is stored, even while another job of its tenant changes', async () => {
   await using one = await node();
   await using other = await node();

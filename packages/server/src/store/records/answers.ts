@@ -99,8 +99,8 @@ export type ToolAnswerResult =
   /** The result must fit this schema, as JSON, and was not checked yet. */
   | { readonly kind: 'unchecked'; readonly schema: string }
   | { readonly kind: 'same'; readonly answer_seq: number }
-  /** The answer can be handed to the program; `node` tells on which node it runs, if several share the store. */
-  | ({ readonly kind: 'taken'; readonly node: number | null } & GivenAnswer & Pick<AppendAnswer, 'toFollow'>);
+  /** The answer can be handed to the program. */
+  | ({ readonly kind: 'taken' } & GivenAnswer & Pick<AppendAnswer, 'toFollow'>);
 
 /** The calls that wait for an answer. `calls` goes to a principal that may answer: it has a page of them. */
 export type OpenToolCalls =

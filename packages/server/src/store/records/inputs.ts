@@ -156,16 +156,31 @@ export interface CancelInput extends JobKey {
   readonly at: string;
 }
 
+/** A message to other nodes, which a change of the store sends behind its commit. */
+export type Message = readonly [channel: string, payload: string];
+
+/** A change of which the followers of a job are told. */
+export interface Telling {
+  /** Whether a caller of this node waits for the next event of the job. */
+  readonly isFollowed?: boolean;
+  /** What other nodes are told, if there are any. */
+  readonly tells?: readonly Message[];
+}
+
+/** Events to add to the chain of a running job, in order. */
+export interface AppendInput extends Telling {
+  readonly key: JobKey;
+  readonly events: readonly HistoryPart[];
+}
+
 /** An answer to the call whose event has this number. `principal` is the one that answers, and `at` is the time. */
-export interface ToolAnswerInput extends JobKey {
+export interface ToolAnswerInput extends JobKey, Telling {
   readonly seq: number;
   readonly outcome: { readonly result: unknown } | { readonly error: string };
   /** Whether the result was checked against the schema of its tool, if the tool has one. */
   readonly isChecked?: boolean;
   readonly principal: string;
   readonly at: string;
-  /** Whether a caller waits for the next event of the job. */
-  readonly isFollowed?: boolean;
 }
 
 export interface ListInput {

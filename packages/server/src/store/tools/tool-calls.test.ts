@@ -56,7 +56,6 @@ describe('a call of a tool', () => {
       answer_seq: 5,
       call: 7,
       outcome: { result: { found: 4 } },
-      node: expect.toSatisfy((node) => node === null || Number.isSafeInteger(node)) as unknown,
       toFollow: null,
     });
     expect((await openCalls(store, key)).map(({ seq }) => seq)).toEqual([3]);

@@ -9,7 +9,6 @@ import { sql } from 'kysely';
 import { textOf } from '../../ground/json-text.ts';
 import { hasKey, JOB, same, updateBy } from '../by-column.ts';
 import { type ChainedJob, eventsToFollow, extendChain, type LinkedEvents, storedEvents } from '../history/events.ts';
-import { claimantOf } from '../jobs/claims.ts';
 import { prepared } from '../prepared.ts';
 import type { GivenAnswer, OpenToolCalls, ToolAnswerResult } from '../records/answers.ts';
 import type { ToolAnswerInput } from '../records/inputs.ts';
@@ -88,7 +87,7 @@ const selectAnswers = prepared((db, asked: JobKey & { after: number }) =>
 /** Stores an answer as an event. The same answer again changes nothing, nor does an answer that must be checked first. */
 export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput): Promise<ToolAnswerResult> {
   const { outcome } = input;
-  const [asked, node] = await Promise.all([selectAsked.first(db, input), claimantOf(db, input)]);
+  const asked = await selectAsked.first(db, input);
   if (asked === null) return { kind: 'not_found' };
   if (asked.answered_by === null) return { kind: 'no_call' };
   if (!mayAnswer(asked.answered_by, input)) return { kind: 'not_allowed' };
@@ -112,7 +111,7 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
   // The outcome is read from the stored text, as by every other way to give the answer.
   const given = { answer_seq, call: asked.call ?? 0, outcome: JSON.parse(text) as GivenAnswer['outcome'] };
   const toFollow = eventsToFollow(linked, input.isFollowed ?? false);
-  return { kind: 'taken', node, ...given, toFollow };
+  return { kind: 'taken', ...given, toFollow };
 }
 
 async function takenBefore(

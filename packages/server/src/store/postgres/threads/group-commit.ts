@@ -6,10 +6,12 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCommand, WITHOUT_TENANT, WRITES } from '../../commands.ts';
+import type { Telling } from '../../records/inputs.ts';
 import { StoreError } from '../../store-error.ts';
 import { type Answer, type Call, refuse } from '../../threads/messages.ts';
 import type { Session } from '../connection.ts';
 import { isCollision, isLoss, storeErrorOf } from '../error.ts';
+import { sendMessages } from '../messages.ts';
 import { takenOver, type WritingSession } from '../writing-session.ts';
 import { Lanes } from './lanes.ts';
 
@@ -105,7 +107,11 @@ export class GroupCommit {
     if (change === null) throw takenOver();
     progress.change = change ?? null;
     progress.isOpen = true;
-    const failure = await session.tryCommit();
+    const committed = session.tryCommit();
+    // In the same flight: other nodes hear of a change as soon as this thread does.
+    const messages = new Map(progress.group.flatMap(({ input }) => (input as Telling | undefined)?.tells ?? []));
+    if (messages.size > 0) sendMessages(session, messages);
+    const failure = await committed;
     progress.isOpen = false;
     if (failure !== null) throw failure;
   }
