@@ -19,8 +19,8 @@ export interface CopiedOutput {
 
 export interface OutputCopies {
   /**
-   * Copies an output for the jobs that name it; durable when it resolves. It counts as an upload of the tenant until no job
-   * needs it.
+   * Copies an output for the jobs that name it. The copy is durable when this resolves, and counts as an upload of the tenant
+   * until no job needs it.
    *
    * @throws ServiceError `tenant_capacity_exhausted`, `insufficient_storage`, and what `chunks` throws
    */
@@ -57,7 +57,7 @@ export class ArtifactGone extends Error {
 }
 
 /**
- * The bytes of an artifact. A content that leaves its row while it is read is then read from its object.
+ * The bytes of an artifact. If its content is moved from its row to an object meanwhile, the rest is read from the object.
  *
  * @throws ArtifactGone if its job was removed meanwhile
  */

@@ -1,4 +1,4 @@
-/** The content of a blob, piece by piece. Its digest is compared before the last piece is given: nobody gets other bytes. */
+/** The content of a blob, piece by piece. Its digest is compared before the last piece, so nobody gets all of a changed blob. */
 import { createHash } from 'node:crypto';
 import type { BlobKey } from '../store/blobs/blobs.ts';
 import type { StoredBlobRow } from '../store/records/rows.ts';

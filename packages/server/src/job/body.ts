@@ -1,6 +1,6 @@
 /**
  * The JSON text of a large answer: its length and its pieces, which are text or UTF-8 bytes. Each piece is read from
- * the store when the one before was taken, so a slow client holds only a small part of the answer in memory.
+ * the store once the piece before it was taken, so a slow client holds only a small part of the answer in memory.
  */
 import { type JsonText, type Members, memberText } from '../ground/json-text.ts';
 

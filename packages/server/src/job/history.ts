@@ -88,7 +88,7 @@ export function createHistory(store: Store, nudges: Nudges, ownNudges: Pick<Nudg
       const isFollowed = nudges.isAwaited(`events ${input.job_id}`);
       const result = await store.answerToolCall({ ...input, isFollowed });
       if (result.kind !== 'taken') return result;
-      // The program first: it stands still until it has the answer.
+      // The program is told first: it stands still until it has the answer.
       taken.get(input.job_id)?.push(result);
       ownNudges.send(`answers ${input.job_id}`);
       ownNudges.send(`events ${input.job_id}`);
@@ -209,7 +209,7 @@ export async function readUntil<Answer>(
   }
 }
 
-/** Throws if a wait was interrupted, and not only over. @throws ServiceError `shutting_down` */
+/** Throws if the caller or the service ended a wait before its time. @throws ServiceError `shutting_down` */
 export function refuseInterrupted(
   { waitSeconds, signal }: Wait,
   { shutdown }: { readonly shutdown: AbortSignal },

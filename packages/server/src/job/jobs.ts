@@ -29,8 +29,8 @@ export interface Submission {
   /** 1–128 visible ASCII bytes, already checked; null if the client sent none. */
   readonly idempotencyKey: string | null;
   /**
-   * Called immediately before the job is stored, or an earlier job is returned as the answer. Rejects if the caller's authority
-   * has ended since the request arrived. Absent if the authority cannot be revoked.
+   * Called immediately before the job is stored, or before an earlier job is returned as the answer. Rejects if the caller's
+   * authority has ended since the request arrived. Absent if the authority cannot be revoked.
    */
   readonly checkAuthority?: () => Promise<void>;
 }
@@ -62,7 +62,7 @@ export interface Jobs {
    * or, for a moment after the end, `attestation_unavailable`.
    */
   attestation(caller: Caller, job_id: string, part: 'envelope' | 'result_artifact'): Promise<ExactBytes>;
-  /** The proof that the log has its envelope. Refused as `not_logged`, or for a moment as `log_proof_unavailable`. */
+  /** The proof that the log has the job's envelope. Refused as `not_logged`, or for a moment as `log_proof_unavailable`. */
   logProof(caller: Caller, job_id: string): Promise<ExactBytes>;
   /**
    * The exact bytes of the signed promise, after at most `waitSeconds`. Refused as `not_promised`, or as `promise_unavailable`
@@ -75,7 +75,7 @@ export interface Jobs {
   canary(caller: Caller, job_id: string): Promise<ExactBytes>;
   /** Calls of tools that this caller may answer; waits for one, as `replay` waits for an event. */
   toolCalls(caller: Caller, job_id: string, asked: CallsAsked): Promise<ToolCallsAnswer>;
-  /** Stores the answer to a call, which was not checked; on disk when it resolves. */
+  /** Checks and stores an answer to a call. The answer is on disk when this resolves. */
   answerToolCall(
     caller: Caller,
     job_id: string,

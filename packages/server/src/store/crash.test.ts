@@ -140,7 +140,7 @@ const LOST: readonly [string, (log: Buffer, marked: number) => Buffer][] = [
 ];
 /** A page of 4 KiB and its header. */
 const FRAME = 4096 + 24;
-/** The middle of these frames. Frames of the log before it started again may follow them. */
+/** The middle of these frames. Frames from before the log started again may follow them. */
 const middleOf = (frames: number) => 32 + Math.floor(frames / 2) * FRAME + 100;
 
 function withTurnedBit(log: Buffer, at: number): Buffer {

@@ -1,6 +1,6 @@
 /**
- * Every query of the store finds its rows by an index: none reads the whole of a table that grows with the store. A job of
- * another tenant is searched no further than an unknown one.
+ * Every query of the store finds its rows by an index: none reads the whole of a table that grows with the store. A search for
+ * another tenant's job goes no further than a search for an unknown job.
  */
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { Kysely } from 'kysely';

@@ -321,7 +321,7 @@ export interface TenantTable {
   tenant: string;
   queued: number;
   running: number;
-  /** A number that grows with every start of any tenant's job; 0 before a tenant's first. */
+  /** A number that grows with every start of any tenant's job; 0 before the tenant's first start. */
   last_turn: number;
   /** How many of the tenant's jobs were accepted since its row has this column. */
   accepted: number;

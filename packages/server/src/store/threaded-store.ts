@@ -100,7 +100,7 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides
   };
 }
 
-/** The methods that differ in a store of several nodes. Nothing that other nodes can change is kept in memory, so no list is. */
+/** The methods that differ in a store of several nodes. What other nodes can change, such as lists, is not kept in memory. */
 function sharedOver({ writes, reads }: Sides): Partial<Store> {
   return {
     runningJobs: () => writes.orphanedJobs(),

@@ -79,7 +79,7 @@ const roomRetrySeconds = 60;
 const workerRetrySeconds = 5;
 
 /**
- * Admits a tenant's submission. A key that was used for the same specification answers with the first job, even if the
+ * Admits a tenant's submission. If its key was used before for the same specification, the answer is the first job, even if the
  * ceilings, the provider or the queue have changed since. A refused submission does not use up its key.
  *
  * @throws ServiceError as `parseSubmission`, `resolvedFiles`, `copyOutputs` and `checkPolicy` do; `idempotency_key_reused`,
@@ -265,7 +265,7 @@ function executorOf(own: AdmitOptions['own'], { mem_mb: memMbMax }: RequestedLim
   return [{ ...facts, memMbMax, slots, concurrentMemMbMax, isReady }];
 }
 
-/** What is stored of one job or of a pair. Each specification of a pair begins with the peer's id, where the store finds it. */
+/** What is stored of one job or of a pair. In a pair, a specification begins with the other job's id: the store finds it so. */
 function jobsOf({ program, interactor }: Specs, [one, other]: readonly [ListPlace, ListPlace]) {
   if (interactor === null) return { requested_spec: program };
   return {
@@ -306,8 +306,8 @@ async function lookedUp(asked: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
 }
 
 /**
- * Whether the earlier job of a key has the same specification. That job may have named its files and its standard input in
- * another way: then the digest in the other form is compared. The form by contents needs the bytes.
+ * Whether the earlier job of a key has the same specification. If that job named its files and its standard input in
+ * another form, the digests in that form are compared. The form by contents needs the bytes.
  */
 async function isSame(
   asked: Keyed,
@@ -348,7 +348,7 @@ function admitted(
 type Lack = Extract<AdmitResult, { kind: 'full' }>['of'];
 const NO_ROOM = 'The files of the tenant leave too little room for the large outputs of this job.';
 
-/** Thrown if a job of a grading finds no room, and would find none if it waited. */
+/** Thrown if a job of a grading finds no room, and waiting would not help. */
 export class NoRoom extends Error {
   override readonly name = 'NoRoom';
 }

@@ -1,6 +1,6 @@
 /**
- * The files, and the standard input, of a submission that name bytes of the tenant's store: an upload, or an output of a job that
- * has ended. Each is looked up once, and the stored job names the digest. Spec § Job submission, § Limits.
+ * The stored bytes of a tenant that a submission's files and standard input name: an upload, or an output of a job that has
+ * ended. Each is looked up once, and the stored job names the digest. Spec § Job submission, § Limits.
  */
 import {
   LIBRARIES_FILE,
@@ -65,7 +65,7 @@ export async function resolvedFiles(
   throw refusal('payload_too_large', `${at}/files`, problem);
 }
 
-/** The bytes of standard input, as a file of that name. @throws ServiceError as `resolvedFiles` does */
+/** The bytes of standard input, as a file with the path `STDIN`. @throws ServiceError as `resolvedFiles` does */
 export async function resolvedStdin(
   { stdin, ...submitted }: Pick<Submitted, 'caller' | 'key'> & { readonly stdin: NamedStdin },
   options: { readonly store: Pick<Store, 'inputs'> },

@@ -9,8 +9,8 @@ const startMax = 0x7ff;
 let last = { time: -1, counter: 0 };
 
 /**
- * The place of a job that is accepted at `time`, in milliseconds. Places that are made in one millisecond ascend as well:
- * RFC 9562 § 6.2, method 1. After 2,048 of them in one millisecond, or when the clock was set back, they may not.
+ * The place of a job that is accepted at `time`, in milliseconds. Places made in one millisecond ascend, too: RFC 9562 § 6.2,
+ * method 1. They may fail to ascend after 2,048 of them in one millisecond, or when the clock was set back.
  */
 export function nextPlace(time: number): ListPlace {
   const counter = time === last.time ? Math.min(last.counter + 1, counterMax) : randomInt(startMax + 1);

@@ -16,7 +16,7 @@ import { quoted, refusal } from './refuse.ts';
 /** The part of a provider that admission asks about. */
 export type ProviderFacts = Pick<Provider, 'enforced' | 'isolation_class' | 'languages' | 'runtime_packs'>;
 
-/** The enforced limits of a provider. An older version states none, but enforced all if it isolated programs at all. */
+/** The enforced limits of a provider. Older versions state none, but enforced all if they isolated programs at all. */
 export function enforcedBy({ enforced, isolation_class }: Pick<Provider, 'enforced' | 'isolation_class'>) {
   return enforced ?? (isolation_class === 'none' ? (['wall_seconds'] as const) : LIMIT_NAMES);
 }

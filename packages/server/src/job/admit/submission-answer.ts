@@ -2,7 +2,7 @@
 import { jobPath, type SubmissionAnswer } from '@vouchbox/protocol';
 import type { AcceptedJob } from '../../store/records/answers.ts';
 
-/** Every submission with one key gets this answer: only callers who may read the job learn its later status. */
+/** Every submission with the same key gets this answer, because only callers who may read the job learn its later status. */
 export function answerOf({ job_id, created_at }: AcceptedJob, peer: string | null): SubmissionAnswer {
   return {
     job_id,

@@ -1,7 +1,7 @@
 /**
  * Sends a canary into a cell of each class and pack that jobs of this node use: at the first use, and then every four minutes,
- * as long as it was used in the last ten minutes. A canary is an ordinary job, signed as any other, that tries what its cell
- * must refuse. The signed statements of later jobs name the newest canary of cells like theirs.
+ * as long as a job used that kind in the last ten minutes. A canary is an ordinary job, signed as any other, that tries what its
+ * cell must refuse. The signed statements of later jobs name the newest canary of cells like theirs.
  *
  * A canary shows that a cell of this configuration refused its tries some minutes ago. It shows nothing about another job's cell.
  */
@@ -161,7 +161,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     if (pack === undefined || spec == null) return true;
     const input = admitInput(spec, isNumbered);
     const { language, runtime } = spec;
-    // No job waits for its cell, which keeps its small share of the processors to the end.
+    // No job waits for the canary's cell, which keeps its small share of the processors to the end.
     const aheadUntil = new AbortController().signal;
     const hasRun = await run(input, () => cells.prepare({ language, runtime, aheadUntil, signal }));
     if (!hasRun) return false;
@@ -200,7 +200,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
   }
 }
 
-/** Whether its program ran to its own end, or was ended because of its tries. */
+/** Whether the canary's program ran to its own end, or was ended because of what it tried. */
 function isWhole({ receipt }: ExecutionPredicate): boolean {
   return receipt['terminal_reason'] === 'exited' || receipt['terminal_reason'] === 'memory_limit';
 }
@@ -209,7 +209,7 @@ function nameOf(isolation_class: string | null, digest: string | undefined): str
   return `${isolation_class} ${digest}`;
 }
 
-/** The input for the canary's job. No bound of a queue is asked, because the job never enters one. */
+/** The input for the canary's job. No bound of the queue applies, because the job never enters it. */
 function admitInput(requested_spec: RequestedSpec, isNumbered: boolean): AdmitInput {
   const queueMax = Number.MAX_SAFE_INTEGER;
   return {

@@ -1,6 +1,6 @@
 /**
- * The specification of a canary's job. Its program is the same in every language and every pack: `canary.c`, built without a
- * library and given as a file, which each language only starts. So a pack without Python is tried in a language that it has.
+ * The specification of a canary's job. Its program is the same for every language and pack: `canary.c`, built without a library
+ * and given as a file. The code in each language only starts that file, so a pack without Python is tried in a language it has.
  */
 import { readFileSync } from 'node:fs';
 import { type Language, LIMIT_DEFAULTS, type RequestedLimits, type RequestedSpec } from '@vouchbox/protocol';
@@ -108,7 +108,7 @@ export function canarySpec(
   };
 }
 
-/** The limits of a canary's job: on a host that compiles slowly, as much time as any job may have, up to half a minute. */
+/** The time limits of a canary's job: as much as any job may have, up to half a minute, because some hosts compile slowly. */
 function heldBy({ wall_seconds, cpu_seconds }: RequestedLimits) {
   return { wall_seconds: Math.min(30, wall_seconds), cpu_seconds: Math.min(30, cpu_seconds) };
 }

@@ -1,7 +1,7 @@
 /**
- * Gives slots to jobs, in the order that the store chooses. The number of slots, the room on the disk and the memory bound how
- * many jobs run at once. While no cell can be made, all jobs wait. One loop does this. A nudge, a freed slot or a slow timer
- * wakes it; the timer is needed because no event says that a disk has room again. Each time the loop reads the store.
+ * Gives slots to jobs, in the order that the store chooses. How many jobs run at once depends on the number of slots, the room
+ * on the disk and the memory. While no cell can be made, all jobs wait. One loop does this. A nudge, a freed slot or a slow timer
+ * wakes the loop, which then reads the store; the timer is needed because no event says that a disk has room again.
  *
  * If a slot and a parked cell are free and no other job waits, a submission starts at once: the transaction that accepts it
  * stores it as running.
@@ -222,8 +222,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * Waits for the slot of a job whose program is over, if only that slot keeps a submission from a start at once: through the
-   * queue it would cost another commit. A caller that was answered sends the next job before the cell of the last one is gone.
+   * If a submission lacks only a slot to start at once, waits until a job whose program is over frees one: through the queue the
+   * submission would cost another commit. A caller that has its answer sends the next job before the last one's cell is gone.
    */
   async #slotWasFreed(): Promise<boolean> {
     const holding = this.#holding();

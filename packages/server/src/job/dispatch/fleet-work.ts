@@ -77,7 +77,7 @@ export function workInFleet(options: FleetWorkOptions): void {
   });
 }
 
-/** Looks at the queue once a slot is free. If none is free, also tells a node that may have a free slot; beats find the rest. */
+/** Looks at the queue once a slot is free. If none is free, also tells a node that may have one; a beat finds what is missed. */
 function lookOrPassOn({ dispatcher, fleet, anotherExecutor }: FleetWorkOptions, passedOn: number): void {
   const isFull = dispatcher.isFull;
   dispatcher.lookAgain();

@@ -1,5 +1,5 @@
 /**
- * The known facts about the queue without reading it: whether a job may wait in it, and whether there was ever more than one
+ * What this process knows about the queue without reading it: whether a job may wait in it, and whether there ever was a second
  * tenant. Every job enters the queue through this process, so once the queue was found empty, it stays empty until the next job
  * enters. If nothing is known, jobs are assumed to wait.
  */

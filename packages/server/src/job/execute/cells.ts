@@ -8,7 +8,7 @@ export interface Cells extends Pick<Provider, 'prepare'> {
    * no cell, or a cell that fails at the hand-over, may call `prepare`, which waits for a cell.
    */
   take(kind: CellKind): PreparedCell | null;
-  /** Whether cells can be made, from what is known. The call may begin a trial, but never waits for one. */
+  /** Whether cells can be made, as far as is known. The call may begin a trial, but never waits for one. */
   isReady(): boolean;
   /**
    * Whether cells can be made, shown by a trial that begins now or is under way. Called when a cell could not be made.

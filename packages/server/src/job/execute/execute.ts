@@ -1,5 +1,5 @@
 /**
- * Runs the program of a cell that is ready for it, from the release until all its processes are dead and its outputs
+ * Runs the program that a cell holds, from the release until all its processes are dead and its outputs
  * are read. Output is recorded as it comes. The result is returned: this module does not store the job's end.
  */
 import type { EventBody } from '@vouchbox/protocol';

@@ -58,7 +58,7 @@ async function takeBothToEnd(job: ChosenPair, controls: readonly Control[], depe
   }
 }
 
-/** Brings one cell to where its program can be released. Returns what prevented this, or null, also if the job must not run. */
+/** Prepares one cell up to its program's release. Returns what prevented this; null if nothing did, or the job must not run. */
 async function prepare({ context, side, job }: Part, ready: Ready[]): Promise<FailureBeforeRun | null> {
   try {
     const spec = await specOf(job, context);
@@ -78,7 +78,7 @@ async function prepare({ context, side, job }: Part, ready: Ready[]): Promise<Fa
   }
 }
 
-/** Stores both as running and releases both programs; neither if one of them is not to run. */
+/** Stores both as running and releases both programs. Does neither if one of the jobs is not to run. */
 async function runBoth(parts: readonly Part[], ready: readonly Ready[]): Promise<void> {
   const [program, interactor] = parts.map(({ side }) => ready.find(({ context }) => context.interaction === side));
   if (program === undefined || interactor === undefined) return;

@@ -141,7 +141,7 @@ async function startStored(
   return isStored ? () => {} : null;
 }
 
-/** How long a submission waits for its parked cell to take it. It is then queued, and gets another cell. */
+/** How long a submission waits for its parked cell to take it. After that it is queued, and gets another cell. */
 const takeMillisecondsMax = 2000;
 
 export interface LaunchAtOnce {

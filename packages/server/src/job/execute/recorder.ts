@@ -31,10 +31,10 @@ export interface Recorder {
   readonly sink: OutputSink;
   /** Records an event at once, after what came before it. `stored` is called once it is on disk, and never if that fails. */
   readonly record: (event: EventBody, stored: () => void) => void;
-  /** Call it when the program has ended. Resolves once no more events wait than can be stored with the end. Never rejects. */
+  /** Call it when the program has ended. Resolves once the end can store all events that still wait. Never rejects. */
   flush(): Promise<Recorded>;
   /**
-   * The events that were not stored by the flush, in order, to be stored with the end of the job: at most one append of
+   * The events that the flush left, in order, to be stored with the end of the job: at most one append of
    * them, or only the `truncated` events if the record has a gap.
    */
   unstored(): readonly EventBody[];
@@ -51,7 +51,7 @@ export interface RecorderOptions {
   readonly onGap: () => void;
 }
 
-/** Waits a moment for more output. It can be ended early, without the error and the stack that an abort would cost each time. */
+/** A pause for more output. It can be ended early, without the cost of an abort: an error with its stack each time. */
 class Gathering {
   #hurried = new AbortController();
   #isOver = false;

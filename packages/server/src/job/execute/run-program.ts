@@ -193,12 +193,12 @@ async function* namedContent(
 
 const productBytesMax = 4 * 2 ** 20;
 
-/** Contents of products, by tenant and name, for the next tests: they start the same product as the last test. */
+/** Contents of products, by tenant and name, kept because the next tests start the same product as the last one. */
 export function keptProducts() {
   return new Kept<Uint8Array>({ sizeMax: productBytesMax, sizeOf: ({ length }) => length });
 }
 
-/** The content of a product. A job that names a missing one is not accepted, and nothing of it runs. */
+/** The content of a product. A job that names a missing product is not accepted, and nothing of it runs. */
 function productContent(
   context: Pick<JobContext, 'store' | 'key' | 'products'>,
   file: NamedFile,

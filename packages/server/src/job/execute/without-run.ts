@@ -24,8 +24,8 @@ export interface FailureBeforeRun {
 }
 
 /**
- * Checks a job against the observed posture of its cell and against the present bounds of the service. A service with
- * other settings may have admitted it. Null if the job may have the cell. Spec § POST /v1/jobs 3.
+ * Checks a job against the observed posture of its cell and against the present bounds of the service, which may have had other
+ * settings when it admitted the job. Null if the job may have the cell. Spec § POST /v1/jobs 3.
  */
 export function unfitFor(observed: Posture, { spec, memory }: JobContext): FailureBeforeRun | null {
   const posture = unreadyPosture(observed.backend, observed.runtime_identity);
@@ -64,7 +64,7 @@ export function failureOf(error: unknown): FailureBeforeRun {
 /**
  * Ends a job whose program cannot be run. A job that was stopped before it started keeps its row: cancelled, or queued
  * for the next start of the service. If no cell can be made at all, the job stays queued until one can. If another cell
- * can be made, the job caused the failure.
+ * can be made, the job itself counts as the cause of the failure.
  */
 export async function endWithoutRun(context: Omit<JobContext, 'spec'>, failure: FailureBeforeRun): Promise<void> {
   const { log, key, control, cells, giveUp } = context;

@@ -18,7 +18,7 @@ const testsAtOnce = 32;
 
 export interface Planned {
   readonly plan: GradingPlan;
-  /** The tests that have files of their own, which are read for the job that is given them. */
+  /** The tests that have files of their own. A test's files are read for the job that gets them. */
   readonly withFiles: ReadonlySet<number>;
 }
 

@@ -18,7 +18,7 @@ export interface NextJob {
 
 /** How many programs of one grading are tested at a time. A later one begins once an earlier one has no job to make. */
 const programsAtOnce = 8;
-/** How many programs with a plan are begun. It is fewer, because the steps of a plan keep the outputs of their tests. */
+/** The same for programs with a plan. It is fewer, because the steps of a plan keep the outputs of their tests. */
 const plansAtOnce = 2;
 
 export class GradingWork implements GradingParts {

@@ -41,7 +41,7 @@ export async function endOf(
     terminal_reason: isJudgeable ? terminal_reason : null,
     exit_code,
     truncated: receipt.executor_output?.stdout.executor_truncated ?? ended.truncated,
-    // Both jobs of a pair are made again, whichever the service failed to run: an interactor may outlive its program.
+    // If the service failed to run either job of a pair, both are made again: an interactor may outlive its program.
     isFailure: [reason, step?.peer?.terminal_reason ?? ''].some((one) => FAILURES.has(one)),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * What stays of a job's end in memory while its grading goes on: the members that the steps need, with texts only up to
+ * The part of a job's end that stays in memory while its grading goes on: the members that the steps need, with texts only up to
  * the length that a judge may get. A longer output is read again for the job that gets it.
  */
 import { isLimitOfCompiler } from '@vouchbox/protocol/grading';

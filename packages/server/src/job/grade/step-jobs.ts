@@ -158,7 +158,7 @@ async function stdinOf(
   return 'text' in output ? { stdin: output.text } : { stdin: null, named_stdin: output };
 }
 
-/** The output of a job: named by its digest if the job's events lack a byte of it. */
+/** The output of a job: its text, or its digest if the job's events lack a byte of it. */
 async function outputOf(
   { tenant }: GradingParts,
   from: OutputName,

@@ -31,8 +31,8 @@ export interface SubmittedGrading {
 
 /**
  * @throws ServiceError as `parseGrading` does; `idempotency_key_reused`, `blob_unavailable`,
- * `insufficient_storage`, `worker_unavailable`, `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; what no node can
- * run; `unauthorized` if the authority ended meanwhile
+ * `insufficient_storage`, `worker_unavailable`, `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; as `fitOf` does if no
+ * node can run a program; `unauthorized` if the authority ended meanwhile
  */
 export async function submitGrading(
   caller: Caller,
@@ -124,7 +124,7 @@ async function holdText(
   await blobs.hold(tenant, { sha256, bytesMax: upload.size_bytes, chunks });
 }
 
-/** For every program, every program of the grader and the judge, there must be a node that can run it. */
+/** Checks for each program, for each program of the grader and for the judge that some node can run it. */
 function checkFit({ common, programs }: ParsedGrading, options: SubmitGradingOptions): void {
   const { limits, requirements, interactor } = common;
   const all = [
@@ -141,7 +141,7 @@ function checkFit({ common, programs }: ParsedGrading, options: SubmitGradingOpt
     try {
       withFittingLimits({ program: { language, runtime, ...shared }, interactor: null }, options);
     } catch (error) {
-      // The requirements are those of the whole grading.
+      // The requirements belong to the whole grading, so a refusal of them points into no program.
       throw error instanceof ServiceError && error.code === 'runtime_unavailable' ? pointing(pointer, error) : error;
     }
   }
@@ -167,7 +167,7 @@ function submitted(admitted: GradingAdmitted): SubmittedGrading {
   }
 }
 
-/** Every request with one key gets this answer: only callers who may read the grading learn its later status. */
+/** Every request with the same key gets this answer, because only callers who may read the grading learn its later status. */
 function answerOf({ grading_id, created_at }: AcceptedGrading): GradingAnswer {
   return {
     grading_id,

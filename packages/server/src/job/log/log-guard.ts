@@ -33,7 +33,7 @@ export class LogGuard {
   readonly #options: LogGuardOptions;
   /** Undefined until it was read. */
   #mark: Checkpoint | null | undefined;
-  /** The tree whose store was compared with the witnesses' heads since this node's turn began; null if none was. */
+  /** The tree that was compared with the witnesses' heads since this node's turn began; null if none was. */
   #compared: string | null = null;
 
   constructor(options: LogGuardOptions) {
@@ -45,7 +45,7 @@ export class LogGuard {
     this.#compared = null;
   }
 
-  /** The largest head that the tree's key signed, from the store, the mark or a witness; the copy with the most witnesses. */
+  /** The largest head that the tree's key signed, from the store, the mark or a witness; of its copies, the most witnessed. */
   async lastHead(state: LogState): Promise<Checkpoint | null> {
     const { dataDir, witnesses } = this.#options;
     const key = ownKey(state);
@@ -91,8 +91,8 @@ export class LogGuard {
   }
 
   /**
-   * The head with the lines of witnesses that signed it in time. The head is marked before witnesses see it.
-   * @throws LogStopped if the tree does not continue the tree of the mark, or if a witness shows that
+   * The head with the lines of witnesses that signed it in time. It becomes the mark before witnesses see it.
+   * @throws LogStopped if the tree does not continue the tree of the mark, or the tree of a head that a witness shows
    */
   async guarded(head: LogHead, state: LogState): Promise<LogHead> {
     await this.#refuseBehindMark(state, { isWhole: true });

@@ -136,7 +136,7 @@ export class LogKeeper implements AsyncDisposable {
   }
 
   /**
-   * Opens the next tree of the log, whose leaf 0 has the last known head of this tree.
+   * Opens the log's next tree, whose leaf 0 has the last known head of this tree.
    * @throws LogStopped if this node cannot
    */
   reopen(): Promise<ReopenedLog> {

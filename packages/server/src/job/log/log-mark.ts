@@ -1,7 +1,7 @@
 /**
- * The last head that this node knows to be signed by the key of the log, in the file `log-mark` of the data directory. It is on
- * disk before anybody gets the head, so a store that was rolled back is noticed, as `svc.db-mark` shows a lost end of the store's
- * own log. The file is not a part of a backup.
+ * The last head that this node knows to be signed by the key of the log, in the file `log-mark` of the data directory. The file
+ * is on disk before anybody gets the head, so it shows that a store was rolled back. `svc.db-mark` does the same for a lost end
+ * of the store's own log. `log-mark` is not a part of a backup.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';

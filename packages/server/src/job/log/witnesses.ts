@@ -1,7 +1,7 @@
 /**
- * Asks the witnesses of the log to sign a head: all at once, for a bounded time, and each only with what its own key proves.
- * Their answers are hostile. A witness that knows a head which the key of the log signed, and which our tree does not begin
- * with, shows that our store was rolled back. Any other answer is only its opinion. https://c2sp.org/tlog-witness.
+ * Asks the witnesses of the log, all at once, to sign a head, for a bounded time. Of each, only lines of its own key count.
+ * Their answers are hostile. If a witness knows a head that the log's key signed and that our tree does not begin with, our
+ * store was rolled back. Any other answer is only the witness's opinion. https://c2sp.org/tlog-witness.
  */
 import { readFileSync } from 'node:fs';
 import {
@@ -32,7 +32,7 @@ export interface WitnessAddress {
 
 const witnessesMax = 16;
 
-/** The witnesses in a file, one a line: its key as `NAME+HINT+BASE64`, and its address. @throws StartError */
+/** The witnesses in a file, one a line: a key as `NAME+HINT+BASE64`, and an address. @throws StartError */
 export function readWitnesses(path: string): readonly WitnessAddress[] {
   const refuse = (reason: string, cause?: unknown) => new StartError(`the witnesses in ${path}: ${reason}`, { cause });
   let text: string;
@@ -117,7 +117,7 @@ export class Witnesses {
     return this.#witnesses.map(({ standing }) => standing);
   }
 
-  /** Resolves within the time, with the answers until then. A witness that failed lately is asked only with `all`. */
+  /** Resolves within the time, with the answers that came until then. A witness that failed lately is asked only with `all`. */
   async ask(head: Checkpoint, own: OwnLog, { all = false } = {}): Promise<Witnessing> {
     const asked = this.#witnesses.filter(({ restsUntil }) => all || restsUntil <= performance.now());
     const answers = await Promise.all(asked.map((witness) => this.#answerOf(witness, head, own)));
@@ -209,7 +209,7 @@ async function signedBy({ key }: WitnessAddress, head: Checkpoint, text: string)
     : { kind: 'disagrees', reason: 'its answer is not signed by its key' };
 }
 
-/** The head of our log that a witness shows, with our line and its own; null if it shows none that we signed. */
+/** The head of our log that a witness shows, with the log's line and the witness's; null if the log's key signed no such head. */
 async function headOf({ url, key }: WitnessAddress, log: NoteKey, signal: AbortSignal): Promise<Checkpoint | null> {
   const answer = await exchange(`${url}/checkpoint?origin=${encodeURIComponent(log.name)}`, { signal });
   const parsed = answer.status === 200 ? parseCheckpoint(answer.text) : null;

@@ -1,6 +1,6 @@
 /**
- * Signs promises of jobs that were accepted, and states that a job still waits when its promise is due, on the node
- * whose turn it is to sign. The store drew the values to sign, so two nodes that sign make the same bytes, and the
+ * Signs the promises of accepted jobs, and, if a job still waits when its promise is due, a statement that says so. Only the
+ * node whose turn it is signs. The store drew the values to sign, so two nodes that sign make the same bytes, and the
  * values survive a crash. A promise ends no job. docs/decisions/0066.
  */
 import { originOfLog, pendingStatement, promiseStatement, sha256Hex, type Unsigned } from '@vouchbox/evidence';

@@ -1,5 +1,5 @@
 /**
- * Whether a JSON text fits a schema. Only this module knows the library, which makes no code of a schema. This module runs
+ * Whether a JSON text fits a schema. Only this module knows the library, which generates no code from a schema. This module runs
  * on a thread of its own, with a deadline: a hostile pair of a schema and a value may take any time, or all of the stack.
  */
 import { Validator } from '@cfworker/json-schema';

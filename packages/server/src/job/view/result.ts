@@ -40,7 +40,7 @@ export interface ResultOptions {
 }
 
 export interface ResultWait extends Wait {
-  /** The parts that a link shows; without it, all are answered. */
+  /** The parts that a link shows. Default: all parts are answered. */
   readonly shows?: readonly LinkPart[];
 }
 
@@ -97,7 +97,7 @@ async function bodyAsItStands(
     hasFiles ? readableArtifacts(key, options) : [],
     hasFiles ? store.largeOutputs(key) : null,
   ]);
-  // The job is read again, because output may have been cut since: the member must cover every text that is sent.
+  // The job is read again, because output may have been cut since: `truncated` must cover every text that is sent.
   const { truncated } = isTerminal(job.status) ? job : ((await store.jobSummary(key)) ?? job);
   return bodyOf(
     longObject<FoldedResult>({

@@ -7,7 +7,7 @@ import type { StoreDatabase } from '../schema.ts';
 import type { JobLinkTable } from '../schema-of-access.ts';
 import { AUTHORITY, authorityOf, callerOf } from './authority.ts';
 
-/** What a job says about its links. `principal` is null for jobs of versions that did not store it: nobody can link to these. */
+/** What a job says about its links. `principal` is null if an older version stored the job without one: nobody can link to it. */
 interface JobLinks {
   readonly principal: string | null;
   readonly items: readonly LinkRow[];
@@ -87,7 +87,7 @@ export async function createLink(db: StoreDatabase, link: LinkRow): Promise<Link
   return 'created';
 }
 
-/** Finds a link by its identifier: the only query without a tenant, which the row names. The caller checks whether it ended. */
+/** Finds a link of any tenant by its identifier: its row names the tenant. The caller checks whether the link has ended. */
 export async function link(db: StoreDatabase, link_id: string): Promise<LinkRow | null> {
   const row = await selectLink.first(db, { link_id });
   return row === null ? null : linkOf(row);

@@ -162,13 +162,13 @@ export async function beginUpload(db: StoreDatabase, input: BeginUpload): Promis
   return 'begun';
 }
 
-/** How many uploads and copies a tenant has, how many bytes all its blobs have, and how many without the room of jobs. */
+/** How many uploads and copies a tenant has, and how many bytes all its blobs have, with and without the room of jobs. */
 async function sizesOf(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number; kept: number }> {
   const sums = await selectSizes.first(db, { tenant });
   return { uploads: Number(sums?.uploads ?? 0), bytes: Number(sums?.bytes ?? 0), kept: Number(sums?.kept ?? 0) };
 }
 
-/** How many bytes the tenant's gradings hold. What gradings hold counts only by its bytes. */
+/** How many bytes the tenant's gradings hold. Blobs that gradings hold count by their bytes alone, and not by their number. */
 async function sizesHeld(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number }> {
   return { uploads: 0, bytes: Number((await selectHeldBytes.first(db, { tenant }))?.bytes ?? 0) };
 }

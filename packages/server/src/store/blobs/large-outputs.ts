@@ -1,5 +1,5 @@
 /**
- * Large outputs of jobs. Room for them is reserved in the transaction that accepts the job, as uploads that are never whole
+ * Large outputs of jobs. Room for them is reserved in the transaction that accepts the job, as uploads that never become whole
  * by themselves. Their pieces are stored before the end of the job, and its terminal transaction makes them blobs, under
  * the name of a copy of an output. So jobs that name such an output need no other copy, and equal outputs share one blob.
  */

@@ -78,7 +78,7 @@ function fitInline(records: readonly ArtifactRecord[]): boolean {
 }
 
 type Stdin = Pick<RequestedSpec, 'stdin' | 'named_stdin'>;
-/** Standard input in the one form that equal inputs share: its text, or its digest as that of a file. */
+/** Standard input in the one form that equal inputs share: its text, or its digest, written as for a file. */
 type StdinForm = { readonly form: string | Pick<UploadedFile, 'blob'> | null };
 
 /** Standard input by its content: its text if the input could have been sent as text. */

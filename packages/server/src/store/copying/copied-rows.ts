@@ -24,7 +24,7 @@ export function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }
 
-/** A name that belongs to a table: of its column, or of another table. */
+/** A name that belongs to a table: that of one of its columns, or of another table. */
 export interface NameOfTable {
   readonly table_name: string;
   readonly name: string;

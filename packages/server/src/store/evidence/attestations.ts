@@ -20,7 +20,7 @@ const selectDue = prepared((db, { now, limit }: { now: string; limit: number }) 
     .selectFrom('attestation_outbox')
     .select(['tenant', 'job_id', 'created_at', 'attempts'])
     .where('due_at', 'is not', null)
-    // A job that was never tried is due at any time of the clock, because the clock may have been set back since.
+    // A job that was never tried is always due, whatever the clock says: the clock may have been set back since.
     .where((entry) => entry.or([entry('attempts', '=', sql.lit(0)), entry('due_at', '<=', now)]))
     .orderBy('due_at')
     .limit(limit),
@@ -107,7 +107,7 @@ export function outbox(db: StoreDatabase, due: { now: string; limit: number }): 
 }
 
 /**
- * Postpones an attestation until `due_at`, because of `error`; null postpones it until `resumeAttestations`. False if
+ * Postpones an attestation until `due_at`, because of `error`. A null `due_at` postpones it until `resumeAttestations`. False if
  * the job is not in the outbox.
  */
 export async function postponeAttestation(

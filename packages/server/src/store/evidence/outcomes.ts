@@ -123,8 +123,8 @@ export async function finish(db: StoreDatabase, input: PackedFinish): Promise<Fi
 }
 
 /**
- * The text of which a statement is made, beside the result: for a canary its output, because readers get the statement
- * without the result; for a job with tools, the evidence of its calls. Null if the statement needs no such text.
+ * The text of a statement's members beside its receipt: `also`, for a canary its output, because readers get the statement
+ * without the result, and for a job with tools the evidence of its calls. Null if there are none.
  */
 function alsoText(
   { tenant, also }: PackedFinish,

@@ -29,7 +29,7 @@ function ended(db: StoreDatabase, { before, canariesBefore, limit }: Choice) {
       .where('finished_at', '<', before)
       // A canary is kept for as long as a result that may name it.
       .where((row) => row.or([row('tenant', '!=', sql.lit(CANARY_TENANT)), row('finished_at', '<', canariesBefore)]))
-      // A grading that has not ended reads what its jobs did.
+      // A grading that has not ended still reads the results of its jobs, so these jobs stay.
       .where((row) =>
         row.not(
           row.exists(

@@ -59,8 +59,8 @@ export async function registerKey(
 }
 
 /**
- * A key of a living node that this node does not replace; null if there is none. A node's last key counts until the
- * node signs with its next key: after a rotation another node may start first. A replaced key replaces no other key.
+ * A key of a living node that this node does not replace; null if there is none. A node's last key counts until the node
+ * signs with its next key: after a rotation another node may start first. A key that was itself replaced replaces no other key.
  */
 async function foreignKey(
   db: StoreDatabase,

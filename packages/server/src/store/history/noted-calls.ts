@@ -1,4 +1,4 @@
-/** The rows of calls of tools that can be answered, made with the events of the calls. */
+/** Rows for the calls of tools that can be answered. They are made together with the events of these calls. */
 import { insertOf, JOB } from '../by-column.ts';
 import type { HistoryPart } from '../records/inputs.ts';
 import type { EventTable, StoreDatabase } from '../schema.ts';

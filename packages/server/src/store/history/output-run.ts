@@ -15,7 +15,7 @@ type OutputBody = Extract<EventBody, { kind: StreamName }>;
 /** The least number of records of a run. Fewer records with few characters stay separate events. */
 const runRecordsMin = 16;
 const runCharsMin = 8 * 1024;
-/** The number of characters that ends a run, with the record that reaches it, because a run is read and compressed whole. */
+/** A run ends with the record that brings it to this many characters, because a run is read and compressed whole. */
 const runCharsMax = 64 * 1024;
 
 export function isOutputRun(part: HistoryPart): part is OutputRun {
@@ -61,7 +61,7 @@ export function* eventsOfRun(run: OutputRun): Generator<OutputBody> {
   }
 }
 
-/** The texts of a stream's records. If a newline followed each record, they are one text, joined by LF. */
+/** The texts of a stream's records. If a newline followed each record, LF joins these texts into one. */
 export function textsOfRun(run: OutputRun, stream: StreamName): StreamTexts {
   const lengths = run.groups.flatMap(([kind, , ofGroup]) => (kind === stream ? ofGroup : []));
   const records = lengths.length;

@@ -44,7 +44,7 @@ const selectTaken = prepared((db, { node }: { node: number }) =>
 const deleteClaim = deleteBy('claims', JOB);
 const deleteClaimOf = deleteBy('claims', [...JOB, 'node']);
 
-/** Deletes claims of gone nodes. A running job keeps its claim until it is ended: it is found again if the ending node dies. */
+/** Deletes claims of gone nodes. A running job keeps its claim until its end, so it is found again if the ending node dies. */
 const deleteOrphans = prepared((db) =>
   db
     .deleteFrom('claims')

@@ -43,7 +43,7 @@ function pair(changes: Partial<AdmitInput> = {}): AdmitInput & { interactor: Non
 const peerOf = ({ tenant, interactor }: ReturnType<typeof pair>): JobKey => ({ tenant, job_id: interactor.job_id });
 const both = (input: ReturnType<typeof pair>): readonly JobKey[] => [input, peerOf(input)];
 
-/** Those of the tenant's jobs that a dispatcher is given. */
+/** The tenant's jobs that a dispatcher is given. */
 async function chosen(tenant: string, asked: Partial<Parameters<typeof choice>[0]> = {}) {
   const { jobs } = await store.queuedJobs(choice({ exclude: [], limit: 5000, ...asked }));
   return jobs.filter((job) => job.tenant === tenant);

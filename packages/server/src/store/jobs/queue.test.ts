@@ -11,7 +11,7 @@ import { admit } from './admission.ts';
 import { start } from './jobs.ts';
 import { queuedJobs } from './queue.ts';
 
-/** Keys of as many queued jobs of the tenant, oldest first. */
+/** Keys of this many queued jobs of the tenant, oldest first. */
 async function admitMany(db: StoreDatabase, tenant: string, count: number): Promise<JobKey[]> {
   const keys = Array.from({ length: count }, () => newKey(tenant)).sort((a, b) => (a.job_id < b.job_id ? -1 : 1));
   for (const key of keys) await admit(db, admission(key));

@@ -108,7 +108,7 @@ async function chosenJobs(
     const next = firstInTurn(contenders, loadMax);
     if (next === null) break;
     if (next.jobs === null) {
-      // The slots that its first job takes decide whether the tenant has its turn.
+      // The slots that the tenant's first job takes decide whether the tenant has its turn.
       next.jobs = await jobsOf(db, next.tenant, { ...choice, tests });
       continue;
     }

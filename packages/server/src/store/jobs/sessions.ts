@@ -14,7 +14,7 @@ import type { SessionTable } from '../schema-of-tools.ts';
 
 export type SessionKey = Readonly<Pick<SessionTable, 'tenant' | 'principal' | 'name'>>;
 
-/** Each session with its last step, null if retention removed that, and with the status and new state of its next step. */
+/** Each session with its last step (null if retention removed that step), and the status and new state of its next step. */
 function standings(db: StoreDatabase, { tenant, principal }: Omit<SessionKey, 'name'>) {
   return db
     .selectFrom('sessions')

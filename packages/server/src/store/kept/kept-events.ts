@@ -1,5 +1,5 @@
 /**
- * Keeps the events of each followed job that were stored last. A caller that waited for these events asks for them next, and is
+ * Keeps the last stored events of each followed job. A caller that waited for these events asks for them next, and is
  * answered without a read. Events never change, so kept events may be old but are never wrong: they are a page if they begin
  * where the page does.
  */

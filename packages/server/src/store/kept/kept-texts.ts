@@ -5,7 +5,7 @@
  */
 import { Kept } from './kept.ts';
 
-/** A piece in UTF-8, the number of the event before its first, and that of its last event. */
+/** A piece in UTF-8, with the numbers of the event before its first event and of its last event. */
 export interface KeptPiece {
   readonly after: number;
   readonly last: number;

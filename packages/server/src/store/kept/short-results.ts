@@ -55,7 +55,7 @@ export function shortResult(
   return text.length > 2 * max ? null : text;
 }
 
-/** Whether the beginning of a long text is more than twice as long in JSON. A text of zero bytes becomes six times as long. */
+/** Whether the beginning of a long text is more than twice as long in JSON. A text of U+0000 becomes six times as long. */
 function isSpelledLonger(text: string): boolean {
   return text.length > sampleChars && JSON.stringify(text.slice(0, sampleChars)).length > 2 * sampleChars;
 }

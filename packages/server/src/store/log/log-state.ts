@@ -197,7 +197,7 @@ export async function reopenLog(
 
 /**
  * Closes the log of a copied store until the next tree is opened. The last head of the log stays served. No version of the
- * service continues a log without leaves: place 0 is taken.
+ * service can continue a log without leaves, because the hash of leaf 0 is already stored.
  */
 export async function closeLog(db: StoreDatabase): Promise<boolean> {
   return (await emptyState.run(db, STATE)) > 0;

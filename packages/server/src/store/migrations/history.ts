@@ -10,7 +10,7 @@ export interface HistoryTable {
   readonly create: string;
 }
 
-/** The names in the history, which an empty database gets. @throws StoreError `unrecognised` if the database is not a store */
+/** The names in the history. An empty database first gets one. @throws StoreError `unrecognised` if the database is no store */
 export async function historyOf(db: StoreDatabase, { tables, create }: HistoryTable): Promise<readonly string[]> {
   const present = await namesIn(db, tables);
   if (present.length === 0) await db.executeQuery(CompiledQuery.raw(create));

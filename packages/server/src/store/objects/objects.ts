@@ -40,7 +40,7 @@ interface Large {
 
 const CONTENT = [...JOB, 'position'] as const;
 
-/** Whether a content can be moved. Indexes of large contents serve such a query, because it has their condition. */
+/** Whether a content can be moved. The indexes of large contents serve such a query, because it repeats their condition. */
 const isLarge = (column: 'content' | 'result_artifact', bytesMin: number) =>
   sql<SqlBool>`length(${sql.ref(column)}) >= 65536 and length(${sql.ref(column)}) >= ${bytesMin}`;
 
@@ -182,7 +182,7 @@ const selectArtifactObject = prepared((db, key: JobKey & { readonly path: string
     .where(hasKey('artifacts', [...JOB, 'path'], key)),
 );
 
-/** Contents of at least `bytesMin` bytes, and of `movedBytesMin`, that are in their rows: at most `limit` of each kind. */
+/** Contents in their rows that have at least `bytesMin` bytes, and at least `movedBytesMin`: at most `limit` of each kind. */
 export async function contentsHere(db: StoreDatabase, large: Large): Promise<readonly ContentKey[]> {
   const artifacts = await largeArtifacts.all(db, large);
   const results = await largeResults.all(db, large);

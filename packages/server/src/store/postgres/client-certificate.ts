@@ -13,8 +13,8 @@ export interface ClientCertificate {
 }
 
 /**
- * The permissions on a key that others must not have. As with libpq these are all permissions, but if root owns the key, root's
- * group may read it.
+ * The permissions that others must not have on a key: all of them, as with libpq. But if root owns the key, root's group may
+ * read it.
  */
 const OF_OTHERS = constants.S_IRWXG | constants.S_IRWXO;
 const OF_OTHERS_THAN_ROOT = constants.S_IWGRP | constants.S_IXGRP | constants.S_IRWXO;

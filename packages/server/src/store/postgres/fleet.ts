@@ -82,7 +82,7 @@ export class PostgresFleet implements OpenFleet {
   #beaten = Promise.withResolvers<void>();
   /** Ends the pause before the next beat. */
   #wake = Promise.withResolvers<void>();
-  /** The pause until the next beat, which is no longer than until the first lease of another node is over. */
+  /** The pause until the next beat. It is over, at the latest, when the first lease of another node is over. */
   #pauseMilliseconds = beatMilliseconds;
   #isClosed = false;
 
@@ -226,7 +226,7 @@ export class PostgresFleet implements OpenFleet {
     this.#storedFacts = text;
   }
 
-  /** Removes next nodes whose leases are over, and then looks again at once; otherwise looks when the first lease may be over. */
+  /** Removes the next nodes whose leases are over, then looks again at once. Otherwise looks when the first lease may be over. */
   async #watch(session: Session, leases: readonly LeaseRow[]): Promise<void> {
     const over = leases.filter(({ lease_ms }) => lease_ms < 0).map(({ node }) => node);
     const left = leases.flatMap(({ lease_ms }) => (lease_ms < 0 ? [] : lease_ms + leaseOverMilliseconds));

@@ -1,14 +1,14 @@
 /**
  * One node's knowledge about the others. A beat reads the nodes that changed since the last beat, a few nodes in turn, and the
- * leases of the few nodes with the next numbers: as many rows however many nodes there are. The nodes in turn show what is not
- * recorded as a change: the work of each node, and nodes of earlier code that came or went.
+ * leases of the few nodes with the next numbers: the same number of rows however many nodes there are. The nodes in turn show
+ * what is not recorded as a change: the work of each node, and nodes of earlier code that came or went.
  */
 import type { ExecutorFacts, LiveNode, NodeFacts } from '../fleet.ts';
 import { leaseSeconds } from './lease.ts';
 
 /** How many nodes a beat reads in turn. If there are at most this many nodes, each beat reads all of them. */
 const inTurn = 8;
-/** How many of the next nodes a node watches. If that node and these die together, the node before it removes so many a beat. */
+/** How many of the next nodes a node watches. If a node and those die together, the node before it removes so many per beat. */
 const watched = 4;
 const all = 2 ** 31;
 
@@ -115,7 +115,7 @@ function withWork(executor: ExecutorFacts, slots_used: number | null): ExecutorF
   return slots_used === null ? executor : { ...executor, slots_used };
 }
 
-/** The text of a node's facts. The work changes all the time and has its own column, so that this text stays the same. */
+/** The text of a node's facts without its work. The work has its own column, so that its changes leave this text the same. */
 export function textOfFacts(facts: NodeFacts | null): string {
   const executor = facts?.executor;
   return JSON.stringify(executor ? { ...facts, executor: withWork(executor, 0) } : facts);

@@ -7,7 +7,7 @@ import type { Message } from '../records/inputs.ts';
 import type { Session } from './connection.ts';
 
 const COMMON = `select 'vouchbox_' || md5(current_schema()) as name`;
-/** A message that is lost with the database would wake nobody, so no disk is waited for, in whichever session it is sent. */
+/** Messages that a crash of the database loses would wake nobody. So in any session, sending them does not wait for the disk. */
 const NOTIFY = `select set_config('synchronous_commit', 'off', true), pg_notify(channel, payload)
   from unnest($1::text[], $2::text[]) as told (channel, payload)`;
 /** The bound on a payload, which PostgreSQL requires to be shorter than 8000 bytes. */

@@ -17,8 +17,8 @@ import { rangeOf, type SchemaRange, STEPS } from './migrations/steps.ts';
  * `queue` grow and shrink faster than the server counts their rows, so plans must not depend on the counts. A query is therefore
  * planned once, and reads in the order of an index instead of sorting all rows that it finds.
  *
- * A node that stopped in the middle of a transaction must not keep its locks for long. The time is shorter than the lease, so
- * that the locks are released when another node takes over its jobs.
+ * A node that stopped in the middle of a transaction must not keep its locks for long. The time limit is shorter than the lease,
+ * so that the locks are released when another node takes over its jobs.
  */
 const SETTINGS = `select
   set_config('plan_cache_mode', 'force_generic_plan', false),

@@ -28,7 +28,7 @@ export async function linkedJob(
   });
 }
 
-/** Whether a link shows the file of this digest: a large output, or a file of the input that was named by it. */
+/** Whether a link shows the file of this digest: a large output, or an input file that was named by its digest. */
 export async function linkShowsBlob(
   db: StoreDatabase,
   { shows, sha256, ...key }: JobKey & { readonly shows: readonly LinkPart[]; readonly sha256: string },

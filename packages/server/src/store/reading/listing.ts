@@ -54,8 +54,8 @@ interface LabelAsked {
 }
 
 /**
- * A page of one label in the order of a list. The language is looked up for each job: the database reads on past the jobs that
- * are left out, because separate queries for a few jobs each would be thousands.
+ * A page of one label in the order of a list. The language is looked up for each job: one query reads past the jobs that are
+ * left out. Separate queries, each for a few jobs, would be thousands.
  */
 function ofLabel(db: StoreDatabase, { tenant, created_at, job_id, limit, label, language }: Range & LabelAsked) {
   return db

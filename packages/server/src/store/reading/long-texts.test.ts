@@ -136,7 +136,7 @@ test.each([
   const key = newKey();
   await admit(db, admission(key));
   await start(db, startOf(key));
-  // Zero bytes take six characters each.
+  // Each U+0000 takes six characters.
   const zeros = Math.floor((mebibytes * 2 ** 20) / 6 / 16) - 1;
   const events = Array.from({ length: 16 }, () => stdout('\0'.repeat(zeros)));
   await append(db, { key, events: partsOf(events) });

@@ -102,7 +102,7 @@ export type ToolAnswerResult =
   /** The answer can be handed to the program. */
   | ({ readonly kind: 'taken' } & GivenAnswer & Pick<AppendAnswer, 'toFollow'>);
 
-/** The calls that wait for an answer. `calls` goes to a principal that may answer: it has a page of them. */
+/** The calls that wait for an answer. The kind `calls`, with a page of them, is for a principal that may answer. */
 export type OpenToolCalls =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'not_allowed' }

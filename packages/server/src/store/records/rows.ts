@@ -137,8 +137,8 @@ export interface CredentialRow extends Readonly<Omit<CredentialTable, 'scopes'>>
 }
 
 /**
- * The word in place of a pack's name in the queue's row of a job with a product. Only a node with exactly the pack that built the
- * product takes the job. No pack has such a name.
+ * The word that the queue's row of a job with a product has in place of a pack's name. Only a node with exactly the pack that
+ * built the product takes the job. No pack has such a name.
  */
 export function exactPack(digest: string): string {
   return `${EXACT}${digest}`;
@@ -147,8 +147,8 @@ export function exactPack(digest: string): string {
 const EXACT = '(digest) ';
 
 /**
- * The word in place of a pack's name, or of no name, in the queue's row of a job with tools. A node of an earlier version, whose
- * cells have neither descriptors for tools nor a place for libraries, knows no such name and leaves the job alone.
+ * The word that the queue's row of a job with tools has in place of a pack's name, or of no name. A node of an earlier version,
+ * whose cells have neither descriptors for tools nor a place for libraries, knows no such name and leaves the job alone.
  */
 export function withTools(packOrLanguage: string): string {
   return `${TOOLS}${packOrLanguage}`;

@@ -108,7 +108,7 @@ test('a write-ahead log that is cut at any byte contains the whole transactions 
   expect(new Set(counts).size).toBeGreaterThan(3);
 });
 
-/** How many events a copy of the store has whose log ends at `cut`. */
+/** How many events a copy of the store has if its log ends at `cut`. */
 function eventsAfterCut({ path }: TestStore, cut: number): number {
   const copy = `${path}-copy`;
   for (const end of ['', '-wal', '-shm']) if (existsSync(copy + end)) rmSync(copy + end);

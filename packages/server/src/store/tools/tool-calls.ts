@@ -108,7 +108,7 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
     takeBytes.send(db, { ...call, bytes });
   });
   const answer_seq = linked.tail.chain_seq;
-  // The outcome is read from the stored text, as by every other way to give the answer.
+  // The outcome is read from the stored text, as it is wherever else the answer is given to the program.
   const given = { answer_seq, call: asked.call ?? 0, outcome: JSON.parse(text) as GivenAnswer['outcome'] };
   const toFollow = eventsToFollow(linked, input.isFollowed ?? false);
   return { kind: 'taken', ...given, toFollow };

@@ -46,7 +46,7 @@ export function keyPaths(dataDir: string) {
   return keyPathsIn(join(dataDir, 'attestation-keys'));
 }
 
-/** The paths of keys in a directory, which has the content of `attestation-keys` under any name. */
+/** The paths of keys in a directory that has the content of `attestation-keys`, whatever its name. */
 export function keyPathsIn(directory: string) {
   return {
     directory,

@@ -64,7 +64,7 @@ export async function refuseSecondKey(store: KeyStore): Promise<void> {
 
 /**
  * The keys of a node, agreed with the other nodes. A key that replaces another is used once its public half is stored.
- * `retired` are the keys that its directory has beside the current one, oldest first: every node learns them.
+ * `retired` are the keys that the node's directory has beside the current one, oldest first: every node learns them.
  *
  * @throws SigningKeyError if a living node signs with another key, unless this one replaces it
  */

@@ -181,7 +181,7 @@ test('an older node stays in use if it renews its lease at the moment when it wo
   expect(await asked('select oldest_code from schema_state')).toEqual([before]);
 });
 
-/** Renews every lease in a transaction that is committed once `work` waits for it. Null if `work` did not wait so long. */
+/** Renews every lease in a transaction that is committed once `work` waits for it. Null if `work` gave up its wait. */
 async function whileRenewed<Result>(work: () => Promise<Result>): Promise<Result | null> {
   await using renewing = await Session.open(url, {});
   renewing.begin();

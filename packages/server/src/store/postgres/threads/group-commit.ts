@@ -108,7 +108,7 @@ export class GroupCommit {
     progress.change = change ?? null;
     progress.isOpen = true;
     const committed = session.tryCommit();
-    // In the same flight: other nodes hear of a change as soon as this thread does.
+    // The messages are sent behind the commit, without waiting for its answer: other nodes hear as soon as this thread does.
     const messages = new Map(progress.group.flatMap(({ input }) => (input as Telling | undefined)?.tells ?? []));
     if (messages.size > 0) sendMessages(session, messages);
     const failure = await committed;

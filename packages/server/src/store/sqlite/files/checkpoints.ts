@@ -10,14 +10,14 @@ import { dirname } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /**
- * From this length of the log on, as much of it is moved as readers allow: 500 pages of 4 KiB, 2 MiB in all. Every
+ * The length from which on the log is moved, as far as readers allow: 500 pages of 4 KiB, 2 MiB in all. Every
  * commit waits for the move, which takes some 6 ms, and would take 26 ms for 8 MiB.
  */
 const pagesBeforePassive = 500;
 /** The length of the log from which the writer waits for readers, so that the log can start again: 32 MiB. Reads are short. */
 const pagesBeforeRestart = 8000;
 const pageBytes = 4096;
-/** How long the writer waits for readers. If a backup reads for longer, the writer tries again after as many further pages. */
+/** How long the writer waits for readers. If a backup reads for longer, the next try follows `pagesBeforePassive` pages later. */
 const readersMillisecondsMax = 100;
 
 /** The number of pages in the log, one in each frame, and how many of them the database has already. */

@@ -35,8 +35,8 @@ export async function sealMissingReceipts(db: StoreDatabase): Promise<void> {
 }
 
 /**
- * A page of such jobs, in the order of their keys. All of them are in the outbox, because a job without a receipt was never
- * attested.
+ * A page of the ended jobs without receipts, in the order of their keys. All of them are in the outbox, because a job without a
+ * receipt was never attested.
  */
 async function endedWithoutReceipt(
   db: StoreDatabase,

@@ -38,8 +38,8 @@ export class GroupCommit {
   }
 
   /**
-   * Takes commands from the front of `waiting`, as many as one transaction should hold, and answers each of them. The changes of
-   * an answer are on disk, unless all commands that wait may lag. A refused command changed nothing.
+   * Takes commands from the front of `waiting`, as many as one transaction should hold, and answers each of them. An answered
+   * change is on disk, unless all waiting commands may lag. A refused command changed nothing.
    */
   async take(waiting: Call[]): Promise<Answer[]> {
     this.#hasLagged = waiting.every(this.#isLagging);
