@@ -36,7 +36,7 @@ import type {
   Violation,
 } from '@vouchbox/protocol';
 
-/** The step of a compiled program that a cell is for, if it is not for all steps. */
+/** The one step of a compiled program that a cell is made for, if the cell is not made for all steps. */
 export type Stage = 'build' | 'product';
 
 /** An input file. Large content comes in pieces, which can be read once. */
@@ -78,7 +78,7 @@ export const PLAIN_PROGRAM = { stdin: null, args: [], env: {}, files: [], output
 export interface ToolCall {
   readonly call: number;
   readonly tool: string;
-  /** Any JSON value that is not nested deeper than a body. `__proto__` is a name like any other. */
+  /** Any JSON value that is nested no deeper than a body may be. `__proto__` is a name like any other. */
   readonly arguments: unknown;
 }
 
@@ -103,8 +103,8 @@ export interface InteractionSide {
 /** Outputs that are too large for memory, and where they are kept while the cell still has them. */
 export interface LargeRequest extends StoredLargeOutputs {
   /**
-   * Keeps one large output. `place` is its index in `paths`, or after them for `stdout`. The bytes are not used
-   * afterwards. Rejects if they cannot be kept, or if `chunks` rejects.
+   * Keeps one large output. `place` is its index in `paths`; for `stdout` it is the index after the last path. The bytes are
+   * not used afterwards. Rejects if they cannot be kept, or if `chunks` rejects.
    */
   keep(place: number, chunks: AsyncIterable<Uint8Array>): Promise<Pick<ArtifactRecord, 'size_bytes' | 'sha256'>>;
 }
@@ -125,14 +125,14 @@ export class NotGiven extends Error {
 }
 
 /**
- * A stream exceeded a recording cap: how much of it was seen until then, and how much was offered to be stored. No more
- * of its records are offered. Spec § Limits, stored stdout and stderr.
+ * How much of a stream was seen, and how much was offered to be stored, when the stream exceeded a recording cap. No later
+ * records of it are offered. Spec § Limits, stored stdout and stderr.
  */
 export type Cut = Readonly<Pick<Truncation, 'bytes_seen' | 'bytes_stored' | 'records_stored'>>;
 
 /**
- * Takes recorded output as it comes, in order within a stream. `cut` comes once, with the last records of a stream that
- * exceeded a cap, perhaps with none. It is called often, and must not block or throw.
+ * Takes recorded output as it comes, in order within a stream. If a stream exceeds a cap, `cut` comes once, with the last
+ * records of the stream or with none. The sink is called often, and must not block or throw.
  */
 export type OutputSink = (stream: StreamName, records: readonly OutputRecord[], cut?: Cut) => void;
 
@@ -247,14 +247,14 @@ export interface CellOrigin {
   madeOf(): string;
 }
 
-/** The result of a provider that ran the canary of every language. */
+/** Makes the cells of one isolation class, and has run the canary of every language. */
 export interface Provider extends AsyncDisposable {
   readonly backend: Backend;
   readonly isolation_class: IsolationClass;
   /** The languages that ran correctly at the start, in a pack that need not be named. */
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
-  /** The limits seen to be enforced at the start. Absent if cells enforce all of them, and for the subprocess. */
+  /** The limits that were seen to be enforced at the start. Absent for the subprocess, and if cells enforce all of them. */
   readonly enforced?: readonly LimitName[];
   /** Whether the programs of a cell may reach one another over `127.0.0.1` and `::1`. */
   readonly hasLoopback: boolean;

@@ -14,7 +14,7 @@ import { toolWords } from './tool-files.ts';
 /** The user a program runs as inside its cell. */
 export const JOB_UID = 1000;
 
-/** The places of things inside a cell. `/svc` holds only our own, read-only. */
+/** The places of things inside a cell. `/svc` holds only files of the service, read-only. */
 export const GUEST = {
   work: '/work',
   report: '/svc/report',
@@ -32,7 +32,7 @@ const GUEST_COMMANDS: Readonly<Record<LanguageRun['guest'], readonly string[]>> 
   'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
 };
 
-/** Python that reads a fixed hash seed from a variable. `-I` would ignore every variable; `launch.py` isolates it otherwise. */
+/** Python that reads a fixed hash seed from a variable. `-I` would ignore it; `launch.py` isolates this Python in another way. */
 const SEEDED_PYTHON = ['/usr/bin/python3', '-s', '-u'];
 
 /** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
@@ -137,7 +137,7 @@ const SHOWN_GROUPS: CellMount = {
 };
 
 /**
- * The unpacked content is bounded in bytes and in entries (`guest/unpack.py`). There are some more inodes, for other
+ * The unpacked content is bounded in bytes and in entries (`guest/unpack.py`). This file system has some more inodes, for other
  * files that the interpreter writes here.
  */
 const LIBRARIES = tmpfs(GUEST.libraries, [

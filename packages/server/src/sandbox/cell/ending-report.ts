@@ -22,7 +22,7 @@ export interface EndingReport {
   readonly took: (Taken & { readonly memoryPeakBytes: number | null }) | null;
 }
 
-/** More bytes than the report of process 1 has, which is one line. */
+/** The bound on a report of process 1. A report is one line, and always shorter. */
 const REPORT_BYTES_MAX = 256;
 /** Reports are padded to one length. */
 const PADDING = / +\n$/;

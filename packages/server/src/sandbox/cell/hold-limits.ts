@@ -10,9 +10,9 @@ import type { LimitsInForce, WantedLimits } from './start.ts';
 
 const MIB = 1024 * 1024;
 /**
- * The watch holds the CPU time of all processes together. Each process also has a resource limit of this many times that: the
- * kernel counts it by ticks of a clock, also those in which a virtual machine got no processor. With less room it could end a
- * program before the job's limit, and the job would count as failed.
+ * The watch holds the CPU time of all processes together. Each process also has a resource limit of this many times that. The
+ * kernel counts the time of a process in ticks of a clock, and includes ticks in which a virtual machine got no processor. With
+ * less room it could end a program before the job's limit, and the job would count as failed.
  */
 const cpuRoom = 4;
 /** The resource limit in gVisor, whose clock runs several times too fast on a busy host. */
@@ -22,7 +22,7 @@ const CPU_SECONDS_UNLIMITED = 2 ** 31;
  * The group holds memory and processes, including those of the runtime. The runtime's memory is measured while the interpreter
  * waits, and the group may have that much more. Memory that the runtime takes later counts as the job's. The interpreter's
  * resource limit holds the file size, and the watch holds wall clock and CPU time. If there is no group, its numbers are NaN: the
- * resource limit alone limits processes, and nothing limits memory, which is watched.
+ * resource limit alone limits processes, and memory is watched, but not limited.
  */
 export function wantedLimits(limits: RequestedLimits, runtime: Runtime, takesShare: boolean): WantedLimits {
   const { overhead, sharesHostKernel } = runtime;

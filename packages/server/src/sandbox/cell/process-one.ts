@@ -14,9 +14,9 @@ import type { RootFiles } from './rootfs.ts';
 const SVC_INIT = nativePath('svc-init');
 const SVC_FILTER = nativePath('svc-filter');
 
-/** The command of process 1, which expects that the runtime sets the filter. */
+/** The command of a process 1 that expects the runtime to set the filter. */
 export const PROCESS_ONE: readonly string[] = [GUEST.init, '-'];
-/** The command of process 1, which sets the filter itself. */
+/** The command of a process 1 that sets the filter itself. */
 export const FILTERING_PROCESS_ONE: readonly string[] = [GUEST.init, GUEST.filter];
 
 /** Whether the filter can be made ahead. The program that makes it can be built only with the headers of libseccomp. */

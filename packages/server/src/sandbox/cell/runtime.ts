@@ -12,9 +12,9 @@ export interface Overhead {
   /** How many host processes and threads the runtime takes for a job of `max_pids`. */
   readonly processes: (maxPids: number) => number;
   /**
-   * How far RLIMIT_NPROC is above `max_pids`. In the namespace class it is above, so that the group refuses new processes
-   * and counts the refusals. In gVisor it is one below, because gVisor counts an interpreter that changed its user for its
-   * former user.
+   * How far RLIMIT_NPROC is above `max_pids`. In the namespace class it is higher, so that the group's limit is reached
+   * first: the group refuses new processes and counts the refusals. In gVisor it is one lower, because gVisor counts an
+   * interpreter that changed its user for the user that it had before.
    */
   readonly guestProcesses: number;
 }

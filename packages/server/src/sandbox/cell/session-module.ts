@@ -1,6 +1,6 @@
 /**
- * The fixed text that carries the state of a session: an input of each step, so that the receipt has its digest. The waiting
- * interpreter of a cell runs this text if it is among the inputs. See `session/`.
+ * The fixed program text that carries the state of a session. It is an input of each step, so the receipt has its digest. The
+ * waiting interpreter of a cell runs this text if it is among the inputs. See `session/`.
  */
 import { readFileSync } from 'node:fs';
 import { type Language, SESSION_FILES } from '@vouchbox/protocol';

@@ -27,7 +27,7 @@ export interface Start {
   kill(): void;
   /** What each part of the cell printed before its program ran, for the operator. */
   said(): readonly string[];
-  /** Kills all its processes, and resolves once no process, group or file of the cell is left. */
+  /** Kills all processes of the cell, and resolves once no process, group or file of the cell is left. */
   end(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The files for a program that may call tools in its cell: a module for Python and one for JavaScript, and the command `tool`.
- * Cells of other jobs have none of them. They only write and read lines, and a program that does this itself has the same power.
+ * Cells of other jobs have no such files. The files only write and read lines; a program that does so itself can do the same.
  */
 import { readFileSync } from 'node:fs';
 import type { LanguageRun } from '../program/language-runs.ts';

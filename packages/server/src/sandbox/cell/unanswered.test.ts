@@ -1,6 +1,6 @@
 /**
- * Cells that hang at the hand-over: the wait for their process 1 is bounded, and nothing of them is left. Limits of
- * forked cells are set from outside.
+ * Cells that hang at the hand-over: the service waits for their process 1 for a bounded time, and leaves nothing of them.
+ * Forked cells are not tried here, because their limits are set from outside.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -14,14 +14,14 @@ export interface PreflightOptions {
   /** The starter of gVisor cells. Default `auto`: our own program if it was built and supports this runsc, else `runsc run`. */
   readonly gvisorStarter?: 'auto' | 'direct' | 'runsc';
   /**
-   * Names the groups and the run directory on the host. The opener of a provider must hold this name, and kills everything left
-   * under it.
+   * Names the groups and the run directory on the host. The code that opens a provider must hold this name, and kills everything
+   * that was left under it.
    */
   readonly instance: string;
   readonly packsDirectory: string | null;
   /** The most bytes that a job can write below `/work`. */
   readonly workBytes: number;
-  /** The digest of the host's posture, asked for each cell, because trials run while the host is still being examined. */
+  /** Gives the digest of the host's posture. Called for each cell, because trials run while the host is still being examined. */
   readonly hostPostureSha256: (() => string | null) | null;
   /** Which cells have a `lo` that is up. The default, `auto`, chooses cells whose kernel is not the host's. */
   readonly loopback?: LoopbackChoice;
@@ -33,7 +33,7 @@ export interface Candidate extends Omit<Provider, 'languages' | 'isolation_class
   readonly hasGroups: boolean;
   /** Packs that exist but cannot be used. */
   readonly packsLeftOut: readonly PackLeftOut[];
-  /** Loads the packs whose names were not there before. Cells can be made of them; nothing is proven. */
+  /** Loads the packs whose names were not there before. Cells can be made of these packs, but nothing about them is proven. */
   loadNewPacks(): LoadedPacks;
   /** Forgets a pack that `loadNewPacks` loaded and whose trial failed. */
   forgetPack(name: string): void;

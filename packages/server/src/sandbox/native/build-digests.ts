@@ -20,7 +20,7 @@ export interface BuildDigests {
   of(runtime: string | undefined): StatedBuild;
 }
 
-/** The programs of each runtime, by its name in receipts. A runtime itself is in the posture of the host. */
+/** The programs of each runtime, by its name in receipts. The digest of a runtime itself is in the posture of the host. */
 const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
   'svc-launcher': ['svc-launcher', 'svc-launcher.so'],
   crun: ['svc-init', 'svc-stage'],

@@ -1,11 +1,11 @@
 /*
  * svc-canary PROCESSES MEGABYTES: tries each thing that a cell must refuse, and writes the result of each in one line:
  * `mount: Operation not permitted`, or `mount: allowed`. It runs as a job's program and must not need anything that a pack
- * may lack, so it uses no library, and system calls alone. If it is killed for its memory, it does not write the last line:
+ * may lack, so it uses no library, but only system calls. If it is killed for its memory, it does not write the last line:
  * the kill is the answer.
  *
- * A try must do no harm if it is allowed, because the program may then be on the host. So each try asks for something senseless,
- * which the kernel only says to a process with the right: an unknown file system, a module of no bytes, the present root.
+ * A try must do no harm if it is allowed, because the program may then be on the host. So each try asks for something senseless:
+ * an unknown file system, a module of no bytes, the present root. Only a process with the right learns that it is senseless.
  */
 
 typedef unsigned long word;
@@ -101,7 +101,7 @@ static void tell(const char *tried, long result) {
   call(WRITE, 1, (word)line, end - line, 0, 0);
 }
 
-/* Whether the kernel has a way for a packet to the address. Nothing is sent. */
+/* Whether the kernel has a route to the address. Nothing is sent. */
 static long way_to(const void *address, word bytes, word family) {
   long socket = call(SOCKET, family, DATAGRAM, 0, 0, 0);
   return socket < 0 ? socket : call(CONNECT, socket, (word)address, bytes, 0, 0);

@@ -48,7 +48,7 @@ static void map(pid_t parent, int begin, char **words)
     exit(failed ? NOT_STARTED : 0);
 }
 
-/* The kernel lets a process map groups only if it cannot leave a group then: a file may be closed to the members of one. */
+/* The kernel lets a process map groups only if it can then leave no group: a file may be closed to the members of a group. */
 static void enter_alone(void)
 {
     char users[32], groups[32];

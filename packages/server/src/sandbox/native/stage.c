@@ -12,7 +12,7 @@
  *   work      the options of the cell's own file system: tmpfs(5)
  *   kernel    `host` if programs use the host's kernel: each tree then comes through the cell's own overlay. Through it a
  *             file has an inode that only this cell has. A bind mount shows the host's inodes: a watch (inotify(7)) or a
- *             lock on one of them reveals who else opens it. `own` if they use another kernel
+ *             lock on one of them reveals who else opens it. `own` if programs use another kernel
  *   pipe      the bytes of each pipe of standard output and error; without this word, the kernel's default
  *   tools     `yes`: COMMAND also gets, as 3 and 4, the ends of pipes by which its program gets answers of tools and calls tools
  *   loopback  `up`: the cell gets a network namespace in which `lo` is up. Otherwise the runtime makes the namespace
@@ -205,8 +205,8 @@ static void show_tree(const char *tree, int number)
 }
 
 /*
- * Sets a filter under which fgetxattr(2) answers EOPNOTSUPP and every other call is unchanged. gVisor calls it with a
- * descriptor that cannot read a symbolic link, and passes on the EBADF, which `ls -l` reports as an error.
+ * Sets a filter under which fgetxattr(2) answers EOPNOTSUPP and every other call is unchanged. gVisor makes this call with a
+ * descriptor that cannot read a symbolic link, and passes on the error EBADF, which `ls -l` then reports.
  */
 static void hide_attributes(void)
 {

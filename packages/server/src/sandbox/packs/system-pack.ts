@@ -8,8 +8,8 @@ import { versionOf } from '../kernel/host/executable.ts';
 import { SYSTEM_LANGUAGES } from '../program/language-runs.ts';
 
 /**
- * The host's own interpreters, read-only: `/usr/bin/python3`, `/bin/bash`, and the Node that this service runs on. Its
- * version and digest cover the versions that those interpreters report; the host's `/usr` itself is not hashed.
+ * The host's own interpreters, read-only: `/usr/bin/python3`, `/bin/bash`, and the Node that this service runs on. The pack's
+ * version and digest cover the versions that these interpreters report; the host's `/usr` itself is not hashed.
  */
 export async function systemPack(): Promise<Pack> {
   const [python, bash] = await Promise.all([firstLine('/usr/bin/python3'), firstLine('/bin/bash')]);

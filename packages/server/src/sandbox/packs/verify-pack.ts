@@ -20,7 +20,7 @@ export interface Verified {
 
 /**
  * Compares every entry's type, mode, owner, size and link target with the manifest, and the manifest with the pack's
- * digest. `every` also reads the content of each file, `changed` only of those that changed since the last such check.
+ * digest. `every` also reads the content of each file; `changed` reads that of files that changed since the last such check.
  *
  * @throws PackError naming the first entries that differ
  */

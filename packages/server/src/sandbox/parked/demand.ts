@@ -13,7 +13,7 @@ const WANTED_MAX = 32;
 export class Demand {
   readonly #isUsual: boolean;
   readonly #keptMilliseconds: number;
-  /** Requests within the present moment, oldest first. */
+  /** Requests within the present moment, oldest first. A moment is twice as long as making one cell takes. */
   #asked: number[] = [];
   /** The busiest moments, oldest first, each less busy than the one before it. */
   #peaks: { readonly at: number; readonly count: number }[] = [];

@@ -138,8 +138,8 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   /**
-   * Takes a parked cell. An owner with a template gets only cells of its own: a copy costs less than another cell that any owner
-   * may get (decision 0049).
+   * Takes a parked cell. An owner with a template gets only cells of its own: a copy costs less than a cell that any owner may
+   * get (decision 0049).
    */
   #takeParked({ shelf, origin }: Found, another: Another): PreparedCell | null {
     for (let oldest = shelf.parked.shift(); oldest !== undefined; oldest = shelf.parked.shift()) {

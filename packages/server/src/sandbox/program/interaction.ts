@@ -11,11 +11,11 @@ import { LiveInput } from './output/live-input.ts';
 import type { Pipes } from './output/pipes.ts';
 import type { Breach } from './watch/watch.ts';
 
-/** Processor time is first read when no byte has passed for so long. The pause before each further reading is twice as long. */
+/** Processor time is first read when no byte has passed for this long, and then again each time that this time has doubled. */
 const QUIET_MILLISECONDS = 100;
 /**
- * The processor time that a waiting program may use: a share of the time that passes, plus so many milliseconds. gVisor alone
- * uses half of this.
+ * The processor time that a waiting program may use: a share of the time that passes, plus a fixed number of milliseconds. gVisor
+ * alone uses half of this.
  */
 const WAITING = { part: 0.08, milliseconds: 15 };
 /** The processor time that a program may use while it is killed: the kernel charges the program for its own removal. */
@@ -33,7 +33,7 @@ interface Part {
   readonly cpuMilliseconds: () => number | null;
 }
 
-/** The processor time of both programs at one moment, and whether neither could write more to the other. */
+/** The processor time of both programs at one moment, and whether both wait for room to write to the other. */
 interface Reading {
   readonly at: number;
   readonly areFull: boolean;

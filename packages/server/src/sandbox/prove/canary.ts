@@ -47,15 +47,15 @@ export type CanaryResult =
   | { readonly language: Language; readonly posture: Posture; readonly held: HeldLimits['limit_enforcement'] }
   | { readonly language: Language; readonly problem: string; readonly isLate: boolean };
 
-/** How a program ends that had too little time. */
+/** The endings of a program that had too little time. */
 const LATE_ENDINGS: ReadonlySet<string> = new Set(['wall_limit', 'cpu_limit']);
 
 /** Makes a cell for a canary. The cell must be ready within this time. */
 type PrepareCanary = (readyMilliseconds: number) => Promise<PreparedCell>;
 
 /**
- * Runs the canary of one language. Never rejects. The cell and the program may each take `times` as long as this host usually
- * needs.
+ * Runs the canary of one language. Never rejects. The cell and the program may each take `times` the time that this host
+ * usually needs.
  */
 export async function runCanary(language: Language, prepare: PrepareCanary, times = 1): Promise<CanaryResult> {
   const seconds = Math.round(secondsMax(language) * times * (await hostPatience()));

@@ -1,6 +1,6 @@
 /**
- * Sets limits on a waiting cell. A limit cannot be lower than what the cell's threads and memory already take. If it would be,
- * the lowest possible limit is set and reported instead. Spec § Job submission, limits.
+ * Sets limits on a waiting cell. A limit cannot be lower than what the cell's threads and memory already take. If a job wants a
+ * lower one, the lowest possible limit is set and reported instead. Spec § Job submission, limits.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Group } from '../../kernel/cgroup/cgroup.ts';

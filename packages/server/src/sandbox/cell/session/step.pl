@@ -11,7 +11,7 @@ my $TOLD_MAX = 256;
 my $CHARS_MAX = 200;
 my ($WORK) = $0 =~ m{^(.*)/input/\.session/step\.pl$}s or die "this is no step of a session\n";
 my $OWN = "$WORK/output/.session";
-# What the service puts beside the program's own files.
+# The files that the service puts beside the program's own.
 my %OWN = map { $_ => 1 } qw(input output/.session main.sh main.rb main.php main.lua main.R);
 
 sub coded { return $_[0] =~ s{([^A-Za-z0-9_./-])}{sprintf '%%%02X', ord $1}gesr }

@@ -1,16 +1,16 @@
 #!/usr/bin/perl
 # tool NAME [ARGUMENTS]
 #
-# Calls a tool of this job with arguments in JSON, `{}` without any, `-` to read them from standard input. Prints its result
-# in JSON, or its error on standard error with exit code 1. Several may run at once: each reads for all while it waits, and
-# leaves the answers of others in files. Locks are of the pipe of calls: one byte for who writes, one for who reads.
+# Calls a tool of this job with arguments in JSON, `{}` without any, `-` to read them from standard input. Prints its result in
+# JSON, or its error on standard error with exit code 1. Several such processes may run at once: each reads for all while it
+# waits, and leaves answers for others in files. They lock two bytes of the pipe of calls: one to write, and one to read.
 use strict;
 use warnings;
 use Fcntl qw(F_SETLK F_SETLKW F_UNLCK F_WRLCK);
 
 my ($ANSWERS, $CALLS) = (30, 31);
 my ($WRITES, $READS) = (0, 1);
-# Numbers of calls have the process above so many milliseconds, so that one whose process is gone is not taken for another.
+# The number of a call is the process id times this, plus a time: so a later process with the same id has other numbers.
 my $MILLISECONDS = 2**31;
 my ($SHORT, $LONG) = (0.002, 0.05);
 my $JSON = qr{
@@ -43,7 +43,7 @@ lock_byte($WRITES, F_WRLCK, F_SETLKW);
 write_whole(qq({"call": $number, "tool": "$tool", "arguments": $arguments}\n));
 lock_byte($WRITES, F_UNLCK, F_SETLK);
 
-# Returns when the answer is there, which ends this process.
+# Looks for the answer until it is there. Taking the answer ends this process.
 my $pause = $SHORT;
 while (1) {
     take_file();
@@ -52,7 +52,7 @@ while (1) {
     $pause = $LONG if ($pause *= 1.5) > $LONG;
 }
 
-# Reads whole lines only, because the next process would find the rest of one.
+# Goes on until it has read whole lines: otherwise the next process would find the rest of a line.
 sub read_line {
     take_file();
     my @lines;
@@ -70,7 +70,7 @@ sub read_line {
     take($mine) if defined $mine;
 }
 
-# Another program may have made the pipe one that does not block.
+# Another program may have made the pipe non-blocking.
 sub wait_for_bytes {
     vec(my $ready = '', $ANSWERS, 1) = 1;
     select $ready, undef, undef, undef;
@@ -112,7 +112,7 @@ sub write_whole {
     }
 }
 
-# Whether it succeeded, as another process may have the byte. The structure is that of a 64-bit Linux: fcntl(2).
+# Returns whether it got the lock: another process may have it. The structure is that of a 64-bit Linux: fcntl(2).
 sub lock_byte {
     my ($at, $type, $command) = @_;
     return 1 if fcntl($calls, $command, pack('s s x4 q q i x4', $type, 0, $at, 1, 0));

@@ -42,7 +42,7 @@ const RESOURCES: Readonly<Record<keyof CellDescription['resources'], number>> = 
   RTPRIO: 14,
 };
 
-/** The command of the template, of which the interpreters of cells are copies, and the library that the template loads. */
+/** The command of the template, whose copies are the interpreters of cells, and the library that the template loads. */
 export interface Template {
   readonly arguments: readonly string[];
   readonly library: string;

@@ -2,7 +2,7 @@
 import { vi } from 'vitest';
 import type { CellRequest, Provider } from '../../sandbox.ts';
 
-/** The request to a provider that gets a copy. Resolves once the owner has a template. */
+/** The request for which a provider makes a copy. Resolves once the owner has a template. */
 export async function copiedPython(
   provider: Provider,
   owner: string,

@@ -1,7 +1,7 @@
 /**
- * One forked cell, from the request to its launcher until nothing of it is left. The launcher makes and removes its
- * groups, sets its limits and reads the kernel's reports on it, each in one message. Done here, each would take dozens
- * of system calls on the service's main thread. The reports are judged here.
+ * One forked cell, from the request to its launcher until nothing of it is left. The launcher makes and removes the cell's
+ * groups, sets its limits and reads the kernel's reports on it. Each step takes one message; done here, it would take dozens
+ * of system calls on the service's main thread. This module judges the reports.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { within } from '../../../ground/waiting/within.ts';

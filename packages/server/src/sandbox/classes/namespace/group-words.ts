@@ -9,7 +9,7 @@ export function writingWord({ directory, file, value }: Writing): string {
   return `${directory}/${file}=${value}`;
 }
 
-/** A number that a launcher has read. Throws if it was not. */
+/** A number that a launcher has read. Throws if the launcher did not read it. */
 export function measured(sections: ReadonlyMap<string, string>, reading: Reading, measure: Measure): number {
   const text = sections.get(readingWord(reading));
   if (text === undefined) throw new Error(`the launcher did not read ${measure}`);

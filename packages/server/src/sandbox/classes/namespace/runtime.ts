@@ -28,7 +28,7 @@ export const PYTHON_TEMPLATE: Template = {
 /** How long a launcher may take to be ready on an ordinary host: longer than a cell for which a job waits. */
 const READY_MILLISECONDS_MAX = 30_000;
 
-/** How long a launcher may be silent on an ordinary, busy host before it is asked for an answer, and again until it is killed. */
+/** How long a launcher may be silent on an ordinary, busy host until it is asked for an answer, and then until it is killed. */
 const SILENT_MILLISECONDS_MAX = 5000;
 
 /** How many processes in the group of a cell are not the job's: process 1. */

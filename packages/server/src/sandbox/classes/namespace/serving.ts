@@ -20,11 +20,11 @@ export interface LaunchedCell {
   /** The host kernel's report on it, in sections that `guest-report.ts` reads. */
   readonly report: string;
   /**
-   * Resolves once no process of its program is alive, to the report of its end; if the launcher is gone, to the reason.
+   * Resolves to the report of the program's end once none of its processes is alive; to the reason if the launcher is gone.
    * Never rejects.
    */
   readonly over: Promise<string | Error>;
-  /** Resolves once its process 1 is gone, to whether its groups are gone, too. Only after `hold` or `forget`. Never rejects. */
+  /** Resolves once its process 1 is gone, but only after `hold` or `forget`: true if its groups are gone, too. Never rejects. */
   readonly gone: Promise<boolean>;
   /**
    * Sets limits, and resolves to a report of the values that were read. `serve.c` describes `words`. Rejects with the

@@ -7,7 +7,7 @@
 export interface SignsOfLifeOptions {
   /** How long each period is. */
   readonly milliseconds: number;
-  /** Whether anything is awaited. If not, it may be silent. */
+  /** Whether anything is awaited. If not, the launcher may be silent. */
   readonly isAwaited: () => boolean;
   /** Asks for any answer. */
   readonly ask: () => void;

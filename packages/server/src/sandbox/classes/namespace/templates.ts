@@ -11,7 +11,7 @@ const ASKED_ENOUGH = 4;
 const PERIOD_MILLISECONDS = 10_000;
 /** How long a template is kept after the last request. */
 const KEPT_MILLISECONDS = 60_000;
-/** For how long an owner's interpreters are started after a template for the owner could not be made. */
+/** How long an owner's interpreters are started and not copied, after a template for the owner could not be made. */
 const PAUSE_MILLISECONDS = 60_000;
 /** The most templates at once. Each takes some 10 MiB. */
 const TEMPLATES_MAX = 16;
@@ -40,7 +40,7 @@ export class Templates implements AsyncDisposable {
   readonly #templates = new Map<string, Template>();
   /** When owners without a template asked, the newest last. */
   readonly #asked = new Map<string, readonly number[]>();
-  /** Until when no template is tried for an owner, because one failed. That says nothing about other owners and packs. */
+  /** Until when no template is tried for an owner, because one failed. The failure says nothing about other owners and packs. */
   readonly #paused = new Map<string, number>();
   readonly #ending = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
@@ -51,7 +51,7 @@ export class Templates implements AsyncDisposable {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** The launcher that makes copies for these cells; null if they are to be started. */
+  /** The launcher that makes copies for these cells; null if their interpreters are to be started. */
   launcherOf(request: Omit<TemplateRequest, 'isAsked' | 'cell'>): Launcher | null {
     return this.#templates.get(keyOf(request))?.launcher ?? null;
   }

@@ -1,6 +1,6 @@
 # Gives a process, before it executes another program, real pipes for its stdin, stdout and stderr, and for its tools if
 # it has some. The service opens the other ends through /proc/PID/fd. Node cannot make a pipe: it gives a child sockets,
-# which no program can open again as /dev/stdin. A named pipe could be opened again, but the open waits for the other end.
+# which no program can open again as /dev/stdin. A named pipe could be opened again, but opening it waits for the other end.
 use strict;
 use warnings;
 use Config ();

@@ -14,7 +14,7 @@ die_with_parent();
 my $pipes = shift @ARGV;
 offer_pipes($pipes);
 take_pipes($pipes);
-# A program may signal its whole group, to which this process belongs. It must survive to report that.
+# A program may signal its whole group, to which this process belongs. This process must survive to report the program's end.
 $SIG{$_} = 'IGNORE' for @SIGNALS;
 my $program = fork() // fail("fork: $!");
 become_program() if $program == 0;

@@ -19,7 +19,7 @@ export type GroupLocation =
   /** No group: process 1 of a cell and the processes below it. */
   | { readonly version: 'none'; readonly first: number };
 
-/** Directories of one v1 group: those that are read, and all of them. */
+/** The directories of one v1 group: each by its controller, and `all` of them once. */
 export interface V1Paths {
   readonly memory: string;
   readonly pids: string;
@@ -73,7 +73,7 @@ export interface GroupPlan {
   readonly readings: Readings;
   /** What to write for these limits, in order. `now` are the present limits: an unchanged limit is not written again. */
   toLimit(limits: GroupLimits, now: GroupLimits): readonly Writing[];
-  /** Sets its share of the processors when other groups want them too; a job's share is 1. Empty if shares cannot be set. */
+  /** Sets the group's share of the processors when others want them too; a job's share is 1. Empty if shares cannot be set. */
   toShare(part: number): readonly Writing[];
   /** Bounds the memory of network sockets, in bytes. Empty if the kernel counts it with the other memory of the group. */
   toLimitSockets(bytes: number): readonly Writing[];
@@ -102,18 +102,18 @@ export interface Group {
   write(writings: readonly Writing[]): void;
   /** Sets both limits and returns those that the kernel then reports. */
   limit(limits: GroupLimits): GroupLimits;
-  /** Memory in use without the pages of files on disk, which the kernel would take back under a lower limit. */
+  /** Memory in use without the pages of files on disk: under a lower limit, the kernel would take these pages back. */
   unreclaimableBytes(): number;
   /** Memory in use that belongs to no file, neither on disk nor in a tmpfs: the memory of processes and of the kernel. */
   anonymousBytes(): number;
   /** Whether the group has more memory than this, if only the service watches it. False if the kernel enforces the limit. */
   hasMoreThan(memoryBytes: number): boolean;
-  /** Tells the group its cell's process 1; null before its id can be reused. A group of the kernel ignores both. */
+  /** Tells the group the process 1 of its cell, and null before that id can be reused. A group of the kernel ignores both. */
   adopt(first: number | null): void;
   /** Host ids of all processes in the group, or at least of process 1. */
   members(): readonly number[];
   /**
-   * Kills the processes in the group, and with process 1 of a cell whatever is forked meanwhile. It refuses no fork,
+   * Kills the processes in the group. Whatever they fork meanwhile ends with process 1 of the cell. No fork is refused,
    * because refused forks are counted as the program's. Returns at once.
    */
   kill(): void;

@@ -47,7 +47,7 @@ let hasSwapLimit: boolean | null = null;
 /** The `cpu.shares` of a new group. */
 const WHOLE_SHARES = 1024;
 
-/** The plan of the groups, which all groups under a root share, because it names directories by index. */
+/** The plan of the groups. All groups under a root share it, because it names directories by index. */
 function planOf({ memory, pids, cpuacct, cpu, all }: V1Paths): KernelPlan {
   const [ofMemory, ofPids, ofCpuacct] = [memory, pids, cpuacct].map((path) => all.indexOf(path)) as [
     number,
@@ -102,8 +102,8 @@ export class GroupV1 extends KernelGroup {
   }
 
   kill(): void {
-    // Forks are not refused here: the kernel would count them, and they would be the program's violation. Whatever a
-    // program forks ends with process 1 of its cell.
+    // Forks are not refused here: the kernel would count the refusals, and they would be the program's violation. Whatever
+    // a program forks ends with process 1 of its cell.
     // A pid is used as soon as it is read. While its process is in the group, no other process can have the pid.
     for (const pid of this.members()) killProcess(pid);
   }

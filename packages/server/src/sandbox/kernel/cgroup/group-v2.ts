@@ -20,9 +20,9 @@ export const SUPERVISOR = 'svc-supervisor';
 const MOVES_MAX = 20;
 
 /**
- * Makes `parent` below `mount`, and enables the controllers that limits need in it. If the mount is a delegated subtree
- * that contains this service itself, the kernel forbids this (*no internal processes*), so the processes in it are
- * first moved into a separate leaf.
+ * Makes `parent` below `mount`, and enables in it the controllers that limits need. If the mount is a delegated subtree
+ * that contains this service itself, the kernel forbids this (*no internal processes*), so all processes of the subtree's
+ * root are first moved into a separate leaf.
  */
 export function groupRootV2(mount: string, parent: string): GroupRoot {
   const base = join(mount, parent);

@@ -69,7 +69,7 @@ function v2Layout(path: string, ownGroups: string): CgroupLayout {
   };
 }
 
-/** The group that was delegated to this process, which may have moved into a leaf of it since. */
+/** The group that was delegated to this process. The process may have moved into a leaf of that group since. */
 function ownGroup(path: string, ownGroups: string): string {
   const [, name = '/'] = /^0::(.*)$/m.exec(ownGroups) ?? [];
   const own = join(path, name);

@@ -33,7 +33,7 @@ const NOTHING: GroupPlan = {
 /** One process of the tree, as /proc/PID/stat tells it. */
 interface Counted {
   readonly state: string;
-  /** The ticks of the process itself, and of the children that it has waited for, with their own such children. */
+  /** The ticks of the process itself, and those of the children that it waited for, with the children that these waited for. */
   readonly own: number;
   readonly ofChildren: number;
 }
@@ -55,7 +55,7 @@ export class ProcessTree implements Group {
     return { version: 'none', first: this.#first ?? 0 };
   }
 
-  /** Tells this its cell's process 1; null before its id can be reused, because `kill` ends whatever has the id. */
+  /** Sets process 1 of the cell. Null must be set before its id can be reused, because `kill` ends whatever has the id. */
   adopt(first: number | null): void {
     this.#first = first;
   }
@@ -86,7 +86,7 @@ export class ProcessTree implements Group {
     }
   }
 
-  /** The memory of the processes that belongs to no file. If this could matter, each counts only its part of shared memory. */
+  /** The memory of the processes that belongs to no file on a disk. Of memory that several share, each counts its part. */
   unreclaimableBytes(): number {
     return this.anonymousBytes();
   }
@@ -157,7 +157,7 @@ export class ProcessTree implements Group {
   }
 }
 
-/** The root where there are no groups: each cell is the tree below its process 1. */
+/** The group root where there are no groups: each cell is the tree of processes below its process 1. */
 export function processTrees(): GroupRoot {
   return {
     version: 'none',
@@ -185,7 +185,7 @@ function childrenOf(pid: number): number[] {
   );
 }
 
-/** The resident memory of a process, with what it shares and with files. */
+/** The resident memory of a process, with shared memory and files. */
 function residentOf(pid: number): number {
   const [, resident = 0] = readIfThere(`/proc/${pid}/statm`).split(' ').map(Number);
   return resident * PAGE_BYTES;

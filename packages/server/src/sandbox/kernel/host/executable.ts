@@ -73,7 +73,7 @@ export function digestOf(path: string, remembered = digestsFile()): string {
   return sha256;
 }
 
-/** The known fact of each path, valid as long as it is the same file. */
+/** The known fact of each path, valid as long as the path leads to the same file. */
 type Known = Readonly<Record<string, { readonly identity: string; readonly fact: string }>>;
 
 function recalled(file: string, path: string, identity: string): string | null {

@@ -1,6 +1,6 @@
 /**
- * How patient the deadlines of a start must be on this host. Deadlines only end what hangs, so on a slow or busy host they are
- * longer, by the factor by which a fixed piece of work took longer than on an ordinary machine.
+ * How much longer the deadlines of a start must be on this host. Deadlines exist only to end what hangs. On a slow or busy host
+ * they are multiplied by the factor by which a fixed piece of work took longer than on an ordinary machine.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -12,7 +12,7 @@ const WORK = '$sum += $_ for 1 .. 1_000_000';
 /** How long the work takes on an ordinary machine. An idle machine needs a fifth of this time. */
 const USUAL_MILLISECONDS = 200;
 const PATIENCE_MAX = 12;
-/** By how much longer a second try may take after the first one was late. */
+/** How many times as long a second try may take if the first one was late. */
 export const SECOND_TRY_TIMES = 2;
 
 /** A factor for the deadlines of a start, by how long the work took: a whole number, as deadlines are, from 1 to 12. */

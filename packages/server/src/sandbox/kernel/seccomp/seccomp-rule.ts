@@ -47,8 +47,8 @@ export interface Pattern {
 }
 
 /**
- * All numbers of `bits` bits except these, as prefixes, because a filter has no "none of". The kernel uses the low half
- * of an argument for such a number, and so must a rule.
+ * All numbers of `bits` bits except these, as prefixes, because a filter has no "none of". The kernel reads such a number
+ * from the low half of an argument, so a rule must compare only that half.
  */
 export function allBut(numbers: readonly number[], bits = 32, value = 0, left = bits): readonly Pattern[] {
   if (numbers.length === 0) return [{ mask: 2 ** bits - 2 ** left, value }];

@@ -70,9 +70,9 @@ export interface KernelFilterOptions extends FilterOptions {
 const PIPE_SIZE = 1031;
 
 /**
- * Calls by which a process could end or starve another process of the same user. The limits of every process may be
- * read, and only the caller's may be set: a limit of processor time on process 1 would end the cell. Process 1 itself
- * gives up its capabilities by `capset`, which gives nothing to a process that has none.
+ * Calls by which a process could end or starve another process of the same user. A program may read the limits of every
+ * process, but set only its own: a limit of processor time on process 1 would end the cell. `capset` is allowed, because
+ * process 1 gives up its capabilities by it, and it gives nothing to a process that has none.
  */
 const ONE_USER_CALLS = ['fcntl', 'prlimit64'];
 const oneUserRules: readonly Rule[] = [
@@ -124,13 +124,13 @@ export function seccompProfile(
   };
 }
 
-/** The calls that reach beyond a cell only where its kernel is the host's. */
+/** The rules for calls that reach beyond a cell only if the cell's kernel is the host's. */
 function hostRules(loopback: boolean): readonly Rule[] {
   const syncs = { names: SYNC_CALLS, action: 'SCMP_ACT_ERRNO', errnoRet: 0 } as const;
   return [syncs, ...devices, ...(loopback ? allowedOptions : [])];
 }
 
-/** A call for which the runsc of 2022 has another name: `pselect6`. */
+/** The name that the runsc of 2022 has for `pselect6`. */
 const OLD_NAMES = ['pselect'];
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Which sockets a program may make. AF_UNIX is always allowed. In a cell with a loopback, TCP and UDP over IPv4 and
- * IPv6 are allowed too, under the host's kernel with a list of allowed socket options. Raw sockets, netlink and all
+ * IPv6 are allowed too; under the host's kernel, only listed socket options are allowed. Raw sockets, netlink and all
  * other families are refused, because making a socket loads the code of its family into the kernel.
  */
 import { allBut, allow, equals, matches, type Rule, refuse } from './seccomp-rule.ts';
@@ -13,7 +13,7 @@ const AF_UNIX = 1;
 const AF_INET = 2;
 const AF_INET6 = 10;
 const [SOCK_STREAM, SOCK_DGRAM] = [1, 2];
-/** The flags that a type may be combined with: SOCK_NONBLOCK and SOCK_CLOEXEC. */
+/** All bits of a type except the flags that it may be combined with: SOCK_NONBLOCK and SOCK_CLOEXEC. */
 const TYPE_MASK = 0xffffffff - 0o2004000;
 const KIND_MASK = 0xf;
 /** Types and protocols: 0 is the default of the type, 6 is TCP, 17 is UDP. There are no ping sockets, MPTCP or SCTP. */
@@ -43,7 +43,7 @@ export function allowedSockets(loopback: boolean): readonly Rule[] {
   return loopback ? [...unix, ...internet] : unix;
 }
 
-/** Refusals of all other sockets that rules can express; the rest counts as unknown. */
+/** Refuses all other sockets, as far as rules can express this. A call that no rule covers counts as unknown. */
 export function refusedSockets(loopback: boolean): readonly Rule[] {
   const notUnix = { index: 0, value: AF_UNIX, op: 'SCMP_CMP_NE' } as const;
   if (!loopback) return [refuse(SOCKET_CALLS, notUnix)];

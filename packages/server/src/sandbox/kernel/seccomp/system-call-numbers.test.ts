@@ -25,8 +25,8 @@ print(json.dumps({name: resolve(int(sys.argv[1]), name.encode()) for name in nam
 const UNKNOWN_NAME = -1;
 
 /**
- * The numbers of names, negative where the architecture lacks the call. Names that are too new for this libseccomp are not
- * in it.
+ * The numbers of calls by their names, negative where the architecture lacks the call. Names that are too new for this
+ * libseccomp are left out.
  */
 function resolved(architecture: KnownArchitecture, names: readonly string[]): ReadonlyMap<string, number> {
   const words = ['-c', RESOLVE, String(ARCHITECTURES[architecture])];

@@ -47,7 +47,7 @@ export function isAllowedByProfile(): boolean {
 function isSame(copy: string): boolean {
   if (!existsSync(copy) || !existsSync(OWN)) return false;
   const { uid, mode } = statSync(copy);
-  // Root of the host, which an ordinary user's namespace does not map.
+  // The owner must be root of the host, whom an ordinary user's namespace does not map.
   return uid === 0 && (mode & 0o022) === 0 && readFileSync(copy).equals(readFileSync(OWN));
 }
 

@@ -1,5 +1,5 @@
 /**
- * Makes an ordinary user's process root of a user namespace of its own, where the host allows it. From there it makes
+ * Makes an ordinary user's process root of a user namespace of its own, where the host allows it. From there the process makes
  * cells as root of the host does, but with subordinate users or, if there are none, with only this user.
  */
 import { readCgroupLayout } from '../cgroup/layout.ts';
@@ -12,10 +12,10 @@ import { scopeWords } from './own-scope.ts';
 const ALONE = ['0', '0', '0'];
 
 /**
- * Starts this command line again as root of a user namespace, in a control group of its own if systemd gives one. It
- * does not return then, and the process keeps its id. Call it before anything that must not be done twice. For root, on
- * other systems than Linux, and where the host does not allow it, it returns and changes nothing: the start and
- * `vouchbox doctor` then say what is missing.
+ * Starts this command line again as root of a user namespace, in a control group of its own if systemd gives one. The
+ * function then does not return, and the process keeps its id. Call it before anything that must not be done twice. It
+ * returns and changes nothing for root, on other systems than Linux, and where the host does not allow this: the start
+ * and `vouchbox doctor` then say what is missing.
  */
 export function enterUserNamespace(): void {
   if (process.platform !== 'linux' || process.geteuid?.() === 0 || process.execve === undefined) return;
@@ -25,7 +25,7 @@ export function enterUserNamespace(): void {
   const hasOthers = missingUsers(facts).length === 0 && users !== null && groups !== null;
   const ranges = hasOthers ? [users.first, groups.first, Math.min(users.count, groups.count)].map(String) : ALONE;
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  // The kernel limits the memory of cells only in a group of our own. This command starts again there, and comes here once more.
+  // The kernel limits the memory of cells only if this command has a group. It starts again in one, and then comes here again.
   const scope = scopeWords();
   if (scope !== null) process.execve(scope[0] as string, [...scope, ...command]);
   const program = enterProgram();

@@ -99,7 +99,7 @@ const BEYOND = {
     isHeld: ({ ending }: Ended) => ending.kind === 'wall_limit',
   },
   cpu_seconds: { code: 'while True: pass', value: 1, isHeld: ({ ending }: Ended) => ending.kind === 'cpu_limit' },
-  // The buffers of sockets are kernel memory, and so they are in the pages of no process.
+  // The buffers of sockets are kernel memory: no process has them among its pages.
   mem_mb: {
     code: `
 import socket

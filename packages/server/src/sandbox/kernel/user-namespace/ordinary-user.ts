@@ -58,7 +58,7 @@ function fixOf(said: string): string {
 /** The remedy for AppArmor's rule, which stays for everybody else: a profile names one program that no user can write. */
 const APPARMOR = 'as root: vouchbox setup --apparmor';
 
-/** All rights that are missing for cells with two users each, which nobody else has, reported together. */
+/** All rights that are missing to give each cell two users that nobody else has, reported together. */
 export function missingUsers(facts: OrdinaryUserFacts): readonly MissingRight[] {
   const { user, hasName, hasMappers, noNewPrivileges } = facts;
   const hasUsers = isEnough(facts.users) && isEnough(facts.groups);

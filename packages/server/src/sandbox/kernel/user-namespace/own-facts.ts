@@ -62,7 +62,7 @@ function namesOfUser(): readonly string[] {
   }
 }
 
-/** The kernel's answer when this user makes a user namespace; null if that works. Only trying shows a container's filter. */
+/** The kernel's answer when this user makes a user namespace; null if that works. A container's filter shows only in a trial. */
 function saidOnTrial(): string | null {
   const { status, stderr } = spawnSync(enterProgram(), ['0', '0', '0', '/bin/true'], { encoding: 'utf8' });
   return status === 0 ? null : stderr.trim().replace(/^vouchbox: /, '');

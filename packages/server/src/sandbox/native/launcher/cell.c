@@ -51,7 +51,7 @@ void set_up_kernel(const struct configuration *configuration)
     set_limits(configuration);
 }
 
-/* What process 1 needs to become the job's user, to limit the interpreter and to end it. */
+/* The capabilities that process 1 needs to become the job's user, to limit the interpreter and to end it. */
 static const uint64_t OF_PROCESS_ONE =
     BIT(CAP_KILL) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP) | BIT(CAP_SETUID) | BIT(CAP_SYS_RESOURCE);
 
@@ -64,7 +64,7 @@ void become_root_of_cell(void)
 
 /*
  * The kernel counts some objects for a user of the host, and so for all cells of this user together. In its own user namespace
- * a cell gets few of them: these files set the limits of the namespace that opens them. namespaces(7), /proc/sys/user.
+ * a cell gets few of them: these files set the limits of the user namespace that opens them. namespaces(7), /proc/sys/user.
  */
 static void bound_own_user(int limits)
 {

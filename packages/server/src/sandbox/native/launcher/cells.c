@@ -75,8 +75,8 @@ static void close_pipes(const struct pipes *pipes, enum kind kind)
 }
 
 /*
- * The way up from process 1. A copy's cell also names the sender of a message, because its process 1 is not a clone of the
- * launcher.
+ * The way up from process 1. In a copy's cell, the connection also names the sender of a message, because process 1 of that
+ * cell is not a clone of the launcher.
  */
 static void open_way_up(enum kind kind, int *up)
 {
@@ -141,7 +141,7 @@ void refuse(const struct configuration *configuration, struct cell *cell, const 
     finish_refusal(configuration, cell);
 }
 
-/* Keeps the ends of pipes that the copy will get. Its other files are opened once process 1 has made the walls of the cell. */
+/* Keeps the ends of pipes that the copy will get. Its other files are opened once process 1 asks for the copy. */
 static void keep_for_copy(struct cell *cell, const struct pipes *pipes)
 {
     const int ends[] = { pipes->cells[0], pipes->cells[1], pipes->cells[2], pipes->tell[0], pipes->hear[1] };
@@ -231,7 +231,7 @@ static void hear_new(const struct configuration *configuration, struct cell *cel
     refuse(configuration, cell, length > 0 ? said : "it ended while it was made");
 }
 
-/* The first message from the process 1 of a copy's cell tells which process it is: the kernel vouches for it. */
+/* When process 1 of a copy's cell sends its first message, the kernel says which process it is. */
 static ssize_t read_message(struct cell *cell, char *said, size_t room)
 {
     char control[CMSG_SPACE(sizeof(struct ucred))];

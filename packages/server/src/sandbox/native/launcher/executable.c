@@ -1,11 +1,11 @@
 /*
  * A process can always open its executable again, as /proc/self/exe. In a copy of a template this would be the template's
- * file, one inode for all its cells, on which they could watch and lock each other. So each copy replaces it by its
- * cell's own file of that name.
+ * file: one inode for all cells of the template, on which these could watch and lock each other. So each copy changes its
+ * executable to the file of that name in its own cell.
  *
- * The kernel changes the executable of a process (prctl(2), PR_SET_MM_MAP) once nothing of the old one is mapped. The
- * template once copies the memory that differs from the file, data and relocated tables, into memory without a file. Each
- * copy maps the memory that equals the file, code and constants, again from its own file.
+ * The kernel changes the executable of a process (prctl(2), PR_SET_MM_MAP) once nothing of the old one is mapped. Some of
+ * the memory differs from the file: data and relocated tables. The template copies it once into memory without a file. The
+ * rest equals the file: code and constants. Each copy of the template maps it again from its own file.
  */
 #define _GNU_SOURCE
 #include <errno.h>

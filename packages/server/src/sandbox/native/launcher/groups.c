@@ -1,7 +1,7 @@
 /*
- * The control groups of cells: directories that are named by the id of the cell, below each directory in the
- * configuration. The service decides which files are written and read there, and sends the words. Every path consists
- * of the name of a group and the name of a file, below a directory that was opened before any cell was made.
+ * The control groups of cells: directories that are named by the id of the cell, below each directory in the configuration.
+ * The service decides which files are written and read there, and states them in its requests. Every path consists of the
+ * name of a group and the name of a file, below a directory that was opened before any cell was made.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,11 +1,11 @@
 /*
- * Process 1 of a cell: starts the one interpreter as the job's user, lets the program run, and reports how it ended. It
- * runs as another user than the job, which can neither signal it, nor read or change it. So the service can trust its
- * report, and tell an exit code from a signal.
+ * Process 1 of a cell: starts the one interpreter as the job's user, lets the program run, and reports how it ended. The
+ * job runs as another user than process 1, and can neither signal process 1, nor read or change it. So the service can
+ * trust the report of process 1, and tell an exit code from a signal.
  *
- * A cell is forked by the launcher, which does all that can be done from outside: process 1 sends it `r` at the
- * workload-ready boundary, and later the content of its report. Or a runtime executes process 1 as `svc-init`, and the
- * service talks to it alone:
+ * Either the launcher forks the cell, and does all that can be done from outside: process 1 sends it `r` at the
+ * workload-ready boundary, and later the content of its report. Or a runtime executes process 1 as `svc-init`, and only
+ * the service talks to it:
  *
  *   out  `ready LENGTH` and LENGTH bytes   at the workload-ready boundary: what /proc says of the interpreter
  *   in   `limits NAME=VALUE...`            the limits of a job on what waits: `limits.h`; then `shown BYTES` of memory, if the
@@ -96,7 +96,7 @@ static void become_interpreter(const struct configuration *configuration, const 
     /* Until the interpreter is executed, a failure can still be reported. */
     close_all_but_tools(configuration, command, READY + 1, CLOSE_RANGE_CLOEXEC);
     if (configuration->executes_late) {
-        /* A program that is compiled here does not exist yet, but its compiler does; one compiled before is given later. */
+        /* A program that is compiled here does not exist yet, but its compiler does. One compiled before is given later. */
         if (command == &configuration->compiler || configuration->compiler.count == 0) {
             int is_given = !strncmp(command->first[0], "{work}/", 7);
             if (!is_given && access(command->first[0], X_OK) < 0) fail("cannot start %s: %m", command->first[0]);
@@ -154,8 +154,8 @@ static void read_order(char *line)
 }
 
 /*
- * Names the memory that a program may use in the files in which programs look for it: those of control groups, of both
- * versions, which gVisor itself does not have. The program owns none of them.
+ * Writes how much memory a program may use into the files in which programs look for this: those of control groups, of
+ * both versions. gVisor itself has no such files. The program owns none of them.
  */
 static void show_memory(unsigned long bytes)
 {
@@ -188,7 +188,7 @@ static void set_limits(void)
     must(write_all(STDOUT_FILENO, answer, snprintf(answer, sizeof answer, "limits %s\n", rows)), "tell the limits");
 }
 
-/* What the children that were waited for took, and their own such children; or the difference between two such sums. */
+/* The usage of all children that were waited for, with the children that these waited for; or the difference of two such sums. */
 struct taken {
     long cpu, wall, kib;
 };
@@ -214,10 +214,10 @@ static struct taken since(const struct taken *before)
     return (struct taken){ now.cpu - before->cpu, now.wall - before->wall, now.kib > before->kib ? now.kib : 0 };
 }
 
-/* When a waiting process was released, and what its children had taken by then. */
+/* What `take_stock` gave when a waiting process was released, with the processor time of that process until then. */
 static struct taken released;
 
-/* Lets an interpreter go on with a line and the words of the program, after which the descriptor ends. */
+/* Releases an interpreter: sends it a line and the words of the program, and then closes the descriptor. */
 static void release(const struct waiting *waiting, unsigned heap, unsigned arguments, const char *words, size_t length)
 {
     char line[64];

@@ -1,5 +1,5 @@
 /*
- * The launcher: one small process for each language and runtime pack that makes cells. It runs no code of a job, and none
+ * The launcher: one small process that makes cells, for each language and runtime pack. It runs no code of a job, and none
  * of a pack.
  *
  *   main.c           reads the configuration, makes the filters, enters its own root, serves
@@ -174,7 +174,7 @@ struct cell {
 /* Every cell of this launcher that is not gone. */
 extern struct cell *cells;
 extern int cell_count;
-/* Memory for what is about cells. A child finds it empty, so nothing about one cell is in the memory of another. */
+/* Memory for data about cells. A child finds it empty, so nothing about one cell is in the memory of another. */
 void *forgotten_memory(size_t length);
 /* To be called before any cell is made. */
 void prepare_cells(void);

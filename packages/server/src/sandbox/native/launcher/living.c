@@ -1,6 +1,6 @@
 /*
- * Work on a cell from outside, by the host's root: mapping its users, and setting the limits of a job on its waiting
- * processes. These are held by handles (pidfd_open(2)), because another process may get an id once process 1 is dead.
+ * Work on a cell from outside, by the host's root: mapping its users, and setting the limits of a job on its waiting processes.
+ * The launcher keeps handles of these (pidfd_open(2)), because another process may get one of their ids once process 1 is dead.
  */
 #define _GNU_SOURCE
 #include <errno.h>

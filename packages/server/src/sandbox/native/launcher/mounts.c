@@ -56,7 +56,7 @@ static void make_cell_directory(const struct configuration *configuration, uid_t
     make_directory(CELL "/work", 0755, user);
     make_directory(CELL "/work/input", 0755, 0);
     make_directory(CELL "/work/output", 0755, user);
-    /* Through this descriptor the service writes inputs, which are not read-only here. */
+    /* The service writes inputs through this descriptor: they are read-only at their place in the cell, but not here. */
     int files = open(CELL, O_PATH | O_DIRECTORY | O_CLOEXEC);
     must(files, "open " CELL);
     must(dup2(files, FILES), "keep " CELL);
@@ -138,8 +138,8 @@ static void mount_file_system(const char *path, const char *words)
 }
 
 /*
- * The cell's /proc comes first, while the launcher's /proc is in sight: without that, the kernel lets no user namespace
- * make another. Changes to the cell's root.
+ * Mounts the cell's /proc first, while the launcher's /proc is in sight: the kernel lets a user namespace make a /proc only if
+ * another one is visible there. Changes to the cell's root.
  */
 static void mount_file_systems(const struct configuration *configuration)
 {

@@ -3,9 +3,9 @@
  * has every capability, and then the other namespaces; it drops them all before it goes on. Until then it runs this file
  * and nothing of the interpreter.
  *
- * The copy is made by two short-lived processes that share this one's memory, so that only one copy of it is made. The
- * first joins the cell's groups and namespaces, whose process namespace holds only children born later. The second is
- * born there and makes the copy: when it ends, the copy becomes a child of the cell's process 1.
+ * Two short-lived processes that share this one's memory make the copy, so that the memory is copied only once. The first joins
+ * the cell's groups and namespaces. A process namespace holds only children born later: the second is born there, and makes the
+ * copy. When the second ends, the copy becomes a child of the cell's process 1.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -49,7 +49,7 @@ static void forbid_moving(void)
     must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0), "set its filter");
 }
 
-/* Registers again what the kernel forgets when memory is shared, and what glibc believes to be registered. rseq(2) */
+/* Registers again what the kernel forgets when memory is shared, but glibc believes to be still registered. rseq(2) */
 static void register_sequences(void)
 {
     extern const ptrdiff_t __rseq_offset __attribute__((weak));
@@ -65,7 +65,7 @@ static void place_pipes(const int *files)
     close_range(PIPES, ~0u, 0);
 }
 
-/* The pipe ends with the process outside, which first waits for the process inside. Then process 1 is the parent of the copy. */
+/* Waits for the end of the pipe, and so of the outer process, which ends after the inner one. Process 1 is then the parent. */
 static void await_parent(const int *ends)
 {
     char byte;

@@ -1,7 +1,7 @@
 /*
  * Ends the interpreter of a forked cell as Python itself ends one (Py_FinalizeEx): it takes the program's objects apart
  * in the same order, so that finalizers run and files are written. Objects from before the program are left as they
- * are. Taking them apart, too, is most of the cost of an end, because every page that is written to must first be
+ * are. Taking them apart, too, would be most of the cost of an end, because every page that is written to must first be
  * copied from the template.
  *
  * `end_program` is registered with `atexit` before any program runs: Python calls it as the last function of its end,

@@ -59,7 +59,7 @@ static void take_request(const struct configuration *configuration, const char *
     if (holds ? accesses == NULL : sscanf(line, "forget %63[0-9a-f-]", request.id) != 1)
         fail("the service sent a malformed request");
     struct cell *cell = find_cell(request.id);
-    /* The service names no cell when it only asks for a sign of life. A template that owes a copy must first give that. */
+    /* The service names no cell when it only asks for a sign of life. A template that owes a copy must deliver it first. */
     if (cell == NULL && !holds && owes_copy()) return;
     if (cell == NULL || !cell->is_made) answer("failed %s %d\n", request.id, ESRCH);
     else if (holds) hold(configuration, cell, limits, accesses);

@@ -77,7 +77,7 @@ static PyObject *serve(PyObject *module, PyObject *none)
     return nothing();
 }
 
-/* Does once what each copy does. So Python's caches are filled on pages that no copy must copy later. */
+/* Does once what each copy does, so that Python's caches are filled on pages that no copy needs to copy later. */
 static PyObject *rehearse(PyObject *module, PyObject *none)
 {
     (void)module, (void)none;

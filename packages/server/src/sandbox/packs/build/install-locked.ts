@@ -54,7 +54,7 @@ async function installWheels(requirements: string, options: InstallOptions): Pro
   moveInto(tree, `usr/local/lib/python${version}/dist-packages`, target);
 }
 
-/** The words by which Python installs locked wheels without running them: for this Python version, or for its own if null. */
+/** The words by which Python installs locked wheels without running them, for the given version of Python; null is its own. */
 export function wheelWords(
   version: string | null,
   { target, file }: { readonly target: string; readonly file: string },

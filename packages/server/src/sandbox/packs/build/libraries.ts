@@ -19,7 +19,7 @@ export function librariesIn(tree: string): PackLibrary[] {
   return byName.filter(({ name }) => name.length <= pathComponentBytesMax).slice(0, librariesMax);
 }
 
-/** The distributions, and then the modules that none of them names: a distribution may have parts in several places. */
+/** The distributions, and then the modules that no distribution names. The parts of a distribution may be in several places. */
 function pythonLibraries(tree: string): PackLibrary[] {
   const places = pythonPlaces(tree).map((place) => ({ place, names: namesIn(tree, place) }));
   const modules = new Set(places.flatMap(({ names }) => names.flatMap(moduleOf)));

@@ -96,7 +96,7 @@ async function aptSettings(work: string): Promise<string> {
   return file;
 }
 
-/** Resolves with the exit code, or the signal's name. Dies with this process. */
+/** Resolves with the exit code, or the signal's name. The build dies with this process. */
 async function runBuild(
   words: readonly string[],
   env: Readonly<Record<string, string>>,

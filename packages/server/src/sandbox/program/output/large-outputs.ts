@@ -31,7 +31,7 @@ export class LargeOutputs {
 
   /**
    * Keeps what the program left. Called once, when all processes of the job are dead and all output has come. `isRecorded`
-   * says whether no record of standard output was left out.
+   * says whether standard output has all its records.
    * @throws NotKept
    */
   async collect(workspace: Workspace, isRecorded: boolean): Promise<CollectedLarge> {

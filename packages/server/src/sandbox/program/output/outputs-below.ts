@@ -36,18 +36,18 @@ interface Place {
   readonly path: string;
   /** 1 for the directory of the pattern. */
   readonly depth: number;
-  /** Why no file below it can come back; null if they can. */
+  /** Why no file below it can be collected; null if files can. */
   readonly problem: string | null;
 }
 
-/** Why a file of this name cannot come back; null if it can. */
+/** Why a file of this name cannot be collected; null if it can. */
 function nameProblem(name: Buffer, path: string): string | null {
   return name.equals(Buffer.from(name.toString())) ? pathProblem(path, 'output') : 'has a name that is not UTF-8';
 }
 
 class Walk {
   readonly paths: string[] = [];
-  /** The first of each kind, and how many there are: a program could cause thousands. */
+  /** The first problem of each kind, and how many there are of this kind: a program could cause thousands. */
   readonly #problems = new Map<string, { readonly first: Violation; count: number }>();
   readonly #pattern: string;
   #entries = 0;

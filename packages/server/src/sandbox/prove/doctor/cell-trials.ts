@@ -80,7 +80,7 @@ async function tryLanguage(language: Language, cells: Candidate): Promise<Findin
   return pass(describePosture(result.posture));
 }
 
-/** Describes what was observed in a running cell. A cell without any of these controls would not have been made. */
+/** Describes what was observed in a running cell. A cell that lacks one of these controls would not have been made. */
 function describePosture(posture: Posture): string {
   const { isolation_class, seccomp, no_new_privileges, capabilities, networking, private_rootfs } = posture;
   const facts = { isolation_class, seccomp, no_new_privileges, capabilities, networking, private_rootfs };

@@ -81,7 +81,7 @@ function namespaceTrial(kind: string, probes: Probes): Trial {
   });
 }
 
-/** The trial of a control whose probe says what is wanted if the control works. */
+/** The trial of a control. The control works if the probe says `wanted`. */
 function probeTrial(
   probes: Probes,
   asked: readonly string[],

@@ -37,7 +37,7 @@ const FIXES: Readonly<Record<GvisorPlatform, string>> = {
   ptrace: 'allow ptrace: sysctl -w kernel.yama.ptrace_scope=1',
 };
 
-/** The advice when the platform had too little time, so that it may work. */
+/** The advice if the platform had too little time: it may still work. */
 const SLOW_FIX = 'this host is slow or busy: stop what loads it, and try again';
 
 /** Tries every platform and returns the best one that started a cell; null if none did. One that works is enough. */
