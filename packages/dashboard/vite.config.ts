@@ -13,8 +13,8 @@ const neverLoaded =
 const client = /\/client\/src\//;
 
 /**
- * Leaves the modules that no view loads out of the files. What the client takes for an older service may be a proxy without the
- * route: the call then fails as it would without the fallback.
+ * Leaves the modules that no view loads out of the files. If the client takes a proxy without the route for an older service, the
+ * call fails as it would without the fallback.
  */
 function leaveOut(): Plugin {
   const nothing =

@@ -103,8 +103,8 @@ async function prepared(
 }
 
 /**
- * How the compiler and the program ended; null for a stage that did not run. If the service has no builds, only a failed
- * compiler is told apart from the program. @throws AdapterError if a stage was cancelled, or if nothing ran
+ * How the compiler and the program ended; null for a stage that did not run. If the service has no builds, the compiler is told
+ * apart from the program only if it failed. @throws AdapterError if a stage was cancelled, or if nothing ran
  */
 export function stagesOf({ build, run }: Ran): { readonly compile: Ended | null; readonly run: Ended | null } {
   const compile = build === null ? null : endOf(build);

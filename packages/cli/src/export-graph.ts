@@ -64,7 +64,7 @@ export async function writeGraph(
   return { tenant, jobs, gone };
 }
 
-/** The jobs whose outputs a job was given, and the job that its program talked to. */
+/** The jobs whose outputs this job has as input files, and the job that its program talked to. */
 function namedIn({ interaction, ...spec }: StoredSpec): readonly string[] {
   const makers = inputsOf(spec).flatMap((file) => ('from' in file ? [file.from.job_id] : []));
   return interaction === undefined ? makers : [...makers, interaction.peer];

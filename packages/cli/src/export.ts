@@ -27,11 +27,11 @@ export interface ExportOptions extends AccessOptions, JsonOption {
   readonly evidenceOnly?: true;
   /** Also exports every job that the job depends on. */
   readonly withInputs?: true;
-  /** A new file for the proof of the log: beside the directory, because older verifiers refuse a file that they do not know. */
+  /** A new file for the proof of the log. It lies beside the directory: older verifiers refuse unknown files in a directory. */
   readonly logProof?: string;
-  /** A new file for the promise of the job, beside the directory for the same reason. */
+  /** A new file for the promise of the job. It lies beside the directory for the same reason. */
   readonly promise?: string;
-  /** A new file for the envelope of the canary that the job names, for the same reason. */
+  /** A new file for the envelope of the canary that the job names. It lies beside the directory for the same reason. */
   readonly canary?: string;
   readonly dataDir?: string;
   readonly databaseUrl?: string;

@@ -101,7 +101,7 @@ interface Finished extends Omit<EvidenceReading, 'signal'> {
   readonly place: VerdictDirectory | null;
 }
 
-/** Tells and writes the rest about a verdict, which was shown. No failure of a part loses another part. Returns the exit code. */
+/** Reports and writes what follows the shown verdict. If one part fails, the others still run. Returns the exit code. */
 async function finish({ graded, seen, report, place, ...reading }: Finished, asked: AbortSignal): Promise<number> {
   let isWhole = graded.verdict.accepted;
   const parts: ((signal: AbortSignal) => Promise<boolean>)[] = [

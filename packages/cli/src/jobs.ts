@@ -66,7 +66,7 @@ const COLUMNS = [
   'first_line',
 ] as const;
 
-/** A dash for an unknown value. */
+/** A row of the table, with a dash for each unknown value. */
 function rowOf({ labels, ...item }: JobListItem): string[] {
   return COLUMNS.map((column) => String((column === 'labels' ? labels?.join(', ') : item[column]) ?? '-'));
 }

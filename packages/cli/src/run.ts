@@ -190,7 +190,7 @@ async function ownService({ verbose }: RunOptions): Promise<ServiceAccess> {
 
 interface Started {
   readonly client: ServiceClient;
-  /** A client for advice, which is left out if the service does not answer soon. */
+  /** A client whose answers serve only for advice. If the service does not answer soon, the advice is left out. */
   readonly adviser: ServiceClient;
   readonly job_id: string;
   /** The job of the program's interactor; null if there is none. */
@@ -198,7 +198,7 @@ interface Started {
   readonly session: ProgramSession | null;
   readonly options: RunOptions;
   readonly limits: JobSubmission['limits'];
-  /** Ends what waits for the job. */
+  /** Aborts everything that waits for the job. */
   readonly signal: AbortSignal;
 }
 

@@ -44,7 +44,7 @@ export interface EvidenceReading {
 export interface MissingEvidence {
   readonly path: string;
   readonly job_id: string;
-  /** The reason, as it continues a sentence. */
+  /** The reason, in words that continue a sentence. */
   readonly why: string;
 }
 
@@ -59,12 +59,12 @@ export async function writeVerdict(
   return await write(target, async (directory) => {
     const missing: MissingEvidence[] = [];
     await directory.write(VERDICT, bytes);
-    // Missing evidence of jobs is added there.
+    // Made even if it stays empty: a user can add missing evidence of jobs there.
     await directory.makeDirectory(JOBS);
     let lost: Error | null = null;
     for (const part of parts) {
       const problem: Error | null = lost ?? (await addExport(directory, part, reading));
-      // A service that is away has been waited for long enough.
+      // If the service is away, its other jobs are not requested: this request has waited long enough.
       if (problem !== null && isAway(problem)) lost = problem;
       if (problem !== null) missing.push({ path: part[0], job_id: part[1], why: reasonOf(problem) });
     }

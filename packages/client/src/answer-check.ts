@@ -2,17 +2,17 @@
  * Checks the form of a service's answer: each member that the contract names is there and has its type. Other members are passed
  * on, and nothing may rely on them.
  *
- * Forms are short, since every page that has a client loads all of them. A text is a type: `s` text, `n` a number, `i` an integer
- * that a double holds, `b` true or false, `z` null, `j` the id of a job; several letters allow each of their types, and no letter
- * allows every value. `[form]` is a list, `[form, null]` a form or null, and an object has a form for each of its members:
- * `name?` may be missing, and `*` stands for every member.
+ * Forms are short, since every page that has a client loads all of them. A text names types by letters: `s` text, `n` a number,
+ * `i` an integer that a double holds, `b` true or false, `z` null, `j` the id of a job. The value has one of these types; with
+ * an empty text, every value is allowed. `[form]` is a list, `[form, null]` a form or null, and an object has a form for each of
+ * its members: `name?` may be missing, and `*` stands for every member.
  */
 import { ANSWER_FORMS, EVENT_FORMS, type Form } from './answer-forms.ts';
 import type { Capabilities, JobDetail, JobEvent, SubmissionAnswer } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
 import type { ServiceFacts } from './session.ts';
 
-/** An id becomes a part of addresses and of file names, so it has no character with a meaning there. */
+/** An id becomes a part of addresses and of file names, so none of its characters may have a special meaning there. */
 const JOB_ID = /^[\w-]{1,128}$/;
 
 const LETTERS: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -38,7 +38,7 @@ export function checkAnswer<Answer>(route: string, answer: unknown, job_id?: str
 }
 
 /**
- * The answer to a submission, whose parts are about its job.
+ * The answer to a submission. Each of its parts must be about the submitted job.
  * @throws TransportFailure `undecodable`
  */
 export function checkSubmission(answer: unknown): SubmissionAnswer {

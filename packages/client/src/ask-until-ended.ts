@@ -16,7 +16,7 @@ const timerMillisecondsMax = 2 ** 31 - 1;
 /**
  * Asks again and again, each time with a wait of `waitSeconds`, until the status is final. A wait of no time asks once.
  * @param id the id that the error names
- * @throws TransportFailure `timeout` once `timeoutSeconds` are over, whatever goes on then
+ * @throws TransportFailure `timeout` once `timeoutSeconds` are over, also during a request or a pause
  */
 export async function askUntilEnded<Found extends Pick<FoldedResult | GradingDetail, 'status'>>(
   session: Session,

@@ -14,12 +14,12 @@ export interface RetryPolicy {
   readonly retryAfterSecondsMax: number;
   /**
    * The longest total of the pauses of one request while the service has no room, or the caller's budget is spent. Such a pause
-   * follows no failure, so it does not count as a try. Where the service has accepted work, also the longest loss of the service.
+   * follows no failure, so it does not count as a try. For accepted work, also the longest time without the service.
    */
   readonly patienceSeconds: number;
   /**
-   * Whether a lost service ends no tries: each request bears it for `patienceSeconds`. Without it, this holds for waits for work
-   * that the service has accepted, which continues after a restart. Other requests of such a client tell a wrong address late.
+   * Whether each request is tried for `patienceSeconds` while the service is lost. If not, only waits for accepted work do that,
+   * because such work continues after a restart. If so, a request to a wrong address also fails only after that time.
    */
   readonly bearsLoss: boolean;
 }
@@ -116,9 +116,9 @@ export async function retrying<T>(
       // Any answer ends the loss.
       if (!isLost) lost = losses = 0;
       let delay: number;
-      // No comparison with NaN or undefined is true. These are written so that such a policy ends the tries.
+      // The comparisons below are negated: with NaN or undefined in the policy they are false, and the tries end.
       if (isLost) {
-        // The service may have held the first request that failed, and was there meanwhile.
+        // The first failed request does not count: the service may have held it, and was there meanwhile.
         if (losses > 0) lost += performance.now() - began;
         lost += delay = pause(++losses);
         if (!(lost <= patience || losses < policy.attemptsMax)) throw error;

@@ -64,7 +64,7 @@ export async function* pieces(
   const sha256 = blob.replace(/^sha256:/, '');
   const milliseconds = Math.max(session.timeoutMilliseconds, blobMilliseconds);
   const lasting = { ...session, timeoutMilliseconds: connectionMillisecondsMax };
-  // Each try is watched on its own, and no pause between two tries.
+  // Each try is watched on its own. The pauses between tries are not watched.
   const open = async () => {
     const watched = new Watch(milliseconds, signal);
     const call = { sha256, accept: '*/*', stream: true, signal: watched.signal } as const;

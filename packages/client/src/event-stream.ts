@@ -52,7 +52,7 @@ export async function* openEventStream(
     wake.resolve();
     wake = Promise.withResolvers<void>();
   };
-  /** What a listener throws is thrown to the reader. */
+  /** Passes an error of a listener on to the reader. */
   const attempt = (work: () => void) => {
     try {
       work();

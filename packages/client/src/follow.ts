@@ -61,7 +61,7 @@ const lifetimeReached: (typeof STREAM_CLOSE_CODES)['lifetimeReached'] = 1001;
 const idleMilliseconds = 50;
 const idleMillisecondsMax = 1000;
 
-/** The pause after a refused WebSocket, which hides the reason, if a plain request did not give the reason either. */
+/** The pause after a refused WebSocket for which not even a plain request gave the reason. The WebSocket itself gives none. */
 const refusedMilliseconds = 1000;
 
 /** If this many connections did not open and the service gave no reason, a proxy must be refusing them. */
@@ -87,7 +87,7 @@ export async function* followJob(
   }
 }
 
-/** True once the job has finished; false when there is no stream to continue with. Pages bear a service that stays away. */
+/** True once the job has finished; false when there is no stream to continue with. Only pages wait for a service that is away. */
 async function* byStreaming(following: Following): AsyncGenerator<JobEvent, boolean> {
   const { session, signal, onState } = following;
   const { policy, sleep } = session;
@@ -164,7 +164,7 @@ async function chooseSource(following: Following): Promise<AsyncGenerator<JobEve
   following.stream_url = undefined;
   if (stream_url !== undefined) return open(stream_url);
   try {
-    // Only pages bear a service that stays away.
+    // Only requests for pages wait for a service that is away.
     const asking = withPolicy(session, { bearsLoss: false });
     return open((await read(asking, 'POST /v1/jobs/{id}/stream-ticket', { job_id, signal })).stream_url);
   } catch (error) {
@@ -196,7 +196,7 @@ async function* byPaging(following: Following): AsyncGenerator<JobEvent, void> {
   const onRetry = () => onState('reconnecting');
   const patient = accepted(session);
   const isHeld = await supports(patient, 'replay_wait', signal).catch((error: unknown) => {
-    // The request of another call, which has less patience, may have failed. This call then makes its own.
+    // The failed request may be that of another call with less patience. This call then makes its own.
     if (patient.facts === null) throw error;
     patient.facts = null;
     return supports(patient, 'replay_wait', signal);

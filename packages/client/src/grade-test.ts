@@ -46,7 +46,7 @@ export interface GradeTests {
   readonly checker?: Checker | undefined;
   /**
    * A program that talks to the graded program in each test and judges it instead of a checker, with a checker's exit codes. Its
-   * arguments name `input/stdin`, a file for what it keeps, and `input/expected`; a program's own `interactor` replaces this one.
+   * arguments name `input/stdin`, a file for its notes, and `input/expected`; a program's own `interactor` replaces this one.
    */
   readonly interactor?: Checker | undefined;
   /** Programs that read the input of each test, and accept it as a checker does. */

@@ -99,7 +99,7 @@ export async function gradeProgram(
     const jobs = await jobsOf(client, { grading_id, isPaired: sent.interactor !== undefined }, listening);
     return await resultOf(client, await client.waitForGrading(grading_id, { signal }), { sent, jobs, signal });
   } catch (error) {
-    // The reason of the signal is the caller's, too.
+    // The error may be the reason with which the caller aborted the signal.
     if (signal?.aborted) isOwn = false;
     if (isOwn && error instanceof ServiceFailure && grading_id === null)
       throw error.code === 'route_not_found' ? tooOld(error) : error;

@@ -55,7 +55,7 @@ export interface ProgramSession {
   remove(options?: CallOptions): Promise<void>;
 }
 
-/** Opens the session of this name, or a new one, if need be with a new name. @throws TypeError for a name that none can have */
+/** Opens the session of this name, new or not; the default is a new name. @throws TypeError if no session can have the name */
 export async function openProgramSession(
   session: Session & { run(program: JobSubmission, options: RunOptions): Promise<RunResult> },
   name: string = `session-${randomKey()}`,
@@ -106,7 +106,7 @@ const isOther = ({ path }: { readonly path?: string }) => path !== STATE && path
 function outcomeOf({ status, files, large_outputs = [], violations }: Settled): StepOutcome {
   const report = reportOf(files.get(KEPT));
   const moved = status === 'succeeded' && large_outputs.some(({ path }) => path === STATE);
-  // The report is the program's: it may say anything.
+  // The program wrote the report, so the report may say anything.
   const kept = wrongIn(report, REPORT) === null ? (report as unknown as Kept) : null;
   const told = report?.['problem'] ?? violations.find(({ path }) => path === STATE)?.message;
   return { moved, kept, problem: status === 'succeeded' && !moved && typeof told === 'string' ? told : null };

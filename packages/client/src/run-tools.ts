@@ -325,7 +325,7 @@ async function inTime(execute: ToolFunction, call: ToolCall, seconds: number | u
   return await Promise.race([execute(call.arguments, { ...call, signal }), late]);
 }
 
-/** The value after JSON: undefined and numbers that JSON lacks become null. @throws TypeError for a value without JSON */
+/** The value as JSON has it: undefined, and numbers that JSON lacks, become null. @throws TypeError for a value without JSON */
 function plain(value: unknown): unknown {
   if (value === undefined) return null;
   const text = JSON.stringify(value);

@@ -272,7 +272,7 @@ describe('a run', () => {
     const usual = json({ ...SUBMITTED, receipt }, 201, { connection: 'close' });
     let answer = usual;
     await using service = await serviceWith({
-      // No connection is left that the end of the service would break.
+      // The connection is closed, so that the end of the service breaks none.
       'GET /v1/capabilities': json(NEW, 200, { connection: 'close' }),
       'POST /v1/jobs': (response) => answer(response),
     });

@@ -30,7 +30,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(
    maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf $ref $defs title description default examples deprecated
    readOnly writeOnly $comment`.split(/\s+/),
 );
-/** Keywords that hold schemas under names of the caller's, and keywords whose value is not a schema. */
+/** Keywords that hold schemas under names that the caller chose, and keywords whose value is not a schema. */
 const BY_NAME: ReadonlySet<string> = new Set(['properties', '$defs', 'dependentSchemas']);
 const VALUES: ReadonlySet<string> = new Set([
   'enum',

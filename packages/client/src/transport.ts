@@ -35,7 +35,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The unread rest of a streamed answer, which has no bytes yet. */
+  /** The unread body of a streamed answer, whose `bytes` are empty. */
   readonly body?: Response['body'];
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Turns } from './turns.ts';
 
-/** Resolves once all work that waits for nothing has run. */
+/** Resolves once all work that is ready to run has run. */
 const settled = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
 test('turns begin in order, at most a fixed number of turns are open at once, and the end of each lets the next begin', async () => {

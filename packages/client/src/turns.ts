@@ -23,8 +23,8 @@ export class Turns implements OpenRuns {
   }
 
   /**
-   * Takes a turn, once fewer than `most` are taken. The caller then has to pass it on. Rejects with the reason of the signal if
-   * the signal aborts before.
+   * Waits until fewer than `most` turns are taken, and takes one, which the caller then has to pass on. Rejects with the reason
+   * of the signal if the signal aborts before.
    */
   async take(most: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();

@@ -64,7 +64,7 @@ const GENESIS_HASH = '0'.repeat(64);
 /** Members that the last event and the receipt both have, unless one of the two is of an older version. */
 const OUTCOME = ['status', 'exit_code', 'signal', 'terminal_reason', 'duration_ms'] as const;
 
-/** Reads the whole history of a job that ended and its receipt, and recomputes both. */
+/** Reads the whole history and the receipt of a job that has ended, and recomputes both. */
 export async function verifyJob(
   job_id: string,
   { detail, events, ...tools }: VerifyingClient,

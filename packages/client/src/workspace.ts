@@ -34,10 +34,10 @@ export type StepOptions = Omit<RunOptions, 'files' | 'outputs' | 'libraries'>;
 
 export interface Workspace {
   /**
-   * Runs code in `python` (the default), `node`, `typescript` or `bash`. Its working directory has the files, and its remaining
-   * files are kept: at most 32 files of 2 MiB, 4 MiB in all. Variables, empty directories and modes are not kept. Steps run one
-   * after the other. Change files only between steps: a step replaces all files. @throws EvidenceFailure `workspace` if the
-   * receipt lists other files than this workspace sent or got back
+   * Runs code in `python` (the default), `node`, `typescript` or `bash`. Its working directory has the files, and the files that
+   * it leaves there are kept: at most 32 files of 2 MiB, 4 MiB in all. Variables, empty directories and modes are not kept. Steps
+   * run one after the other. Change files only between steps: a step replaces all files.
+   * @throws EvidenceFailure `workspace` if the receipt lists other files than this workspace sent or got back
    */
   run(program: string, options?: StepOptions): Promise<RunResult>;
   /** Adds a file or replaces it. `path` is relative, such as `data/a.csv`. */
@@ -184,7 +184,7 @@ function expectSame(one: string, other: string, message: string): void {
   if (one !== other) refuse('workspace', message);
 }
 
-/** A path that is relative, and spelled in the only way that cannot mean another file. */
+/** Returns a relative path in which no part could lead to another file. @throws TypeError for any other path */
 function checkedPath(path: string): string {
   const parts = path.split('/');
   if (parts.some((part) => part === '' || part === '.' || part === '..') || path.includes('\\')) {

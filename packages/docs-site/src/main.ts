@@ -1,4 +1,4 @@
-/** The search of the documents. Sections are loaded at the first search, as a script, which pages opened as files may load. */
+/** The search of the documents. The first search loads the sections as a script, which pages opened as files may load, too. */
 import MiniSearch from 'minisearch';
 import './site.css';
 

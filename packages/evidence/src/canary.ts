@@ -1,6 +1,6 @@
 /**
- * A canary: an ordinary signed job of a service itself, whose program tries what its cell must refuse and reports each outcome.
- * Its statement has the program's lines, so the envelope alone shows them, and the receipt has their digest.
+ * A canary: an ordinary signed job that the service makes itself. Its program tries what its cell must refuse, and reports each
+ * outcome. The canary's statement has the program's lines, so the envelope alone shows them, and the receipt has their digest.
  */
 
 import { outputEvidenceOf } from './output.ts';
@@ -13,7 +13,7 @@ export const CANARY_TENANT = '.canary';
 /** How long jobs may still name a canary after its end. */
 export const canaryNamedMilliseconds = 60 * 60 * 1000;
 
-/** What every canary tries. A canary of one class may try more, but only what shows in that class. */
+/** What every canary tries. A canary of one class may try more, but only what can show something in that class. */
 export const CANARY_TRIES = [
   'mount',
   'ptrace',

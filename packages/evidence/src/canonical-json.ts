@@ -22,7 +22,7 @@ const quickDepthMax = 32;
 
 /**
  * Whether `JSON.stringify` already writes this value in its canonical form: RFC 8785 § 3.2 differs from it only in the order of
- * members. This holds for every value parsed from canonical text, and costs a tenth of sorting again.
+ * members. This holds for every value parsed from canonical text. The check costs a tenth of sorting again.
  */
 function standsInOrder(value: unknown, depth: number): boolean {
   switch (typeof value) {

@@ -232,7 +232,7 @@ export class JsonScan {
     const hasSecond = unit < 0xdc00 && this.#bytes[at + 6] === BACKSLASH && this.#bytes[at + 7] === LETTER_U;
     const second = hasSecond ? this.#hexUnit(at + 8) : 0;
     if (second >= 0xdc00 && second <= 0xdfff) return at + 12;
-    // Such a name is no part of a JSON pointer: the object that has the member is named.
+    // A JSON pointer cannot have such a name, so the fault names the object that has the member.
     throw this.#stringIsName
       ? this.#wrong('names a member with a lone surrogate', this.#open.slice(0, -1))
       : this.#wrong('holds a lone surrogate');

@@ -60,7 +60,7 @@ export function keyIdOf(spki: Uint8Array): string {
   return `sha256:${sha256Hex(spki)}`;
 }
 
-/** Whether a pure Ed25519 signature is right. RFC 8032 § 5.1.7. It needs WebCrypto, which a page has only over TLS. */
+/** Whether a pure Ed25519 signature is right. RFC 8032 § 5.1.7. The check needs WebCrypto, which a page has only over TLS. */
 export async function verifySignature(
   key: PinnedKey,
   message: Uint8Array<ArrayBuffer>,

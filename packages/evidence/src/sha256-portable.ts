@@ -1,6 +1,6 @@
 /**
- * SHA-256 for a browser page, which has no Node: it comes from @noble/hashes, which only this file knows. WebCrypto cannot
- * replace it: it is asynchronous, takes no bytes in pieces, and is missing from pages that are served without TLS.
+ * SHA-256 for a browser page, which has no Node: it comes from @noble/hashes, which only this file knows. WebCrypto is no
+ * replacement: it is asynchronous, takes no bytes in pieces, and is missing from pages that are served without TLS.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';

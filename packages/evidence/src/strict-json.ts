@@ -27,7 +27,7 @@ export function parseStrictJson(bytes: Uint8Array, numbers: JsonRules['numbers']
   }
 }
 
-/** The JSON object in these bytes; null if they are no text of one, or if there are none. */
+/** The JSON object in these bytes; null if the bytes are not the text of an object, or if there are no bytes. */
 export function jsonObjectIn(bytes: Uint8Array | undefined): Record<string, unknown> | null {
   const json = bytes === undefined ? null : parseStrictJson(bytes);
   return json?.kind === 'value' && isJsonObject(json.value) ? json.value : null;

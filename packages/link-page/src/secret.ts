@@ -1,6 +1,6 @@
 /**
  * The secret of a link, after the `#` of its address. The secret leaves the address at once, so that no bookmark, picture of the
- * screen or copy of the address has it. The entry in the tab's own history keeps it: a reload and a way back show the result
+ * screen or copy of the address has it. The entry in the tab's own history keeps it, so a reload or going back shows the result
  * again. A browser may have put the whole address into its list of visited pages before any script ran: docs/THREATS.md.
  */
 const SECRET = /^[\w-]{43}$/;

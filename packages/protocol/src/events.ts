@@ -35,7 +35,7 @@ export type StreamName = (typeof STREAM_NAMES)[number];
 
 export const EffectiveLimitsSchema = Each(LIMIT_NAMES, Nullable(Type.Number()));
 
-/** A limit that a program broke, or an act that was refused to it, named so that a client can act on it. */
+/** A limit that a program broke, or an action of the program that was refused. Its members let a client act on it. */
 export const Violation = Type.Object({
   type: Type.Enum([...VIOLATION_TYPES]),
   message: Type.String(),

@@ -1,6 +1,6 @@
 /**
  * The two signed documents as JSON: the envelope and the result artifact. The service serves the exact bytes that were stored.
- * These schemas only describe the bytes: no code reads by them. Spec § Result artifact.
+ * These schemas only describe the bytes: no code uses the schemas to read them. Spec § Result artifact.
  */
 import { Violation } from './events.ts';
 import { endMembers } from './receipt.ts';

@@ -1,6 +1,6 @@
 /**
- * Compares an output with the expected one as the judge does (`grading-judge.ts`). A grading uses it while it runs, to know when
- * a group stops; only the judge's own comparison counts.
+ * Compares an output with the expected one as the judge does (`grading-judge.ts`). A running grading uses this comparison to know
+ * when a group stops; only the judge's own comparison counts.
  */
 import type { Comparing, FloatTolerance } from './grading-record.ts';
 

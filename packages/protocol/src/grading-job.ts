@@ -56,7 +56,7 @@ export interface EndedFile {
 
 /** How a job ended, from its receipt and its record. */
 export interface JobEnd extends JobRecord {
-  /** Null if it is not known. A grading needs stdout up to `inlineRoom`, and all of it where outputs are not kept by digest. */
+  /** Null if unknown. A grading needs stdout of at most `inlineRoom` bytes; longer only where outputs are not kept by digest. */
   readonly stdout: string | null;
   readonly stderr: string;
   /** Whether the record lacks a part of stdout. */
@@ -96,7 +96,7 @@ export function builderOf(end: JobEnd): RunRecord['compiler'] {
   return LIMITS.has(end.terminal_reason) ? 'limit' : compilerOf(end);
 }
 
-/** The record of a run. `isAlone`: no compiler worked in this job, so where nothing else is known, all usage is the program's. */
+/** The record of a run. `isAlone`: no compiler worked in this job, so the cell's usage replaces an unknown `programUsage`. */
 export function runRecord(end: JobEnd, isAlone: boolean): RunRecord {
   const { cpu_ms, wall_ms, memory_peak_bytes, account } = end.programUsage ?? (isAlone ? cellUsage(end) : NO_USAGE);
   const usage = { cpu_ms, wall_ms, memory_peak_bytes, account };
@@ -123,7 +123,7 @@ function saidBy({ stderr, outputs, violations }: JobEnd, codes: ExitCodes): Said
     const [, text] = /^points[ \t]+(\S{1,40})/.exec(stderr) ?? [];
     return text === undefined ? null : { kind: 'points', text };
   }
-  // Without points, a test gets all points, so a file with points that did not come back must count as a mistake.
+  // If a checker states no points, the test gets all of its points. So a file with points that is lost counts as a mistake.
   if (violations.some(mayHidePoints)) return { kind: 'points', text: 'unknown' };
   for (const [path, kind] of SCORE_FILES) {
     const text = outputs.find((file) => file.path === path)?.text;
@@ -138,7 +138,7 @@ export const SCORE_FILES = [
   ['output/score_multiplier.txt', 'part'],
 ] as const;
 
-/** Whether a violation may explain why no file with points is known: such a file was left out, or it is unknown which were. */
+/** Whether a violation may explain why no file with points is known: such a file was left out, or nobody knows which were. */
 export function mayHidePoints({ type, path }: SaidViolation): boolean {
   return type === 'output_count' || path === 'output' || SCORE_FILES.some(([score]) => score === path);
 }

@@ -65,7 +65,7 @@ export interface BuildRecord extends JobRecord {
 export interface GroupRecord {
   readonly name: string;
   readonly score: 'sum' | 'minimum';
-  /** The points of a group that counts by its smallest part. */
+  /** The points of a group of score `minimum`: it gets the smallest share of its points that one of its tests won. */
   readonly points: number;
   readonly after: readonly string[];
   readonly stop: boolean;

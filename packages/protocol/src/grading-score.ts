@@ -1,6 +1,6 @@
 /**
- * The rules of a verdict: how the end of a run, a checker's word and the groups decide about a test. The judge follows the same
- * rules in Python; a running grading finds by them which tests are still needed; a verifier applies them again.
+ * The rules of a verdict: how the end of a run, a checker's findings and the groups decide about a test. The judge follows the
+ * same rules in Python. A running grading uses them to find which tests are still needed; a verifier applies them again.
  */
 import type {
   CheckRecord,

@@ -6,7 +6,7 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /**
- * How many bytes both texts of a test may have together in the judge's one file: fewer tests, more bytes. A byte of text may
+ * How many bytes both texts of a test may have together in the judge's one file: the fewer tests, the more. A byte of text may
  * take six bytes of JSON, and the whole file has at most 64 MiB.
  */
 export function inlineRoom(tests: number): number {

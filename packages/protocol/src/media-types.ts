@@ -11,5 +11,5 @@ export const LOG_MEDIA_TYPE = 'text/plain; charset=utf-8';
 /** The media types of metrics, in the two formats that scrapers ask for. */
 export const OPENMETRICS_MEDIA_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 export const PROMETHEUS_MEDIA_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-/** The media type of an uploaded file, whose content is the caller's affair. */
+/** The media type of every uploaded file, whatever its content is. */
 export const BLOB_MEDIA_TYPE = 'application/octet-stream';

@@ -119,8 +119,8 @@ const RULES: Readonly<Record<Keyword, Rule>> = {
 };
 
 /**
- * The misfit of a value that fits no alternative: its misfit with the first alternative that has the value's type and requires no
- * member that the value lacks, or else with the first alternative, which is never the type null.
+ * The misfit of a value that fits no alternative: the misfit with the first alternative that has the value's type and requires
+ * no member that the value lacks. If there is none, the misfit with the first alternative, which is never the type null.
  */
 function likeliest(breaks: readonly Break[]): Break {
   const isNear = ({ keyword, at }: Break) => keyword !== 'required' && (keyword !== 'type' || at.length > 0);

@@ -24,7 +24,7 @@ export function inPath(name: string, description: string, schema: TSchema) {
 
 const sameOrigin = Type.Enum(['same-origin']);
 
-/** The headers of the pages by the names of their components, in which a kind of page may come first, as in `Front-Vary`. */
+/** The headers of the pages by the names of their components. Such a name may begin with a kind of page, as in `Front-Vary`. */
 export const PAGE_HEADERS: Readonly<Record<string, HeaderNode>> = {
   Vary: always('The body may be compressed.', Type.Enum(['Accept-Encoding'])),
   'Front-Vary': always('A browser gets a page.', Type.Enum(['Accept'])),

@@ -14,7 +14,7 @@ export type Access = 'public' | 'credential' | 'metrics_token' | Scope;
  */
 export type Capacity = 'connection' | 'body' | 'queue' | 'wait' | 'stream' | 'response';
 
-/** Headers of answers beyond those of every HTTP answer. `X-Request-Id` is on all of them. */
+/** Headers that answers have beyond those of HTTP in general. `X-Request-Id` is on every answer. */
 export type AnswerHeader =
   | 'X-Request-Id'
   | 'Location'

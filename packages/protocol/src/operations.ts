@@ -1,7 +1,7 @@
 /**
  * Every operation of the service as data: its callers, its input, its answers and its refusals. Routes, clients and the OpenAPI
- * document are made from this table, and it is typed: a route that holds, answers or reads anything that its operation does not
- * list does not compile. Spec § Endpoints.
+ * document are made from this table, and it is typed: a route does not compile if it holds, answers or reads anything that its
+ * operation does not list. Spec § Endpoints.
  */
 
 import { Bytes, json, metrics, NoMembers, OpenApiDocument, storedBytes } from './answers.ts';

@@ -1,5 +1,5 @@
 /**
- * The rule for paths in a submission: relative, under the directory of their kind, and spelled in the only way that cannot mean
+ * The rule for paths in a submission: relative, under the directory of their kind, and without any part that could lead to
  * another file. The rule looks at no file system. Spec § Job submission.
  */
 import { pathBytesMax, pathComponentBytesMax } from './limits.ts';

@@ -1,5 +1,5 @@
 /**
- * Which environment variables a job may set. No variable could weaken the cell: a program may start another program with any
+ * Which environment variables a job may set. Variables cannot weaken the cell: a program may start another program with any
  * environment. Two kinds are refused: variables without effect, because the interpreter may have started before there was a job,
  * and variables that would make the program differ from the receipt's description. Spec § Job submission, an addition.
  */

@@ -159,7 +159,7 @@ function givenTo(exported: ExportedJob, receipt: StoredReceipt): Members {
 }
 
 /**
- * The demands of the job. Each service has its own jobs behind the inputs, its own build of the product and its own answerers of
+ * The demands of the job. At each service, other jobs made the inputs, another build made the product and other principals answer
  * tools, so only the contents are compared. If the policy is missing, its digest is compared.
  */
 function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly (readonly [string, string | null])[] {
@@ -174,7 +174,7 @@ function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly 
 
 function endOf(exported: ExportedJob, receipt: StoredReceipt): Members {
   const events = eventsOf(exported);
-  // How output is cut into records depends on time; its text does not.
+  // How output is cut into records depends on timing; the text of the output does not.
   const digest = (stream: 'stdout' | 'stderr') =>
     sha256Hex(new TextEncoder().encode(foldOutput(outputRecords(events, stream))));
   const calls = receipt['tool_limits'] === undefined ? [] : [['tool_calls', transcriptOf(events)] as const];
@@ -210,7 +210,7 @@ function stated(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** A stated digest, or `none` if it is missing. A receipt that states nothing still cannot be compared: it lacks the code. */
+/** A stated digest, or `none` if it is missing. Receipts without any digest stay incomparable, because they lack the code's. */
 function given(digest: unknown): string | null {
   return digest === undefined || digest === null ? 'none' : stated(digest);
 }

@@ -78,7 +78,7 @@ export async function verifyAttestation(
     : { exitCode: EXIT[result.failure], checks: [...checks, failed(result.step, result.reason)], signed: null };
 }
 
-/** The signed statement's facts about the job, and those of the log and the canary, for a reader; nothing if it was refused. */
+/** The signed statement's facts about the job, with those of the log and the canary, for a reader; none if it was refused. */
 export function factsOf(signed: Signed | null, { log, canary }: Beside): Facts {
   if (signed === null) return {};
   const { predicate, key_id } = signed;
@@ -110,8 +110,8 @@ export function addedFacts({ salt, tenantJobNumber, also = {}, receipt: { labels
 }
 
 /**
- * The subject name that a statement of the service's profile must have, read before anything is verified. The
- * verification that follows compares the statement with it, and gives its own reason for what cannot be read here.
+ * The subject name that a statement of the service's profile must have, read before anything is verified. The verification that
+ * follows compares the statement with this name. If the name cannot be read here, that verification gives the reason.
  */
 function statedSubjectName(envelope: Uint8Array): string {
   return resultSubjectName(statedText(envelope, 'jobId'));

@@ -1,7 +1,7 @@
 /**
- * `service-verify bundle`: an envelope's signature in the form that Sigstore's tools read: a bundle v0.3 with the DSSE envelope
- * and the hint of a public key, and with the entry of the log if its proof is given. Signature and proof are checked first. The
- * keys must reach the reader by another way.
+ * `service-verify bundle`: an envelope's signature in the form that Sigstore's tools read. This is a bundle v0.3 with the DSSE
+ * envelope and the hint of a public key, and with the entry of the log if its proof is given. Signature and proof are checked
+ * first. The keys must reach the reader by another way.
  */
 import { canonicalJson, encodeBase64, type SignedStatement } from '@vouchbox/evidence';
 import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
@@ -65,8 +65,8 @@ function entryMaker({
 }
 
 /**
- * Sigstore takes exactly one signature. The hint is the id of the key that verified it, not what `keyid` says; and `keyid` is
- * empty, because Sigstore's tools in Go pass over a signature with a key id in another form than theirs.
+ * Sigstore takes exactly one signature. The hint is the id of the key that verified it, not what `keyid` says. `keyid` is left
+ * empty, because Sigstore's tools in Go skip a signature whose key id has another form than theirs.
  */
 function bundleText({ envelope, signature, key }: SignedStatement, tlogEntries: readonly object[]): string {
   return canonicalJson({

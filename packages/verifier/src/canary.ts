@@ -25,7 +25,7 @@ export interface CanaryStanding {
 
 export const noCanary: CanaryStanding = { word: 'NO CANARY', ageMilliseconds: null, checks: [] };
 
-/** How far the two times may be apart in the wrong order: one node's clock gives both, and may be set back in between. */
+/** How long after the job its canary may seem to end: one node's clock gives both times, and may be set back in between. */
 const clockSkewMilliseconds = 30_000;
 
 /** A file with the envelope of a canary; `bytes` is null if the file is too large. */

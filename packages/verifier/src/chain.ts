@@ -67,7 +67,7 @@ function factsOf({ events }: History, chain: RecordVerdict['chain']): Facts {
   return chain.kind === 'broken' ? { first_bad_seq: chain.seq, fault: chain.problem } : ending;
 }
 
-/** What the verdict shows: a history alone does not show later events, but a receipt does, because it counts the events. */
+/** What the verdict shows: a history alone does not show whether later events exist, but a receipt counts all events. */
 function noticeOf({ events, end }: History, hasReceipt: boolean): string {
   if (hasReceipt)
     return 'The history is whole, and the receipt belongs to it. Only an attestation shows who made them.';

@@ -95,7 +95,7 @@ export interface Examination {
   readonly result: Readonly<Record<string, unknown>> | null;
 }
 
-/** Whether this platform checks Ed25519 signatures. A browser does not, for a page that came without TLS from another host. */
+/** Whether this platform checks Ed25519 signatures. A browser does not, if the page came from another host without TLS. */
 export async function canVerifySignatures(): Promise<boolean> {
   try {
     const point = Uint8Array.of(0x58, ...Array<number>(31).fill(0x66));
@@ -308,7 +308,7 @@ function verdictOf({ all, report, isSigned, options }: Grounds): ExaminationVerd
   return options.publicKeys.length === 0 ? 'whole' : 'refused';
 }
 
-/** The index of the first broken event, whose number only the text of a check of `checkRecord` states. */
+/** The index of the first broken event. Only the text of a check of `checkRecord` states the number of that event. */
 function brokenEvent(record: readonly ExaminedCheck[]): number | null {
   const chain = record.find(({ name, state }) => name === 'chain' && state === 'failed');
   const [, seq] = /^event (\d+):/.exec(chain?.detail ?? '') ?? [];

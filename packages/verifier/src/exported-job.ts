@@ -11,8 +11,8 @@ import {
 import { EXIT } from './exit-code.ts';
 
 /**
- * The files of an export by their path: bytes for the evidence; for every other file, bytes or only size and digest, which are
- * all that is checked of the file.
+ * The files of an export by their path. Evidence has its bytes. Every other file has its bytes, or only its size and digest:
+ * nothing else of such a file is checked.
  */
 export type ExportFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer> | FileDigest>;
 

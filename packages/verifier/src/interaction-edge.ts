@@ -44,7 +44,7 @@ export function isInteraction({ path, from }: GraphInput): boolean {
   return path === STDIN && from.path === OUTPUT;
 }
 
-/** The digest that both ends of the edge have, or what is wrong; both are null if the program was given nothing. */
+/** The digest that both ends of the edge have, or what is wrong. Both members are null if the program was given nothing. */
 export interface ComparedInteraction {
   readonly sha256: string | null;
   readonly problem: string | null;

@@ -149,7 +149,7 @@ function treeBefore(log: NoteKey, remembered: string): NoteKey | null {
   return key !== null && isLaterTree(key, log.name) ? key : null;
 }
 
-/** Whether the head is of the log that was seen before, and the largest head of that log that is known now. */
+/** Checks that the head is of the log that was seen before. Returns the largest known head of that log, or what is wrong. */
 async function knownLog(
   found: Checkpoint,
   earlier: readonly EarlierHead[],

@@ -36,7 +36,7 @@ export interface ExportExpectation {
   readonly policy?: Policy | null;
   /** The pinned keys of the log; if left out, none is pinned. */
   readonly log?: LogExpectation | undefined;
-  /** The proof that came beside the export, which replaces the proof in it. */
+  /** A proof that came beside the export. It replaces the proof in the export. */
   readonly logProof?: Uint8Array | null;
   /** The canary that came beside the export. */
   readonly canary?: CanaryFile | null;

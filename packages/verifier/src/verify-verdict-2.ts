@@ -292,7 +292,7 @@ function jobEnd(job: Attested, textOf?: (path: string) => string): JobEnd {
   return endOf({ job_id, terminal_reason, exit_code, truncated, stdout, stderr, violations, receipt: said }, textOf);
 }
 
-/** Whether the judge can have written the value. The judge passes on its input, which a grader made. */
+/** Whether the judge can have written the value. The judge copies parts of its input, which a grader made. */
 export function isVerdict2(value: Readonly<Record<string, unknown>>): boolean {
   const { program, groups, tests } = value;
   const isJob = (job: unknown) => isJsonObject(job) && typeof job['job_id'] === 'string';

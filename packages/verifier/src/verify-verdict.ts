@@ -88,7 +88,7 @@ function verdictFileCheck({ receipt }: Attested, bytes: Uint8Array<ArrayBuffer>)
   );
 }
 
-/** Reads a verdict of the known judge's form. Parts that the judge passes on are checked if they have a form of their own. */
+/** Reads a verdict in the known judge's form. In version 2, the parts that the judge copies from its input are checked too. */
 function parseVerdict(bytes: Uint8Array<ArrayBuffer>, known: string | undefined): Verdict | Verdict2 | null {
   const stated = jsonObjectIn(bytes);
   if (stated === null || stated['schema'] !== known) return null;

@@ -33,7 +33,7 @@ export function addDoctor(program: Command): void {
   withDataDirectory(command);
 }
 
-/** `vouchbox packs` and its verbs. */
+/** `vouchbox packs` and its subcommands. */
 export function addPacks(program: Command): void {
   const packs = program.command('packs').description('build, list, verify and remove runtime packs');
   const build = packs

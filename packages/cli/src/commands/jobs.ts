@@ -3,7 +3,7 @@ import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { type Command, Option } from 'commander';
 import { collect, duration, running, seconds, sessionName, withAccess, withJson } from './options.ts';
 
-/** `vouchbox jobs`, which lists jobs, and its verbs. */
+/** `vouchbox jobs`, which lists jobs, and its subcommands. */
 export function addJobs(program: Command): void {
   const jobs = program
     .command('jobs')
@@ -51,7 +51,7 @@ export function addLibraries(program: Command): void {
   withJson(withAccess(upload));
 }
 
-/** `vouchbox sessions`, which lists sessions, and its verb. */
+/** `vouchbox sessions`, which lists sessions, and its subcommand. */
 export function addSessions(program: Command): void {
   const sessions = program
     .command('sessions')
@@ -68,7 +68,7 @@ export function addSessions(program: Command): void {
   for (const command of [list, remove]) withJson(withAccess(command));
 }
 
-/** `vouchbox link`, and `vouchbox links`, which lists links, with its verb. */
+/** `vouchbox link`, and `vouchbox links`, which lists links, with its subcommand. */
 export function addLinks(program: Command): void {
   const link = program
     .command('link')

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { duration, running, withDataDirectory, withJson, withStore } from './options.ts';
 
-/** `vouchbox keys` and its verbs. */
+/** `vouchbox keys` and its subcommands. */
 export function addKeys(program: Command): void {
   const keys = program.command('keys').description('issue, list, rotate and revoke the keys that callers use');
   const create = keys
@@ -36,7 +36,7 @@ export function addKeys(program: Command): void {
   for (const command of [create, list, rotate, revoke]) withJson(withStore(command));
 }
 
-/** `vouchbox attestation-keys` and its verbs. */
+/** `vouchbox attestation-keys` and its subcommands. */
 export function addAttestationKeys(program: Command): void {
   const keys = program.command('attestation-keys').description('rotate, list and export the keys that sign results');
   const rotate = keys

@@ -45,7 +45,7 @@ export function addWitness(program: Command): void {
   withJson(command);
 }
 
-/** `vouchbox log` and its verb. */
+/** `vouchbox log` and its subcommand. */
 export function addLog(program: Command): void {
   const log = program.command('log').description('open the next tree of a log of signed results');
   const reopen = log

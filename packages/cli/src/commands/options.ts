@@ -10,7 +10,7 @@ export async function ending(work: Ending): Promise<void> {
   process.exitCode = (await work) ?? 0;
 }
 
-/** The action of a command whose code is loaded only when the command runs. That code takes what commander gives to an action. */
+/** The action of a command whose code is loaded only when the command runs. The loaded function gets what commander gives. */
 export function running<Given extends unknown[]>(load: () => Promise<(...given: Given) => Ending>) {
   return async (...given: Given) => {
     const work = await load();
@@ -91,7 +91,7 @@ export function withStore(command: Command): Command {
   );
 }
 
-/** `--json`, which every command except `completion` has: its stdout is then one JSON document. */
+/** `--json`, which every command except `completion` has. With it, stdout is one JSON document. */
 export function withJson(command: Command): Command {
   return command.option('--json', 'as JSON');
 }

@@ -12,13 +12,13 @@ export const EXIT = {
   failed: 1,
   /** The command line itself is wrong. */
   usage: 2,
-  /** A wall or CPU limit ended the program; the code of `timeout`. */
+  /** A wall or CPU limit ended the program; `timeout` has the same code. */
   timedOut: 124,
   /** The program did not end by itself: the service refused it, failed, or could not be reached. */
   notRun: 125,
-  /** The job was cancelled; the shell's code for SIGINT. */
+  /** The job was cancelled; shells have the same code for SIGINT. */
   cancelled: 130,
-  /** The memory limit ended the program; the shell's code for SIGKILL. */
+  /** The memory limit ended the program; shells have the same code for SIGKILL. */
   outOfMemory: 137,
 } as const;
 
@@ -44,7 +44,7 @@ export const MONITOR_EXIT = {
   usage: 2,
   /** An address of the last round did not answer. */
   unanswered: 4,
-  /** The log contradicts its earlier heads: the exit code that `service-verify` uses too. */
+  /** The log contradicts its earlier heads; `service-verify` has the same exit code for this. */
   cheated: 6,
 } as const;
 

@@ -33,7 +33,7 @@ function messageOf(error: unknown): string | null {
   return isUsageError(error) || error instanceof CommandFailure ? error.message : null;
 }
 
-/** Names a grading that the service accepted. The client does not cancel it if the service was away: then it goes on. */
+/** Names a grading that the service accepted. If the service was away, the client does not cancel the grading, which goes on. */
 function goingOn(error: ServiceFailure | TransportFailure): string {
   const { grading_id: id } = error;
   if (id === null) return '';
@@ -95,7 +95,7 @@ function isUsageError(error: unknown): error is Error {
 
 const OPERATOR_ERRORS = new Set(['StartError', 'PackError', 'OperatorError', 'SigningKeyError']);
 
-/** An error that an operator can mend. Recognised by name: the classes come with the server, which most commands do not load. */
+/** An error that an operator can correct, recognised by name: its class comes with the server, which few commands load. */
 export function isOperatorError(error: unknown): error is Error & { readonly hint: string | null } {
   return error instanceof Error && OPERATOR_ERRORS.has(error.name) && 'hint' in error;
 }

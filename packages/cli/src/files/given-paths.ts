@@ -12,7 +12,7 @@ export function checkOutputPath(path: string, given: string): void {
   throw wrong('--output', { given, problem, meant: meant.find((each) => problemOfOutput(each) === null), target });
 }
 
-/** The service takes a star as a part of a name; a person who types one means a pattern. */
+/** The service takes a star as a part of a name; a person who types a star means a pattern. */
 function problemOfOutput(path: string): string | null {
   if (path.replace(/\/\*\*$/, '').includes('*')) {
     return 'has a * outside of a pattern: only output/** and output/DIRECTORY/** are patterns';

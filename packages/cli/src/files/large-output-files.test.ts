@@ -7,7 +7,7 @@ import { fetchOutputs } from './large-output-files.ts';
 
 const record = { path: 'output/a', size_bytes: 3, sha256: 'digest' };
 
-/** A service whose answers break off in their midst, except the last of so many. */
+/** A service that gives the whole file at the request of this number. All earlier answers break off. */
 function breakingOff(answers: number) {
   const asked: string[] = [];
   async function* pieces(): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {

@@ -23,8 +23,8 @@ export async function fetchOutputs(
       continue;
     }
     const { size_bytes, sha256 } = record;
-    // The pieces end with an error unless all of the file has come and has its digest. A file that breaks off leaves nothing
-    // and is fetched again. A device keeps what it got.
+    // The pieces end with an error unless the whole file has come and has its digest. If they break off, a plain file is
+    // removed and fetched again; a device keeps the bytes that it got, and gets none of them twice.
     const takesAgain = ({ reason }: TransportFailure) => reason === 'truncated' && !existsSync(target);
     const read = (pieces: AsyncIterable<Uint8Array>) => writeTarget(target, pieces);
     await readWhole(client, `sha256:${sha256}`, { read, takesAgain, signal });

@@ -1,4 +1,4 @@
-/** What is left where a directory cannot be replaced as it should. */
+/** The files that are left if a directory cannot be replaced. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -88,7 +88,7 @@ async function fillBeside<Result>(
   }
 }
 
-/** Refuses a name under which no directory can be made, before the work whose results go there. @throws UsageError */
+/** Refuses a name under which no directory can be made. Call it before the work whose results go there. @throws UsageError */
 export async function checkNew(target: string): Promise<void> {
   if (await stat(target).catch(() => null)) throw taken(target, '--output');
   const parent = await stat(dirname(target)).catch(() => null);

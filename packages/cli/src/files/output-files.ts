@@ -52,7 +52,7 @@ export async function writeOutputs(
 }
 
 /**
- * Writes a file whole; what was written of one that is not whole is removed again.
+ * Writes a file whole. If that fails, the part that was written is removed again.
  * @throws what the content throws, and CommandFailure if this host refuses the file: its disk may be full
  */
 export async function writeTarget(target: string, content: Parameters<FileHandle['writeFile']>[0]): Promise<void> {
@@ -62,7 +62,7 @@ export async function writeTarget(target: string, content: Parameters<FileHandle
     try {
       await file.writeFile(content);
     } catch (error) {
-      // A device stays.
+      // Only a plain file is removed, and never a device.
       if ((await file.stat()).isFile()) await rm(await realpath(target), { force: true });
       throw error;
     }

@@ -2,7 +2,7 @@
 import type { CallOptions, InputFile, JobSubmission, ServiceClient } from '@vouchbox/client';
 import { fileBytesMax, filesTotalBytesMax } from '@vouchbox/protocol/vocabulary';
 
-/** Uploads the large files of a submission, and names them in it. An older service gets it unchanged, and refuses it. */
+/** Uploads a submission's large files, and names them in it. An older service gets the submission unchanged, and refuses it. */
 export async function withUploads(
   submission: JobSubmission,
   client: Pick<ServiceClient, 'capabilities' | 'upload'>,

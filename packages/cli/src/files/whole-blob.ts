@@ -1,4 +1,4 @@
-/** Reads a stored file whole, also if its answer breaks off. */
+/** Reads a stored file whole, even if an answer breaks off. */
 import { createHash } from 'node:crypto';
 import { type CallOptions, type ServiceClient, TransportFailure } from '@vouchbox/client';
 

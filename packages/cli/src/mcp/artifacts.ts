@@ -69,7 +69,7 @@ function artifactLink(job_id: string, { path, size_bytes }: ArtifactRecord, byte
   };
 }
 
-/** `svc://jobs/{job_id}/artifacts/{path}`. Characters of the path that an address may not have are escaped. */
+/** `svc://jobs/{job_id}/artifacts/{path}`. Characters of the path that an address cannot contain are escaped. */
 export function artifactUri(job_id: string, path: string): string {
   return `svc://jobs/${job_id}/artifacts/${path.split('/').map(encodeURIComponent).join('/')}`;
 }

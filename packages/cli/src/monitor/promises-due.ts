@@ -1,6 +1,6 @@
 /**
- * Keeps the evidence of whether a promise was kept: the first head that a witness signed after the promised time. Nobody can
- * make that head later. `service-verify promise` takes the head, and checks what this file only reads.
+ * Keeps the evidence that shows whether a log kept a promise: the first head that a witness signed after the promised time.
+ * Nobody can make such a head afterwards. `service-verify promise` takes the head, and checks what this file only reads.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import {
@@ -44,7 +44,7 @@ function promiseIn(file: string): AwaitedPromise {
   return { file, jobId, logOrigin, logKey, due: Date.parse(answerBy) / 1000 };
 }
 
-/** Keeps the head for each promise due when a witness signed the head, even of a later tree. Returns the other promises. */
+/** Keeps the head for each promise that was due when a witness signed the head, even of a later tree. Returns the others. */
 export function keepDue(
   promises: AwaitedPromise[],
   { head, witnessedAt }: Pick<FineLook, 'head' | 'witnessedAt'>,

@@ -1,6 +1,6 @@
 /**
- * Finds the service whose data a command administers. The command finds the data directory of a running service, so nobody needs
- * to know it. It prints the directory it used unless an option named it, and never makes a directory.
+ * Finds the service whose data a command administers. This finds the data directory of a running service, too, so nobody needs to
+ * know that directory. The directory is printed unless an option named it. No directory is ever made.
  */
 import { accessSync, constants, realpathSync } from 'node:fs';
 import {

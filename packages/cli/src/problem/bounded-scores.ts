@@ -36,7 +36,7 @@ function groupOf(directory: string, directories: Directories): string {
   return below !== undefined && directories.has(group) ? group : SECRET;
 }
 
-/** The most points of a sample. Its points do not count, but a validator that gave more than the most would seem to fail. */
+/** The most points of a sample. Its points do not count, but a validator that gave more than this bound would seem to fail. */
 function sampleEach(counts: Counts, { directories, isCustom }: Pick<ScoredData, 'directories' | 'isCustom'>): number {
   // A sample with a part of its points does not pass. So if groups wait for samples, samples have no points.
   const others = [...counts.keys()].filter((name) => name !== SAMPLE);

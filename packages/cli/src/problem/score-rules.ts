@@ -10,7 +10,7 @@ export interface ScoredData extends Pick<PackageSettings, 'format' | 'isCustom' 
 /** How many tests each group has, in the order of the groups. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** `whole`: the points of a group that counts by its smallest test, else null. `each`: the most points of each test. */
+/** `whole`: the points of a group that scores as its lowest test, else null. `each`: the most points of each test. */
 export interface Score {
   readonly whole: number | null;
   readonly each: number;

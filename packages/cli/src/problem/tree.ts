@@ -63,7 +63,7 @@ interface Walk {
   readonly files: Map<string, string>;
 }
 
-/** Lists a directory's files. A link may lead to another file of the package, which two groups may share, but never outside. */
+/** Lists a directory's files. A link may lead to another file of the package, which two groups then share, but not out of it. */
 async function walk({ root, at, prefix, files }: Walk): Promise<void> {
   if (prefix.split('/').length > TREE_BOUNDS.depth) throw new UsageError(`${prefix} is too deep for a package`);
   for (const name of (await readdir(at)).sort()) {
@@ -77,7 +77,7 @@ async function walk({ root, at, prefix, files }: Walk): Promise<void> {
   }
 }
 
-/** The text of a file outside of a package, which may be a link. @throws UsageError that names the file */
+/** The text of a file that is in no package. The file may be a link. @throws UsageError that names the file */
 export async function plainText(file: string): Promise<string> {
   const real = await realpath(file).catch((error: Error) => refuse(file, error));
   return decode(await readRegular(real, file), file);

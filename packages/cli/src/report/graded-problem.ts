@@ -16,7 +16,7 @@ export interface GradedProblem extends Pick<Verdict, 'accepted' | 'points' | 'po
 }
 
 export interface GradedTest extends Pick<Line, 'name' | 'verdict' | 'points' | 'points_max'> {
-  /** Null if the program was not run in this test. A part of the cost is null if it is not known of the program alone. */
+  /** Null if the program was not run in this test. A member of the cost is null if its value for the program alone is unknown. */
   readonly run: Cost | null;
   /** Why the program was not run in this test; null if it was run. */
   readonly remark: string | null;

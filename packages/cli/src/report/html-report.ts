@@ -63,7 +63,7 @@ code, pre { font: 13px/1.45 ui-monospace, monospace; } td code { overflow-wrap: 
 pre { background: var(--box); padding: .6rem; overflow-x: auto; margin: .2rem 0 .8rem; }
 `;
 
-/** @param made when the report was written, as it is shown */
+/** @param made the time at which the report was written, as the page shows it */
 export function htmlReport(graded: GradedProblem, made: string): string {
   const { title, program, accepted, tests, groups, judge } = graded;
   const policy = "default-src 'none'; style-src 'unsafe-inline'";

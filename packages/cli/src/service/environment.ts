@@ -49,7 +49,7 @@ function homeOf({ HOME = '' }: NodeJS.ProcessEnv): string {
 
 const PROXY_NAMES: ReadonlySet<string> = new Set(['http_proxy', 'https_proxy', 'no_proxy', 'HTTPS_PROXY', 'NO_PROXY']);
 
-/** The variables for proxies, which are all that fetching packages needs. */
+/** The variables for proxies. Fetching packages needs no others. */
 export function proxyEnvironment(environment: NodeJS.ProcessEnv = process.env): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) => (PROXY_NAMES.has(name) && value ? [[name, value]] : [])),

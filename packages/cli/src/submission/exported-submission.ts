@@ -22,7 +22,7 @@ interface Again {
   readonly product: string | undefined;
 }
 
-/** The idempotency key under which a job is submitted again. Nothing in it follows from the results of the job. */
+/** The idempotency key under which a job is submitted again. No part of the key depends on the results of the job. */
 export function keyFor(
   { tenant, job_id }: Pick<ExportManifest, 'tenant' | 'job_id'>,
   { signer, product }: Again,

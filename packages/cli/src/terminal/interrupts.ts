@@ -1,6 +1,6 @@
 /**
- * The meaning of an interrupt for a command that must clean up: the first asks it to end in order, the second ends it at once. A
- * reader of stdout that goes away, as `head` does, interrupts like a person.
+ * The meaning of an interrupt for a command that must clean up: the first asks it to end in order, the second ends it at once. If
+ * the reader of stdout goes away, as `head` does, that counts as an interrupt.
  */
 import { EXIT } from '../failures/exit-code.ts';
 

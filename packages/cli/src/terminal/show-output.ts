@@ -1,6 +1,6 @@
 /**
- * Passes a job's recorded output on as it comes: stdout to stdout, stderr to stderr, to the byte. What a terminal would
- * interpret is escaped for a terminal, because the program is not trusted.
+ * Passes a job's recorded output on as it comes: stdout to stdout, stderr to stderr, to the byte. For a terminal, it escapes
+ * everything that the terminal would interpret, because the program is not trusted.
  */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';

@@ -10,7 +10,7 @@ import { note } from './print.ts';
 
 const STDIN = 0;
 
-/** Whether a pipe, a socket or a file is connected to stdin: not a terminal, not /dev/null, not nothing. */
+/** Whether a pipe, a socket or a file is connected to stdin, and not a terminal, /dev/null or nothing. */
 export function isPiped(): boolean {
   try {
     const stats = fstatSync(STDIN);

@@ -68,7 +68,7 @@ function grewFrom(known: Checkpoint | null, head: Checkpoint, proof: readonly Ui
   return isConsistent(known, head, proof);
 }
 
-/** The witness's signature line for a head, which is stored before it is returned. */
+/** The witness's signature line for a head. The head is stored with this line before the line is returned. */
 function signed(head: Checkpoint, log: NoteKey, { state, key, privateKey, now }: Witness): string {
   const time = now();
   const signature = cosignatureOf(key, time, sign(null, cosignedMessage(head.note.text, time), privateKey));

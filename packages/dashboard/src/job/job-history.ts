@@ -72,8 +72,8 @@ export class JobHistory {
 
   /**
    * Tries once to follow. Between two tries the state is `reconnecting`: the end of a try and the next start are not shown.
-   * The client returns only at the end of a history, which may lack `finished`: a request for more would bring nothing, or the
-   * same again, as fast as the service answers.
+   * The client returns only at the end of a history, even of one that lacks `finished`. Following it again would bring nothing
+   * new, and would loop as fast as the service answers.
    */
   async #followOnce(client: ServiceClient, signal: AbortSignal): Promise<void> {
     const onState = (state: FollowState) => {

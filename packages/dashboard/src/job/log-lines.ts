@@ -32,7 +32,7 @@ export function logText(lines: Lines): string {
   return lines.map(({ text }) => text).join('\n') + (lines.at(-1)?.isEnded === true ? '\n' : '');
 }
 
-/** Whether a text contains another, in upper or lower case. Colours do not count as text. */
+/** Whether a text contains another, whatever the case of their letters. Colours do not count as text. */
 export function hasText(text: string, sought: string): boolean {
   return sought !== '' && text.replaceAll(COLOURS, '').toLowerCase().includes(sought.toLowerCase());
 }

@@ -91,7 +91,7 @@ function useFollowing(pane: RefObject<HTMLElement | null>, { pixels, beginsAtEnd
     const { scrollTop = 0, clientHeight = 0, scrollHeight = 0 } = pane.current ?? {};
     // If only few lines follow the addressed one, the end is in sight with it. New lines must not scroll it away.
     if (scrollTop + clientHeight >= scrollHeight - nearEndPixels) isAtEnd.current ||= isPast(scrollTop);
-    // Only somebody who scrolls up leaves the end; new output, too, makes the distance to the end grow.
+    // Only scrolling up leaves the end. A larger distance to the end does not: new output makes it grow, too.
     else if (scrollTop < lastTop.current) isAtEnd.current = false;
     lastTop.current = scrollTop;
   };

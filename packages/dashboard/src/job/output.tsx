@@ -1,4 +1,4 @@
-/** What a program wrote, as it is written. The lines can be chosen by stream, searched and folded, and each has an address. */
+/** The output of a program, as it is written. The lines can be chosen by stream, searched and folded, and each has an address. */
 import { amountOf } from '@vouchbox/protocol/words';
 import { useMemo, useRef, useState } from 'react';
 import type { HistorySnapshot } from './job-history.ts';

@@ -4,7 +4,7 @@ import { type ReactNode, useId } from 'react';
 interface PanelProps {
   readonly title: string;
   readonly actions?: ReactNode;
-  /** Whether the panel takes the whole width, which other panels share. */
+  /** Whether the panel takes the whole width. Other panels share it. */
   readonly isWide?: boolean;
   /** Whether the panel is as tall as two stacked panels beside it. */
   readonly isTall?: boolean;

@@ -1,7 +1,7 @@
 /**
  * The log's entry for a signed statement: the body of Rekor's type `dsse`, version 0.0.1, in canonical JSON (RFC 8785). The entry
  * follows from the stored envelope and the key, so the log keeps only its hash. No other type may ever be added to a log with
- * heads in Rekor's form: a verifier that people use would accept a `hashedrekord` entry there, even one of another job.
+ * heads in Rekor's form: verifiers in use would accept a `hashedrekord` entry there, even one of another job.
  */
 import { sha256Hex } from '#sha256';
 import { encodeBase64 } from '../base64.ts';

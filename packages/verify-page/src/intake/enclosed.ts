@@ -1,6 +1,6 @@
 /**
  * An export within the page's own file, as a dashboard saves it: text behind the page. The page before it is byte for byte the
- * one that a service serves. That page ends with the start of a `plaintext` element, which nothing ends: so whatever follows is
+ * one that a service serves. That page ends with the start of a `plaintext` element, which no tag can end. So whatever follows is
  * text, and whoever has compared the page's bytes sees the page and nothing else.
  */
 import { decodeBase64 } from '@vouchbox/evidence';

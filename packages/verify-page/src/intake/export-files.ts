@@ -44,7 +44,7 @@ export async function intakeOf(dropped: readonly DroppedFile[]): Promise<Intake>
   const [list, next] = byDepth(files, GRAPH_FILE);
   const manifests = byDepth(files, EXPORT_MANIFEST);
   const [manifest] = manifests;
-  // Below a manifest, a `graph.json` is a file of the program, which could show another job in place of its own.
+  // Below a manifest, a `graph.json` is a file of the program. As a graph, it could show another job in place of the program's.
   const isGraph = list !== undefined && (manifest === undefined || depthOf(list) < depthOf(manifest));
   if (!isGraph) return { files: exportIn(files, manifests), graph: null };
   if (next !== undefined && depthOf(next) === depthOf(list)) throw new IntakeProblem('These are two graphs. Drop one.');
@@ -77,7 +77,7 @@ function graphIn(files: Files, path: string): Intake {
   return { files: own, graph: { list, jobs } };
 }
 
-/** The files below the directory of the manifest; without a manifest, files that have other names in an export. */
+/** The files below the directory of the manifest; without a manifest, an envelope and a result, named as in an export. */
 function exportIn(files: Files, [manifest, next]: readonly string[]): Files {
   if (manifest !== undefined && next !== undefined && depthOf(manifest) === depthOf(next))
     throw new IntakeProblem('These are the exports of several jobs. Drop one, or a graph with its graph.json.');
@@ -127,7 +127,7 @@ function below(files: Files, root: string): Files {
   );
 }
 
-/** Refuses a file that is larger than any export's, which would keep the page busy for minutes. */
+/** Refuses a file that is larger than any file of an export: it would keep the page busy for minutes. */
 function bounded(files: Files): Files {
   for (const [path, bytes] of files) {
     const bytesMax = exportedFileBytesMax(path);

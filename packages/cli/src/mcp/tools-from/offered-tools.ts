@@ -101,7 +101,7 @@ function check(found: readonly Found[], offered: readonly Found[], names: readon
     throw new UsageError(`${offered.length} tools are allowed, and a job has at most ${toolsMax}: ${list}`);
 }
 
-/** The schemas of arguments come first. A schema of results for which no room is left is left out. */
+/** The schemas of arguments come first. A schema of results is left out if there is no room for it. */
 function definitionsOf(offered: readonly Found[]): RunTools {
   let bytesLeft = toolSchemaBytesMax;
   const fitting = (schema: unknown) => {

@@ -7,7 +7,7 @@ type Schema = Record<string, unknown>;
 const charsMax = 4 * toolSchemaBytesMax;
 const removalsMax = 256;
 
-/** From a schema with one of these keywords, no keyword may be removed: the rest could refuse what the schema accepts. */
+/** If a schema has one of these keywords, none of its keywords may be removed: the rest could refuse what the schema accepts. */
 const TIGHTENED = /"(?:not|if|oneOf|contains|patternProperties)":/;
 
 /**
