@@ -1,6 +1,6 @@
 /**
- * What one namespace cell costs, without the rest of the service: the duration of each step, and the processor time of the
- * service, and of the launcher with the cell. Cells are made one after the other, and compared with the bare interpreter.
+ * What one namespace cell costs, without the rest of the service: the duration of each step, and the processor times of the
+ * service and of the launcher with the cell. Cells are made one after the other, and compared with the bare interpreter.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

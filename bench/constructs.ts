@@ -1,5 +1,5 @@
 /**
- * What each construct that the code has only for speed gains: the processor time of the service is compared with that of a
+ * What is gained by each construct that exists only for speed: the processor time of the service is compared with that of a
  * service from a copy of the tree without the construct. Rounds are short and take turns, so that other work of the machine
  * affects both sides. The least round of each side counts, because other work only adds to a round.
  */

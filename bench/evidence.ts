@@ -31,7 +31,7 @@ const backlogJobs = 10_000;
  * code is compiled.
  */
 const warmUpJobs = 1000;
-/** By this factor, copies of a store's jobs enlarge the store before a service starts with it. */
+/** Copies of a store's jobs make the store this many times as large before a service starts with it. */
 const storeCopies = 10;
 const storedJobs = storeCopies * (warmUpJobs + backlogJobs);
 const chainLength = 10_000;
@@ -182,7 +182,7 @@ async function drained(store: Store, { dataDir, signer }: { readonly dataDir: st
   return { milliseconds, microsecondsOfCpu, delay };
 }
 
-/** Only signs messages as long as those of attestations, with the same key. */
+/** Signs, with the same key, messages as long as those of attestations, and does nothing else. */
 function bareSignatures(dataDir: string): { perSecond: number; microsecondsOfCpu: number } {
   const { privateKey } = openSigningKeys(dataDir).current();
   const message = Buffer.alloc(3300, 'x');

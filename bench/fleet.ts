@@ -148,7 +148,7 @@ interface JobCost {
   readonly databaseMs: number;
   /** The time of the node that signs. */
   readonly signMs: number;
-  /** The time from `commit` to its answer that no processor works: the database's disk and the network. */
+  /** The part of the time from `commit` to its answer in which no processor works: the database's disk and the network. */
   readonly commitLatencyMs: number;
 }
 

@@ -69,7 +69,7 @@ async function throughput(isWanted: (what: string) => boolean): Promise<Measurem
   return measurements;
 }
 
-/** The target for requests a second, as a part of those of bare Fastify with the same bytes. */
+/** The target for requests a second, as a part of what bare Fastify reaches with the same bytes. */
 const TARGETS: Readonly<Record<string, Measurement['target']>> = { 'list of 50': { ratio: 0.4, is: 'at least' } };
 
 interface Driven {

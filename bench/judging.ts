@@ -1,7 +1,7 @@
 /**
- * Tests a second of a compiled C++ program by POST /v1/gradings, compared with go-judge's published method, done bare with
- * crun: one compilation, and for each test a copy of the product and a cell. The service does not compile again what it
- * compiled in an earlier round, and the other side's figure excludes its compilation. A job for each test compiles each time.
+ * Tests a second of a compiled C++ program by POST /v1/gradings, compared with go-judge's published method, done bare with crun:
+ * one compilation, and for each test a copy of the product and a cell. The service does not compile again what it compiled in an
+ * earlier round, and the bare figure excludes its compilation. If each test is a job of its own, each job compiles.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GradingAnswer, GradingDetail, JobSubmission } from '@vouchbox/protocol';

@@ -1,8 +1,7 @@
 /**
- * What a job costs from submission to terminal result, compared with the bare interpreter and cold runtimes, in rounds that
- * take turns, so that other work of the machine affects both sides. Everything is durable, chained and signed, as by
- * default. Then what the service itself costs: with very many stored jobs, at its start, when idle, and what is left on the
- * host afterwards.
+ * What a job costs from submission to terminal result, compared with the bare interpreter and cold runtimes, in rounds that take
+ * turns, so that other work of the machine affects both sides. Everything is durable, chained and signed, as by default. After
+ * that, the cost of the service itself: with very many stored jobs, at its start and when idle, and what it leaves on the host.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import { measure as measureHttp } from './http.ts';
@@ -93,7 +92,7 @@ const OTHER_FIGURES: Readonly<
 export interface SpeedOptions {
   /** Only figures whose names contain this text; default: all figures. */
   readonly only?: string | undefined;
-  /** Whether a million jobs are stored, which takes minutes, and not a tenth of that number. */
+  /** Whether a million jobs are stored, which takes minutes; otherwise a tenth of that number. */
   readonly isLong?: boolean;
 }
 

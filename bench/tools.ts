@@ -1,7 +1,7 @@
 /**
- * What a call of a tool costs, from the program to the caller's function and back: a thousand calls one after another, compared
- * with two syncs of the disk and one round trip of HTTP for each, and a thousand calls at once. Both are measured in each class,
- * and on PostgreSQL with the caller at another node than the cell.
+ * What a call of a tool costs, from the program to the caller's function and back: a thousand calls at once, and a thousand calls
+ * one after another. The latter are compared with two syncs of the disk and one round trip of HTTP for each call. Both are
+ * measured in each class, and on PostgreSQL with the caller at another node than the cell.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

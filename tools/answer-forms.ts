@@ -126,8 +126,8 @@ export function formOf(schema: Schema): Form {
 }
 
 /**
- * The form of alternatives, one of which may be null. Several objects become one with the members of each, which may be missing.
- * @throws Error for alternatives that one form cannot express together
+ * The form of alternatives, one of which may be null. Several objects become one object with the members of all, and each member
+ * may be missing. @throws Error for alternatives that one form cannot express together
  */
 function anyOf(schemas: readonly Schema[]): Form {
   const others = schemas.filter(({ type }) => type !== 'null');

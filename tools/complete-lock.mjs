@@ -54,9 +54,9 @@ function platformEntry(name, version, parent) {
 }
 
 /**
- * Adds the missing optional packages to a parsed lock and removes registry addresses, so that it names no host.
- * @param lock a parsed package-lock of version 3; changed in place
- * @returns {{ added: string[], impossible: string[] }} what was added, and what cannot be added without an exact version
+ * Adds the missing optional packages to a parsed lock and removes registry addresses, so that the lock names no host. @param lock
+ * a parsed package-lock of version 3; changed in place @returns {{ added: string[], impossible: string[] }} what was added, and
+ * what cannot be added without an exact version
  */
 export function completeLock(lock) {
   const added = [];

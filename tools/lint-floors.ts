@@ -1,7 +1,7 @@
 /**
- * Checks the floors within every folder: among the folders and files in one folder, imports, also of types, lead in one
- * direction, so none leads back to itself through its neighbours. Tests and fixtures are left out. `npm run deps` prints a cycle
- * for each folder of a package that has one, and exits with 1.
+ * Checks the floors within every folder: the folders and files in one folder import each other in one direction, also for types.
+ * So no folder or file leads back to itself through its neighbours. Tests and fixtures are left out. `npm run deps` prints a
+ * cycle for each folder of a package that has one, and exits with 1.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ export interface Import {
   readonly to: string;
 }
 
-/** The imports within one folder: for each of its folders and files, those that it imports, each with an example. */
+/** The imports within one folder: for each of its folders and files, the others that it imports, each with an example. */
 type Arrows = Map<string, Map<string, Import>>;
 
 export function importsIn(root: string): Import[] {

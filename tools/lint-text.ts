@@ -19,7 +19,7 @@ const FILES = [
   'docs/**/*.md',
   '*.{md,ts,cjs}',
 ];
-/** Left out are installed modules, and the vectors, which others wrote. */
+/** Installed modules are left out, and so are the vectors, which others wrote. */
 const LEFT_OUT = /node_modules|^test\/vectors\//;
 
 /** The lines of a file that are too long, as `FILE:LINE` and their length. */

@@ -1,4 +1,4 @@
-/** The test files that run on PostgreSQL: those of every store, those of this store, and those of the contract over it. */
+/** The test files that run on PostgreSQL: tests of every store, of this store, and of the contract over this store. */
 const STORE = 'packages/server/src/store';
 
 /** The tests that `npm test` runs on PostgreSQL: all of the store, and the tests of the contract that depend most on it. */

@@ -1,9 +1,8 @@
 /**
  * Makes a fresh clone able to run: installs the packages that package-lock.json names, including the pinned Node, and, if this
- * process may, the runtimes of cells. With `--tests` it also installs what only tests need, and with `--sources-only` it
- * installs no packages of the system. It runs on any Node from 18 on.
- * If nothing is missing, it changes and prints nothing. npm starts it with the Node that npm itself runs on, because the pinned
- * Node may not work yet.
+ * process may, the runtimes of cells. With `--tests` it also installs what only tests need, and with `--sources-only` it installs
+ * no packages of the system. It runs on any Node from 18 on. If nothing is missing, it changes nothing and prints nothing. npm
+ * starts it with the Node that npm itself runs on, because the pinned Node may not work yet.
  */
 import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -54,8 +53,8 @@ function pathOfNode() {
 }
 
 /**
- * Makes the link to the pinned Node if npm did not. npm 9, which Debian 12 has, removes the link together with the Nodes of
- * other platforms, which would have the same link and are not installed.
+ * Makes the link to the pinned Node if npm did not. npm 9, which Debian 12 has, removes the link together with the Nodes of other
+ * platforms. These Nodes would have the same link and are not installed.
  */
 function linkPinnedNode() {
   if (existsSync(nodeLink) || isNewEnough(process)) return;

@@ -1,6 +1,6 @@
 /**
- * Writes the stores of older versions for the tests of upgrades, each as readable SQL, and those of the contract's versions
- * also as the file that the version would have left. It ran when a schema was new, and what it wrote stays unchanged.
+ * Writes the stores of older versions for the tests of upgrades, each as readable SQL. A store of a contract's version is also
+ * written as the file that the version would have left. This ran when a schema was new, and what it wrote stays unchanged.
  * `node tools/write-older-stores.ts v0.3` writes only that store.
  */
 import { execFileSync } from 'node:child_process';

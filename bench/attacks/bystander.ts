@@ -1,7 +1,7 @@
 /**
- * Another client while a service is attacked. It asks for the service's health, submits jobs, reads a result, waits and
- * opens streams, each on a new connection from the attacker's address, runs into a wall limit again and again, and reads
- * the memory of the service.
+ * Another client while a service is attacked. It asks for the service's health, submits jobs, reads a result, waits and opens
+ * streams, each on a new connection from the attacker's address. It also runs into a wall limit again and again, and reads the
+ * memory of the service.
  */
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';

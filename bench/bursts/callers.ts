@@ -1,4 +1,4 @@
-/** Callers of bursts. Each is a separate process, which obeys one order after the other, each in a line of JSON. */
+/** Callers of bursts. Each caller is a separate process. It obeys one order after the other; each order is a line of JSON. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -40,7 +40,7 @@ type Row = Readonly<
   >
 >;
 
-/** A session reports its counts at once only if its last report is a second old, and else after ten idle seconds. */
+/** A session reports its counts at once only if its last report is a second old. Otherwise it reports after ten idle seconds. */
 const reportedAfterMs = 11_000;
 
 /** Counters since the server's start. `pid` is its first process. */

@@ -81,7 +81,7 @@ async function measured(nodes: number): Promise<Width> {
   }
   const figures = () => Promise.all(all.map((members) => members.order({ kind: 'figures' })));
   while ((await figures()).some(({ known }) => known < nodes)) await sleep(200);
-  // Waits until beats that began while nodes still joined are over, and until their statistics are reported.
+  // Waits until the beats that began while nodes still joined have ended, and their statistics are reported.
   await sleep(5000);
   const count = async () => ({ at: performance.now(), ...sumOf(await figures()), ...(await databaseOf(server, url)) });
   const start = await count();

@@ -55,7 +55,7 @@ async function runSeeds(directory: string): Promise<void> {
   rmSync(join(directory, 'log'), { force: true });
 }
 
-/** Every table with rows of jobs, the jobs themselves first, by the names of its columns. */
+/** Every table with rows of jobs, with the names of its columns. The table of the jobs themselves comes first. */
 function tablesOfJobs(database: DatabaseSync): ReadonlyMap<string, readonly string[]> {
   const names = database.prepare("select name from sqlite_master where type = 'table'").all();
   const tables = names.map(({ name }) => {

@@ -32,8 +32,8 @@ async function measureLeftovers({ port, pid, dataDirectory }: ServedCells): Prom
 }
 
 /**
- * Counts what remains beside the parked cells once no job runs, no cell is being made and at most `remainsMax` are counted, or
- * when the wait is over. A helper whose last cell has ended needs a moment to end itself.
+ * Counts what remains beside the parked cells. Waits until no job runs, no cell is being made and the count is at most
+ * `remainsMax`, but not for ever. A helper whose last cell has ended needs a moment to end itself.
  */
 async function quiet(
   client: JobClient,

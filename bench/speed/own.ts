@@ -73,7 +73,7 @@ function descendantsOf(pid: number): readonly number[] {
   return below(pid);
 }
 
-/** 0 if it has just ended. proc_pid_stat(5). */
+/** The parent of a process; 0 if the process has just ended. proc_pid_stat(5). */
 function parentOf(pid: string): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -32,7 +32,7 @@ interface Mapping {
   readonly end: number;
 }
 
-/** The mappings of a process, without memory that it may not touch, of which V8 reserves terabytes. */
+/** The mappings of a process, except memory that it may not touch: V8 reserves terabytes of such memory. */
 function mappingsOf(pid: number): readonly Mapping[] {
   const lines = readFileSync(`/proc/${pid}/maps`, 'latin1').matchAll(/^([0-9a-f]+)-([0-9a-f]+) (\S+) .*$/gm);
   return [...lines]

@@ -217,7 +217,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   ErrorEnvelope: ['Errors-1'],
 };
 
-/** The statements that name members of nested objects which only such a body has. */
+/** For each body, the statements that name members of nested objects which no other body has. */
 const INSIDE: Partial<Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>>> = {
   JobSubmission: ['Large-1', 'Builds-1', 'Builds-2', 'Tools-3'],
   Interactor: ['Large-1', 'Builds-2'],

@@ -48,7 +48,7 @@ async function openVerify(key = job.key.publicKeyPem, options = {}): Promise<Wat
   return opened;
 }
 
-/** The files with these changes, and a manifest that lists the changed files, which is possible as nobody signs it. */
+/** The files with these changes, and a manifest that lists the changed files: this is possible, as nobody signs it. */
 function forged(changes: Readonly<Record<string, Uint8Array>>, of: AttestedJob = job): Map<string, Uint8Array> {
   const files = new Map([...of.files, ...Object.entries(changes)]);
   return new Map([...files, [EXPORT_MANIFEST, exportManifest(of, files)]]);

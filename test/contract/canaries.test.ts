@@ -1,6 +1,6 @@
 /**
- * Canaries: jobs of the service's own that try what cells must refuse. Later results name the newest one, and
- * `service-verify` judges it. docs/decisions/0068.
+ * Canaries: jobs of the service's own that try what cells must refuse. Later results name the newest canary, and `service-verify`
+ * judges it. docs/decisions/0068.
  */
 import { mkdtempSync, promises, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

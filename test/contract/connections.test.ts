@@ -12,7 +12,7 @@ const TOKEN = 'token-of-metrics';
 const HOST = 'Host: svc.example\r\n';
 /** Places that only connections with a live credential can have. */
 const reservedPlaces = 64;
-/** Waits that other work of the host may prolong. */
+/** The bound of a wait that other work of the host may prolong. */
 const soon = { timeout: 20_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 

@@ -18,7 +18,7 @@ const headMilliseconds = loadSize({ small: 400, full: TRANSPORT_BOUNDS.headMilli
 const bodyMilliseconds = loadSize({ small: 1500, full: TRANSPORT_BOUNDS.bodyMilliseconds });
 /** The time between two bytes. Several such times fit into each deadline. */
 const dripMilliseconds = loadSize({ small: 100, full: 5000 });
-/** A timer may end early by its resolution, and a deadline begins before the client can see its begin. */
+/** A timer may end early by its resolution, and a deadline begins before the client can see that it began. */
 const earlyMilliseconds = 100;
 
 /** Each server has only one short deadline, so that a slow machine does not exceed the other deadline by accident. */

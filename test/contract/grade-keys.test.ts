@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** A grading at a service of its own: one test has ended and is signed, and so many wait to be released. */
+/** A grading at a service of its own: one test has ended and is signed, and `waiting` tests wait to be released. */
 async function gradingThatWaits(waiting: number) {
   const own = await Rig.start({ provider: 'subprocess', 'attestation-mode': 'on', concurrency: `${waiting + 1}` });
   const { client, key } = own.alpha;

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { isLongForm } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
-/** A busy machine gives a launcher several times its deadline before it is killed, so only tests that hang last this long. */
+/** A launcher on a busy machine is killed only after several times its deadline. Only tests that hang last this long. */
 const MINUTES = 60_000;
 const rig = useRig({ concurrency: '6', 'tenant-concurrency': '6' });
 const stopped = new Set<number>();

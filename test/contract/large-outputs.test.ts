@@ -293,7 +293,7 @@ test('room for large outputs is reserved until the job ends; then only its outpu
   const headers = { 'idempotency-key': 'once' };
   const next = await idOf(submit('printf x > output/a', room, { headers }));
   await narrow().ended(next);
-  // The output counts towards the tenant's bytes and not towards its uploads, of which there may be only one.
+  // The output counts towards the tenant's bytes, not towards its uploads: the tenant may have only one upload.
   expect(refusalOf(await submit('true', room))).toEqual(full);
   expect(await upload(7)).toBe(201);
 });

@@ -11,7 +11,7 @@ afterAll(() => collector[Symbol.asyncDispose]());
 
 const TOKEN = 'token-of-metrics';
 const bash = { language: 'bash', code: 'true' } as const;
-/** Waits that other work of the host may prolong. */
+/** The bound of a wait that other work of the host may prolong. */
 const soon = { timeout: 30_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 

@@ -10,7 +10,7 @@ import { leftoversOf } from '../rig/leftovers.ts';
 import { openObjectProxy } from '../rig/object-proxy.ts';
 import { hasObjectServer, type ObjectServer, startObjectServer } from '../rig/object-server.ts';
 
-/** Waits that other work of the host may prolong. */
+/** The bound of a wait that other work of the host may prolong. */
 const soon = { timeout: 60_000 };
 /** A job whose artifact and result are large, and stay large when they are compressed. */
 const large = {

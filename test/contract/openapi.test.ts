@@ -196,7 +196,7 @@ const none = { total: 10, perTenant: 0 };
 const FULL = new StoreError('full', 'there is no space left');
 const rejecting = () => Promise.reject(FULL);
 
-/** How to provoke each code. Left out is the code that occurs only for a method which no operation of the path has. */
+/** How to provoke each code. The table lacks the code that occurs only for a method which no operation of the path has. */
 const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Change>> = {
   invalid_request: { headers: 'Host: y\r\n' },
   invalid_json: { body: '{' },

@@ -72,7 +72,7 @@ interface Phase {
   readonly name: string;
   /** The bytes that the client sends before it vanishes. */
   readonly bytes: () => string | Promise<string>;
-  /** The permit that a request in this phase holds; null if it holds none, so that the client vanishes at once. */
+  /** The permit that a request in this phase holds; null if it holds none: the client then vanishes at once. */
   readonly permit: PermitKind | null;
   /** Text that the client has received before it vanishes; left out if it need not receive any. */
   readonly told?: string;

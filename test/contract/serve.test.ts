@@ -40,7 +40,7 @@ const settingsFor = (dataDir: string) => ({
   SERVICE_DRAIN_SECONDS: '0.5',
   SERVICE_LOG_LEVEL: 'silent',
 });
-/** Waits that other work of the host may prolong. */
+/** The bound of a wait that other work of the host may prolong. */
 const soon = { timeout: 20_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
 

@@ -54,7 +54,7 @@ function planOf(number: number) {
     moment,
     /** Whether the program writes a record after the first read, so that there is a second read. */
     readsAgain: typeof moment === 'object' && moment.read === 2,
-    /** Whether the stream continues only when the end is stored, or while it is being stored. */
+    /** True if the stream continues only once the end is stored; false if it continues while the end is being stored. */
     isAwaited: digit(7, 2) === 0,
     /** Turns of the event loop between the moment and the end. */
     turns: digit(14, 5),

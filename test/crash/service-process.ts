@@ -85,7 +85,7 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#exited;
   }
 
-  /** Kills the process without warning and waits until it has ended. The kernel ends the processes that it started. */
+  /** Kills the process without warning and waits until it has ended. The kernel ends the processes that the service started. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exited;

@@ -12,7 +12,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 const LISTENER = fileURLToPath(new URL('./listen-for-names.py', import.meta.url));
-/** The name after which no more are awaited. It is short, as a process name has at most 15 characters (proc_pid_comm(5)). */
+/** The name that ends the wait for further names. It is short: a process name has at most 15 characters (proc_pid_comm(5)). */
 const LAST = 'last';
 
 /** Counts the programs that begin from the moment when it is opened until it is disposed. */

@@ -172,7 +172,7 @@ export class Crossing {
     );
   }
 
-  /** Resolves once every node has run a canary, which the results signed from then on name. */
+  /** Resolves once every node has run a canary. Results that are signed from then on name it. */
   async canaried(): Promise<void> {
     await this.until('no canary came to its end', async () => {
       for (const client of [this.client, this.otherClient]) await client.run({ language: 'bash', code: 'true' });

@@ -1,7 +1,7 @@
 /**
  * `npm run crossings -- [--only WORD,…]`: tries every cell of the matrix and writes docs/CROSSINGS.md. Words choose places and
- * features by their names, a place with all its features and a feature at all its places; the page is then left as it is. It
- * exits with 1 if a cell does not hold.
+ * features by their names: a place is tried with all its features, and a feature at all its places. The page is then left as it
+ * is. It exits with 1 if a cell does not hold.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';

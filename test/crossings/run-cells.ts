@@ -50,7 +50,7 @@ export function tenantOf({ place, feature }: Cell): string {
   return `${place}--${feature}`.replaceAll('_', '-');
 }
 
-/** Tries every cell on the services that they need, and tells how each went. */
+/** Tries every cell on the service that it needs, and tells how each cell went. */
 export async function runCells(cells: readonly Cell[], run: Run): Promise<void> {
   for (const [name, those] of Map.groupBy(cells, ({ place }) => PLACES[place].service)) {
     try {

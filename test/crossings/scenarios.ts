@@ -17,7 +17,7 @@ export interface Program extends Omit<JobSubmission, 'language' | 'files' | 'std
   readonly packed?: Buffer<ArrayBuffer>;
   /** Content by path below `input/`. */
   readonly uploads?: Readonly<Record<string, Buffer>>;
-  /** Input files that are outputs of other jobs: by path below `input/`, the bash program that writes it as `output/made`. */
+  /** Input files that are outputs of other jobs: by path below `input/`, the bash program that writes `output/made`. */
   readonly fromJobs?: Readonly<Record<string, string>>;
   /** The program of the step before, if this program is a step of a session. */
   readonly before?: string;

@@ -156,7 +156,7 @@ export class Service implements AsyncDisposable {
   async #run(node: Node): Promise<void> {
     const settings = { ...COMMON, ...this.#settings, 'data-dir': node.dataDir, port: node.port };
     const words = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-    // The keys of all tenants are too long for an argument, and so are in the environment.
+    // The keys of all tenants are too long for an argument, so they are in the environment.
     node.process = new Command(['serve', ...words], { env: { SERVICE_LEGACY_KEYS: this.#keys } });
     const [, url = ''] = await node.process.shows(/^listening on (http:\S+)/m);
     node.url = url;

@@ -241,7 +241,7 @@ export const artifactCases: readonly HostileCase[] = [
   },
 ];
 
-/** Writes files that a program may leave to a directory of this host, which only the collector reads. */
+/** Fills a directory of this host with files that a program may leave. Only the collector reads this directory. */
 function plantOutputs(): { directory: string; outputs: string[] } {
   const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-outputs-'));
   const output = join(directory, 'output');

@@ -43,7 +43,7 @@ const TELLING: ReadonlySet<string> = new Set(
 
 const THIRTY_TWO_BIT = 'thirty-two-bit.py';
 
-/** How this host itself ends a program that enters its kernel by int 0x80, as some virtual machines do; null if it answers. */
+/** How this host ends a program that enters its kernel by int 0x80 (some virtual machines end it); null if the host answers. */
 const hostEnding = (() => {
   let ending: NodeJS.Signals | null | undefined;
   return () => {

@@ -196,7 +196,7 @@ async function assertProcessOneUntouched(
     session: string;
   }>(seen);
   assertExited(seen, 42);
-  // As one user, the calls succeed, but the kernel gives the first process of a namespace only signals that it handles.
+  // If programs run as the service's user, the calls succeed, but a namespace's first process gets only signals that it handles.
   const answer = hasOneUser ? 'ok' : 'EPERM';
   assert.deepEqual(Object.keys(signals), [answer]);
   assert.equal(signals[answer]?.length, 64);
@@ -209,7 +209,7 @@ async function assertProcessOneUntouched(
   const readable = telling.filter((name) => files.read.includes(name));
   if (hostileClass === 'namespace') {
     assertRefused({ priority, affinity });
-    // As one user, `stack` and `syscall` open but cannot be read, as ESC-01 shows.
+    // If programs run as the service's user, `stack` and `syscall` can be opened but not read, as ESC-01 shows.
     assert.deepEqual({ readable, descriptors }, { readable: hasOneUser ? ['stack', 'syscall'] : [], descriptors: {} });
     return;
   }

@@ -40,7 +40,7 @@ interface CommonCase {
   readonly title: string;
   /** The protection that makes the title true, in a few words. */
   readonly holds: string;
-  /** Why it is accepted that a class does not fulfil the title, or only in part. The test requires exactly this weakness. */
+  /** Why it is accepted that a class fulfils the title not at all or only in part. The test requires exactly this weakness. */
   readonly accepted?: Partial<Readonly<Record<HostileClass, string>>>;
   /**
    * Why it is accepted that a cell fulfils the title only in part if programs run as the service's own user. The test requires

@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
 /** Memory limits, in MiB, for programs that fill their heap. Both differ from the memory of a waiting interpreter. */
 const HEAPS = [192, 384] as const;
 
-/** The kernel lets a process that it kills exceed the limit by the few pages that it needs to end. */
+/** The kernel lets a process that it kills exceed the limit by the few pages that the process needs to end. */
 const DYING_BYTES_MAX = MIB;
 
 function assertRanOutOfMemory(seen: Seen): void {

@@ -111,7 +111,7 @@ export class Target implements AsyncDisposable {
     return await (await letGo(cell, program)).seen;
   }
 
-  /** Prepares a cell: under crun for a waiting job, and with other launchers a parked one, complete before its job. */
+  /** Prepares a cell: under crun for a waiting job, with other launchers a parked cell that is complete before its job. */
   async #prepare(language: Language): Promise<PreparedCell> {
     const request = { language, runtime: null };
     if (this.hostileClass === 'namespace' && namespaceLauncher() === 'crun')

@@ -1,7 +1,7 @@
 /** The source of a host's packages: the mirror that this machine already uses, whatever release this machine has. */
 import { execFileSync } from 'node:child_process';
 
-/** mmdebstrap's own apt does not read this machine's settings: an archive of a fixed date is not refused for its age. */
+/** For mmdebstrap's apt, which does not read this machine's settings: an archive of a fixed date is not refused for its age. */
 export const ARCHIVE_OPTIONS = ['Acquire::Check-Valid-Until "false"', 'Acquire::Retries "3"'];
 
 /** Lines of sources.list(5) for a release, its updates and its backports. */

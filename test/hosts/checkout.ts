@@ -1,6 +1,6 @@
 /**
  * The disk with the checkout: the files that git tracks or would track, in their current state, and the installed npm packages
- * for the host's architecture. Left out is what the set-up compiles, so that each host compiles it.
+ * for the host's architecture. What the set-up compiles is left out, so that each host compiles it.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

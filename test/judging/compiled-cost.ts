@@ -22,7 +22,7 @@ export function sumTests(count: number) {
 }
 
 const tests = 20;
-/** The allowed factor of the processor time of one compilation and all bare runs. */
+/** The tests may take less than this many times the processor time of one compilation and all bare runs. */
 const factorMax = 1.2;
 
 export const COMPILED_COST: Claim = {

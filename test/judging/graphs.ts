@@ -19,7 +19,7 @@ export const GRAPHS: Claim = {
   name: 'graphs',
   what: `what was changed in a graph of ${JOBS} jobs is named without the service`,
   async show(place) {
-    // An output that another job gets counts as a blob of the tenant as long as that job may need it.
+    // If another job gets an output, the output counts as a blob of the tenant as long as that job may need it.
     const settings = { provider: 'namespace', 'runtime-packs-dir': place.packs, 'tenant-blobs-max': '100000' };
     await using service = await Service.start([TENANT], settings);
     return await forgeGraphs(service, place);

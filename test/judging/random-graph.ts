@@ -39,7 +39,7 @@ const inputsMax = 32;
 /** How many jobs run at a time: a tenant may have this many waits. */
 const atOnce = 8;
 
-/** Runs every job after those that it depends on. The first id is that of the job which depends on all others. */
+/** Runs every job after the jobs on which it depends. The first id belongs to the job that depends on all others. */
 export async function runGraph(
   client: ServiceClient,
   graph: readonly GraphJob[],

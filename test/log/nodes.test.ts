@@ -1,6 +1,6 @@
 /**
- * Two nodes on one database with one log. Each node is killed in the middle of a burst, and one while its first canary runs. The
- * log must be one tree with one leaf for each job.
+ * Two nodes on one database with one log. Each node is killed in the middle of a burst, and one of them while its first canary
+ * runs. The log must be one tree with one leaf for each job.
  */
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

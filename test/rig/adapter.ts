@@ -1,4 +1,4 @@
-/** An adapter for the tests of a file, which calls the service of their rig. */
+/** An adapter for the tests of a file. It calls the service of their rig. */
 import { type AdapterName, openAdapter } from '@vouchbox/adapters';
 import { afterAll, beforeAll } from 'vitest';
 import type { Rig } from './rig.ts';

@@ -66,7 +66,7 @@ export async function judgeGrading(
   return { verdict: JSON.parse(Buffer.from(bytes).toString()), files };
 }
 
-/** The evidence of the first program of a grading that the service made, once it has ended. */
+/** The evidence of the first program of a grading that the service made, once the grading has ended. */
 export async function filesOfGrading(client: ServiceClient, grading_id: string): Promise<VerdictFiles> {
   const { graded } = await client.waitForGrading(grading_id);
   const judge = String(graded[0]?.verdict?.job_id);

@@ -116,7 +116,7 @@ class Recorder implements AsyncDisposable {
       await this.#service.client.result(job_id, { waitSeconds: 60 });
   }
 
-  /** Remembers the job that most examples are about, once it is signed, which happens shortly after its end. */
+  /** Remembers the job that most examples are about, and waits until the job is signed, shortly after its end. */
   async #keepEnded(job_id: string): Promise<void> {
     this.#ended = job_id;
     this.#environment['job'] = job_id;

@@ -32,7 +32,7 @@ async function buildPage(folder: string): Promise<void> {
   }
 }
 
-/** Writes a gzip of each text file beside the file, which the service sends to clients that accept gzip. */
+/** Writes a gzip of each text file beside the file. The service sends the gzip to clients that accept it. */
 function compressBeside(directory: string): void {
   for (const file of globSync('**/*.{html,js,css,svg,json}', { cwd: directory })) {
     const bytes = readFileSync(join(directory, file));

@@ -1,6 +1,6 @@
 /**
- * The differences between a service that is alone with its store and one whose nodes share it: two values of one shape, of which
- * the start makes one. Stages of a job use `store.fleet` only for the tasks that one node does for the others.
+ * The differences between a service that is alone with its store and one whose nodes share the store. The start makes one
+ * `Membership`, of one kind or the other. Stages of a job use `store.fleet` only for the tasks that one node does for the others.
  */
 import type { CanaryStatus, NodeRole, ServiceStatus } from '@vouchbox/protocol';
 import { type CredentialRows, rememberedRows, sharedRows } from './access/credential-rows.ts';
@@ -42,7 +42,7 @@ export interface Membership {
   readonly signingTurns: Pick<OpenSigningOptions, 'isOurTurn' | 'onProblemChange'>;
   /** The metrics about the other nodes, and about the jobs that this node took over from lost nodes. */
   readonly fleetFigures: TelemetryOptions['fleetFigures'];
-  /** Whether this node is the oldest with a role, which does what only one node should do. */
+  /** Whether this node is the oldest one with the role. The oldest node does what only one node should do. */
   isFirst(role: NodeRole): boolean;
   /** The budget of each tenant, the same whichever nodes the tenant asks. `word` names the budget in messages between nodes. */
   budget(rate: RateBound, word: string): RateBudget;

@@ -72,7 +72,7 @@ export interface StartOptions {
 }
 
 /**
- * Starts the service. Then every language has run its canary, earlier jobs are recovered, and connections are accepted.
+ * Starts the service. Resolves once every language has run its canary, earlier jobs are recovered and connections are accepted.
  *
  * @throws StartError in one clear line; nothing is then left running
  */
@@ -137,12 +137,12 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   // The dispatcher starts once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
   grading.start();
-  // A canary without the digests would contradict the jobs that name it, which have them.
+  // Jobs that name a canary have the digests. A canary without the digests would contradict these jobs.
   void isBuildRead.then(() => {
     if (!stopping.signal.aborted) startCanaries();
   });
   parts.use(new IdleMemory());
-  // A command that starts the service for one program would only wait for parked cells that no job takes.
+  // An embedded service parks no cells: its command runs one program, and would wait for cells that no job takes.
   const signers = [signing?.attestor, signing?.logKeeper, signing?.promiseKeeper];
   for (const loop of [isEmbedded ? null : cells?.parked, ...signers, ...removals]) loop?.start();
   const { backend = null, isolation_class = null } = cells?.provider ?? {};
@@ -253,7 +253,7 @@ function openSandboxIfAny(config: Config, instance: Instance): Promise<OpenSandb
   return config.roles.includes('executor') ? openSandboxOf(config, instance) : Promise.resolve(null);
 }
 
-/** Opens the sandbox. Its slow modules load once the store's threads have work: until then another processor would be idle. */
+/** Opens the sandbox. Its slow modules load after the store's threads got work, so that other processors work meanwhile. */
 async function openSandboxOf(config: Config, { id }: Instance): Promise<OpenSandbox> {
   const [{ openSandbox }] = await Promise.all([import('./start/open-sandbox.ts'), import('./http/app.ts')]);
   return await openSandbox(config, id);

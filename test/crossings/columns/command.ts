@@ -158,7 +158,7 @@ const caller: Caller = {
   },
 };
 
-/** The program's output in an export of its job, which is checked with the key that signed the job. This key is replaced now. */
+/** The program's output in an export of its job. The check uses the key that signed the job, which was replaced since then. */
 async function exportedOutput(crossing: Crossing, job_id: string): Promise<string> {
   const without = await told(crossing, ['export', job_id, '--output', 'exported']);
   if (without.code === 0 || !without.stderr.includes('--public-key')) {

@@ -24,7 +24,7 @@ export interface Manifest {
   readonly [member: string]: any;
 }
 
-/** Renders charts. Disposing removes what was built for it. */
+/** Renders charts. Disposing removes what was built to render them. */
 export class Renderer implements Disposable {
   /** The rendered manifests by the text of the values. */
   readonly #rendered = new Map<string, readonly Manifest[]>();

@@ -10,7 +10,7 @@ import { CLASSES, type IsolatedClass, jobProblems } from '../../deploy/capabilit
 import { leftoversOf } from '../../rig/leftovers.ts';
 import { UNIT_FILES } from './unit-rights.ts';
 
-/** `user` tries the unit of an ordinary user, which has one class. */
+/** `user` tries the unit of an ordinary user. That unit has one class. */
 const isUser = process.argv[2] === 'user';
 const UNIT = UNIT_FILES[isUser ? 'user' : 'unit'];
 const URL = 'http://127.0.0.1:8080';

@@ -25,10 +25,10 @@ export interface CredentialKind {
   resolve(token: string): Promise<Caller | ServiceError | null>;
   /** Whether a caller of this kind may still act. The caller's expiry was checked before. */
   stands(caller: Caller): Promise<boolean>;
-  /** See `Access`. A kind whose identifiers never name another credential later leaves out both members. */
+  /** See `Access`. Both members are absent if no identifier of this kind ever names another credential later. */
   pledge?(caller: Caller, ticket: string): Caller;
   redeem?(pledge: Caller, ticket: string): Caller | null;
-  /** See `Access`. A kind whose credentials never end before their expiry leaves it out. */
+  /** See `Access`. Absent if credentials of this kind never end before their expiry. */
   whenEnded?(listener: () => void): void;
 }
 
@@ -82,7 +82,7 @@ export function createAccess(kinds: readonly CredentialKind[], now: () => number
   };
 }
 
-/** Whether a time, RFC 3339 or null for never, has come. */
+/** Whether a time has come. The time is RFC 3339 text; null means never. */
 export function hasExpired(expires_at: string | null, now: number): boolean {
   return expires_at !== null && Date.parse(expires_at) <= now;
 }

@@ -32,7 +32,7 @@ export function createIndexedKeys(
       const [, credential_id, secret] = KEY.exec(token) ?? [];
       if (credential_id === undefined || secret === undefined) return null;
       const row = await rows.credential(credential_id);
-      // An unknown index is compared too, with an empty digest, so that it takes as long as a wrong secret.
+      // If the index is unknown, the secret is compared with an empty digest, so that this refusal takes as long as any other.
       const isRight = isSame(sha256Hex(secret), row?.secret_sha256 ?? NO_DIGEST);
       return row !== null && isRight && isStanding(row, now()) ? callerOf(row) : unknownCredential();
     },
@@ -46,7 +46,7 @@ export function createIndexedKeys(
 
 export const NO_DIGEST = '0'.repeat(64);
 
-/** Whether two digests in hex are equal, in a time that does not show how many of their digits are. */
+/** Whether two digests in hex are equal. The time of the comparison does not show how many digits are equal. */
 export function isSame(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one, 'latin1'), Buffer.from(other, 'latin1'));
 }
@@ -63,7 +63,7 @@ function callerOf(row: CredentialRow): Caller {
   return { tenant, principal, auth_method: 'key', credential_id, scopes, expires_at };
 }
 
-/** The earlier of two timestamps of the store, which sort as text; null is never. */
+/** The earlier of two timestamps. Timestamps of the store sort as text; null means never. */
 function earlier(one: string | null, other: string | null): string | null {
   if (one === null || other === null) return one ?? other;
   return one < other ? one : other;

@@ -26,7 +26,7 @@ export interface JwtOptions {
 
 const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 const REQUIRED_CLAIMS = ['iss', 'aud', 'exp', 'iat', 'sub', 'client_id', 'jti'];
-/** How far the issuer's clock may be ahead: a token is valid this long before it begins. No token is valid after its `exp`. */
+/** How far ahead the issuer's clock may be: tokens count this long before they are valid. No token is valid after its `exp`. */
 const skewSeconds = 30;
 /** No token is valid for longer than this after its issue. */
 const lifetimeSecondsMax = 24 * 3600;
@@ -112,7 +112,7 @@ function partOf(token: string, index: number): Buffer {
   return Buffer.from(token.split('.')[index] ?? '', 'base64url');
 }
 
-/** Verifies the signature. For an unknown key, which the issuer may have added, reads the set again, at most every 30 seconds. */
+/** Verifies the signature. The issuer may have added an unknown key: the set is then read again, at most every 30 seconds. */
 async function verifySignature(
   token: string,
   { keys, issuer, audience, now }: JwtOptions & { now: () => number },

@@ -45,7 +45,7 @@ export function createLegacyKeys(keys: readonly LegacyKey[]): CredentialKind {
 }
 
 /**
- * Names a key so that only a holder of both the key and the ticket can check it. A reader of the store has neither, and
+ * Names a key so that only a holder of both the key and the ticket can check the name. A reader of the store has neither, and
  * cannot use the pledge to test guessed keys.
  */
 function pledgeOf(keyDigest: string, ticket: string): Buffer {

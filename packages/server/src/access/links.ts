@@ -33,7 +33,7 @@ export interface Links {
   /** `may_make` says whether the job is the caller's own. Null if the tenant has no such job. */
   list(caller: Caller, job_id: string): Promise<Required<LinkList> | null>;
   revoke(caller: Caller, job_id: string, link_id: string): Promise<boolean>;
-  /** The link, or null alike for an unknown link, a wrong secret, and a link that has ended for any reason. */
+  /** The link; the same null for an unknown link, a wrong secret and a link that has ended for any reason. */
   open(link_id: string, secret: string): Promise<OpenLink | null>;
 }
 
@@ -77,7 +77,7 @@ export function createLinks({ rows, access, now = Date.now }: LinksOptions): Lin
     async open(link_id, secret) {
       if (!ID.test(link_id) || !SECRET.test(secret)) return null;
       const row = await rows.link(link_id);
-      // An unknown link is compared too, with an empty digest, so that it takes as long as a wrong secret.
+      // If the link is unknown, the secret is compared with an empty digest, so that this answer takes as long as any other.
       const isRight = isSame(sha256Hex(secret), row?.secret_sha256 ?? NO_DIGEST);
       if (row === null || !isRight || hasExpired(row.expires_at, now())) return null;
       const caller = await access.redeem(row.caller, secret);

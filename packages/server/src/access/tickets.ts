@@ -1,7 +1,7 @@
 /**
- * Stream tickets: each is short-lived, opens one stream of one job, and is spent by its first use. They keep the
- * credential out of WebSocket addresses. The store keeps a ticket's digest and whose authority it has, so that a ticket
- * minted before a restart opens a stream after it. Spec § Authentication 6.
+ * Stream tickets: each is short-lived, opens one stream of one job, and is spent by its first use. They keep the credential out
+ * of WebSocket addresses. The store keeps a ticket's digest and the caller whose authority the ticket has, so that a ticket
+ * minted before a restart opens a stream after the restart. Spec § Authentication 6.
  */
 import { randomBytes } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';

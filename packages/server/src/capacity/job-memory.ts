@@ -21,7 +21,7 @@ export class JobMemory {
   }
 
   /**
-   * Whether a job may be launched beside others. A job that exceeds the bound of all jobs always may: it ends without
+   * Whether a job may be launched beside others. A job that exceeds the bound of all jobs may always be launched: it ends without
    * running, and so delays no other job.
    */
   fits(mem_mb: number, beside: readonly { readonly mem_mb: number }[]): boolean {

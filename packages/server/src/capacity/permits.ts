@@ -1,7 +1,7 @@
 /**
  * How many bodies, waits, streams and large responses may be in flight, for the service and for one tenant. A permit is held for
  * the whole life of what it admits and returned exactly once. If all are held, the tenant that holds most loses one to a tenant
- * that holds fewer, so that no number of tenants keeps out another. Spec § Response transfer rules, § Errors.
+ * that holds fewer. So other tenants, however many, cannot keep a tenant out. Spec § Response transfer rules, § Errors.
  */
 import { ServiceError } from '../ground/service-error.ts';
 
@@ -19,24 +19,24 @@ export interface Reservation extends Disposable {
   /**
    * Says that the request really needs its place. If all places are taken, another request then gives way.
    *
-   * @throws ServiceError `capacity_exhausted` if none does any more
+   * @throws ServiceError `capacity_exhausted` if no other request gives way any more
    */
   claim(): void;
 }
 
 /**
- * Ends the holder of a permit. Called at most once, when a request of another tenant takes the permit, with the words
- * for the caller. It must not throw.
+ * Ends the holder of a permit when a request of another tenant takes the permit. It is called at most once, with the words for
+ * the caller, and must not throw.
  */
 export type GiveWay = (refusal: ServiceError) => void;
 
 export interface Permits {
   /**
    * Reserves one permit, at once or not at all, and claims it if a place is free. Other requests give way only to a permit that
-   * is claimed: the tenant that holds most loses its oldest permit, unless it would then hold fewer than this tenant. As many
-   * permits as there are places may wait to be claimed; one more claims its place at once.
+   * is claimed: the tenant that holds most loses its oldest permit, unless it would then hold fewer than this tenant. At most as
+   * many permits as there are places can be unclaimed; a further permit claims its place at once.
    *
-   * @throws ServiceError `capacity_exhausted` if no tenant would give way, `tenant_capacity_exhausted` if this one has its bound
+   * @throws ServiceError `capacity_exhausted` if no tenant would give way, `tenant_capacity_exhausted` at this tenant's bound
    */
   reserve(kind: PermitKind, tenant: string, giveWay: GiveWay): Reservation;
   /** How many places are taken now. */

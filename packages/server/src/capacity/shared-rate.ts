@@ -18,7 +18,7 @@ export interface Others {
 
 const tellMilliseconds = 200;
 /**
- * A message: the word of the budget, the tenant, whose name has no blanks, the spent tokens, and the node. Nodes with
+ * A message: the word of the budget, the name of the tenant (it has no blanks), the spent tokens, and the node. Nodes with
  * earlier code send the message without the node, and to all nodes.
  */
 const SPENT = /^(\S+) (\S+) (\d{1,12})(?: (\d{1,15}))?$/;
@@ -50,7 +50,7 @@ class SharedBudget {
   readonly #untold = new Map<string, number>();
   /** For each tenant whose budget this node owns: the other nodes at which the tenant spent, until the budget is full again. */
   readonly #spentAt = new Map<string, Set<number>>();
-  /** Those of these tenants whose budgets changed since the last report to other nodes. */
+  /** The tenants with a budget that this node owns and that changed since the last report to other nodes. */
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
 

@@ -81,8 +81,8 @@ function executorOf(
 }
 
 /**
- * The demands that a node satisfies, each as the store keeps it: the class, followed by the limits that must be enforced, as
- * JSON, if there are any.
+ * The demands that a node satisfies, each in the form in which the store keeps it: the class and, if limits must be enforced,
+ * these limits as JSON.
  */
 function demandsMetBy(provider: Pick<Provider, 'enforced' | 'isolation_class'>): string[] {
   const classes = ISOLATION_CLASSES.filter((demanded) => satisfiesIsolation(provider.isolation_class, demanded));
@@ -131,8 +131,8 @@ export function firstWith(role: NodeRole, fleet: Pick<Fleet, 'nodes'>): number |
 }
 
 /**
- * The node that signs: the oldest living one that can sign. If none can, the oldest one with the role keeps trying. Null if there
- * is none.
+ * The node that signs: the oldest living one that can sign. If none can sign, the oldest node with the role keeps trying. Null if
+ * no node has the role.
  */
 export function signingNode(fleet: Pick<Fleet, 'nodes'>): number | null {
   const signers = signersOf(fleet);
@@ -145,7 +145,7 @@ export function signingProblemOf(fleet: Pick<Fleet, 'nodes'>): SigningProblem | 
   return signers.some(canSign) ? null : (signers[0]?.facts?.signing_problem ?? null);
 }
 
-/** The log's state as the signing node reports it; nothing if there is none. */
+/** The log's state as the signing node reports it; without a problem and witnesses if there is no signing node. */
 export function logFactsOf(fleet: Pick<Fleet, 'nodes'>): LogFacts {
   const signing = signingNode(fleet);
   const facts = fleet.nodes().find(({ node }) => node === signing)?.facts;

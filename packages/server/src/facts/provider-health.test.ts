@@ -76,7 +76,7 @@ test('a provider that is not ready tries a cell at most once a second, and becom
   };
   await expect(health.prepare(request)).rejects.toBeInstanceOf(BootstrapError);
   await expect.poll(() => health.isReady()).toBe(false);
-  // Three cells were made: one for the job, one of its language, and one of another.
+  // Three cells were made: one for the job, a trial cell of its language, and one of another language.
   expect([health.isReady(), health.isReady(), calls]).toEqual([false, false, 3]);
   provider.script = () => readyPosture;
   pass(999);

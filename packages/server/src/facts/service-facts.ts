@@ -78,7 +78,7 @@ interface CellFacts {
     Provider,
     'backend' | 'enforced' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'
   >;
-  /** Why stronger providers were passed over at the start; null if there were none. */
+  /** Why stronger providers were passed over at the start; null if none was passed over. */
   readonly passedOver: string | null;
   /** Whether cells of every language can be made now. */
   readonly health: Pick<ProviderHealth, 'isWhole'>;

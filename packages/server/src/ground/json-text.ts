@@ -13,7 +13,7 @@ export function textOf<T extends object>(value: T): JsonText<T> {
   return JSON.stringify(value) as JsonText<T>;
 }
 
-/** The value of a stored text; undefined, which no JSON text means, if the text is not JSON. */
+/** The value of a stored text; undefined if the text is not JSON, because no JSON text has the value undefined. */
 export function storedValue(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -78,7 +78,7 @@ function refuseSchema(): never {
   throw new Error('bodies and queries are checked by the contract, not by Fastify');
 }
 
-/** How often authorities are checked. What an authority holds then ends within five seconds of its expiry. */
+/** How often authorities are checked. What a caller holds open then ends within five seconds of the authority's expiry. */
 const authorityCheckMilliseconds = 2000;
 
 /** Builds the app. It does not listen yet: see `listen`. Closing it ends its idle connections and then the rest. */

@@ -65,7 +65,7 @@ async function enter(request: FastifyRequest, reply: FastifyReply, options: Entr
   for (const needed of [access, request.routeOptions.config.operation?.alsoAccess]) checkScope(caller, needed);
 }
 
-/** `/v1`, also if its characters are percent-encoded, which is the same path. RFC 3986 § 6.2.2.2. */
+/** `/v1`, also with percent-encoded characters: the path is then the same. RFC 3986 § 6.2.2.2. */
 const UNDER_V1 = /^\/(?:v|%76)(?:1|%31)(?:[/?]|$)/;
 
 /** The access that a request needs. Everything under /v1 requires a credential, known or not. Spec § Authentication 1. */
@@ -78,7 +78,7 @@ function accessOf({ routeOptions, url }: FastifyRequest): Operation['access'] {
 function refuseHandshake({ raw }: FastifyRequest, reply: FastifyReply, { allowedOrigins }: EntryOptions): void {
   const refusal = handshakeRefusal(raw, allowedOrigins);
   if (refusal === null) return;
-  // The version that a caller of another one should speak: RFC 6455 § 4.4.
+  // The WebSocket version that a client of another version should speak: RFC 6455 § 4.4.
   reply.header('sec-websocket-version', '13');
   throw refusal;
 }

@@ -1,4 +1,4 @@
-/** What a request holds while it is in flight, how many there may be, and when it is returned. */
+/** The permits that a request holds while it is in flight: how many there may be, and when each is returned. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobDetail } from '@vouchbox/protocol';
 import { pino } from 'pino';
@@ -121,7 +121,7 @@ describe.each<[PermitKind, string]>([
 });
 
 describe('while a tenant holds all places for long answers', () => {
-  /** What another tenant or a reader of a link asks, and which of the tenant's two answers it ends. */
+  /** Sends a request of another tenant or of a link's reader, and says which of the tenant's two answers the request ends. */
   async function endedBy(path: string, secret: string, method = 'GET'): Promise<boolean[]> {
     const detail = async () => JSON.stringify({ job_id: JOB, code: '€'.repeat(30_000) }) as JsonText<JobDetail>;
     const permits = { response: { total: 2, perTenant: 2 } };

@@ -7,7 +7,7 @@ import type { Caller } from '../ground/caller.ts';
 import { type JsonText, textOf } from '../ground/json-text.ts';
 import { ServiceError } from '../ground/service-error.ts';
 
-/** A link to a job, which shows nothing more than every link does. */
+/** A link to a job. It shows only what every link shows. */
 export const LINK = 'link-to-a-job-00';
 export const SECRET_OF_LINK = 'S'.repeat(43);
 

@@ -70,7 +70,7 @@ export interface TestServerOptions {
   readonly service?: Partial<ServiceFacts>;
   readonly observer?: Observer;
   readonly pages?: readonly Page[];
-  /** Null for a service that keeps none. */
+  /** Null for a service that keeps no log. */
   readonly publicLog?: Partial<PublicLog> | null;
   readonly gradings?: Partial<Gradings>;
   readonly sessions?: Partial<Sessions>;

@@ -51,7 +51,7 @@ export class RawSocket implements Disposable {
     return this;
   }
 
-  /** Resolves once `holds` does, or rejects if the connection closes without it. */
+  /** Resolves once `holds` returns true; rejects if the connection closes before that. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) {
       if (this.#isClosed) throw new Error(`the connection closed after ${JSON.stringify(this.text)}`);

@@ -1,7 +1,7 @@
 /** Notices when an object store answers again, for all its users. */
 import { ObjectError, type ObjectStore } from './object-store.ts';
 
-/** Wraps the store. `onReturn` is called after the first request that succeeds after one or more that failed. */
+/** Wraps the store. `onReturn` is called once a request succeeds after one or more requests that failed. */
 export function noticeReturn(objects: ObjectStore, onReturn: () => void): ObjectStore {
   let isGone = false;
   const noticed = async <Result>(answer: Promise<Result>): Promise<Result> => {

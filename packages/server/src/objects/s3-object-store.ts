@@ -36,7 +36,7 @@ export function openS3(place: S3Place): ObjectStore {
     },
     async size(key) {
       const answer = await ask({ method: 'HEAD', milliseconds: briefMilliseconds, bytesMax: errorBytesMax }, key);
-      // The answer to HEAD has no body, which would say whether the object or the bucket is missing.
+      // The answer to HEAD has no body that would say whether the object or the bucket is missing.
       if (answer.status === 404) throw missing();
       if (!isSuccess(answer)) throw refusalOf(answer);
       return answer.length ?? 0;

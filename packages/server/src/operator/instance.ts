@@ -1,7 +1,7 @@
 /**
- * Which service this is, on a host that may run several. The name of a service's control groups and of its run
- * directory is made from a file in its data directory, not from the directory's path. Two services in different mount
- * namespaces may have data directories with the same path, and would kill each other's jobs.
+ * Which service this is, on a host that may run several. The name of a service's control groups and of its run directory is made
+ * from a file in its data directory, not from the directory's path. Two services in different mount namespaces may have data
+ * directories with the same path; with one name, they would kill each other's jobs.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

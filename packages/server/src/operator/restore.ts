@@ -33,8 +33,8 @@ export interface RestoreOptions {
 }
 
 /**
- * Restores a store and its signing keys. It opens the backup as a service opens its store, upgrades it if an older version
- * wrote it, and recomputes every chain and every receipt. Durable when it resolves. `hasLog` says whether it closed a log.
+ * Restores a store and its signing keys. It opens the backup as a service opens its store, upgrades it if an older version wrote
+ * it, and recomputes every chain and every receipt. Durable when it resolves. `hasLog` says whether the restore closed a log.
  *
  * @throws OperatorError in one clear line; nothing of the attempt is then left
  */
@@ -91,7 +91,7 @@ function makeEmpty(directory: string): void {
 async function checkStore(dataDir: string, backup: string): Promise<boolean> {
   try {
     await using store = await openStore({ dataDir, check: 'full' });
-    // The log's entries since the backup are missing in the copy: its next head would be a fork.
+    // The copy lacks the log's entries since the backup, so the next head of the copy's log would be a fork.
     return await store.closeLog();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;

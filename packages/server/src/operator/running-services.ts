@@ -1,6 +1,6 @@
 /**
- * The services that run on this host, for their operator's commands. Each records where its data is, in a place that
- * only its own user may write to, and counts as running while it answers on its operator's socket.
+ * The services that run on this host, for their operator's commands. Each records where its data is, in a place that only its own
+ * user may write to. It counts as running while it answers on its operator's socket.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * One attested job from the store of a stopped service, for an operator who passes its evidence on. The stored bytes
- * get the same check as before they are served, so tampered data is not exported either.
+ * One attested job from the store of a stopped service, for an operator who passes its evidence on. The stored bytes are checked
+ * as the service checks them before it serves them, so tampered data is not exported either.
  */
 import { CANARY_TENANT, canaryNamedIn, type ExportSource } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
@@ -100,7 +100,7 @@ async function storedCanary({ job_id, envelope }: StoredJob, store: Store): Prom
   const named = predicate === null ? null : canaryNamedIn(predicate);
   const key = { tenant: CANARY_TENANT, job_id: named?.jobId ?? '' };
   const stored = named === null ? null : await store.attestation({ key, part: 'envelope' });
-  // The verifier of the evidence checks its signature together with the signature of the job.
+  // The verifier of the evidence checks the canary's signature together with the signature of the job.
   if (stored?.row.envelope_sha256 === named?.sha256 && stored?.isIntact) return stored.envelope;
   throw new OperatorError(`the job ${job_id} names no canary that is still kept`);
 }

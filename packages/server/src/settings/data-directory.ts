@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { makeDirectories } from '../ground/make-directories.ts';
 import { StartError } from '../ground/start-error.ts';
 
-/** The permissions that others must not have: those to write. Others may read names in the directory, but not its files. */
+/** The permissions to write, which others must not have. Others may read names in the directory, but not its files. */
 const OTHERS_WRITE = 0o022;
 
 /**
@@ -50,7 +50,7 @@ async function checkOwnDirectory(what: string, path: string, setting: string): P
   }
   if (!facts.isDirectory()) throw unusable(path, { code: 'ENOTDIR' });
   if (facts.uid !== (process.geteuid?.() ?? facts.uid)) {
-    // The message has no numbers: those of a user namespace are not the host's.
+    // The message has no user ids: those of a user namespace differ from the host's.
     throw new StartError(`the ${what} ${path} belongs to another user, who could put anything into it`, {
       hint: `set ${setting} to a place in a directory of your own; to take over this one, chown it as root`,
     });

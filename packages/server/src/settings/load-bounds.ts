@@ -1,6 +1,6 @@
 /**
- * Bounds of load that follow from the jobs that run at once, unless they are set. Even one tenant can keep all slots busy with
- * jobs of a hundredth of a second: each job is one request, and more jobs may wait and be queued than run.
+ * Bounds of load. A bound that is not set follows from the number of jobs that run at once. The defaults let even one tenant keep
+ * all slots busy with jobs of a hundredth of a second: each job is one request, and more jobs may wait and be queued than run.
  */
 
 /** How many of something may be held at once, by all and by one tenant. */

@@ -14,7 +14,7 @@ import type { Log } from '../telemetry/log/log.ts';
 /** An opened sandbox. Disposing ends every cell. */
 export interface OpenSandbox extends AsyncDisposable {
   readonly provider: Provider;
-  /** Why stronger providers were passed over, in one line; null if there were none. */
+  /** Why stronger providers were passed over, in one line; null if none was passed over. */
   readonly passedOver: string | null;
   /** Logs what an operator should know of the preflights. A start that fails prints only its reason. */
   logFindings(log: Log): void;
@@ -41,7 +41,7 @@ export async function openSandbox(config: Config, instance: string): Promise<Ope
 
 /** How many files of the largest size a job may write together, beside its input. */
 const workFilesOfFullSize = 2;
-/** The bytes of the inputs of a checker, whose inputs are the largest: a test's input, its output, and the expected output. */
+/** The bytes of a checker's inputs, the largest inputs of all: a test's input, its output, and the expected output. */
 const checkedFilesBytesMax = 3 * blobBytesMax;
 
 async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {

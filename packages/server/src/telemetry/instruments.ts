@@ -130,7 +130,7 @@ export function createInstruments(registry: Registry) {
   return instruments;
 }
 
-/** The labels of a request: its own method and route if the contract has such a route, and one common label for all others. */
+/** The labels of a request: its method and route if the contract has this route. All other requests share one label. */
 export function routeLabels(method: string, route: string | null): { method: string; route: string } {
   const known = ROUTES.some((labels) => labels.method === method && labels.route === route);
   return known && route !== null ? { method, route } : { method: UNROUTED, route: UNROUTED };

@@ -86,7 +86,7 @@ export class ServiceMetrics implements Observer, Disposable {
   readonly #loop: ReturnType<typeof monitorEventLoopDelay>;
   readonly #registry = new Registry();
   readonly #meters: Instruments;
-  /** The sums at the last scrape, by name. A counter only goes up: by the growth of the sum since then. */
+  /** The sums at the last scrape, by name. A counter can only be increased, so it gets the growth of the sum since then. */
   readonly #sums = new Map<string, number>();
 
   constructor(sources: MetricsSources) {

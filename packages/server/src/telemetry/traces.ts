@@ -1,7 +1,7 @@
 /**
- * Traces for an OpenTelemetry collector: a span for every request, and for every ended job a span with its time in the queue and
- * its run, in the trace of the request that submitted it. This module is loaded only if the operator named a collector. No span
- * contains a request target, a header, a credential or any part of a program.
+ * Traces for an OpenTelemetry collector: a span for every request, and a span for every ended job, with its time in the queue and
+ * its run. The span of a job is in the trace of the request that submitted the job. This module is loaded only if the operator
+ * named a collector. No span contains a request target, a header, a credential or any part of a program.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';

@@ -1,7 +1,7 @@
 /** Ends what a request holds when its answer ends: the last byte was sent, or the connection was closed. */
 import type { ServerResponse } from 'node:http';
 
-/** Calls back once, in the order of the calls, when the answer was sent or can no longer be sent. */
+/** Calls back one time, when the answer was sent or can no longer be sent; several callbacks in the order of registration. */
 export function onAnswerEnd(response: ServerResponse, callback: () => void): void {
   if (response.destroyed || response.closed) callback();
   else response.once('close', callback);

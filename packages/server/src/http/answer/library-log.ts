@@ -1,6 +1,6 @@
 /**
- * Logs the errors that the HTTP library finds by itself. The library has no logger of its own: it would make a child
- * logger for every request, which already has its one line.
+ * Logs the errors that the HTTP library finds by itself. The library has no logger of its own: it would make a child logger for
+ * every request, and each request already has its one line.
  */
 import { type FastifyRequest, LogController } from 'fastify';
 import type { Log } from '../../telemetry/log/log.ts';

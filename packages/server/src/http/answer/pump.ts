@@ -1,6 +1,6 @@
 /**
- * Sends a large body piece by piece. One piece of at most 64 KiB is in flight at a time, and the next is cut only when
- * the socket has taken it, so a slow reader holds no more of a body than that. Spec § Response transfer rules.
+ * Sends a large body piece by piece. One piece of at most 64 KiB is in flight at a time. The next piece is cut only when the
+ * socket has taken it, so a slow reader holds at most one piece of a body. Spec § Response transfer rules.
  */
 import { Readable } from 'node:stream';
 import { responsePumpBytes } from '@vouchbox/protocol';
@@ -9,16 +9,16 @@ import { responsePumpBytes } from '@vouchbox/protocol';
 type Pieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
 /**
- * A stream over a body of this many bytes. It fails if the pieces are more or fewer. The connection then ends before
- * the declared length, and never after it.
+ * A stream over a body of this many bytes. It fails if the pieces have more or fewer bytes. The connection then ends before the
+ * declared length, and never after it.
  */
 export function pumpOf(pieces: Pieces, byteLength: number): Readable {
   return Readable.from(cut(pieces, byteLength), { objectMode: false, highWaterMark: responsePumpBytes });
 }
 
 /**
- * The pieces as the pump sends them, which are views into those of the body. The last piece is held back until it is known to be
- * the last, so that no client takes a body of the wrong length for a complete one.
+ * The pieces that the pump sends: views into the pieces of the body. The last piece is held back until it is known to be the
+ * last, so that no client takes a body of the wrong length for a complete one.
  */
 async function* cut(pieces: Pieces, byteLength: number): AsyncGenerator<Uint8Array> {
   let left = byteLength;

@@ -1,5 +1,5 @@
 /**
- * A body that may be read: it has a permit, and nothing of it was read yet. It says when it must not be read any further:
+ * A body that may be read: it has a permit, and nothing of it was read yet. Its signal says when it must not be read any further:
  * it came too late or too slowly, the credential ended, or another tenant needs the place. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
@@ -20,7 +20,7 @@ const lookMilliseconds = 1000;
 /**
  * Reserves a permit, claims it if the body is still to come, and tells a waiting client to continue.
  *
- * @throws ServiceError before a byte is read: `payload_too_large` if the head shows it, or that no permit is free
+ * @throws ServiceError before a byte is read: `payload_too_large` if the head shows it, or a refusal if no permit is free
  */
 export function admitBody(call: Call<BodyOperationId<false> | BodyOperationId<true>>): AdmittedBody {
   const { request, reply, operation, caller, context } = call;

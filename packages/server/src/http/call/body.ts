@@ -10,7 +10,7 @@ import { hasBody } from '../request/unread-body.ts';
 import { type AdmittedBody, admitBody, bodyTooLarge } from './admitted-body.ts';
 import type { Call } from './call.ts';
 
-/** Thrown if the client left while its request was read, so that nobody can be answered. */
+/** Thrown if the client left while its request was read: nobody can be answered. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }

@@ -58,7 +58,7 @@ export function sendNothing<Id extends OperationId, Status extends StatusOf<Id>>
   return sendEmpty(reply.code(status as number));
 }
 
-/** Sends no body. To HEAD, Fastify would send nothing with `content-length: 0`, which is no length of what GET has. */
+/** Sends no body. To HEAD, Fastify would answer `content-length: 0`, which is not the length that GET states. */
 export function sendEmpty(reply: FastifyReply): FastifyReply {
   return reply.send(reply.request.method === 'HEAD' ? Readable.from([]) : undefined);
 }
@@ -114,7 +114,7 @@ export function sendTextTo(reply: FastifyReply, status: number, text: string): F
   if (text.length > responsePumpBytes / bytesPerUnitMax) {
     return sendBytesTo(reply, Buffer.from(text), { status, mediaType: JSON_TYPE });
   }
-  // Without this serializer Fastify adds a charset to the media type, which JSON does not have.
+  // JSON has no charset. Without this serializer, Fastify adds one to the media type.
   return reply.code(status).header('content-type', JSON_TYPE).serializer(asItIs).send(text);
 }
 

@@ -49,7 +49,7 @@ async function* chunksOf(
   request: IncomingMessage,
   { bytesMax, turns, ended }: { readonly bytesMax: number; readonly turns: Turns; readonly ended: Promise<never> },
 ): AsyncGenerator<Uint8Array> {
-  // The connection must outlive a refusal, which has to be answered.
+  // A refusal has to be answered, so the connection must outlive it.
   const arriving = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
   let bytes = 0;
   try {

@@ -54,7 +54,7 @@ export function peerOf(address: string): string {
 
 /**
  * A reader is stuck if neither number changes: the bytes of pieces that were accepted whole, and the rest of the piece in flight.
- * Only the handle knows the latter; Node's own socket timeout reads it there too.
+ * Only the handle knows that rest; Node's own socket timeout reads it there too.
  */
 export function noteProgress(connection: Connection, now: number): void {
   const { socket } = connection;

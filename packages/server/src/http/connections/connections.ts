@@ -11,7 +11,7 @@ import { placesOfStrangers, whoGivesWay } from './room.ts';
 import type { TransportBounds } from './transport.ts';
 import { Turns } from './turns.ts';
 
-/** After an answer that ends a connection: how long the client may take to read it and close. */
+/** How long a client may take to read the answer that ends its connection, and to close the connection. */
 const lingerMilliseconds = 1000;
 
 /** The connections of one listener. Disposing destroys what is still open. */
@@ -63,8 +63,8 @@ export class Connections implements Disposable {
   }
 
   /**
-   * Registers an answer. False if the connection is closing: the request must be ignored, since its bytes are the rest
-   * of a refused one.
+   * Registers an answer. False if the connection is closing: the request must be ignored, since its bytes are the rest of a
+   * refused request.
    */
   beginAnswer(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(request.socket);
@@ -73,7 +73,7 @@ export class Connections implements Disposable {
     connection.requests += 1;
     connection.answers.push(response);
     onAnswerEnd(response, () => this.#answerEnded(connection, response));
-    // The longest wait that can start now and still end within the connection's life.
+    // The longest wait takes half of a connection's life, so an answer that begins in the second half is the last.
     const age = performance.now() - connection.openedAt;
     if (age > this.#bounds.connectionMilliseconds / 2) response.shouldKeepAlive = false;
     return true;

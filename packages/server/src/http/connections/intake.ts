@@ -1,7 +1,7 @@
 /**
  * Passes the bytes of a connection to the HTTP parser one request at a time. The parser begins every request that it gets, and
- * one read can hold two thousand of them. So a request waits for its turn while an earlier one of its connection is unanswered,
- * and while too many are unanswered the connection is not read. RFC 9112 § 9.3.2.
+ * one read can hold two thousand of them. So a request waits for its turn while an earlier request of its connection is
+ * unanswered. While too many are unanswered, the connection is not read. RFC 9112 § 9.3.2.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -47,7 +47,7 @@ export class Intake {
     if (parse === undefined) throw new Error('the HTTP server does not listen to this connection');
     this.#parse = parse;
     socket.off('data', parse);
-    // A listener on the socket also makes Node give up its direct path from the socket to the parser, which skips all
+    // A listener on the socket also makes Node give up its direct path from the socket to the parser: that path skips all
     // listeners.
     socket.on('data', this.#take);
   }
@@ -63,7 +63,7 @@ export class Intake {
     if (this.#isHeld) this.#askForTurn();
   }
 
-  /** Stops: the connection speaks another protocol now. Returns what had arrived after the request that changed it. */
+  /** Stops: the connection speaks another protocol now. Returns what had arrived after the request that changed the protocol. */
   release(): Buffer {
     this.#isReleased = true;
     this.#socket.off('data', this.#take);

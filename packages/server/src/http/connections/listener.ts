@@ -89,7 +89,7 @@ function receive(listener: Listener, request: IncomingMessage, response: ServerR
   else pipeline(beforeDiscarding(refusal.body, request), response, ignoreClientGone);
 }
 
-/** Receives a handshake. It must not be answered before an earlier request: while one is unanswered, the connection is closed. */
+/** Receives a handshake. It must not be answered before an earlier request: if one is unanswered, the connection is closed. */
 function receiveUpgrade(
   listener: Listener,
   request: IncomingMessage,
@@ -117,7 +117,7 @@ interface ParserError extends Error {
   readonly rawPacket?: Buffer;
 }
 
-/** CONNECT asks for a tunnel. The service offers none, and refuses the method as any unknown one. RFC 9110 § 9.3.6. */
+/** CONNECT asks for a tunnel. The service offers none, and refuses the method like any unknown method. RFC 9110 § 9.3.6. */
 function answerConnect(listener: Listener, socket: Socket): void {
   listener.connections.upgrade(socket);
   const refusal = loggedRefusal(new ServiceError('method_not_allowed', 'This service is not a proxy.'), listener);
@@ -145,7 +145,7 @@ function answerParserError(listener: Listener, error: ParserError, socket: Socke
     return;
   }
   const refusal = loggedRefusal(parserRefusal(error), listener);
-  // The parser shows the last read alone. If the head came in several, the refusal of a HEAD request has a body.
+  // The parser shows only the last read. If the head came in several reads, the refusal of a HEAD request has a body.
   const isHead = answer === undefined ? error.rawPacket?.indexOf('HEAD ') === 0 : answer.req.method === 'HEAD';
   endWith(connections, socket, isHead ? { ...refusal, body: Buffer.alloc(0) } : refusal);
 }

@@ -19,7 +19,7 @@ const stalledMilliseconds = 2000;
 /** For how long a stranger without a request is kept if others can give way. */
 const freshMilliseconds = 1000;
 
-/** A stranger that made more requests than this on one connection may have to give way after any of its requests. */
+/** A stranger that made more requests than this on one connection may have to give way even while a request is unanswered. */
 const requestsMany = 8;
 
 /** A tenant with at most this many connections keeps each of them for this long after its last request. */
@@ -50,7 +50,7 @@ export function whoGivesWay(open: Iterable<Connection>, bounds: RoomBounds, now:
   if (!isFull && strangers.length <= placesOfStrangers(bounds)) return null;
   if (!isFull) return givesWay(strangers);
   const callers = callersInOrder(all, now);
-  // If callers have nearly all places, the few strangers are the newcomers that need one.
+  // If callers have nearly all places, the few strangers are the newcomers that need a place.
   const newcomers = strangers.length > placesFree ? [] : strangers.filter((one) => isFresh(one, now));
   const settled = strangers.filter((one) => !newcomers.includes(one));
   return givesWay(settled) ?? first(callers.crowded) ?? givesWay(newcomers) ?? first(callers.resting);
@@ -76,8 +76,8 @@ interface Surroundings {
 }
 
 /**
- * The address with the most strangers loses one first. Within it the order is: strangers without a request for long,
- * stalled readers, strangers whose refused body is being discarded, those with the most requests, and last the newest,
+ * The address with the most strangers loses one first. Strangers of one address give way in this order: those without a request
+ * for long, stalled readers, those whose refused body is being discarded, those with the most requests, and last the newest,
  * which may be about to send a request. Any other stranger with an answer under way, or that is being closed, has no place.
  */
 function strangerPlace(connection: Connection, { crowds, now }: Surroundings): Placed[] {

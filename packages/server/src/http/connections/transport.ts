@@ -23,7 +23,7 @@ export interface TransportBounds {
   readonly headMilliseconds: number;
   /** The time from the end of the head to the end of the body. */
   readonly bodyMilliseconds: number;
-  /** From this age on, a body that came more slowly than the least rate ends while more than half of the places are taken. */
+  /** A body of this age ends if it came more slowly than the least rate, and more than half of the places are taken. */
   readonly bodyUnhurriedMilliseconds: number;
   /** The least rate of a body: its average since the end of the head. */
   readonly bodyBytesPerSecond: number;

@@ -38,7 +38,7 @@ export interface Page {
   readonly html: PageFile;
   /** All files below its path, by their own paths. The names of those below `assets/` have a digest of the content. */
   readonly files: ReadonlyMap<string, PageFile>;
-  /** Reads the Content-Security-Policy of the HTML, which is also that of the HTML below it. */
+  /** Reads the Content-Security-Policy of the HTML. The HTML below the page has the same policy. */
   policy(): string;
 }
 
@@ -105,8 +105,8 @@ const OWN_FILES = [
 ].join('; ');
 
 /**
- * A page in one file names its script and its style by their digests, in a policy of its own, and that policy is sent too.
- * A browser obeys the directives about framing only in the header. CSP Level 3 § 3.3.
+ * A page in one file has a policy of its own, which names its script and its style by their digests. That policy is sent too. A
+ * browser obeys the directives about framing only in the header. CSP Level 3 § 3.3.
  */
 function policyOf(html: string): string {
   const [, own] = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(html) ?? [];

@@ -1,7 +1,7 @@
 /**
  * The checks of a request head before anything acts on it. Node's parser accepts heads that a proxy in front may read
  * differently: two hosts, versions that do not exist, codings under `chunked`. Each of those is refused, and the connection
- * closed, so that the two can never disagree about where a request ends. RFC 9112 § 3.2, § 6.1, § 11.2.
+ * closed, so that service and proxy can never disagree about where a request ends. RFC 9112 § 3.2, § 6.1, § 11.2.
  */
 import type { IncomingMessage } from 'node:http';
 import { invalidRequest, ServiceError } from '../../ground/service-error.ts';
@@ -29,7 +29,7 @@ const SINGLE_HEADERS: ReadonlySet<string> = new Set([
 /** A name or an address with an optional port. RFC 3986 § 3.2.2, without user information. */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?::\d{0,5})?$|^\[[0-9A-Fa-f:.]+\](?::\d{0,5})?$/;
 
-/** Why a request must not be handled, or null. If null, its target is a path or `*`, and its host is the one that was asked. */
+/** Why a request must not be handled, or null. If null, the target is a path or `*`, and the host is the one that was asked. */
 export function inspectHead(request: IncomingMessage): ServiceError | null {
   return (
     versionRefusal(request) ??

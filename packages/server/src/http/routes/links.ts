@@ -1,6 +1,6 @@
 /**
- * Links to results: the operations of their makers, and the view for readers with the secret. The view is outside of `/v1`, where
- * no credential opens anything, and none of it can become a page of the service. Spec § Links.
+ * Links to results: the operations of their makers, and the view for readers with the secret. The view is outside of `/v1`: no
+ * credential opens anything there, and no answer can become a page of the service. Spec § Links.
  */
 import {
   BLOB_MEDIA_TYPE,

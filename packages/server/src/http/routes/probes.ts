@@ -3,7 +3,7 @@ import type { OperationId } from '@vouchbox/protocol';
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../ground/service-error.ts';
 
-/** The operations of such a node. */
+/** The operations of a node without the role `api`. */
 export const PROBES = ['getHealth', 'getReadiness', 'getMetrics'] as const satisfies readonly OperationId[];
 
 /** A hook before all others, which reads no credential. @throws ServiceError `route_not_found` for any other operation */

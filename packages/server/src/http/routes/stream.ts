@@ -47,7 +47,7 @@ export function streamHandler(context: RouteContext): Handler<'streamEvents'> {
     // A ticket only allows reading.
     const isReader = request.headers.authorization === undefined || !caller.scopes.includes('jobs:submit');
     const takesMessages = !isReader && (await jobs.answersTools(caller, job_id));
-    // For the log: the WebSocket server writes the answer itself.
+    // This is only for the log: the WebSocket server writes the answer itself.
     reply.raw.statusCode = 101;
     const connection = request.raw.socket;
     const stream = { caller, job_id, after, include, requestId: request.id, connection, gaveWay: gaveWay.signal };

@@ -55,7 +55,7 @@ async function submit(call: Call<'submitJob'>, { jobs, access }: RouteContext) {
   return { answer, headers };
 }
 
-/** What a caller submits. The caller's authority is checked again once the body is read, which may take long. */
+/** What a caller submits. Reading the body may take long, so the caller's authority is checked again afterwards. */
 export async function sentIn(call: Call<'submitJob' | 'submitGrading'>, access: RouteContext['access']) {
   const { caller } = call;
   const idempotencyKey = idempotencyKeyOf(call.request.headers['idempotency-key']);

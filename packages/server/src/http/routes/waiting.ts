@@ -22,7 +22,7 @@ type WaitingOperation =
   | 'getGrading'
   | 'gradingEvents';
 
-/** A refusal, and the answer about a job that has ended, come sooner, even on a busy host: no other wait gives way to them. */
+/** When a wait claims its place. Refusals and answers about ended jobs come sooner, even on busy hosts: they claim none. */
 const lastingMilliseconds = 500;
 
 /** One answer that may wait: the permit it holds, and the wait itself. */
@@ -30,7 +30,7 @@ export class Waiting {
   readonly waitSeconds: number;
   readonly #call: Call<WaitingOperation>;
   readonly #held: Reservation;
-  /** Aborted with a refusal when another tenant needs the place, no place is left, or the credential ends that it `outlives`. */
+  /** Aborted with a refusal when another tenant needs the place, no place is left, or the credential that it `outlives` ends. */
   readonly #gaveWay = new AbortController();
   #isOver = false;
   #isLong = false;
@@ -94,7 +94,7 @@ export class Waiting {
   /**
    * Ends the wait. `bytes` is the length of what will be sent.
    *
-   * @throws ServiceError if it is long and no permit for long answers is free
+   * @throws ServiceError if the answer is long and no permit for long answers is free
    */
   over({ bytes }: { readonly bytes: number }): void {
     if (this.waitSeconds === 0 || this.#isLong || bytes <= responsePumpBytes) return;

@@ -1,5 +1,5 @@
 /**
- * Ends what a credential holds open once its authority has ended: expired, revoked or rotated. Requests are checked when they
+ * Ends what a credential holds open once the credential has expired, or was revoked or rotated. Requests are checked when they
  * arrive. This module is for streams and waits, and for connections that are idle between two requests. Spec § Authentication 8.
  */
 import type { Socket } from 'node:net';
@@ -36,7 +36,7 @@ export class AuthorityWatch implements Disposable {
     return () => this.#held.delete(end);
   }
 
-  /** Closes a connection, once it is idle, when the authority of its latest request has ended. */
+  /** Closes a connection as soon as it is idle and the authority of its latest request has ended. */
   hold(connection: Socket, caller: Caller): void {
     if (!this.#connections.has(connection)) connection.once('close', () => this.#connections.delete(connection));
     this.#connections.set(connection, caller);

@@ -41,7 +41,7 @@ export async function serveStream(socket: WebSocket, options: StreamOptions): Pr
     if (options.include.length > 0 && !life.signal.aborted) await sendEnd(socket, options, life.signal);
     if (life.signal.aborted) return;
     socket.close(STREAM_CLOSE_CODES.finished);
-    // A client that does not answer the close frame is not waited for once it was sent.
+    // Once the close frame was sent, nothing waits for a client that does not answer it.
     options.connections.closeWhenSent(options.connection);
   } catch (error) {
     if (life.signal.aborted) return;

@@ -8,7 +8,7 @@ import type { Credentials } from '../credentials.ts';
 export const requestBytesMax = 64 * 1024;
 /** How long either end waits for the other. */
 export const patienceMilliseconds = 10_000;
-/** How long some requests may take: to prove packs with slow canaries and compilers, or to give up the places of a long log. */
+/** How long some requests may take: to prove packs with slow canaries and compilers, or to open the next tree of a long log. */
 const packsMilliseconds = 5 * 60_000;
 
 /** One request for each method of the credentials. */

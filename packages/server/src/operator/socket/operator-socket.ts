@@ -1,7 +1,7 @@
 /**
  * The operator's way into a running service: a Unix socket in the data directory that only the service's own user, and root, may
  * open. The store belongs to the process that serves it, so commands that change credentials ask that process, and every change
- * takes effect from the next request on. Everybody who may open the socket may also read the store, so it asks for no credential.
+ * takes effect from the next request on. Everybody who may open the socket may also read the store, so no credential is needed.
  */
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
