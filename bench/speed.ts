@@ -92,7 +92,7 @@ const OTHER_FIGURES: Readonly<
 export interface SpeedOptions {
   /** Only figures whose names contain this text; default: all figures. */
   readonly only?: string | undefined;
-  /** Whether a million jobs are stored, which takes minutes; otherwise a tenth of that number. */
+  /** Whether a million jobs are stored, which takes minutes, and not only a hundred thousand. */
   readonly isLong?: boolean;
 }
 

@@ -29,9 +29,9 @@ export interface Change {
 
 export interface TreeCopy extends AsyncDisposable {
   readonly path: string;
-  /** Replaces the only occurrence of `from` until it is disposed. Null if there is not exactly one. */
+  /** Replaces the only occurrence of `from`; disposing the result undoes this. Null if there is not exactly one occurrence. */
   changed(change: Change): Disposable | null;
-  /** Replaces the whole text of a file until it is disposed. */
+  /** Replaces the whole text of a file; disposing the result undoes this. */
   replaced(file: string, text: string): Disposable;
 }
 

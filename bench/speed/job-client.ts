@@ -1,6 +1,6 @@
 /**
- * Only submits jobs and waits for their results, over a kept-alive connection for each client, because the cost of a client
- * library is not the service's.
+ * Clients that only submit jobs and wait for their results, each over one kept-alive connection. They use no client library,
+ * because its cost is not the service's.
  */
 import { Agent, request } from 'node:http';
 import type { AwaitedSubmission, FoldedResult, JobSubmission } from '@vouchbox/protocol';

@@ -466,7 +466,7 @@ test('a grading continues after a restart of the service, and makes no job twice
   expect(await second.stop()).toEqual([]);
 });
 
-test('the verdict of a client that waits comes after a restart of the service, even if requests are hardly repeated', {
+test('a client that waits gets the verdict after a restart of the service, even if it repeats other requests only once', {
   tags: ['Gradings-13'],
 }, async () => {
   const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };

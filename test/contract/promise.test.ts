@@ -257,7 +257,7 @@ describe('a service without a log', () => {
     expect(await plain.stop()).toEqual([]);
   });
 
-  test('refuses a submission with a promise, and a client that requires a promise submits no job', {
+  test('refuses a submission that asks for a promise, and gets no job from a client that requires a promise', {
     tags: ['Promise-1'],
   }, async () => {
     const { client } = plain.alpha;

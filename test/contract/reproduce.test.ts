@@ -204,7 +204,7 @@ describe('vouchbox reproduce with a build', () => {
 describe('vouchbox reproduce at a malicious service', () => {
   const EVIL = '../x\u001b[2J';
 
-  test('that never ends the job stops after --timeout, and names the job that still runs', async () => {
+  test('stops after --timeout if the service never ends the job, and names the job that still runs', async () => {
     const queued = whole('POST /v1/jobs', { job_id: 'job_1', status: 'queued' });
     await using service = await scriptedService([json(queued, 201), () => {}]);
     const words = ['--url', service.baseUrl, '--key', 'k', '--output', 'late', '--timeout', '1'];
@@ -215,14 +215,14 @@ describe('vouchbox reproduce at a malicious service', () => {
     });
   });
 
-  test('that never accepts the job stops after --timeout', async () => {
+  test('stops after --timeout if the service never accepts the job', async () => {
     await using service = await scriptedService([() => {}]);
     const words = ['--url', service.baseUrl, '--key', 'k', '--output', 'late', '--timeout', '1'];
     const { code, stderr } = await command('reproduce', 'first', ...words);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('did not take the job within 1 s') });
   });
 
-  test('that puts a path and terminal sequences into a job id requests no such path and prints no sequences', async () => {
+  test('requests no path and prints no terminal sequence that the service puts into a job id', async () => {
     await using service = await scriptedService([
       json(whole('POST /v1/jobs', { job_id: EVIL, status: 'queued' }), 201),
     ]);

@@ -27,7 +27,7 @@ const READINGS: Readings = {
   },
 };
 
-/** Adds the fact that the scenario is about, if it is one of these. */
+/** Reads the fact of the scenario's act and adds it to `seen`. Returns `seen` unchanged if the act is not a `Reading`. */
 export async function withReading(crossing: Crossing, seen: Seen, readings: Partial<Readings> = {}): Promise<Seen> {
   const { act } = crossing.scenario;
   if (!isReading(act)) return seen;

@@ -13,7 +13,7 @@ export interface CommandOptions {
   /** Leaves stdin open until `endInput`. */
   readonly keepsInput?: true;
   readonly cwd?: string;
-  /** A command that runs the command, such as `unshare`. */
+  /** The words of an outer command that starts `vouchbox`, such as `unshare`. */
   readonly within?: readonly string[];
 }
 

@@ -104,7 +104,7 @@ async function prepared(
 
 /**
  * How the compiler and the program ended; null for a stage that did not run. If the service has no builds, the compiler is told
- * apart from the program only if it failed. @throws AdapterError if a stage was cancelled, or if nothing ran
+ * apart from the program only if the compiler failed. @throws AdapterError if a stage was cancelled, or if nothing ran
  */
 export function stagesOf({ build, run }: Ran): { readonly compile: Ended | null; readonly run: Ended | null } {
   const compile = build === null ? null : endOf(build);

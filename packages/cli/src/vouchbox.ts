@@ -82,7 +82,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   return program;
 }
 
-/** After wrong usage of a command, names the help that lists its options; after a list of commands, names the help of each. */
+/** Makes errors of wrong usage name the help of their command, and lists of commands name the help of each listed command. */
 function hintAtHelp(command: Command, path: string): void {
   const what = command.commands.length > 0 ? 'commands' : 'options';
   command.showHelpAfterError(`(${path} --help lists its ${what})`);

@@ -146,7 +146,7 @@ describe('a request about work that the service has accepted', () => {
     expect((await run(40, error, false)).tries).toBe(DEFAULT_RETRY.attemptsMax);
   });
 
-  test('fails with the last failure once the patience of the caller has ended', async () => {
+  test('fails with the last failure once patienceSeconds are over', async () => {
     const { outcome, delays } = await run(10_000, away);
     expect(outcome).toBe(away);
     const waited = delays.reduce((sum, delay) => sum + delay, 0);
@@ -185,7 +185,7 @@ describe('a request about work that the service has accepted', () => {
     await expect(runThrough([...outage, ...few, error])).rejects.toBe(error);
   });
 
-  test('bears each loss of the service for the whole patience of the caller', async () => {
+  test('is repeated for all of patienceSeconds after each loss of the service', async () => {
     const hours = Array.from({ length: 30 }, () => [
       ...outage,
       failure({ code: 'rate_limited', retryAfterSeconds: 0 }),
@@ -193,7 +193,7 @@ describe('a request about work that the service has accepted', () => {
     expect(await runThrough(hours.flat())).toBe('done');
   });
 
-  test('spends no patience while the service holds it', async () => {
+  test('uses up nothing of patienceSeconds while the service holds the request', async () => {
     let now = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
     const full = failure({ status: 429, code: 'rate_limited', retryAfterSeconds: 1 });

@@ -76,7 +76,7 @@ export class TransportFailure extends Error {
 
 /**
  * The part that is wrong. In the record of a job: the receipt, the end, the output, the files, their workspace, or the event
- * `seq` of the chain. Otherwise: the promise of a job, or the calls of a run that replays a transcript.
+ * `seq` of the chain. Elsewhere: the promise of a job, or the calls of a run that replays a transcript.
  */
 export type EvidenceCheck =
   | 'receipt'

@@ -104,7 +104,7 @@ test.each([
   expect(methods()).toEqual(asked);
 });
 
-test('a grading of which a text could not be uploaded is not submitted', async () => {
+test('a grading is not submitted if one of its texts could not be uploaded', async () => {
   await using service = await scriptedService([noAnswer]);
   const retry = { attemptsMax: 2 };
   const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'key-1', sleep: async () => {}, retry });

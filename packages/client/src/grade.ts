@@ -108,7 +108,7 @@ export async function gradeProgram(
     if (tells) error.grading_id = grading_id;
     // A service that is away continues the grading once it is back, and its verdict can still be read.
     if (grading_id !== null && tells && isAway(error)) throw error;
-    // The request may have made the grading before it was interrupted. This error says more than a failed cancellation would.
+    // An interrupted request may have made a grading, which is cancelled. `error` says more than a failed cancellation would.
     if (body !== null) await abandon(client, { body, idempotencyKey, grading_id }).catch(() => {});
     throw error;
   }

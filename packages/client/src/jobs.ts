@@ -35,7 +35,7 @@ export async function submit(
 /** The code of promises, which a page loads with the first promise. */
 export const promises = () => import('./promise.ts');
 
-/** The fallbacks for an older server, loaded with the first answer of one. */
+/** The fallbacks for older servers. They are imported when a server first answers as an older server does. */
 const older = () => import('./older-server.ts');
 
 /** Every job of the tenant, newest first, page by page. */

@@ -23,7 +23,7 @@ export interface Kept {
 
 /** The outcome of a step for its session. The program reports what was kept, so only its caller should rely on the report. */
 export interface StepOutcome {
-  /** Whether this step is now the session's last: it is not if the program failed or its state was too large. */
+  /** Whether this step is now the session's last. False if the program failed or its state was too large. */
   readonly moved: boolean;
   readonly kept: Kept | null;
   /** Why the session is not at this step although the program ended well; null if it is there, or if the reason is unknown. */

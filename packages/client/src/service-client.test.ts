@@ -51,7 +51,7 @@ describe('a request of the client', () => {
     },
   );
 
-  test('opens no session after an abort, also if the reason is another call’s unknown session', async () => {
+  test('opens no session after an abort, even if the reason of the abort is a refusal with session_not_found', async () => {
     const abort = new AbortController();
     const facts = {
       code: 'session_not_found',

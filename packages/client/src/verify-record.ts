@@ -42,7 +42,7 @@ export interface JobRecord {
   readonly receipt: Receipt;
 }
 
-/** Functions that the client passes to this module. It imports nothing of the client, so client and module are one file each. */
+/** Functions that the client passes to this module. It does not import them, so client and module stay one file each. */
 export interface Tools {
   readonly sha256: Sha256;
 }

@@ -5,7 +5,7 @@
  */
 import { jsonDepthMax } from '@vouchbox/protocol/vocabulary';
 
-/** Bytes that one number may take: more than any number a client has a use for. */
+/** The most bytes of one number. No number that a client can use is so long. */
 export const numberBytesMax = 1024;
 
 const QUOTE = 0x22;

@@ -1,5 +1,5 @@
 /**
- * Strict JSON for decisive documents: an envelope, a statement, a receipt. Beside what `JsonScan` refuses, the bytes must be
+ * Strict JSON for decisive documents: an envelope, a statement, a receipt. `JsonScan` must accept the text, and its bytes must be
  * UTF-8 without a byte order mark. RFC 8259 § 4, RFC 7493 § 2.
  */
 import { JsonProblem, type JsonRules, JsonScan } from './json-scan.ts';

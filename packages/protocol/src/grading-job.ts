@@ -138,7 +138,7 @@ export const SCORE_FILES = [
   ['output/score_multiplier.txt', 'part'],
 ] as const;
 
-/** Whether a violation may explain why no file with points is known: such a file was left out, or nobody knows which were. */
+/** Whether a violation may explain why no file with points is known: it names such a file, or does not name what was left out. */
 export function mayHidePoints({ type, path }: SaidViolation): boolean {
   return type === 'output_count' || path === 'output' || SCORE_FILES.some(([score]) => score === path);
 }

@@ -82,7 +82,7 @@ export const namedFilesTotalBytesMax = 64 * MIB;
 /** The unpacked libraries of a job: their bytes in pages of 4 KiB, and their files and directories. The archive is a blob. */
 export const librariesBytesMax = 512 * MIB;
 export const librariesEntriesMax = 50_000;
-/** The bytes of all large outputs of a job together, and so of each. */
+/** The most bytes of all large outputs of a job together, and so also of a single one. */
 export const largeOutputsBytesMax = 64 * MIB;
 /** The bytes of the product of a build. */
 export const productBytesMax = 16 * MIB;

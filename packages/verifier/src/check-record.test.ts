@@ -44,7 +44,7 @@ describe('the content of a result artifact', () => {
     expect(resultCheck(rest, job).isGood).toBe(false);
   });
 
-  test('is not compared with values that an older receipt does not state', () => {
+  test('is compared only with values that the receipt states, because an older receipt lacks some', () => {
     const { truncated: _, signal: __, ...receipt } = job.receipt;
     expect(resultCheck({ ...artifact, truncated: true }, { events: job.events, receipt }).isGood).toBe(true);
   });

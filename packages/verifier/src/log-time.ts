@@ -22,7 +22,7 @@ export function timeText(seconds: number): string {
   return Number.isNaN(date.getTime()) ? `second ${seconds}` : date.toISOString().replace('.000Z', 'Z');
 }
 
-/** Compares the end of the job with the last time at which a witness saw the log without its statement. */
+/** Compares the time when the job ended with the last time when a witness saw the log without the statement about the job. */
 export async function timeChecks(
   { statement, index }: { readonly statement: SignedStatement; readonly index: number },
   earlier: readonly EarlierHead[],

@@ -22,7 +22,7 @@ function breakingOff(answers: number) {
   return { asked, downloadPieces };
 }
 
-test('a large output that breaks off is fetched again, but not without an end', async () => {
+test('a large output that breaks off is fetched again, up to three times in all', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const wanted = [{ path: 'output/a', target: join(directory, 'a') }];

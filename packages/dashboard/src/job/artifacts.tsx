@@ -107,7 +107,7 @@ function ArtifactItem({ artifact: { path, size_bytes, content_base64 } }: { read
   );
 }
 
-/** These bytes as a picture; shows nothing if they are no picture. */
+/** Shows bytes as a picture, or nothing if they are no picture. */
 function Picture({ bytes, name }: { readonly bytes: Uint8Array<ArrayBuffer>; readonly name: string }) {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {

@@ -75,7 +75,7 @@ export function LogPane({ history, lines, view, onFold, addressed, onTurn }: Log
 interface Following {
   readonly pixels: number;
   readonly beginsAtEnd: boolean;
-  /** Whether no line is addressed, or the addressed line is above a pane that begins at `top`. */
+  /** Whether the addressed line is above a pane that begins at `top`. True if no line is addressed. */
   readonly isPast: (top: number) => boolean;
 }
 

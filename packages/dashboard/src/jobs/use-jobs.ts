@@ -68,8 +68,8 @@ export function useJobs({ since, ...filters }: Filters): LoadedJobs {
 }
 
 /**
- * The newest jobs and the older ones, each job once, as it was last read. Null if no newest job is among the loaded ones: jobs
- * between the two may then be missing.
+ * The newest jobs and the older ones, each job once, as it was last read. Null if none of the newest is among the loaded jobs:
+ * jobs between the two may then be missing.
  */
 function joined(newest: readonly JobListItem[], loaded: readonly JobListItem[]): readonly JobListItem[] | null {
   if (newest.length === 0) return loaded;

@@ -20,7 +20,7 @@ import {
 } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
-/** The shortest time between two trials. While no cells can be made, each request may start one. */
+/** The shortest time between two trials. While no cells can be made, each request may start a trial. */
 const retryMilliseconds = 1000;
 
 export interface ProviderHealthOptions {

@@ -26,7 +26,7 @@ const TRUST_NOTICE =
   'This key came from the signer itself, so it is not an independent trust anchor: pin it, or get it out of band, before ' +
   'relying on what it signed.';
 
-/** The key that signs now, for capabilities; null until a node has a key. A rotation shows at once. */
+/** The key that signs now, as the capabilities state it; null until a node has a key. A rotation shows at once. */
 export function signerCapability({ keys }: Signing): Capabilities['signer'] {
   const key = keys.published();
   return key === null ? null : { key_id: key.key_id, algorithm: ALGORITHM };

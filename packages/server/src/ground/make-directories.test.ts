@@ -28,7 +28,7 @@ test('a directory that cannot be made is an error, below a file and where a file
 });
 
 test.runIf(process.platform === 'linux')(
-  'a file system that makes no directory, as /proc, is an error and no endless loop',
+  'a file system that cannot make directories, such as /proc, causes an error and no endless loop',
   () => {
     expect(() => makeDirectories('/proc/1/none/such')).toThrow(
       "ENOENT: no such file or directory, mkdir '/proc/1/none'",

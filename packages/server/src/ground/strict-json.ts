@@ -14,7 +14,7 @@ const pauseBytes = 1024 * 1024;
 export interface StrictJsonOptions {
   /**
    * A top-level member whose own members may be numbers that a double cannot represent: each becomes the nearest
-   * double, or the largest double of its sign. It is for numbers that are clamped to a ceiling in any case.
+   * double, or the largest double of its sign. A ceiling clamps such numbers in any case.
    */
   readonly approximateIn?: string;
   /** The most tokens. Default: the bound of every body. */

@@ -87,7 +87,7 @@ export function countedHistory(history: History, hour: Pick<LastHour, 'started' 
   };
 }
 
-/** Cells whose observer learns how long each took. */
+/** The same cells, but an observer learns how long it took to prepare each cell, and whether the cell became ready. */
 export function observedCells(cells: Cells, observer: Observer): Cells {
   return {
     isReady: () => cells.isReady(),

@@ -18,7 +18,7 @@ export async function servedCredentials(dataDir: string): Promise<Credentials | 
 }
 
 /**
- * Has the service of this data directory look at its packs again, prove those that are new, and offer them.
+ * Makes the service of this data directory look at its packs again, prove the new ones, and offer them.
  * @throws OperatorError if no service answers, or if the service cannot offer the packs
  */
 export async function offerNewPacks(dataDir: string): Promise<TakenPacks> {
@@ -26,7 +26,7 @@ export async function offerNewPacks(dataDir: string): Promise<TakenPacks> {
 }
 
 /**
- * Has the service of this data directory open the next tree of its log.
+ * Makes the service of this data directory open the next tree of its log.
  * @throws OperatorError if no service answers, or if the service cannot open the next tree
  */
 export async function reopenLog(dataDir: string): Promise<ReopenedLog> {

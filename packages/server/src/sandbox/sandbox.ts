@@ -166,7 +166,7 @@ export interface CollectedArtifact extends ArtifactRecord {
 export interface Collection {
   readonly ending: Ending;
   readonly usage: ResourceUsage;
-  /** The usage of the program alone. Absent if the program did not run, or if nobody observed it apart from its compiler. */
+  /** The usage of the program alone. Absent if the program did not run, or was not measured separately from its compiler. */
   readonly programUsage?: ProgramUsage;
   readonly output: ExecutorOutput;
   readonly violations: readonly Violation[];

@@ -30,7 +30,7 @@ export class Waiting {
   readonly waitSeconds: number;
   readonly #call: Call<WaitingOperation>;
   readonly #held: Reservation;
-  /** Aborted with a refusal when another tenant needs the place, no place is left, or the credential that it `outlives` ends. */
+  /** Aborts with a refusal if another tenant needs the place, no place is left, or (with `outlives`) the credential has ended. */
   readonly #gaveWay = new AbortController();
   #isOver = false;
   #isLong = false;

@@ -178,7 +178,7 @@ export class Dispatcher implements AsyncDisposable {
       false,
     );
     if (!hasArrived) this.#queue.doubt();
-    // Jobs that arrive in this turn of the event loop are considered together: after it, the store has each of them.
+    // Waits until this turn of the event loop is over: the store then has all jobs that arrived in it, and finds them at once.
     await setImmediate();
   }
 
@@ -204,7 +204,7 @@ export class Dispatcher implements AsyncDisposable {
     if (left.length > 0) await store.fleet?.releaseJobs(left);
   }
 
-  /** Launches jobs in turn, and returns those that it could not launch. Other jobs may have started since these were chosen. */
+  /** Launches jobs in turn, and returns those that it could not launch. Others may have started since the choice. */
   #launchInTurn(jobs: readonly ChosenJob[]): readonly ChosenJob[] {
     for (const [at, job] of jobs.entries()) {
       const { peer, ...rest } = job;

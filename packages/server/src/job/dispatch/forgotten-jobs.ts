@@ -24,8 +24,8 @@ const pauseMilliseconds = 5000;
 export class ForgottenJobs {
   readonly #options: ForgottenJobsOptions;
   /**
-   * The jobs that were unknown at the last look. A job must be unknown twice: one that ended meanwhile, or is just being given
-   * back, is unknown only once, and one that starts is known before it is in the store.
+   * The jobs that were unknown at the last look. A job is forgotten if it is unknown at two looks: a job that ended meanwhile, or
+   * is just being given back, is unknown only once. A job that starts is known before it is in the store.
    */
   #unknown: ReadonlySet<string> = new Set();
   #lookedAt = performance.now();

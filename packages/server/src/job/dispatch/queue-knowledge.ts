@@ -19,7 +19,7 @@ export class QueueKnowledge {
   /** The tenants that are known, at most two of them: more make no difference. Null before the first look. */
   #tenants: Set<string> | null = null;
 
-  /** Whether no job waits or is on its way into the queue. */
+  /** Whether the queue is known to be empty, and no job is on its way into it. */
   get isSurelyEmpty(): boolean {
     return !this.#mayHold && this.#entering === 0;
   }

@@ -1,4 +1,4 @@
-/** Gradings as their owner reads them: now, or once they have ended or something happened. Spec § Gradings. */
+/** Reads a tenant's gradings. A read may wait until the grading has ended, or until it has a new event. Spec § Gradings. */
 import type {
   FilledQueryOf,
   GradingCancellation,

@@ -107,7 +107,7 @@ export class LogKeeper implements AsyncDisposable {
       if (this.#problem?.message !== message) log.error({ err: error }, `nothing is logged: ${message}`);
       this.#note({ message, at: new Date().toISOString() });
     }
-    // Both must end: the rest between heads, and the wait for a statement. So a statement after the rest is logged at once.
+    // Waits until the rest between heads is over and a statement came. A statement that comes after the rest is logged at once.
     await Promise.all([rest(signal), within(nudge.arrived, recheckMilliseconds, undefined)]);
   }
 

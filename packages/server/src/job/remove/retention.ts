@@ -21,7 +21,7 @@ export interface RetentionOptions {
 
 /** How often the loop looks for old jobs. */
 const recheckMilliseconds = 600_000;
-/** Jobs of one transaction. It is small because no other write can happen meanwhile; large jobs count for more. */
+/** The most jobs of one transaction. It is small because all other writes wait meanwhile. A large job counts as several. */
 const stepJobsMax = 16;
 /** The most gradings of one transaction. One grading may have thousands of rows. */
 const stepGradingsMax = 1;

@@ -13,8 +13,8 @@ export interface Overhead {
   readonly processes: (maxPids: number) => number;
   /**
    * How far RLIMIT_NPROC is above `max_pids`. In the namespace class it is higher, so that the group's limit is reached
-   * first: the group refuses new processes and counts the refusals. In gVisor it is one lower, because gVisor counts an
-   * interpreter that changed its user for the user that it had before.
+   * first: the group refuses new processes and counts the refusals. In gVisor it is one lower: after an
+   * interpreter has changed its user, gVisor still counts it under the former user.
    */
   readonly guestProcesses: number;
 }

@@ -141,7 +141,7 @@ describe('if making a cell takes longer than running a short job', () => {
     await vi.advanceTimersByTimeAsync(1000);
   });
 
-  test('a kind with several parked cells gets a new one after no job has asked for a cell for a while', async () => {
+  test('a kind with several parked cells gets a new one only when no job has asked for a cell for a while', async () => {
     const cells = [parked.take(bash), parked.prepare(bash)];
     await vi.advanceTimersByTimeAsync(1000);
     for (const cell of cells) await ran(await cell);
@@ -322,7 +322,7 @@ test('the largest demand within the last minute decides how many cells of a kind
   expect(parked.facts().lost.surplus).toBe(4);
 });
 
-test('no cell stays parked for a language without a job in ten minutes, except for the usual languages', async () => {
+test('parked cells of an unusual language are removed if no job used the language for ten minutes', async () => {
   await started();
   await ran(await parked.prepare(ruby));
   await settled();

@@ -128,7 +128,7 @@ export interface GradingListInput {
   readonly before: { readonly created_at: string; readonly grading_id: string } | null;
 }
 
-/** A text that is greater than every time and every id, which are ASCII. */
+/** A text that sorts after all timestamps and all ids, which are ASCII. */
 const LAST = '\u{10ffff}';
 
 /** A tenant's gradings, newest first. */

@@ -127,7 +127,7 @@ test('a tenant may hold every slot until another tenant submits a job, and then 
   expect(await chosenJobs(db, { ...slots, held, slots: 1, limit: 1 })).toEqual([]);
 });
 
-test('a tenant holds at most the slots that the operator allows, counting those just given', async () => {
+test('a tenant holds at most the slots that the operator allows, including slots given by the same choice', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const [first] = (await admitMany(db, 'acme', 9)) as [JobKey];

@@ -13,9 +13,9 @@ export interface Spelling {
   /** The type of a whole number of 64 bits. */
   readonly long: string;
   readonly bytes: string;
-  /** The SQL after the columns of a table with small rows, which are stored in the order of their key. */
+  /** The end of `create table` if the rows are small. They are then stored in the order of their key. */
   readonly small: string;
-  /** The SQL after the columns of a table with a column that may be large. */
+  /** The end of `create table` if the last column may be large. */
   readonly large: string;
   /** The primary key of tickets. */
   readonly ticketKey: string;

@@ -8,7 +8,7 @@ import { leaseSeconds } from './lease.ts';
 
 /** How many nodes a beat reads in turn. If there are at most this many nodes, each beat reads all of them. */
 const inTurn = 8;
-/** How many of the next nodes a node watches. If a node and those die together, the node before it removes so many per beat. */
+/** How many of the next nodes a node watches. If more in a row die together, the node before them removes this many per beat. */
 const watched = 4;
 const all = 2 ** 31;
 

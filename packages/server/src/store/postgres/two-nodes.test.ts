@@ -329,7 +329,7 @@ test('a node receives messages of a topic only while somebody there follows the 
   await expect.poll(() => heard).toEqual(['last', 'end job_1']);
 });
 
-test('followers on another node hear of new events and of an answer to a call with the commit of the change', async () => {
+test('followers on another node hear of new events, and of an answer to a call, when the change is committed', async () => {
   await using one = await node();
   await using other = await node();
   const limits = { calls: 1, call_bytes: 100, total_bytes: 100 };

@@ -16,7 +16,7 @@ import type { ListInput } from '../records/inputs.ts';
 import type { JobSummary, ListPlace } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-/** A place before the newest job: greater than every time and every identifier, which are ASCII. */
+/** A place before the newest job. Its texts sort after all timestamps and all ids, which are ASCII. */
 const NEWEST: ListPlace = { created_at: '\u{10ffff}', job_id: '\u{10ffff}' };
 
 interface Range extends ListPlace {

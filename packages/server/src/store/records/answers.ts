@@ -49,7 +49,7 @@ export interface ChosenJob extends QueuedJob {
 export interface QueueAnswer {
   /** The jobs in the order in which they should run. */
   readonly jobs: readonly ChosenJob[];
-  /** Whether no other job is queued beside these and the jobs that the caller has already taken. */
+  /** Whether the queue has only these jobs and those that the caller has already taken. */
   readonly isEmpty: boolean;
   /** Two of the tenants that ever submitted a job; fewer if there are not two. */
   readonly tenants: readonly string[];

@@ -84,7 +84,7 @@ export interface Abilities {
 export interface Shares {
   /** How many jobs may be in flight at the same time. */
   readonly slots: number;
-  /** How many slots one tenant may have. Null means all while there was never another tenant, else all but one. */
+  /** How many slots one tenant may have. Null: all until a second tenant has submitted a job, then all but one. */
   readonly tenantSlots: number | null;
 }
 

@@ -59,7 +59,7 @@ const selectSchemas = prepared((db, call: JobKey & { seq: number }) =>
     .where('events.seq', '=', call.seq),
 );
 
-/** A column of the event of a call or its answer; a subquery, because a planner could begin a join with all events and calls. */
+/** A column of a call's or an answer's event. It is a subquery: for a join, a planner could first read all events and calls. */
 const ofEvent = <Column extends 'data' | 'timestamp'>(column: Column, seq: 'seq' | 'answer_seq') =>
   sql<string>`(select ${sql.ref(`events.${column}`)} from events
     where ${same(JOB, 'events', 'tool_calls')} and events.seq = ${sql.ref(`tool_calls.${seq}`)})`.as(column);
@@ -174,7 +174,7 @@ function mayAnswer(answeredBy: string, { principal }: { readonly principal: stri
   return (JSON.parse(answeredBy) as string[]).includes(principal);
 }
 
-/** Answers that were stored after a number, in the order in which they were stored, with the program's numbers of their calls. */
+/** Answers whose events come after the event `after`, in that order. `call` is the number that the program gave the call. */
 export async function toolAnswers(
   db: StoreDatabase,
   input: JobKey & { readonly after: number },

@@ -52,7 +52,7 @@ describe.for(ROLES)('the %s of a gVisor cell that svc-sentry started', (role) =>
     expect(direct().own).toContain('user');
   });
 
-  test('has no capabilities that it would not have under runsc alone', () => {
+  test('has only capabilities that it would also have under runsc alone', () => {
     for (const set of CAPABILITIES) expect(direct().capabilities[set] & ~run().capabilities[set]).toBe(0n);
     expect(direct().capabilities.CapBnd).toBe(direct().capabilities.CapEff);
     expect([direct().capabilities.CapInh, direct().capabilities.CapAmb]).toEqual([0n, 0n]);
@@ -63,7 +63,7 @@ describe.for(ROLES)('the %s of a gVisor cell that svc-sentry started', (role) =>
     expect(run().seccomp).toBe('2');
   });
 
-  test('sees no files of the host that it would not see under runsc alone', () => {
+  test('sees only files of the host that it would also see under runsc alone', () => {
     expect(direct().root.filter((name) => !run().root.includes(name))).toEqual([]);
     expect(direct().mounts).toBeLessThanOrEqual(run().mounts);
     const others = direct().open.filter((name) => !run().open.includes(name));

@@ -160,7 +160,7 @@ class ForkedCell implements WaitingCell {
     return this.#inForce(await this.#set({ ...held.asked, processes: alive }, held.asked));
   }
 
-  /** Has the launcher set limits that the kernel accepts. `now` are the present limits of the group. */
+  /** Makes the launcher set limits that the kernel accepts. `now` has the present limits of the group. */
   async #set(asked: WantedLimits, now: GroupLimits): Promise<Held> {
     return { asked, report: sectionsOf(await this.#launched.hold(this.#holdWords(asked, now))) };
   }

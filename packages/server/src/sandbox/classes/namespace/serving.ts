@@ -42,7 +42,7 @@ export interface LaunchRequest {
   readonly rootUid: number;
   /** The words to write to its groups before any process is in them, as `groups.c` reads them. */
   readonly accesses: string;
-  /** Whether its program may call tools: the default is that it may not. */
+  /** Whether its program may call tools. Default: false. */
   readonly hasTools?: boolean;
   /** Aborts when the cell is no longer wanted. The cell is then not begun. */
   readonly unwanted?: AbortSignal;

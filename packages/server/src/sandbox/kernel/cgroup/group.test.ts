@@ -94,7 +94,7 @@ describe('a control group', () => {
     }
   });
 
-  it('can be removed twice, and if only its name is known', async () => {
+  it('can be removed a second time, and can be removed by its name alone', async () => {
     await groups.create('twice').remove();
     await groups.open('twice').remove();
     groups.create('forgotten');

@@ -86,7 +86,7 @@ export class ProcessTree implements Group {
     }
   }
 
-  /** The memory of the processes that belongs to no file on a disk. Of memory that several share, each counts its part. */
+  /** The processes' memory that belongs to no file on a disk. Each process counts only its part of the memory that it shares. */
   unreclaimableBytes(): number {
     return this.anonymousBytes();
   }

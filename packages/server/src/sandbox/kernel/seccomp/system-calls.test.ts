@@ -23,7 +23,7 @@ const MISSING = {
 };
 
 describe.each(CLASSES)('the filter of the %s class', (choice) => {
-  it('refuses no allowed call, and reports no call as missing that the kernel has', async () => {
+  it('refuses no allowed call, and reports only calls as missing that the kernel lacks', async () => {
     // Some calls with empty arguments, such as vfork(2), write to stderr. That is not an answer.
     const { stdout, ending } = await cells.run(choice, 'python', MAKE_EVERY_CALL, {
       wall_seconds: 3600,

@@ -110,7 +110,7 @@ int is_alone(const struct configuration *configuration, const char *id)
 {
     unsigned group;
     char counted[32] = "", name[ACCESS_BYTES_MAX];
-    /* Without groups nobody counts: all processes end with process 1, whose end the kernel delays until the others have ended. */
+    /* Without groups no count is needed: all processes end with process 1, whose end the kernel delays until the others ended. */
     if (configuration->count == NULL) return 0;
     if (sscanf(configuration->count, "%u/%95s", &group, name) != 2) fail("the configuration has a malformed access");
     int file = open_file(id, group, name, O_RDONLY);

@@ -96,7 +96,7 @@ static void become_interpreter(const struct configuration *configuration, const 
     /* Until the interpreter is executed, a failure can still be reported. */
     close_all_but_tools(configuration, command, READY + 1, CLOSE_RANGE_CLOEXEC);
     if (configuration->executes_late) {
-        /* A program that is compiled here does not exist yet, but its compiler does. One compiled before is given later. */
+        /* A program that is compiled here does not exist yet, but its compiler does. A program compiled before is given later. */
         if (command == &configuration->compiler || configuration->compiler.count == 0) {
             int is_given = !strncmp(command->first[0], "{work}/", 7);
             if (!is_given && access(command->first[0], X_OK) < 0) fail("cannot start %s: %m", command->first[0]);
@@ -154,8 +154,8 @@ static void read_order(char *line)
 }
 
 /*
- * Writes how much memory a program may use into the files in which programs look for this: those of control groups, of
- * both versions. gVisor itself has no such files. The program owns none of them.
+ * Writes how much memory a program may use into the files that programs read to learn this: the files of control groups,
+ * of both versions. gVisor itself has no such files. The program owns none of them.
  */
 static void show_memory(unsigned long bytes)
 {

@@ -209,9 +209,9 @@ void look_for_endings(const struct configuration *configuration);
 /* Removes the cells of which nothing is left to report, and reports their end. */
 void bury(const struct configuration *configuration);
 
-/* Has the template make a copy for a cell whose process 1 waits for it. */
+/* Asks the template for a copy for a cell whose process 1 waits for the copy. */
 void ask_for_copy(const struct configuration *configuration, struct cell *cell);
-/* Whether the template has not answered every request. */
+/* Whether such a request still waits for the template's answer. */
 int owes_copy(void);
 /* Takes the template's answers. */
 void hear_template(const struct configuration *configuration);

@@ -83,7 +83,7 @@ static void settle(const int *files, const int *ends)
     drop_everything();
     umask(022);
     must(chdir(WORK), "enter " WORK);
-    /* As exec(2) would do, so that /proc/self belongs to the job. */
+    /* exec(2) would do this as well. It makes /proc/self belong to the job. */
     must(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "own its /proc");
     await_parent(ends);
     place_pipes(files);

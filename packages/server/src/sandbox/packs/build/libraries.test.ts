@@ -39,7 +39,7 @@ describe('the libraries of a pack', () => {
     ]);
   });
 
-  test('are never read through a link, and an empty tree has none', () => {
+  test('are never read through a link, and an empty tree has no libraries', () => {
     expect(librariesIn(plantTree(freshDirectory()))).toEqual([]);
     const tree = plantTree(freshDirectory(), { 'usr/local/lib/python3.11/': '' });
     const outside = plantTree(freshDirectory(), { 'secret/secret.py': '' });

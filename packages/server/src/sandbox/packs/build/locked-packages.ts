@@ -18,7 +18,7 @@ const REQUIREMENT =
 
 /** Control characters except tabs and ends of lines, and what ends a line for Python's `splitlines` but not here. */
 const OTHER_LINE_END = /[^\P{Cc}\t\r\n]|[\u2028\u2029]|\r(?!\n)/u;
-/** PEP 263: pip decodes a file as one of its first two lines says, and may then find other lines in the file. */
+/** A line that names an encoding (PEP 263). pip decodes the file with it, and may then find lines that the check did not see. */
 const ENCODING = /^#.*coding[:=]/;
 
 /** Checks a requirements file. @throws PackError naming the first line that is not a locked wheel */

@@ -62,7 +62,7 @@ test('links are violations and are not followed, and a file with two names is co
 });
 
 test.each([filesMax, filesMax + 1, filesMax + 20])(
-  'of %i files those within the bound are collected, and the rest is one violation',
+  'if a program leaves %i files, files up to the bound are collected, and the rest is one violation',
   (count) => {
     const { paths, violations } = collect(['output/**'], (output) => {
       for (let number = 0; number < count; number++) write(output, String(number).padStart(3, '0'));

@@ -66,8 +66,8 @@ export async function tryStep(session: Session, step: NextStep, options: ShutOut
 }
 
 /**
- * Moves the next rows. Beside older nodes, the end is not final: these nodes may still write rows in the old form among rows that
- * were read. So once no older code can use the store, the rows are read a last time from the beginning.
+ * Moves the next rows. While older nodes run, the end is not final: these nodes may still write rows in the old form among rows
+ * that were read. So once no older code can use the store, the rows are read a last time from the beginning.
  */
 async function moveRows(session: Session, step: NextStep, options: ShutOutOptions): Promise<Try> {
   const moved = await inTransaction(session, async () => {

@@ -80,7 +80,7 @@ test('a node states the schemas that it can use', async () => {
   ]);
 });
 
-test('a starting node changes the schema only so that queries of older nodes still work', async () => {
+test('queries of older nodes still work after a starting node has changed the schema', async () => {
   await using older = await node('older');
   const key = await admitJob(older);
   const credential = {
