@@ -246,7 +246,7 @@ describe('an export', () => {
 });
 
 describe('a history of 60 MB', () => {
-  // The events have a kind that only a newer service could have, because no result holds so much output.
+  // No result holds so much output, so the events have an unknown kind, as those of a newer service could have.
   const bodies = Array.from({ length: 15_000 }, (_, at) => {
     const { timestamp, data } = line('stdout', `${at} `.padEnd(3900, 'x'));
     return { kind: 'note', timestamp, data } as unknown as ReturnType<typeof line>;

@@ -1,4 +1,4 @@
-/** `vouchbox mcp --tools-from`: programs call the tools of another MCP server, which the official library makes. */
+/** `vouchbox mcp --tools-from`: programs call the tools of another server, made with the official MCP library. */
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';

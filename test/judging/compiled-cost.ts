@@ -22,7 +22,7 @@ export function sumTests(count: number) {
 }
 
 const tests = 20;
-/** The tests may take less than this many times the processor time of one compilation and all bare runs. */
+/** The processor time of the tests, divided by that of one compilation and all bare runs together, must be below this. */
 const factorMax = 1.2;
 
 export const COMPILED_COST: Claim = {

@@ -83,7 +83,7 @@ async function wholeHistory(job_id: string, client: ServiceClient, call: CallOpt
   return events;
 }
 
-/** An output of a job; null if the job is not kept any more, or its result has no such file: a large output is not in it. */
+/** An output of a job; null if the job is not kept any more, or its result has no such file: results leave out large outputs. */
 async function readOutput(
   client: ServiceClient,
   { job_id, path }: OutputName,

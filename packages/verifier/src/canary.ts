@@ -17,7 +17,7 @@ import { millisecondsOf, signedStatement, statedResult } from './signed-statemen
 export interface CanaryStanding {
   /** What is known about the canary, in one line. */
   readonly word: string;
-  /** How long before the job the canary ended; null unless the canary shows that everything was refused. */
+  /** The time from the end of the canary to the end of the job; null unless the canary shows that everything was refused. */
   readonly ageMilliseconds: number | null;
   /** The checks; one fails if a file contradicts what was signed. */
   readonly checks: readonly Check[];
@@ -25,7 +25,7 @@ export interface CanaryStanding {
 
 export const noCanary: CanaryStanding = { word: 'NO CANARY', ageMilliseconds: null, checks: [] };
 
-/** How long after the job its canary may seem to end: one node's clock gives both times, and may be set back in between. */
+/** How much later than its job a canary may seem to end: one node's clock gives both times, and may be set back in between. */
 const clockSkewMilliseconds = 30_000;
 
 /** A file with the envelope of a canary; `bytes` is null if the file is too large. */

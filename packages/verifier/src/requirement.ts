@@ -167,7 +167,7 @@ const witnesses: Subject = {
   isMet: (found, least) => (found as number) >= (least as number),
 };
 
-/** How long before the job its canary ended. Only a canary whose cell refused every attempt has an age. */
+/** The time from the end of the canary to the end of the job. Only a canary whose cell refused every attempt has an age. */
 const canaryAge: Subject = {
   form: '<=DURATION',
   operators: ['<='],

@@ -39,7 +39,7 @@ function unlike(stated: unknown, evidence: object): string | null {
   return canonicalJson(stated) === canonicalJson(evidence) ? null : 'the signed calls do not follow from the events';
 }
 
-/** The calls as facts by the numbers of their events; other checks compare the calls with the chain and the signed digests. */
+/** The calls as facts, each named by the number of its event. Other checks compare calls with the chain and signed digests. */
 export function callFacts(events: readonly JobEvent[]): Facts {
   const calls = callsIn(events);
   const listed = calls.slice(0, listedMax).map((call): [string, string] => [`call_${call.seq}`, callText(call)]);

@@ -89,7 +89,7 @@ describe('a changed proof', () => {
   const cases = Array.from({ length: size }, (_, index) => ({ index, proof: proofOf(inclusionRanges(index, size)) }));
   const flipped = (hash: Hash) => Uint8Array.from(hash, (byte, at) => (at === 7 ? byte ^ 1 : byte));
 
-  test.each(cases)('that the tree has leaf $index is refused', ({ index, proof }) => {
+  test.each(cases)('is refused as a proof that the tree has leaf $index', ({ index, proof }) => {
     const leaf = leaves[index] as Hash;
     const leadsTo = (changed: Partial<{ index: number; size: number; proof: Hash[] }>, from = leaf) =>
       hex(rootOfInclusion(from, { index, size, proof, ...changed }));
@@ -106,7 +106,7 @@ describe('a changed proof', () => {
     expect(others).not.toContain(hex(root(size)));
   });
 
-  test.each([1, 2, 3, 4, 7, 8, 10])('that the tree extends its first %i leaves is refused', (old) => {
+  test.each([1, 2, 3, 4, 7, 8, 10])('is refused as a proof that the tree extends its first %i leaves', (old) => {
     const [older, newer] = [
       { size: old, root: root(old) },
       { size, root: root(size) },
@@ -129,7 +129,7 @@ describe('a changed proof', () => {
     expect(isConsistent(newer, older, proof)).toBe(false);
   });
 
-  test('that the tree extends the empty tree is refused, because that proof must be empty', () => {
+  test('is refused as a proof that the tree extends the empty tree, because that proof must be empty', () => {
     expect(isConsistent({ size: 0, root: root(0) }, { size, root: root(size) }, [root(1)])).toBe(false);
   });
 });

@@ -142,7 +142,7 @@ describe('a reservation while tenants hold all permits', () => {
     expect([gaveWay, permits.held('wait')]).toEqual([['first'], 2]);
   });
 
-  test('is no place that another request takes: what is claimed is within the bound', () => {
+  test('takes no place until it is claimed: another request that claims a free place is within the bound', () => {
     const permits = createPermits(bounds({ total: 3, perTenant: 3 }));
     const gaveWay: string[] = [];
     const [first] = ['first', 'second', 'third'].map((name) => take(permits, 'wait', 'a', () => gaveWay.push(name)));

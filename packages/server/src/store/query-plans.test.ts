@@ -38,7 +38,7 @@ const MAY_BE_READ_THROUGH = [
   // Promises that wait for their signature, and those that are due next.
   /^SCAN job_promises USING (COVERING )?INDEX job_promises_(unsigned|due)$/,
   /^SCAN log_pending USING INDEX log_pending_(unsigned|waiting)$/,
-  // Contents that are to be moved out of the store, until they are.
+  // These indexes have only contents that still wait to be moved out of the store.
   /^SCAN (artifacts|attestations) USING (COVERING )?INDEX (artifacts|attestations)_large$/,
   // A principal has a bounded number of sessions.
   /^SEARCH sessions USING PRIMARY KEY \(tenant=\?\)$/,

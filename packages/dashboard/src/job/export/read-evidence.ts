@@ -88,7 +88,7 @@ async function readNamed({ requested_spec, receipt }: JobDetail, client: Service
   return { blobs, missing };
 }
 
-/** An output of a job; null if the job is no longer kept, or its result has no such file: a large output is not in it. */
+/** An output of a job; null if the job is no longer kept, or its result has no such file: results leave out large outputs. */
 async function outputOf({ job_id, path }: OutputName, client: ServiceClient, call: Call): Promise<Uint8Array | null> {
   const result = await orMissing('job_not_found', client.result(job_id, call));
   const found = result?.artifacts.find((artifact) => artifact.path === path);

@@ -62,9 +62,9 @@ export function failureOf(error: unknown): FailureBeforeRun {
 }
 
 /**
- * Ends a job whose program cannot be run. A job that was stopped before it started keeps its row: cancelled, or queued
- * for the next start of the service. If no cell can be made at all, the job stays queued until one can. If another cell
- * can be made, the job itself counts as the cause of the failure.
+ * Ends a job whose program cannot be run. If the job was stopped before it started, its row stays as it is: the job is
+ * cancelled, or queued for the next start of the service. If no cell can be made at all, the job stays queued until one
+ * can be made. If another cell can be made, the job itself counts as the cause of the failure.
  */
 export async function endWithoutRun(context: Omit<JobContext, 'spec'>, failure: FailureBeforeRun): Promise<void> {
   const { log, key, control, cells, giveUp } = context;

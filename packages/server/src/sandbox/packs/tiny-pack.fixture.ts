@@ -9,7 +9,7 @@ import type { Recipe } from './build/recipe.ts';
 /** The file with which the pack tries to mark every root directory that it finds. */
 export const MARK = join(tmpdir(), 'svc-told-by-a-pack');
 
-/** Runs at each start of the pack's interpreter. Copies of an interpreter inherit what it told. */
+/** Runs at each start of the pack's interpreter. A copy of an interpreter inherits the report (`told`) of the original. */
 const TOLD = `
 import os
 def tried(call, *words):

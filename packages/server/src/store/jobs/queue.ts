@@ -125,7 +125,7 @@ async function chosenJobs(
     tests -= job?.is_test ?? 0;
     left -= slots;
   }
-  // If no further test may run, tests were not looked for, so the queue is not known to be empty.
+  // If no further test may run, only other jobs were looked for, so tests may still be in the queue.
   const isEmpty = tests > 0 && contenders.every((contender) => contender.jobs?.length === 0);
   return { jobs, isEmpty, tenants };
 }

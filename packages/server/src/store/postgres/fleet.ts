@@ -45,7 +45,7 @@ const selectState = `select ${oldestOpen} as seen,
 const selectCancelled = `select jobs.job_id from claims join jobs on jobs.tenant = claims.tenant and jobs.job_id = claims.job_id
   where claims.node = $1 and jobs.cancellation_requested = 1 and jobs.status = 'running'`;
 
-/** How long after its stated end a lease is surely over. */
+/** A lease is surely over this long after its stated end. */
 const leaseOverMilliseconds = 20;
 
 interface State {

@@ -21,7 +21,7 @@ export const thisTransaction = 'pg_current_xact_id()::text::bigint';
 
 const columns = `node, facts, slots_used, taken, lease_until >= now() as is_alive,
     to_char((lease_until - make_interval(secs => ${leaseSeconds})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as beat_at`;
-/** Selects the nodes that changed or were removed since a transaction, and those whose turn it is: the next few after a node. */
+/** Selects the nodes that changed or were removed since a transaction, and those read in turn: the next few after node `$2`. */
 export const selectChanges = `(select ${columns}, false as in_turn from nodes where changed >= $1)
   union all select node, null, 0, 0, false, '', false from gone_nodes where changed >= $1
   union all (select ${columns}, true from nodes where node > $2 order by node limit $3)`;

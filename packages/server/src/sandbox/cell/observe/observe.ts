@@ -157,7 +157,7 @@ const MOUNT_FLAGS: Readonly<Record<string, readonly string[]>> = {
   '/svc/guest': ['ro', 'nosuid', 'nodev', 'noexec'],
 };
 
-/** The mount flags that gVisor shows. It shows no flags against host devices and new privileges: it has neither. */
+/** The mount flags that gVisor shows. `nosuid` and `nodev` are missing: its cells get no new privileges and no host devices. */
 const SHOWN_BY_GVISOR: ReadonlySet<string> = new Set(['ro', 'noexec']);
 
 /** The flags that are not on. If a kernel does not show all flags, only those in `shown` are checked. */

@@ -71,7 +71,7 @@ describe('the thread that watches limits', () => {
     const loaded = await cell.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...limits } });
     const said = Promise.withResolvers<void>();
     const running = loaded.release(() => said.resolve());
-    // A program that its limit ends before it has printed anything is judged by how it ended.
+    // If a limit ends the program before it has printed anything, the program is judged by how it ended.
     await Promise.race([said.promise, cell.ended]);
     blockUntilDead(living, millisecondsMin);
     return await running.collect();
