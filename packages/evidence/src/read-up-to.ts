@@ -1,14 +1,14 @@
-/** All bytes that come in pieces; null if there are more than the bound: then the rest is not read, and its source is closed. */
+/** All bytes that come in pieces, in a buffer of their own. Null if they are more than the bound: then the source is closed. */
 export async function readUpTo(
   pieces: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null,
   bytesMax: number,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
-  const read: Uint8Array<ArrayBuffer>[] = [];
+  const whole = new Uint8Array(bytesMax);
   let bytes = 0;
-  for await (const piece of (pieces ?? []) as AsyncIterable<Uint8Array<ArrayBuffer>>) {
+  for await (const piece of (pieces ?? []) as AsyncIterable<Uint8Array>) {
+    if (bytes + piece.length > bytesMax) return null;
+    whole.set(piece, bytes);
     bytes += piece.length;
-    if (bytes > bytesMax) return null;
-    read.push(piece);
   }
-  return new Uint8Array(await new Blob(read).arrayBuffer());
+  return whole.slice(0, bytes);
 }

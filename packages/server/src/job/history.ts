@@ -1,5 +1,5 @@
 /**
- * The one way to add to a job's past, or to follow it. Every addition is on disk before a nudge is sent. Every follower
+ * The one way to add to a job's past, or to follow it. Every addition is on disk before anybody is told of it. Every follower
  * reads the store, first the history and then new events, so none is lost, repeated or reordered.
  */
 import { isTerminal, type JobEvent } from '@vouchbox/protocol';
@@ -38,10 +38,7 @@ export interface History
  */
 const lookMilliseconds = 2000;
 
-/**
- * A history over a store, shared by everything in the process that writes or reads jobs. `ownNudges` stay in this process: the
- * store itself tells the other nodes of added events and of answers, together with the commit.
- */
+/** The history of all jobs. `ownNudges` stay in this process: the store tells other nodes of added events and of answers. */
 export function createHistory(store: Store, nudges: Nudges, ownNudges: Pick<Nudges, 'send'> = nudges): History {
   const changed = (key: JobKey) => nudges.send(`events ${key.job_id}`);
   const ended = (key: JobKey) => {

@@ -4,7 +4,7 @@
  */
 import type { CanaryStatus, IsolationClass, Language, LimitName, NodeRole, RuntimePack } from '@vouchbox/protocol';
 import type { Methods, Reads, Writes } from './commands.ts';
-import type { Message } from './records/inputs.ts';
+import type { Message } from './records/answers.ts';
 import type { StoreError } from './store-error.ts';
 
 /** A node's facts about itself, for the others and for its callers. */

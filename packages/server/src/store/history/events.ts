@@ -105,7 +105,7 @@ const followedMax = 64;
 /** Adds events to the chain of a running job, in order. If the job is not running, nothing is stored. */
 export async function append(
   db: StoreDatabase,
-  { key, events, isFollowed = false }: AppendInput,
+  { key, events, isFollowed = false, tells = [] }: AppendInput,
 ): Promise<AppendAnswer> {
   assert(
     events.every((part) => isOutputRun(part) || !LIFECYCLE.includes(part.kind)),
@@ -114,7 +114,7 @@ export async function append(
   const job = await chainOf.first(db, key);
   if (job?.status !== 'running') return { isStored: false, toFollow: null };
   const linked = extendChain(db, job, events, ({ rows }) => noteCalls(db, events, rows));
-  return { isStored: true, toFollow: eventsToFollow(linked, isFollowed) };
+  return { isStored: true, toFollow: eventsToFollow(linked, isFollowed), tells };
 }
 
 const LIFECYCLE: readonly string[] = ['queued', 'started', 'finished'];

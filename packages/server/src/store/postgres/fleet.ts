@@ -5,7 +5,7 @@
  */
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
-import type { Message } from '../records/inputs.ts';
+import type { Message } from '../records/answers.ts';
 import { StoreError } from '../store-error.ts';
 import type { OpenFleet } from '../threaded-store.ts';
 import { Session } from './connection.ts';

@@ -3,20 +3,18 @@
  * so has each topic that a node follows. All nodes also listen to one channel, to which nodes of earlier code send everything.
  */
 import { sha256Hex } from '@vouchbox/evidence';
-import type { Message } from '../records/inputs.ts';
+import type { Message } from '../records/answers.ts';
 import type { Session } from './connection.ts';
 
 const COMMON = `select 'vouchbox_' || md5(current_schema()) as name`;
-/** Messages that a crash of the database loses would wake nobody. So in any session, sending them does not wait for the disk. */
-const NOTIFY = `select set_config('synchronous_commit', 'off', true), pg_notify(channel, payload)
-  from unnest($1::text[], $2::text[]) as told (channel, payload)`;
+const NOTIFY = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as told (channel, payload)';
 /** The bound on a payload, which PostgreSQL requires to be shorter than 8000 bytes. */
 const payloadCharsMax = 7000;
 const EVERYTHING = '*';
 
-/** Sends payloads by their channels. Nobody waits for them. */
+/** Sends payloads by their channels. Nobody waits for them, and the session has no other use for an error. */
 export function sendMessages(session: Session, messages: ReadonlyMap<string, string>): void {
-  session.send({ sql: NOTIFY, parameters: [[...messages.keys()], [...messages.values()]] });
+  session.execute({ sql: NOTIFY, parameters: [[...messages.keys()], [...messages.values()]] }).catch(() => {});
 }
 
 export class Messages {
@@ -39,11 +37,12 @@ export class Messages {
   async listenIn(session: Session): Promise<void> {
     const { rows } = await session.execute<{ name: string }>({ sql: COMMON, parameters: [] });
     this.#common = rows[0]?.name ?? '';
+    // A topic that is followed from now on is listened to in this session.
+    this.#session = session;
     session.onMessage((payload) => this.#heard(payload));
     const topics = [...this.#followers.keys()];
     const channels = [this.#common, this.#channelOf(this.#node), ...topics.map((topic) => this.#channelOf(topic))];
     await Promise.all(channels.map((channel) => session.listen(channel)));
-    this.#session = session;
     if (topics.length > 0) this.#hear(topics);
   }
 

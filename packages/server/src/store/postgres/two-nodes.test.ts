@@ -349,6 +349,11 @@ test('followers on another node hear of new events, and of an answer to a call, 
   const answer = { ...key, seq: 3, outcome: { result: 1 }, principal: 'p', at };
   expect(await one.answerToolCall(answer)).toMatchObject({ kind: 'taken' });
   await expect.poll(() => heard.toSorted()).toEqual([topics[1], topics[0], topics[0]]);
+  // The same answer again changes nothing, so nobody is told.
+  expect(await one.answerToolCall(answer)).toMatchObject({ kind: 'same' });
+  one.fleet?.tell('last', other.fleet?.node ?? 0);
+  await expect.poll(() => heard.at(-1)).toBe('last');
+  expect(heard).toHaveLength(4);
 });
 
 test('if two nodes store an attestation of one job, one is stored, even while another job of its tenant changes', async () => {

@@ -65,9 +65,13 @@ export interface GradedJobEnd {
   readonly receipt_sha256: string | null;
 }
 
+/** A message to other nodes, which a change of the store sends behind its commit. */
+export type Message = readonly [channel: string, payload: string];
+
 /** Whether events were stored, and the events that followers get without a read; null if followers must read them. */
 export interface AppendAnswer {
   readonly isStored: boolean;
+  readonly tells?: readonly Message[];
   readonly toFollow: readonly StoredEvent[] | null;
 }
 
@@ -100,7 +104,7 @@ export type ToolAnswerResult =
   | { readonly kind: 'unchecked'; readonly schema: string }
   | { readonly kind: 'same'; readonly answer_seq: number }
   /** The answer can be handed to the program. */
-  | ({ readonly kind: 'taken' } & GivenAnswer & Pick<AppendAnswer, 'toFollow'>);
+  | ({ readonly kind: 'taken' } & GivenAnswer & Omit<AppendAnswer, 'isStored'>);
 
 /** The calls that wait for an answer. The kind `calls`, with a page of them, is for a principal that may answer. */
 export type OpenToolCalls =

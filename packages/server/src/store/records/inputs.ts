@@ -14,7 +14,7 @@ import type {
   TerminalStatus,
   Whoami,
 } from '@vouchbox/protocol';
-import type { LongTextKind, TextExtent } from './answers.ts';
+import type { LongTextKind, Message, TextExtent } from './answers.ts';
 import type { AttestationRow, ExecutionRecord, JobKey, KeptOutput, ListPlace } from './rows.ts';
 
 export interface AdmitInput extends JobKey {
@@ -155,9 +155,6 @@ export interface CancelInput extends JobKey {
   readonly principal: string;
   readonly at: string;
 }
-
-/** A message to other nodes, which a change of the store sends behind its commit. */
-export type Message = readonly [channel: string, payload: string];
 
 /** A change of which the followers of a job are told. */
 export interface Telling {

@@ -51,7 +51,7 @@ describe('a call of a tool', () => {
       { seq: 3, timestamp: at(20), tool: 'search', arguments: { query: 'n7' } },
       { seq: 4, timestamp: at(20), tool: 'search', arguments: { query: 'n7' } },
     ]);
-    expect(await store.answerToolCall(answerOf(key, 4))).toEqual({
+    expect(await store.answerToolCall(answerOf(key, 4))).toMatchObject({
       kind: 'taken',
       answer_seq: 5,
       call: 7,

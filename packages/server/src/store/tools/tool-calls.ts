@@ -111,7 +111,7 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
   // The outcome is read from the stored text, as it is wherever else the answer is given to the program.
   const given = { answer_seq, call: asked.call ?? 0, outcome: JSON.parse(text) as GivenAnswer['outcome'] };
   const toFollow = eventsToFollow(linked, input.isFollowed ?? false);
-  return { kind: 'taken', ...given, toFollow };
+  return { kind: 'taken', ...given, toFollow, tells: input.tells ?? [] };
 }
 
 async function takenBefore(

@@ -6,7 +6,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCommand, WITHOUT_TENANT, WRITES } from '../../commands.ts';
-import type { Telling } from '../../records/inputs.ts';
+import type { AppendAnswer } from '../../records/answers.ts';
 import { StoreError } from '../../store-error.ts';
 import { type Answer, type Call, refuse } from '../../threads/messages.ts';
 import type { Session } from '../connection.ts';
@@ -109,8 +109,7 @@ export class GroupCommit {
     progress.isOpen = true;
     const committed = session.tryCommit();
     // The messages are sent behind the commit, without waiting for its answer: other nodes hear as soon as this thread does.
-    const messages = new Map(progress.group.flatMap(({ input }) => (input as Telling | undefined)?.tells ?? []));
-    if (messages.size > 0) sendMessages(session, messages);
+    tellOf(progress.answers, session);
     const failure = await committed;
     progress.isOpen = false;
     if (failure !== null) throw failure;
@@ -193,6 +192,12 @@ async function makeChanges({ db }: Session, progress: Progress, next: () => Call
     await Promise.allSettled(running);
     throw error;
   }
+}
+
+/** Tells other nodes what was changed, as the answers say. */
+function tellOf(answers: readonly Answer[], session: Session): void {
+  const told = answers.flatMap((answer) => (answer as { value?: Partial<AppendAnswer> | null }).value?.tells ?? []);
+  if (told.length > 0) sendMessages(session, new Map(told));
 }
 
 function isFull(group: readonly Call[], closesAt: number): boolean {
