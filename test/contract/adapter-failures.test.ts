@@ -122,8 +122,8 @@ test('an adapter does not start if its settings name a pack that the service lac
 });
 
 test.each([
-  [['--runtime', 'python'], /give a pair like python=python-data; languages: python, node/],
-  [['--runtime', 'cobol=x'], /give a pair like/],
+  [['--runtime', 'python'], /give LANGUAGE=PACK, such as python=python-data/],
+  [['--runtime', 'cobol=x'], /give LANGUAGE=PACK/],
   [['--runtime', 'python=science'], /--runtime: the service has no pack science for python/],
 ])('vouchbox adapter with %j is wrong usage', async (words, says) => {
   await using service = await scriptedService([json(CAPABILITIES)]);

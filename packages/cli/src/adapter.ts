@@ -43,7 +43,7 @@ function runtimeOf(text: string): [string, string] {
   const [, name, pack] = /^([^=]+)=(.+)$/.exec(text) ?? [];
   const language = LANGUAGES.find((one) => one === name);
   if (language !== undefined && pack !== undefined) return [language, pack];
-  throw new UsageError(`--runtime ${text}: give a pair like python=python-data; languages: ${LANGUAGES.join(', ')}`);
+  throw new UsageError(`--runtime ${text}: give LANGUAGE=PACK, such as python=python-data, of ${LANGUAGES.join(', ')}`);
 }
 
 /** Reports a typed pack that does not exist as wrong usage. An error about a value that was not typed is thrown again. */

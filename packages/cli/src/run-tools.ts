@@ -31,8 +31,8 @@ async function answerOf(command: string, words: unknown, { signal }: ToolCall): 
   // A command need not read its arguments.
   child.stdin.on('error', () => {}).end(JSON.stringify(words));
   const [stdout, stderr, [code, ended]] = await Promise.all([
-    readUpTo(child.stdout, TOOL_LIMIT_CEILINGS.call_bytes, end),
-    readUpTo(child.stderr, stderrBytesMax),
+    textUpTo(child.stdout, TOOL_LIMIT_CEILINGS.call_bytes, end),
+    textUpTo(child.stderr, stderrBytesMax),
     closed,
   ]);
   signal.removeEventListener('abort', end);
@@ -57,7 +57,7 @@ async function asValue(text: string): Promise<unknown> {
 }
 
 /** The text of a stream. If it is too long, calls `tooMuch` and returns null; without `tooMuch`, returns its beginning. */
-async function readUpTo(stream: Readable, bytesMax: number, tooMuch?: () => void): Promise<string | null> {
+async function textUpTo(stream: Readable, bytesMax: number, tooMuch?: () => void): Promise<string | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {

@@ -218,7 +218,7 @@ export function refuseInterrupted(
 
 /**
  * Waits for the nudge, but not for long if it may come from another node. Messages of another node about the topic
- * arrive too, unless the topic is null, which means that the job runs here.
+ * arrive too, unless the topic is null, which means that only this process makes the change.
  */
 async function arrival({ fleet }: Pick<Store, 'fleet'>, { arrived }: Nudge, topic: Topic | null): Promise<void> {
   if (!fleet) return await arrived;

@@ -51,12 +51,13 @@ describe('a call of a tool', () => {
       { seq: 3, timestamp: at(20), tool: 'search', arguments: { query: 'n7' } },
       { seq: 4, timestamp: at(20), tool: 'search', arguments: { query: 'n7' } },
     ]);
-    expect(await store.answerToolCall(answerOf(key, 4))).toMatchObject({
+    expect(await store.answerToolCall(answerOf(key, 4))).toEqual({
       kind: 'taken',
       answer_seq: 5,
       call: 7,
       outcome: { result: { found: 4 } },
       toFollow: null,
+      tells: [],
     });
     expect((await openCalls(store, key)).map(({ seq }) => seq)).toEqual([3]);
     expect(await openCalls(store, key, 3)).toEqual([]);
