@@ -230,7 +230,7 @@ export const CHEATS: readonly Cheat[] = [
   { what: 'agrees with the tenant on what an auditor sees', tool: null, document: 'An operator and a tenant together' },
   { what: 'has every witness on its side', tool: null, document: 'An operator with all of the witnesses' },
   { what: 'refuses to show anything', tool: null, document: 'A refusal to show anything' },
-  { what: 'cheats one person who says nothing', tool: null, document: 'Whoever is cheated alone and says nothing' },
+  { what: 'cheats one person who says nothing', tool: null, document: 'Cheating one person who says nothing' },
 ];
 
 /** The text of docs/LOG.md, in one line. */
