@@ -27,11 +27,7 @@ const ALONE = {
       'threads/lanes',
       'threads/thread-data',
     ],
-    'nodes of an earlier version': [
-      'migrations/schema-(state|upkeep)',
-      'migrations/take-step',
-      'migrations/0004-with-wide-fleets',
-    ],
+    'nodes of an earlier version': ['migrations/schema-(state|upkeep)', 'migrations/take-step'],
   },
 } as const;
 

@@ -278,6 +278,6 @@ test('a store of a newer version is refused in one line and left unchanged', asy
 });
 
 test('a copy of the older store stays beside the upgraded store', () => {
-  const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-written-with-lists'));
+  const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-store'));
   expect(copy.subarray(0, 15).toString()).toBe('SQLite format 3');
 });

@@ -5,17 +5,31 @@
 import { StoreError } from '../store-error.ts';
 
 export interface Step {
-  /** The step's name in the history, which never changes. It begins with the version of receipts that the store then holds. */
+  /**
+   * The step's name in the history, which never changes. `0001` is the store of v0.1, `0003` that of v0.3, `0004` that of 0.1.0.
+   * Only the first step of 0.1.0 begins with `0004-`: every other such name is of a tree that was not released.
+   */
   readonly name: string;
   /** Statements, each of which ends with a semicolon and a line feed. */
   readonly sql: string;
 }
 
 /**
- * The commit whose stores are taken over: the last one before the steps of unreleased trees were joined into one step. Stores of
- * this commit have the present tables, under the names of all those steps.
+ * The commit whose stores are taken over: the last one before the steps of unreleased trees were joined into one. Its stores have
+ * the present tables, under the names of all those steps.
  */
-const lastUnreleased = '6f6623a';
+const lastUnreleased = '542037d9';
+
+/** The names of the steps of that commit that both kinds of store took. */
+export const UNRELEASED_OF_BOTH: readonly string[] = [
+  ...['0004-schema', '0004-with-used-outputs', '0004-with-verdicts', '0004-with-whole-outputs'],
+  ...['0004-with-whole-programs', '0004-with-whole-statements', '0004-with-written-log', '0004-without-lost-promises'],
+  ...['0004-without-silent-tools', '0004-written-beside', '0004-written-sessions', '0004-written-with-labels'],
+  ...['0004-written-with-links', '0004-written-with-lists'],
+];
+
+/** Removes the names of those steps from the history. */
+export const forgetUnreleased = "delete from schema_history where name like '0004-%';\n";
 
 /** How to take over a store of that commit. */
 export interface Takeover<Taken extends Step> {
@@ -40,7 +54,7 @@ export function remainingOf<Taken extends Step>(
   const taken = new Set(history);
   const left = steps.filter(({ name }) => !taken.has(name));
   const unknown = history.filter((name) => steps.every((known) => known.name !== name)).sort();
-  const unreleased = unknown.findLast((name) => names.includes(name));
+  const unreleased = unknown.findLast((name) => name.startsWith('0004-'));
   if (unreleased === undefined) return { left, unknown };
   if (names.every((name) => taken.has(name)) && names.length === history.length)
     return { left: left.map((one) => (one.name === step.name ? step : one)), unknown: [] };
@@ -48,12 +62,6 @@ export function remainingOf<Taken extends Step>(
     'unrecognised',
     `the database has schema ${unreleased}, which was never released: start commit ${lastUnreleased} on it once, and then this version`,
   );
-}
-
-/** Forgets the names in the history that no step of this program has. */
-export function forgetting({ names, steps }: { names: readonly string[]; steps: readonly Step[] }): string {
-  const gone = names.filter((name) => steps.every((step) => step.name !== name));
-  return `delete from schema_history where name in (${gone.map((name) => `'${name}'`).join(', ')});\n`;
 }
 
 export function statementsOf({ sql }: Step): readonly string[] {

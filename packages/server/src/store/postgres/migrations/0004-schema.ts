@@ -2,11 +2,13 @@
  * The tables of a store on PostgreSQL: those of both kinds of store, and those that let several services share one store. Text is
  * compared by its bytes, independently of the collation of the database.
  *
- * Large columns hold contents that are compressed already, so the server does not try to compress them again.
+ * Large columns hold contents that are compressed already, so the server does not try to compress them again. With `changed`, the
+ * number of the transaction that changed a row last, a node reads only changed and dead nodes.
  */
-import { type Spelling, tablesIn } from '../../migrations/0004-tables.ts';
+import type { Spelling } from '../../migrations/tables/spelling.ts';
+import { tablesIn } from '../../migrations/tables/tables.ts';
 
-export const spelling: Spelling = {
+const spelling: Spelling = {
   text: 'text collate "C"',
   long: 'bigint',
   bytes: 'bytea',
@@ -17,10 +19,10 @@ export const spelling: Spelling = {
 const tables = tablesIn(spelling);
 
 /**
- * The version of the first schema. Nodes of the commit that is taken over count seven steps to the same tables. They may go on
+ * The version of the first schema. Nodes of the commit that is taken over give the number 22 to the same tables. They may go on
  * beside this version, and do not know any later step.
  */
-export const firstVersion = 8;
+export const firstVersion = 23;
 
 export const createTables = `${tables}
 alter table output_runs alter event_hashes set storage external, alter content set storage external;
@@ -43,8 +45,19 @@ create table nodes (
   facts text collate "C",
   signs_with text collate "C",
   schema_needs integer not null,
-  schema_knows integer not null
+  schema_knows integer not null,
+  changed bigint,
+  slots_used integer,
+  taken bigint not null default 0
 );
+create index nodes_by_change on nodes (changed);
+
+create table gone_nodes (
+  node bigint primary key,
+  changed bigint not null,
+  gone_at timestamptz not null
+);
+create index gone_nodes_by_change on gone_nodes (changed);
 
 create table node_changes (
   node bigint primary key references nodes on delete cascade,

@@ -3,10 +3,8 @@
  * while nodes of an earlier version live: see `take-step.ts`.
  */
 import type { HistoryTable } from '../../migrations/history.ts';
-import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
-import { stepsOfBoth } from '../../migrations/steps-of-both.ts';
-import { createTables, firstVersion, spelling } from './0004-schema.ts';
-import { wideFleets } from './0004-with-wide-fleets.ts';
+import { forgetUnreleased, type Step, type Takeover, UNRELEASED_OF_BOTH } from '../../migrations/steps.ts';
+import { createTables, firstVersion } from './0004-schema.ts';
 
 /**
  * - `expand` adds what earlier code does not notice: tables, columns that may be null or have a constant default. A
@@ -26,26 +24,15 @@ export interface PostgresStep extends Step {
   readonly sql: string;
 }
 
-const ALL: PostgresStep[] = [
-  { name: '0004-schema', kind: 'expand', sql: createTables },
-  { name: '0004-with-wide-fleets', kind: 'expand', sql: wideFleets },
-  ...stepsOfBoth(spelling).map((step) => ({ ...step, kind: 'expand' as const })),
-];
-
 /** The steps in the order of their names. No step is ever removed, or added before another: its place gives its number. */
-export const STEPS: readonly PostgresStep[] = ALL.sort((one, other) => (one.name < other.name ? -1 : 1));
-
-const UNRELEASED = [
-  ...['0004-tables', '0004-with-execution', '0004-with-nodes', '0004-with-uploads', '0004-with-versions'],
-  ...['0004-with-used-objects', '0004-with-node-changes'],
-];
+export const STEPS: readonly PostgresStep[] = [{ name: '0004-store', kind: 'expand', sql: createTables }];
 
 /** Raises the version of the oldest code, so that code of the commit taken over cannot start: it would not find its steps. */
 const raiseOldest = `update schema_state set oldest_code = ${firstVersion};\n`;
 
 export const TAKEOVER: Takeover<PostgresStep> = {
-  names: UNRELEASED,
-  step: { name: '0004-schema', kind: 'expand', sql: forgetting({ names: UNRELEASED, steps: STEPS }) + raiseOldest },
+  names: [...UNRELEASED_OF_BOTH, '0004-with-wide-fleets'],
+  step: { name: '0004-store', kind: 'expand', sql: forgetUnreleased + raiseOldest },
 };
 
 /** How to find the history on PostgreSQL: in the schema where the session makes its tables, without those of extensions. */

@@ -1,4 +1,4 @@
-/** A store that commit 6f6623a left becomes one of this version, beside nodes of that commit. */
+/** A store that commit 542037d9 left becomes one of this version, beside nodes of that commit. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifyChain, verifyReceipt } from '@vouchbox/evidence';
@@ -66,7 +66,7 @@ async function schemaOf(on: string): Promise<unknown> {
 }
 
 const ofLast = (number: number) => ({ tenant: 'acme', job_id: `job_01955f8e-0000-7000-8000-00000000000${number}` });
-test('a store that is taken over from commit 6f6623a has the tables and steps of a new store', async () => {
+test('a store that is taken over from commit 542037d9 has the tables and steps of a new store', async () => {
   await place();
   await using _store = await opened();
   const fresh = await newSchema(inject('postgresUrl'));
@@ -91,7 +91,7 @@ test('a store that is taken over still has its jobs unchanged, and new jobs run 
   expect(await store.finish(finishOf(await runJob(store)))).toBe(true);
 });
 
-test('a node of commit 6f6623a continues beside this version, and is refused when it starts again', async () => {
+test('a node of commit 542037d9 continues beside this version, and is refused when it starts again', async () => {
   await place();
   const ofThatCommit = firstVersion - 1;
   await asked(`insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows)
@@ -105,14 +105,14 @@ test('a node of commit 6f6623a continues beside this version, and is refused whe
   await expect(starting).rejects.toMatchObject({ code: 'newer_schema' });
 });
 
-test('a store with only some steps of commit 6f6623a is refused, and the message says what to do', async () => {
+test('a store with only some steps of commit 542037d9 is refused, and the message says what to do', async () => {
   await place();
-  await asked(`delete from schema_history where name = '0004-with-node-changes'`);
+  await asked(`delete from schema_history where name = '0004-written-with-lists'`);
   await expect(opened()).rejects.toMatchObject({
     code: 'unrecognised',
     message: expect.stringMatching(
-      /the database has schema 0004-with-versions, which was never released: start commit 6f6623a on it once, and then this version$/,
+      /the database has schema 0004-written-with-links, which was never released: start commit 542037d9 on it once, and then this version$/,
     ) as string,
   });
-  expect(await asked('select name from schema_history')).toHaveLength(6);
+  expect(await asked('select name from schema_history')).toHaveLength(14);
 });

@@ -222,6 +222,6 @@ test('a start waits for its locks without blocking other users of the same table
 
 test('a store with an unknown migration step, but without a later version, is refused', async () => {
   await (await node('first'))[Symbol.asyncDispose]();
-  await asked(`insert into schema_history values ('0004-other', '2030')`);
+  await asked(`insert into schema_history values ('0005-other', '2030')`);
   expect((await refusal(node('first'))).code).toBe('unrecognised');
 });

@@ -2,14 +2,15 @@
  * The store of receipt schema v4: the tenant leads every key, and every terminal job has a receipt, and is attested or waits for
  * its attestation. This step makes every table and fills it from the tables of v0.3. Spec § Versioning 4.
  */
-import { type Spelling, tablesIn } from '../../migrations/0004-tables.ts';
+import type { Spelling } from '../../migrations/tables/spelling.ts';
+import { tablesIn } from '../../migrations/tables/tables.ts';
 import type { StoreDatabase } from '../../schema.ts';
 import { carryOver, setAside } from './0004-carry-over.ts';
 import { sealMissingReceipts } from './0004-missing-receipts.ts';
 import { digestQueuedSubmissions } from './0004-queued-submissions.ts';
 
 /** The words of SQLite. A row of more than a quarter of a page would take a whole page in a table clustered by its key. */
-export const spelling: Spelling = {
+const spelling: Spelling = {
   text: 'text',
   long: 'integer',
   bytes: 'blob',
@@ -20,7 +21,7 @@ export const spelling: Spelling = {
 const tables = tablesIn(spelling);
 
 /** Drops the table in which the migrator of earlier versions kept a lock. */
-export const dropLock = 'drop table if exists schema_history_lock;\n';
+const dropLock = 'drop table if exists schema_history_lock;\n';
 
 export const schemaOfV4 = `${setAside}${tables}${carryOver}${dropLock}`;
 

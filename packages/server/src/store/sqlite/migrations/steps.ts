@@ -3,12 +3,11 @@
  * A new store takes all of the steps.
  */
 import type { HistoryTable } from '../../migrations/history.ts';
-import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
-import { stepsOfBoth } from '../../migrations/steps-of-both.ts';
+import { forgetUnreleased, type Step, type Takeover, UNRELEASED_OF_BOTH } from '../../migrations/steps.ts';
 import type { StoreDatabase } from '../../schema.ts';
 import { schemaOfV01 } from './0001-jobs.ts';
 import { schemaOfV03 } from './0003-receipts.ts';
-import { dropLock, fillV4, schemaOfV4, spelling } from './0004-schema.ts';
+import { fillV4, schemaOfV4 } from './0004-schema.ts';
 
 export interface SqliteStep extends Step {
   /** Run after the statements, in the same transaction. */
@@ -18,18 +17,12 @@ export interface SqliteStep extends Step {
 export const STEPS: readonly SqliteStep[] = [
   { name: '0001-jobs', sql: schemaOfV01 },
   { name: '0003-receipts', sql: schemaOfV03 },
-  { name: '0004-schema', sql: schemaOfV4, fill: fillV4 },
-  ...stepsOfBoth(spelling),
-];
-
-const UNRELEASED = [
-  ...['0001-jobs', '0003-receipts', '0004-ledger', '0004-ledger-rows', '0004-output-runs'],
-  ...['0004-with-execution', '0004-with-uploads', '0004-with-used-objects'],
+  { name: '0004-store', sql: schemaOfV4, fill: fillV4 },
 ];
 
 export const TAKEOVER: Takeover<SqliteStep> = {
-  names: UNRELEASED,
-  step: { name: '0004-schema', sql: forgetting({ names: UNRELEASED, steps: STEPS }) + dropLock },
+  names: ['0001-jobs', '0003-receipts', ...UNRELEASED_OF_BOTH],
+  step: { name: '0004-store', sql: forgetUnreleased },
 };
 
 export const HISTORY: HistoryTable = {

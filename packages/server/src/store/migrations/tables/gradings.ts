@@ -1,7 +1,9 @@
 /**
- * Gradings: programs and tests in rows of their own, the jobs that were made from them, and the events of a grading. The row of a
- * queued job tells whether the job belongs to a grading, because such jobs are counted in another way.
+ * Gradings: programs and tests in rows of their own, the jobs that were made from them, and the events of a grading. Builds are
+ * found by a digest of their inputs, so that none is made twice. A job that is a build may belong to several gradings.
  */
+import { referToJob } from './spelling.ts';
+
 const ofGrading = `tenant {text} not null,
   grading_id {text} not null`;
 const referToGrading = 'foreign key (tenant, grading_id) references gradings (tenant, grading_id) on delete cascade';
@@ -63,7 +65,7 @@ create table grading_jobs (
   primary key (tenant, grading_id, program, name, attempt),
   ${referToGrading}
 ){small};
-create unique index grading_jobs_by_job on grading_jobs (tenant, job_id);
+create index grading_jobs_by_job on grading_jobs (tenant, job_id);
 
 create table grading_events (
   ${ofGrading},
@@ -84,6 +86,12 @@ create table grading_blobs (
 ){small};
 create index grading_blobs_by_blob on grading_blobs (tenant, blob_id);
 
-alter table queue add column is_test integer not null default 0;
-create index queue_tests on queue (tenant) where is_test = 1;
+create table builds (
+  tenant {text} not null,
+  build_sha256 {text} not null,
+  job_id {text} not null,
+  primary key (tenant, build_sha256),
+  ${referToJob}
+){small};
+create unique index builds_by_job on builds (tenant, job_id);
 `;

@@ -1,0 +1,24 @@
+/** What the two kinds of store spell differently in the statements of their tables. */
+export interface Spelling {
+  /** The type of a text, which is compared by its bytes. */
+  readonly text: string;
+  /** The type of a whole number of 64 bits. */
+  readonly long: string;
+  readonly bytes: string;
+  /** The end of `create table` if the rows are small. They are then stored in the order of their key. */
+  readonly small: string;
+  /** The end of `create table` if the last column may be large. */
+  readonly large: string;
+  /** The primary key of tickets. */
+  readonly ticketKey: string;
+}
+
+/** The key of a job, in every table of jobs. Rows with this key are removed with their job. */
+export const ofJob = `tenant {text} not null,
+  job_id {text} not null`;
+export const referToJob = 'foreign key (tenant, job_id) references jobs (tenant, job_id) on delete cascade';
+
+/** Statements in the words of a kind of store. Each word in braces is a name of the spelling. */
+export function spelled(statements: string, spelling: Spelling): string {
+  return statements.replaceAll(/\{(\w+)\}/g, (_, name: keyof Spelling) => spelling[name]);
+}
