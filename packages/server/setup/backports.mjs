@@ -1,6 +1,6 @@
 /**
- * Plans where the set-up gets a package that is newer than the release's: from Debian's backports suite of the release,
- * with the mirror and the key that the host's apt sources already name. apt takes only this package from there. This
+ * Plans how the set-up gets a package that is newer than the release's own. The package comes from the release's
+ * backports suite, with the mirror and the key in the host's apt sources; apt takes only this package from there. This
  * file only plans; the set-up writes. sources.list(5), apt_preferences(5).
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

@@ -26,7 +26,7 @@ const LAUNCHER = named('launcher', [
 ]);
 const TEMPLATE = ['failure.c', ...named('launcher', ['template', 'move', 'executable', 'privileges', 'python'])];
 const STATIC = ['-static'];
-/** For a program without any library: it stays small, because each job that starts it keeps a copy. */
+/** Options for a program without any library. The program stays small, because each job that starts it keeps a copy. */
 const ALONE = [
   ...['-static', '-nostdlib', '-ffreestanding', '-fno-stack-protector', '-U_FORTIFY_SOURCE', '-Os', '-s'],
   ...['-Wl,--build-id=none', '-Wl,-z,noseparate-code', '-Wl,-z,norelro'],
@@ -57,7 +57,7 @@ const TARGETS = [
   { file: 'svc-launcher.so', sources: TEMPLATE, flags: ['-fPIC', '-shared', '-Wl,-z,now'] },
 ];
 
-/** A file with the digest of the sources of the programs beside it. Times of files say little: copies may keep them or not. */
+/** The file beside the programs with the digest of their sources. File times say little: a copy may change them. */
 const BUILT_OF = join(BUILT, 'sources.sha256');
 
 /** The digest of all sources and of this file, which says how they are built. */
@@ -110,8 +110,8 @@ export function areNativesBrought() {
 }
 
 /**
- * Builds the programs that are missing or were built of other sources. If one fails, builds the others and throws with the
- * compiler's message. The failed one is then missing: an old one would do less than it is asked, and nobody would know.
+ * Builds the programs that are missing or were built of other sources. If one fails, builds the others and throws with
+ * the compiler's message. The failed program is removed, because an outdated one could silently do less than asked.
  * @returns {boolean} whether anything was built
  */
 export function buildNatives() {

@@ -1,7 +1,7 @@
 /**
- * What a host needs beyond the packages of npm: runtimes and interpreters from the system's packages, and the programs that
- * start cells, which a checkout compiles. It installs where this process may, names what is missing elsewhere, and prints
- * nothing if nothing is missing. It runs on any Node from 18 on.
+ * What a host needs beyond the packages of npm: runtimes and interpreters from the system's packages, and the programs
+ * that start cells, which a checkout compiles. It installs them where this process may, and otherwise names what is
+ * missing. If nothing is missing, it prints nothing. It runs on any Node from 18 on.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ function anyOf(directories, file) {
   return directories.map((directory) => join(directory, file));
 }
 
-/** Debian and Ubuntu packages, each with files, one of which suffices to show that the package is installed. */
+/** Packages of Debian and Ubuntu. Any one of the `files` shows that the package is installed. */
 const SYSTEM_PACKAGES = [
   { name: 'libatomic1', files: anyOf(LIBRARY_DIRECTORIES, 'libatomic.so.1') },
   { name: 'crun', files: anyOf(COMMAND_DIRECTORIES, 'crun') },
@@ -107,9 +107,7 @@ function installFromBackports({ sources, preferences }) {
   }
 }
 
-/**
- * Compiles the programs that make cells, if they are missing or older than their sources. A package has brought them.
- */
+/** Compiles the programs that make cells, if they are missing or outdated. An installed package already has them. */
 export function compileNatives() {
   if (process.platform !== 'linux' || areNativesBrought()) return;
   try {

@@ -1,6 +1,6 @@
 /**
- * Sets this host up: `node main.mjs` installs and compiles, `node main.mjs natives` only compiles, which an installed package
- * does not need. It exits with 0 even if something is still missing, after printing what.
+ * Sets this host up: `node main.mjs` installs and compiles, `node main.mjs natives` only compiles, which an installed
+ * package does not need. If something is still missing, it prints what, and still exits with 0.
  */
 import process from 'node:process';
 import { compileNatives, installSystemPackages } from './host.mjs';

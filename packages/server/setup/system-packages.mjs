@@ -48,7 +48,7 @@ export function installMissing(missing, purpose) {
   for (const name of missing) attempt(`install ${name}`, () => aptInstall(name));
 }
 
-/** A failed installation is reported but not fatal: the service offers what it finds, and tests name what they miss. */
+/** A failed installation is reported, not fatal: the service offers what it finds, and tests name what is missing. */
 export function attempt(deed, work) {
   try {
     work();

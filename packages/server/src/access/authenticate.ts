@@ -25,7 +25,7 @@ export interface CredentialKind {
   resolve(token: string): Promise<Caller | ServiceError | null>;
   /** Whether a caller of this kind may still act. The caller's expiry was checked before. */
   stands(caller: Caller): Promise<boolean>;
-  /** See `Access`. Only a kind whose identifiers may name other credentials later has these two members. */
+  /** See `Access`. Present, like `redeem`, only if identifiers of this kind may later name other credentials. */
   pledge?(caller: Caller, ticket: string): Caller;
   redeem?(pledge: Caller, ticket: string): Caller | null;
   /** See `Access`. Absent if credentials of this kind never end before their expiry. */

@@ -26,7 +26,7 @@ export interface JwtOptions {
 
 const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 const REQUIRED_CLAIMS = ['iss', 'aud', 'exp', 'iat', 'sub', 'client_id', 'jti'];
-/** How far ahead the issuer's clock may be: tokens count this long before they are valid. No token is valid after its `exp`. */
+/** How far ahead the issuer's clock may be: a token is accepted this long early, but never after its `exp`. */
 const skewSeconds = 30;
 /** No token is valid for longer than this after its issue. */
 const lifetimeSecondsMax = 24 * 3600;

@@ -79,7 +79,7 @@ export function createKeySet({
       return true;
     },
     async reload() {
-      // A read that is under way may have begun before the change.
+      // A read that is under way may have begun before the keys changed, so another read follows it.
       await reading?.catch(() => undefined);
       await read();
     },

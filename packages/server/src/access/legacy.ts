@@ -1,4 +1,4 @@
-/** Keys that the operator configures, each with its tenant's name: with every scope and no expiry. Spec § Authentication 2. */
+/** Keys that the operator configures. Each has a tenant and every scope, and never expires. Spec § Authentication 2. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
 import { SCOPES } from '@vouchbox/protocol/vocabulary';

@@ -153,7 +153,7 @@ describe('a reservation while tenants hold all permits', () => {
     expect([gaveWay, permits.held('wait')]).toEqual([[], 3]);
   });
 
-  test('claims its place at once if as many wait to be claimed as there are places', () => {
+  test('claims its place at once if there are as many unclaimed reservations as places', () => {
     const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
     const gaveWay: string[] = [];
     for (const name of ['first', 'second']) take(permits, 'response', 'a', () => gaveWay.push(name));
@@ -164,7 +164,7 @@ describe('a reservation while tenants hold all permits', () => {
     expect(() => permits.reserve('response', 'e', stay)).toThrow('The service has 2');
   });
 
-  test('is refused at once if no tenant would give way, and at its claim if none does any more', () => {
+  test('is refused at once if no tenant would give way, and at its claim if no tenant would give way by then', () => {
     const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
     for (const _ of [1, 2]) take(permits, 'wait', 'a', stay);
     const late = permits.reserve('wait', 'b', stay);

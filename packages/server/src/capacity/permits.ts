@@ -32,9 +32,9 @@ export type GiveWay = (refusal: ServiceError) => void;
 
 export interface Permits {
   /**
-   * Reserves one permit, at once or not at all, and claims it if a place is free. Other requests give way only to a permit that
-   * is claimed: the tenant that holds most loses its oldest permit, unless it would then hold fewer than this tenant. At most as
-   * many permits as there are places can be unclaimed; a further permit claims its place at once.
+   * Reserves one permit, at once or not at all, and claims it if a place is free. Other requests give way only to a
+   * permit that is claimed: the tenant that holds most loses its oldest permit, unless it would then hold fewer than
+   * this tenant. If as many permits are unclaimed as there are places, a further permit claims its place at once.
    *
    * @throws ServiceError `capacity_exhausted` if no tenant would give way, `tenant_capacity_exhausted` at this tenant's bound
    */

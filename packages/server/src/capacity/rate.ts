@@ -1,7 +1,7 @@
 /**
  * The request budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one
- * token. In a budget of bytes, each byte takes one token when it arrives. There are no time windows, so no tenant gets
- * twice the rate at the edge of one.
+ * token. In a budget of bytes, each byte takes one token when it arrives. There are no time windows, at whose edges a
+ * tenant could get twice the rate.
  */
 
 export interface RateBound {
@@ -46,7 +46,7 @@ interface Bucket {
   at: number;
 }
 
-/** The number of buckets at which the full ones are dropped: a full bucket equals no bucket. */
+/** Full buckets are dropped once there are this many buckets: a tenant without a bucket has a full budget. */
 const bucketsSwept = 1024;
 
 /** Buckets of one process, all full. `now` is a monotonic clock in milliseconds. */

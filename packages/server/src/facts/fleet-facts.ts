@@ -1,4 +1,4 @@
-/** A node's facts for the other nodes of its service, and the choice of the node that does what only one should do. */
+/** A node's facts for the other nodes of its service, and the choice of the one node that does a task for all. */
 import {
   type CanaryStatus,
   ISOLATION_CLASSES,
@@ -125,7 +125,7 @@ export function othersOf(fleet: Pick<Fleet, 'node' | 'nodes'>): readonly OtherEx
   });
 }
 
-/** The oldest living node with a role: it does what only one node should do. Null if there is none. */
+/** The oldest living node with a role, which does the tasks that only one node should do. Null if there is none. */
 export function firstWith(role: NodeRole, fleet: Pick<Fleet, 'nodes'>): number | null {
   return fleet.nodes().find(({ facts }) => facts?.roles.includes(role))?.node ?? null;
 }

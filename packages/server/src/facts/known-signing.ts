@@ -47,7 +47,7 @@ export async function openKnownSigning({ config, store, signing, log }: KnownSig
   return { known: { keys, attestor, logKeeper }, keys };
 }
 
-/** The keys that other nodes sign with. A new key of the fleet is read from the store when the beat of its node shows it. */
+/** The keys that other nodes sign with. When the beat of a node shows a new key, the key is read from the store. */
 async function keysOfOthers(fleet: Fleet): Promise<PublicKeys> {
   const registered = new RegisteredKeys(fleet);
   await registered.refresh();

@@ -20,7 +20,7 @@ test('a directory is made with its missing parents, all with the given mode, and
   expect(modes).toEqual([0o700, 0o700, 0o711, 0o711]);
 });
 
-test('a directory that cannot be made is an error, below a file and where a file is', () => {
+test('making a directory fails below a file and at the path of a file', () => {
   const file = join(emptyDirectory(), 'file');
   writeFileSync(file, '');
   expect(() => makeDirectories(file)).toThrow('EEXIST');

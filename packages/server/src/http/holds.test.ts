@@ -139,16 +139,16 @@ describe('while a tenant holds all places for long answers', () => {
     return ends.map(([answer]) => answer === undefined);
   }
 
-  test('a long answer ends one of them, and its length is that of its bytes', { tags: ['Transfer-2'] }, async () => {
+  test('an answer that is long in bytes ends one of the tenant’s answers', { tags: ['Transfer-2'] }, async () => {
     expect(await endedBy(`/v1/jobs/${JOB}`, KEY_OF_OTHER)).toEqual([true, false]);
   });
 
-  test('an answer without a body ends none', { tags: ['Errors-18a'] }, async () => {
+  test('an answer without a body ends none of the tenant’s answers', { tags: ['Errors-18a'] }, async () => {
     expect(await endedBy(`/v1/jobs/${JOB}/result`, KEY_OF_OTHER, 'HEAD')).toEqual([false, false]);
     expect(await endedBy(`/links/${LINK}/result`, SECRET_OF_LINK, 'HEAD')).toEqual([false, false]);
   });
 
-  test('a short answer to a reader of a link ends none', { tags: ['Errors-18a'] }, async () => {
+  test('a short answer to a reader of a link ends none of the tenant’s answers', { tags: ['Errors-18a'] }, async () => {
     expect(await endedBy(`/links/${LINK}/job`, SECRET_OF_LINK)).toEqual([false, false]);
   });
 });

@@ -46,7 +46,7 @@ function methodsOf(path: string, { pages, log, servesApi, hasMetrics }: Beside):
   return METHODS.filter((method) => method === 'OPTIONS' || methods.includes(method === 'HEAD' ? 'GET' : method));
 }
 
-/** Answers OPTIONS, or refuses with 405 or 404. None of its headers allows a browser of another origin. */
+/** Answers OPTIONS, or refuses with 405 or 404. No header of these answers allows requests from another origin. */
 export function answerUnrouted(request: FastifyRequest, reply: FastifyReply, beside: Beside): FastifyReply {
   const path = request.url.split('?', 1)[0] ?? '';
   const methods = methodsOf(path, beside);

@@ -282,7 +282,7 @@ function memoryJobs(submissions: Submission[]): Jobs {
   };
 }
 
-/** Takes any upload, and has only the blob of no bytes. */
+/** Takes any upload, and has only the empty blob. */
 function memoryBlobs(): Blobs {
   return {
     checkBudget() {},

@@ -1,6 +1,6 @@
 /**
- * The form of a refusal on the wire: one envelope and one set of headers, made from the one error table, whether a
- * route, the router or the HTTP parser refuses. Spec § Errors; RFC 6750 § 3.
+ * The form of a refusal on the wire. Routes, the router and the HTTP parser all use one envelope and one set of
+ * headers, made from the one error table. Spec § Errors; RFC 6750 § 3.
  */
 import { ERRORS, type ErrorEnvelope } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';

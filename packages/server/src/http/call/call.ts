@@ -118,8 +118,8 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Holds a permit for a long answer: when the caller's authority ends, its connection ends too, or only what `onEnded`
-   * ends. Spec § Response transfer rules.
+   * Holds a permit for a long answer. When the caller's authority ends, `onEnded` is called; by default, it ends the
+   * connection of the answer. Spec § Response transfer rules.
    *
    * @throws ServiceError if none is free
    */
@@ -134,7 +134,7 @@ export class Call<Id extends OperationId> {
     return permit;
   }
 
-  /** `claimFor` for the permit of this answer, if it has one. @throws ServiceError if no place is free */
+  /** Claims the permit of this answer, if it has one: see `claimFor`. @throws ServiceError if no place is free */
   claimFor(answer: { readonly bytes: number }): void {
     if (this.#answer !== null) claimFor(this.#answer, this.request, answer);
   }

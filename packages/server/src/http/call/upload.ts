@@ -16,7 +16,7 @@ export interface Upload extends Disposable {
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Chunks of all uploads that are taken in one turn of the event loop: one is hashed and copied in a quarter of a millisecond. */
+/** Chunks of all uploads in one turn of the event loop. To hash and copy one chunk takes a quarter of a millisecond. */
 export const chunksInTurn = 1;
 
 /**
@@ -49,7 +49,7 @@ async function* chunksOf(
   request: IncomingMessage,
   { bytesMax, turns, ended }: { readonly bytesMax: number; readonly turns: Turns; readonly ended: Promise<never> },
 ): AsyncGenerator<Uint8Array> {
-  // A refusal has to be answered, so the connection must outlive it.
+  // The connection must stay open when this loop ends early, because the refusal must still be sent.
   const arriving = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
   let bytes = 0;
   try {

@@ -23,8 +23,7 @@ class SocketNumbers extends EventEmitter {
   }
 
   /**
-   * Writes `bytes`, none of which the kernel has accepted: as pieces that were not begun, and as the rest of the one in
-   * flight.
+   * Writes `bytes` that the kernel has not accepted: pieces that were not begun, and the rest of the piece in flight.
    */
   write(bytes: number): void {
     this.bytesWritten += bytes;

@@ -165,7 +165,7 @@ export class Connections implements Disposable {
       if (this.#open.size <= Math.min(this.#bounds.connectionsOfPeer, placesOfStrangers(this.#bounds))) return;
       const connection = whoGivesWay(this.#open.values(), this.#bounds, now);
       if (connection === null) return;
-      // This must happen at once: the event that reports it comes later.
+      // The connection is removed here, because the event that reports its end comes later.
       this.#open.delete(connection.socket);
       resetConnection(connection.socket);
       this.#gaveWay();

@@ -25,7 +25,7 @@ interface Given {
   readonly onSlice?: (intake: Intake) => void;
 }
 
-/** An intake, and records of what it passes to the parser and what it is told. */
+/** An intake, a record of the bytes that it passes to the parser, and the means to drive it. */
 function opened({ turns = new Turns(), answers = [], isClosing = false, onSlice }: Given = {}) {
   const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() }) as Socket;
   const slices: string[] = [];

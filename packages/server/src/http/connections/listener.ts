@@ -145,7 +145,7 @@ function answerParserError(listener: Listener, error: ParserError, socket: Socke
     return;
   }
   const refusal = loggedRefusal(parserRefusal(error), listener);
-  // The parser shows only the last read. If the head came in several reads, the refusal of a HEAD request has a body.
+  // The parser shows only the last read. So a refused HEAD request gets a body if its head came in several reads.
   const isHead = answer === undefined ? error.rawPacket?.indexOf('HEAD ') === 0 : answer.req.method === 'HEAD';
   endWith(connections, socket, isHead ? { ...refusal, body: Buffer.alloc(0) } : refusal);
 }

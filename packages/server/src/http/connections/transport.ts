@@ -16,7 +16,7 @@ import {
 export interface TransportBounds {
   /** Connections open at once. */
   readonly connections: number;
-  /** How many of them one peer may have without a live credential. The only bound that is a setting. */
+  /** How many connections one peer may have without a live credential. No other bound is a setting. */
   readonly connectionsOfPeer: number;
   readonly headBytes: number;
   /** The time from the start of a connection, or from the first byte of a later request, to the end of the head. */
@@ -33,7 +33,7 @@ export interface TransportBounds {
   readonly connectionMilliseconds: number;
   /** The time between an answer's end and the next request's first byte. It is longer than the idle time of usual proxies. */
   readonly idleMilliseconds: number;
-  /** How often connections are checked, and so the most by which a deadline is missed. */
+  /** The time between two checks of the connections. A deadline is missed by at most this. */
   readonly checkMilliseconds: number;
 }
 

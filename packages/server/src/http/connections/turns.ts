@@ -9,7 +9,7 @@
 /** Turns given out in one turn of the event loop: about a millisecond of requests. */
 const turnsAtOnce = 16;
 
-/** How many turns there are if a connection was accepted in this turn of the event loop: more connections may wait. */
+/** Turns given out in a turn of the event loop that accepted a connection, because more connections may wait. */
 const turnsBesideConnection = 1;
 
 export class Turns {

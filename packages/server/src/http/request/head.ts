@@ -29,7 +29,7 @@ const SINGLE_HEADERS: ReadonlySet<string> = new Set([
 /** A name or an address with an optional port. RFC 3986 § 3.2.2, without user information. */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?::\d{0,5})?$|^\[[0-9A-Fa-f:.]+\](?::\d{0,5})?$/;
 
-/** Why a request must not be handled, or null. If null, the target is a path or `*`, and the host is the one that was asked. */
+/** Why a request must not be handled. If null, `url` is a path or `*`, and the header `host` names the host asked. */
 export function inspectHead(request: IncomingMessage): ServiceError | null {
   return (
     versionRefusal(request) ??
@@ -78,7 +78,7 @@ function framingRefusal({ httpVersion, headers }: IncomingMessage): ServiceError
   return null;
 }
 
-/** Puts the target into the one handled form. Refuses a target for a proxy, and one with a fragment, which clients never send. */
+/** Rewrites the target as a path or `*`. Refuses a target for a proxy or with a fragment, which clients never send. */
 function targetRefusal(request: IncomingMessage): ServiceError | null {
   const target = readTarget(request.method, request.url ?? '');
   if (target === null) return invalidRequest('The request target must be a path.');

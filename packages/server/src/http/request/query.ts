@@ -1,7 +1,7 @@
 /**
- * Query parameters, read as the contract's table describes them: its schemas are checked here, so the document cannot
- * say anything else. A parameter that is repeated, empty, or unknown to the operation is refused by name: silently
- * dropping a filter would show a client too much.
+ * Query parameters. They are checked here against the schemas of the contract's table, so the document cannot say
+ * anything else. A parameter that is repeated, empty, or unknown to the operation is refused by name: silently dropping
+ * a filter would show a client too much.
  */
 import { type Filled, fits, type TObject, type TSchema } from '@vouchbox/protocol';
 import { invalidRequest } from '../../ground/service-error.ts';

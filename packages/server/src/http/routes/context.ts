@@ -16,7 +16,7 @@ import type { WebSockets } from '../stream/websocket.ts';
 /** The facts that the service states about itself. */
 export interface ServiceFacts {
   capabilities(): Capabilities;
-  /** The status. In its numbers of the last hour, the jobs are those of this tenant. */
+  /** The status. Its figures about jobs of the last hour cover only this tenant's jobs. */
   status(tenant: string): Promise<ServiceStatus>;
   /** The key that signs now, or that signed last if signing is off; null if there never was one. */
   publicKey(): PublicKey | null;

@@ -52,7 +52,7 @@ dd { margin: 0 }
 code { font: 0.92em var(--mono) }
 `;
 
-/** An icon is drawn where no style reaches, so it has the accent of the light colours. */
+/** The page's styles do not reach its icon, so the icon has the accent of the light colours. */
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke="#1f5f6b" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"><path d="${MARK}"/></svg>`;
 
 /** The pages that the front page lists: path, name and purpose of each. */

@@ -71,7 +71,7 @@ function textOf(content: string | null): Answer | null {
   return content === null ? null : { content };
 }
 
-/** The tile in a path: `LEVEL/INDEX`, the index in groups of three digits, all but the last after `x`; `.p/WIDTH` if not full. */
+/** The tile in a path: `2/x001/x234/067` is tile 1,234,067 of level 2. A partial tile of N hashes ends in `.p/N`. */
 function tileOf(path: string): { readonly level: number; readonly index: number; readonly width: number } | null {
   const { level, index, width } =
     /^(?<level>\d|[1-5]\d|6[0-3])\/(?<index>(?:x\d{3}\/){0,4}\d{3})(?:\.p\/(?<width>[1-9]\d{0,2}))?$/.exec(path)

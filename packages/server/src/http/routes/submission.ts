@@ -66,7 +66,7 @@ export async function sentIn(call: Call<'submitJob' | 'submitGrading'>, access: 
   return { body, idempotencyKey, checkAuthority };
 }
 
-/** The answer to a further request in a submission; null if refused, because the submission itself must not be refused then. */
+/** The answer to a further request in a submission. Null if it is refused, which must not refuse the submission. */
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;

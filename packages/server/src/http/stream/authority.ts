@@ -71,7 +71,7 @@ export class AuthorityWatch implements Disposable {
     clearInterval(this.#timer);
   }
 
-  /** Whether the caller's authority still stands. If the store is down, nothing is ended: the next check decides. */
+  /** Whether the caller's authority is still valid. If the store is down, nothing is ended: the next check decides. */
   async #stands(caller: Caller): Promise<boolean> {
     try {
       return await this.#options.access.stands(caller);

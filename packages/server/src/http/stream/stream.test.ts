@@ -262,7 +262,7 @@ describe('a handshake is refused with a plain HTTP answer', { tags: ['Errors-3']
     expect(await attempt(server, bytes)).toMatchObject({ status, code });
   });
 
-  test('which names the version that the service speaks', async () => {
+  test('and the answer names the WebSocket version that the service speaks', async () => {
     const { headers } = await attempt(server, handshake(STREAM, KEY).replace('Version: 13', 'Version: 8'));
     expect(headers['sec-websocket-version']).toBe('13');
   });

@@ -14,7 +14,7 @@ const { ServerResponse } = process.getBuiltinModule('node:http');
 /** Headers that every answer to a known caller has, and that the WebSocket server would leave out. */
 const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
 
-/** The largest message that is read from a client that may send none; its stream is then closed. */
+/** The largest message that is read from a client that may send none. Any message closes the stream. */
 const messageBytesMax = 125;
 /** The largest message from a client that answers calls of tools. */
 const answerBytesMax = toolAnswerBodyBytesMax;
@@ -70,7 +70,7 @@ export class WebSockets {
     return this.#handshakes.has(raw);
   }
 
-  /** Answers a handshake, and has the stream served. The client sends answers, or nothing. */
+  /** Answers a handshake, then runs `serve` on the stream. `answers`: whether the client may send answers to calls. */
   accept(
     request: FastifyRequest,
     reply: FastifyReply,
