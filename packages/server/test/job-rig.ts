@@ -193,7 +193,7 @@ export class JobRig implements AsyncDisposable {
     return page.events.map(({ kind, data }) => [kind, data]);
   }
 
-  /** The queries of the dispatcher. It has taken the answer in before the next turn of the event loop. */
+  /** Answers the dispatcher's query. The dispatcher handles the answer before the next turn of the event loop. */
   async #queuedJobs(input: Parameters<Store['queuedJobs']>[0]): ReturnType<Store['queuedJobs']> {
     const answer = await this.store.queuedJobs(input);
     setImmediate(() => this.#looked.resolve());

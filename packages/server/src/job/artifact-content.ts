@@ -26,8 +26,8 @@ export interface OutputCopies {
    */
   copy(tenant: string, output: CopiedOutput): Promise<void>;
   /**
-   * Stores a content that a grading holds; it does not count as an upload. The bound of a tenant's uploads also bounds all
-   * contents that its gradings hold, except for the contents that they need to end.
+   * Stores a content that a grading holds; it does not count as an upload. The bound of a tenant's uploads also bounds
+   * the contents that its gradings hold, except the contents that a grading needs in order to end.
    *
    * @throws ServiceError `tenant_capacity_exhausted`, `insufficient_storage`, and what `chunks` throws
    */

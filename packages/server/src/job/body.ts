@@ -44,7 +44,7 @@ export interface Body<T> extends LongPart {
   readonly text: JsonText<T> | null;
 }
 
-/** The value that a body stands for, as a member of a longer one. */
+/** The value of a body, which can be a member of a longer body. */
 export function jsonOf<T>(body: Body<T>): LongJson<T> {
   return new LongJson<T>(body.text ?? body);
 }

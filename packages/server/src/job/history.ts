@@ -85,7 +85,7 @@ export function createHistory(store: Store, nudges: Nudges, ownNudges: Pick<Nudg
       const isFollowed = nudges.isAwaited(`events ${input.job_id}`);
       const result = await store.answerToolCall({ ...input, isFollowed });
       if (result.kind !== 'taken') return result;
-      // The program is told first: it stands still until it has the answer.
+      // The program gets the answer first, because it waits until then.
       taken.get(input.job_id)?.push(result);
       ownNudges.send(`answers ${input.job_id}`);
       ownNudges.send(`events ${input.job_id}`);
@@ -134,7 +134,7 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
 /** Answers that this process took and stored, for jobs whose programs run in this process and wait for them. */
 type TakenAnswers = Map<string, GivenAnswer[]>;
 
-/** The answers to calls. Where one process has the store to itself, it took every answer itself, and nothing has to be read. */
+/** The answers to calls. If only one process uses the store, it took all answers itself and need not read the store. */
 async function* answersOf({ store, nudges, key, signal, taken }: Follow & { readonly taken: TakenAnswers }) {
   const own: GivenAnswer[] = [];
   let after = 0;

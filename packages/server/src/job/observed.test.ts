@@ -16,7 +16,7 @@ const ended = {
   finished_at: '2026-01-01T00:00:01.000Z',
 } as unknown as JobSummary;
 
-/** An observer that notes what it was told, and a history that answers as a test says. */
+/** An observer that notes what is reported to it, and a history whose answers the test sets. */
 function rig(answers: Partial<Record<keyof History, unknown>>, summary: () => Promise<JobSummary | null>) {
   const told: [what: string, of: unknown][] = [];
   const note = (what: string) => (of: unknown) => void told.push([what, of]);

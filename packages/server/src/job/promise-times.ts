@@ -1,6 +1,6 @@
 /**
- * The time by which the log answers for a job, and the time to state that the job still waits: early enough for a head
- * to have the statement by then.
+ * Two times of a promise: when the log must answer for a job, and when a statement is due that the job still waits. The
+ * second is so early that a head can contain the statement by the first.
  */
 import type { PromiseTimes } from '../store/records/inputs.ts';
 

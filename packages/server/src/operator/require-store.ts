@@ -23,7 +23,7 @@ export function requireData(dataDir: string): void {
 /** @throws OperatorError if there is no store */
 export function requireStore(options: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>): void {
   const path = databasePath(options);
-  // A database is looked at when it is opened.
+  // A database on a server is checked when it is opened.
   if (path === null || existsSync(path)) return;
   throw new OperatorError(`there is no store ${path}`, {
     hint: 'the first start of a service makes it; name the data directory of another with --data-dir',

@@ -38,11 +38,11 @@ export interface OpenStoredJob {
   readonly job: StoredJob;
   /** A file that the job names, by its `sha256:…`, piece by piece, at most 64 MiB; null if it is not stored any more. */
   readonly blob: (name: string) => Promise<AsyncIterable<Uint8Array> | null>;
-  /** The proof that the log has the job. @throws OperatorError if the log does not */
+  /** The proof that the log has the job. @throws OperatorError if the log lacks the job */
   readonly logProof: () => Promise<Uint8Array>;
-  /** Its signed promise. @throws OperatorError if it has none */
+  /** The signed promise of the job. @throws OperatorError if the job has none */
   readonly promise: () => Promise<Uint8Array>;
-  /** The envelope of the canary that the job names. @throws OperatorError if it names none that is still kept */
+  /** The envelope of the job's canary. @throws OperatorError if the job names no canary, or the canary is not kept */
   readonly canary: () => Promise<Uint8Array>;
 }
 

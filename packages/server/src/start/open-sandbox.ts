@@ -54,7 +54,7 @@ async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {
   return taken;
 }
 
-/** Proves a provider, and examines the host while the canaries run. Cells of jobs, made later, record the result. */
+/** Proves a provider, and examines the host while canaries run. Cells of jobs are made later and record the result. */
 async function provenProvider(config: Config, instance: string): Promise<Opened> {
   let sha256: string | null = null;
   const posture = hostPostureDigest(config, instance);

@@ -265,7 +265,7 @@ function executorOf(own: AdmitOptions['own'], { mem_mb: memMbMax }: RequestedLim
   return [{ ...facts, memMbMax, slots, concurrentMemMbMax, isReady }];
 }
 
-/** What is stored of one job or of a pair. In a pair, a specification begins with the other job's id: the store finds it so. */
+/** What is stored of a job or pair. Each specification of a pair begins with the other's id, for the store to find. */
 function jobsOf({ program, interactor }: Specs, [one, other]: readonly [ListPlace, ListPlace]) {
   if (interactor === null) return { requested_spec: program };
   return {
@@ -306,8 +306,8 @@ async function lookedUp(asked: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
 }
 
 /**
- * Whether the earlier job of a key has the same specification. If that job named its files and its standard input in
- * another form, the digests in that form are compared. The form by contents needs the bytes.
+ * Whether the earlier job of a key has the same specification. The stored digest may cover files and standard input by
+ * content or by digest, so both forms are compared. The form by content needs the bytes.
  */
 async function isSame(
   asked: Keyed,

@@ -1,6 +1,6 @@
 /**
- * The stored bytes of a tenant that a submission's files and standard input name: an upload, or an output of a job that has
- * ended. Each is looked up once, and the stored job names the digest. Spec § Job submission, § Limits.
+ * Finds the stored bytes that a submission's files and standard input name: uploads of the tenant, or outputs of its
+ * ended jobs. Each is looked up once, and the stored job names the digest. Spec § Job submission, § Limits.
  */
 import {
   LIBRARIES_FILE,

@@ -62,8 +62,8 @@ export interface ParsedSubmission extends ParsedProgram {
 }
 
 /**
- * The specification of a body: every omitted member has its default, and every limit has its requested value, rounded
- * to whole units if it is counted in them, and not yet clamped.
+ * The specification of a body. Omitted members have their defaults. Limits have the requested values, rounded to whole
+ * units where a limit is counted in units, and are not yet clamped.
  *
  * @throws ServiceError `invalid_request`, `unsupported_language`, `network_not_allowed` or `payload_too_large`.
  */
@@ -217,7 +217,7 @@ function knownLanguage(name: string, at: string): Language {
   throw refusal('unsupported_language', `${at}/language`, `${quoted(name)} is not one of ${LANGUAGES.join(', ')}`);
 }
 
-/** Bounds a text in bytes of UTF-8 after decoding, the size of a file that holds it. */
+/** Bounds the length of a text in bytes of UTF-8 after decoding, which is the size of a file with this text. */
 function checkText(pointer: string, text: string, bytesMax: number): void {
   if (!text.isWellFormed())
     throw refusal('invalid_request', pointer, 'holds a lone surrogate, which has no UTF-8 form');
@@ -280,7 +280,7 @@ function checkedOutputs(outputs: readonly string[], at: string): string[] {
   return [...outputs];
 }
 
-/** The large outputs. A file must not be named here and in `outputs`, because it would then be two outputs of one path. */
+/** The large outputs. A file must not be named both here and in `outputs`: its path would then have two outputs. */
 function checkedLargeOutputs(
   { paths = [], max_bytes = largeOutputsBytesMax, ...asked }: LargeOutputs,
   outputs: readonly string[],

@@ -59,7 +59,7 @@ describe('the tenant’s budget of uploaded bytes', { tags: ['Blobs-11', 'CROWD-
     await expect(blobs.receive(acme, uploadOf(new Uint8Array(500), wrong))).rejects.toMatchObject({
       code: 'digest_mismatch',
     });
-    // The tenant owes 1 byte for the check that passed, and 1,100 that came.
+    // The tenant was charged 1 byte for the check that passed, and the 1,100 bytes that arrived.
     expect(budgetOf(blobs)).toMatchObject({ code: 'rate_limited', status: 429, retryAfterSeconds: 102 });
     expect(budgetOf(blobs, callerOf('other'))).toBe('left');
     clock.seconds = 102;

@@ -45,7 +45,7 @@ export interface DispatcherOptions {
   /** How many jobs the free space allows in flight; throws if the file system cannot be asked. */
   readonly roomForJobs: () => number;
   readonly memory: JobMemory;
-  /** Jobs of gradings that may run at once: more of them than processors would slow each other down. */
+  /** Jobs of gradings that may run at once. More jobs than processors would slow each other down. */
   readonly testsMax: number;
   /** This node's abilities, for a store that several nodes share. */
   readonly abilities?: () => Abilities;
@@ -178,7 +178,7 @@ export class Dispatcher implements AsyncDisposable {
       false,
     );
     if (!hasArrived) this.#queue.doubt();
-    // Waits until this turn of the event loop is over: the store then has all jobs that arrived in it, and finds them at once.
+    // By the end of this turn of the event loop, the store has all jobs that arrived in it, and one read finds them.
     await setImmediate();
   }
 
@@ -222,8 +222,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * If a submission lacks only a slot to start at once, waits until a job whose program is over frees one: through the queue the
-   * submission would cost another commit. A caller that has its answer sends the next job before the last one's cell is gone.
+   * If a submission lacks only a slot to start at once, waits for the slot of a job whose program is over: queueing
+   * would cost another commit. A caller often submits its next job before the cell of the last is gone.
    */
   async #slotWasFreed(): Promise<boolean> {
     const holding = this.#holding();

@@ -1,6 +1,6 @@
 /**
- * Takes two jobs whose programs talk to each other to their ends. Each has its cell and its slot. Both cells hold their programs
- * before one transaction stores both as running, and both programs are released at once. If a cell cannot be had, neither runs.
+ * Runs two jobs whose programs talk to each other, each in its own cell and slot. Once both cells hold their programs,
+ * one transaction stores both as running, and both programs are released. If a cell cannot be had, neither runs.
  */
 
 import { interaction } from '../../sandbox/program/interaction.ts';
@@ -117,8 +117,8 @@ async function startStored({ context, loaded }: Ready, interactor: Ready): Promi
 }
 
 /**
- * Ends both jobs because of one failure, the program's job last: the queue lists the pair under that job's id, so it
- * still finds a pair of which only one job was ended.
+ * Ends both jobs because of one failure, and the program's job last. The queue lists the pair under the id of that job,
+ * so it still finds a pair of which only one job has ended.
  */
 async function endBoth(parts: readonly Part[], failure: FailureBeforeRun): Promise<void> {
   for (const { context, side } of parts.toReversed()) {

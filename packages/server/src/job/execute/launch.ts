@@ -153,7 +153,7 @@ export interface LaunchAtOnce {
   readonly admitted: Promise<AdmitResult | null>;
 }
 
-/** Takes a submission into a slot, with a parked cell that serves this job or no job at all. */
+/** Takes a submission into a slot. The parked cell then serves this job, or no job at all. */
 export function launchAtOnce(input: AdmitInput, cell: PreparedCell, dependencies: JobDependencies): LaunchAtOnce {
   const { tenant, job_id, created_at, requested_spec: spec } = input;
   const { language, runtime, limits } = spec;

@@ -1,6 +1,6 @@
 /**
- * The steps of every job once its row says `running`: release, execute, end. The cell is taken down while the end is stored, so
- * that its slot waits for no disk.
+ * The steps of every job once its row says `running`: release, execute, end. The cell is taken down while the end is
+ * stored, so that its slot need not wait for the disk.
  */
 
 import { PRODUCT_FILES, type RequestedSpec, STDIN, type StoredFile } from '@vouchbox/protocol';

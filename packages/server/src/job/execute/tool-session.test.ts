@@ -16,7 +16,7 @@ afterEach(() => rig[Symbol.asyncDispose]());
 const limits = { calls: 256, call_bytes: 1000, total_bytes: 9000 };
 const tools = { tools: [{ name: 'search' }], answered_by: ['alice'], limits };
 
-/** A program that calls tools, and what it was told. */
+/** A program that calls tools, and the answers that it got. */
 class Calling {
   readonly told: [call: number, outcome: ToolOutcome][] = [];
   readonly #cell: ScriptedCell;
@@ -34,7 +34,7 @@ class Calling {
     this.#cell.program?.tools?.called({ call, tool, arguments: { n: call } });
   }
 
-  /** Resolves once it was told `count` answers. */
+  /** Resolves once the program got `count` answers. */
   async hears(count: number): Promise<void> {
     while (this.told.length < count) {
       await this.#wake.promise;

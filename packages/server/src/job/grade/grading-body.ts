@@ -173,7 +173,7 @@ function refuseNewer(submission: GradingSubmission): void {
   }
 }
 
-/** @throws ServiceError `invalid_request` if no verdict can come of it */
+/** The plan of a grading. @throws ServiceError `invalid_request` if the grading cannot have a verdict */
 function planOf({ tests, groups, stop, limits }: GradingSubmission): NonNullable<GradingCommon['plan']> {
   const planned = tests.map(({ name, group, points, compare }) => ({ name, group, points, compare }));
   const plan = { ...(groups && { groups }), ...(stop !== undefined && { stop }), ...(limits && { limits }) };
@@ -233,7 +233,7 @@ export function pointing(pointer: string, error: unknown): unknown {
   return new ServiceError(error.code, `${pointer}${error.message.replace(/^the body/, '')}`);
 }
 
-/** The members, with each program of the grader replaced by what `other` returns for it and for its pointer in the body. */
+/** The members, in which `other` replaces each program of the grader. `pointer` is the program's place in the body. */
 export function withGraders<Grader>(
   { checker, interactor, validators, ...common }: GradingCommon,
   other: (grader: StoredGrader, pointer: string) => Grader,

@@ -1,7 +1,7 @@
 /**
- * Makes jobs of the rows of gradings as slots become free, and follows each job to its end. All that it knows is in the store:
- * after a restart, or on another node, it continues from the rows. A tenant has at most as many queued and running jobs of
- * gradings as there are slots; its gradings take turns, and the queue decides between tenants.
+ * Makes jobs from the rows of gradings as slots become free, and follows each job to its end. Its whole state is in the
+ * store, so it continues from the rows after a restart or on another node. A tenant has at most as many queued and
+ * running jobs of gradings as there are slots; its gradings take turns, and the queue decides between tenants.
  */
 import type { ProgramState } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';

@@ -1,4 +1,4 @@
-/** Which jobs a program with a plan needs next. They are right although not every end of a job makes it go through all tests. */
+/** The next jobs of a program with a plan. They are right although some ends of jobs lead to no look at all tests. */
 import type { GradingPlan, JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';
 import { expect, test } from 'vitest';
 import { PlanRun, type StepJob } from './plan-run.ts';

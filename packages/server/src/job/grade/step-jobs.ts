@@ -114,7 +114,7 @@ function checked(
 ): JobSubmission {
   const { language, runtime, args, env, limits, requirements, outputs, build, product } = submission;
   const members = { language, code: ' ', runtime: stored?.runtime ?? runtime, limits, requirements };
-  // An output larger than all blobs of the tenant together would never have room.
+  // An output larger than the bound on all blobs of the tenant would never find room.
   const whole = large && { large_outputs: { ...large, max_bytes: Math.min(large.max_bytes, blobBytesMax) } };
   const ofRun = { args, env: { ...stored?.env, ...env }, outputs, product, ...whole };
   return JSON.parse(JSON.stringify({ ...members, ...(build === undefined ? ofRun : { build }) })) as JobSubmission;

@@ -91,7 +91,7 @@ export class LogGuard {
   }
 
   /**
-   * The head with the lines of witnesses that signed it in time. It becomes the mark before witnesses see it.
+   * Adds the lines of the witnesses that sign the head in time. The head becomes the mark before a witness sees it.
    * @throws LogStopped if the tree does not continue the tree of the mark, or the tree of a head that a witness shows
    */
   async guarded(head: LogHead, state: LogState): Promise<LogHead> {

@@ -282,6 +282,6 @@ test('a statement after the keeper’s pause gets a head at once, and statements
   rests[1]?.();
   await signed();
   await headOf(4);
-  // The next rest is only the third: there was no rest between the last statement and its head.
+  // No pause came between the last statement and its head, so the pause after that head is only the third.
   await expect.poll(() => rests).toHaveLength(3);
 });

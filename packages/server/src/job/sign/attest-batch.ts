@@ -22,7 +22,7 @@ export interface BatchOptions {
   readonly signer: Pick<Signer, 'attest'>;
   /** Whether the signed statements are to be logged. */
   readonly isLogged?: boolean;
-  /** Told when there are stored results that can be moved to an object store. */
+  /** Gets a nudge when there are stored results that can be moved to an object store. */
   readonly nudges: Pick<Nudges, 'send'>;
   readonly log: Log;
 }

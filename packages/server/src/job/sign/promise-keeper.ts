@@ -1,7 +1,7 @@
 /**
- * Signs the promises of accepted jobs, and, if a job still waits when its promise is due, a statement that says so. Only the
- * node whose turn it is signs. The store drew the values to sign, so two nodes that sign make the same bytes, and the
- * values survive a crash. A promise ends no job. docs/decisions/0066.
+ * Signs the promises of accepted jobs, and, if a job still waits when its promise is due, a statement that says so.
+ * Only the node whose turn it is signs. The values to sign come from the store, so two nodes that sign make the same
+ * bytes, and the values survive a crash. A promise ends no job. docs/decisions/0066.
  */
 import { originOfLog, pendingStatement, promiseStatement, sha256Hex, type Unsigned } from '@vouchbox/evidence';
 import { pause } from '../../ground/waiting/pause.ts';
