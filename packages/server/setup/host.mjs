@@ -46,7 +46,7 @@ const RUNSC_CURRENT = 20230801;
 const OLD_RUNSC = '`ls`, `stat` and other programs that call statx(2) fail in it, and system calls are slow';
 
 /**
- * Installs what is missing of these and of what the service needs.
+ * Installs the missing packages: those that the service needs, and those of `more`.
  * @param {readonly { name: string, files: readonly string[] }[]} more further packages
  * @param {string} purpose what all of them are for: completes "install … for"
  */

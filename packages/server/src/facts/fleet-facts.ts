@@ -161,8 +161,7 @@ function canSign({ facts }: LiveNode): boolean {
 }
 
 /**
- * Which node a change of a topic must be announced to: one node, or the nodes that follow the topic. Null if only this process
- * needs to know.
+ * Who must learn of a change of a topic: one node, or the nodes that follow the topic. Null if only this process must.
  */
 export function addresseeOf(topic: Topic, { spec, node }: About, fleet: Pick<Fleet, 'node' | 'nodes'>) {
   if (topic === 'queue') return executorFor(spec, fleet);

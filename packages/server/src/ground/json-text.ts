@@ -1,5 +1,5 @@
 /**
- * The one way to write JSON of which some parts already are JSON text. Stored JSON is served as it is stored; it is
+ * The only code that writes JSON with parts that are JSON text already. Stored JSON is served as it is stored; it is
  * never parsed and written again. A missing or misspelt member does not compile. RFC 8259.
  */
 

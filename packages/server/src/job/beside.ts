@@ -1,6 +1,6 @@
 /**
- * The members of a job's signed statement beside its receipt: the newest canary of cells like its own, and the build of
- * the node that ran it. They are fixed when the job ends, so that every signer signs the same.
+ * The members of a job's signed statement beside its receipt: the newest canary of cells like the job's, and the build
+ * of the node that ran the job. They are fixed when the job ends, so that all signers sign the same.
  */
 import { CANARY_TENANT, type NamedCanary } from '@vouchbox/evidence';
 import type { BuildDigests } from '../sandbox/native/build-digests.ts';

@@ -69,7 +69,7 @@ export interface Jobs {
    * until the promise is signed.
    */
   promise(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<ExactBytes>;
-  /** The logged statements that a promised job still waits. Refused as `not_promised`. */
+  /** The logged statements which say that a promised job still waits. Refused as `not_promised`. */
   pending(caller: Caller, job_id: string): Promise<PendingStatements>;
   /** The envelope of the canary that the job's own envelope names. Refused as `canary_not_found`, or as `attestation` is. */
   canary(caller: Caller, job_id: string): Promise<ExactBytes>;

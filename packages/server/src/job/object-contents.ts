@@ -20,7 +20,7 @@ export interface ObjectContents {
    * @throws ObjectError `damaged` if the digests differ; `refused` without a store; and whatever the store throws
    */
   read(object: StoredObject): Promise<Uint8Array>;
-  /** Checks that an object is there and as long as it was. Throws as `read` does; the digest is not computed. */
+  /** Checks that an object is there and has its recorded length. Throws as `read` does; the digest is not computed. */
   check(object: StoredObject): Promise<void>;
 }
 

@@ -96,7 +96,7 @@ function logFindings({ provider, rejections, packsLeftOut, runtimeDefects }: Ope
 }
 
 /**
- * The digest for receipts that `vouchbox doctor --json` prints about this host. A development subprocess has no such
+ * The digest that `vouchbox doctor --json` prints about this host, for receipts. A development subprocess has no such
  * digest, because no control of the host isolates it.
  */
 async function hostPostureDigest({ provider }: Config, instance: string): Promise<string | null> {

@@ -17,7 +17,7 @@ export const METRICS_MEDIA_TYPES = {
  * unknown type.
  */
 export function preferredFormat(accept: string | undefined): MetricsFormat {
-  // Scrapers name versions and character sets, which the negotiator would look for among the offered types.
+  // The negotiator must not see versions and character sets: it would look for them among the offered types.
   const plain = accept?.replace(/;\s*q\s*=\s*/gi, ';q=').replace(/;(?!q=)[^,;]*/g, '');
   const headers = plain === undefined ? {} : { accept: plain };
   const preferred = new Negotiator({ headers }).mediaType(['text/plain', 'application/openmetrics-text']);

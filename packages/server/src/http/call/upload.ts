@@ -1,7 +1,7 @@
 /**
  * The body of an upload, as it arrives. It is bounded as every body is: in bytes, in time, by a permit, and by the life
- * of the credential. The connection is read only as fast as the pieces are taken, and all uploads together take one
- * chunk in each turn of the event loop, so that nobody's request waits for more than one chunk. Spec § Limits.
+ * of the credential. The connection is read only as fast as the pieces are taken. All uploads together take one chunk
+ * in each turn of the event loop, so that no other request waits for more than one chunk. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../ground/service-error.ts';

@@ -76,9 +76,9 @@ interface Surroundings {
 }
 
 /**
- * The address with the most strangers loses one first. Strangers of one address give way in this order: those without a request
- * for long, stalled readers, those whose refused body is being discarded, those with the most requests, and last the newest,
- * which may be about to send a request. Any other stranger with an answer under way, or that is being closed, has no place.
+ * The address with the most strangers loses one first. Its strangers give way in this order: those without a request
+ * for long, stalled readers, those whose refused body is being discarded, those with the most requests, and last the
+ * newest, which may soon send a request. Others with an answer under way, or being closed, do not give way.
  */
 function strangerPlace(connection: Connection, { crowds, now }: Surroundings): Placed[] {
   const { answers, quietSince, progressAt, requests, socket } = connection;

@@ -89,7 +89,7 @@ export class WebSockets {
     socket.off('error', destroyed);
     const server = answers ? this.#answerers : this.#readers;
     server.handleUpgrade(raw, socket, head, (stream) => {
-      // The WebSocket server has answered a client that broke the protocol; this only sees the connection closed.
+      // If a client breaks the protocol, the WebSocket server answers it. This only sees the connection closed.
       stream.on('error', () => this.#connections.close(socket));
       serve(stream).catch(() => this.#connections.close(socket));
     });

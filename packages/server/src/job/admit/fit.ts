@@ -29,7 +29,7 @@ export interface Fit {
   readonly memMbMax: number;
 }
 
-/** @throws ServiceError as `checkPolicy` does, if no executor can run it. `at`: its pointer in the submission */
+/** @throws ServiceError as `checkPolicy` does, if no executor can run it. `at` points to the program */
 export function fitOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]], at = ''): Fit {
   const fitting = executors.filter((executor) => canRun(spec, executor));
   if (fitting.length === 0) throw refusalOf(spec, executors, at);

@@ -1,6 +1,6 @@
 /**
- * The specification of a canary's job. Its program is the same for every language and pack: `canary.c`, built without a library
- * and given as a file. The code in each language only starts that file, so a pack without Python is tried in a language it has.
+ * The specification of a canary's job. Its program is the same for every language and pack: `canary.c`, built without a
+ * library and given as a file. The code in each language only starts that file, so a pack needs no Python.
  */
 import { readFileSync } from 'node:fs';
 import { type Language, LIMIT_DEFAULTS, type RequestedLimits, type RequestedSpec } from '@vouchbox/protocol';

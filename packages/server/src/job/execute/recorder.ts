@@ -51,7 +51,7 @@ export interface RecorderOptions {
   readonly onGap: () => void;
 }
 
-/** A pause for more output. It can be ended early, without the cost of an abort: an error with its stack each time. */
+/** A pause for more output. Ending it early needs no abort, which would cost an error with its stack each time. */
 class Gathering {
   #hurried = new AbortController();
   #isOver = false;

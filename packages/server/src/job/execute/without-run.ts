@@ -1,6 +1,5 @@
 /**
- * The ends of jobs whose programs are not run: the service failed, or the cell was observed to have less than the job demands.
- * Nothing of them ran.
+ * The ends of jobs whose programs never ran: the service failed, or the observed cell had less than the job demands.
  */
 import { satisfiesIsolation, type Violation } from '@vouchbox/protocol';
 import {

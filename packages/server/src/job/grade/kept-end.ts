@@ -17,7 +17,7 @@ const scoreCharsMax = 64;
 
 const ASKED = new Set<string>([STDOUT_FILE, ...SCORE_FILES.map(([path]) => path)]);
 
-/** `tests` is how many the grading has. */
+/** `tests` is the number of tests in the grading. */
 export function keptEnd(end: JobEnd, tests: number): JobEnd {
   const outputs = end.outputs
     .filter(({ path }) => ASKED.has(path))

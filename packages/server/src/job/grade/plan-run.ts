@@ -46,7 +46,7 @@ export class PlanRun {
     this.#mayDrop = asksWords(groupsOf(plan));
   }
 
-  /** Like `ProgramRun.next`. A look goes through all tests, so none is made while jobs are due that no job's end can drop. */
+  /** Like `ProgramRun.next`. A look visits all tests. It waits until no job is due, unless ends may drop due jobs. */
   next(): StepJob | null {
     if (this.#isOld && (this.#mayDrop || this.#due.length === 0)) this.#due = this.#look();
     const step = this.#due.shift();

@@ -45,7 +45,7 @@ export class LogGuard {
     this.#compared = null;
   }
 
-  /** The largest head that the tree's key signed, from the store, the mark or a witness; of its copies, the most witnessed. */
+  /** The largest head signed by the tree's key, from store, mark or witness. The copy with most signatures is taken. */
   async lastHead(state: LogState): Promise<Checkpoint | null> {
     const { dataDir, witnesses } = this.#options;
     const key = ownKey(state);

@@ -1,7 +1,7 @@
 /**
- * Gives signed statements their positions in the log and signs its heads, once a second for all that came, on the node whose turn
- * it is to sign. A head is signed once its tree is committed, then shown to witnesses, and then stored and served. So a crash in
- * between leaves one tree whose next head has more leaves. Of two nodes that try at once, the store lets one give positions.
+ * Gives signed statements their positions in the log, and signs one head a second for all of them, on the node whose
+ * turn it is. A head is signed once its tree is committed, then shown to witnesses, stored and served. After a crash in
+ * between, the same tree gets a larger head. If two nodes try at once, the store lets one give positions.
  */
 import { type LogName, noteText, originOfLog } from '@vouchbox/evidence';
 import { pause } from '../../ground/waiting/pause.ts';

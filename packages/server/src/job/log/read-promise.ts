@@ -79,7 +79,7 @@ async function promiseProblem(
 }
 
 /**
- * The signed statements that a promised job still waits, the newest last.
+ * The signed statements which say that a promised job still waits, the newest last.
  *
  * @throws ServiceError `job_not_found`, `not_promised`
  */

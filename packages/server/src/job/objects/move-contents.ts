@@ -1,7 +1,7 @@
 /**
- * Moves large contents from the store to the object store: puts the bytes of each, reads them back, and only then lets the
- * content be read from there. Until then it stays in its row, so a job's end never waits for the object store, and
- * an object that is lost before it was read back costs nothing.
+ * Moves large contents from the store to the object store. The bytes of each are put and read back, and only then is
+ * the content read from its object. Until then it stays in its row, so a job's end never waits for the object store,
+ * and an object that is lost before it was read back costs nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { ObjectError, type ObjectStore } from '../../objects/object-store.ts';
