@@ -16,7 +16,7 @@ const COMMAND_DIRECTORIES = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '
 const LIBRARY_DIRECTORIES = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
 const HEADER_DIRECTORIES = ['/usr/include', '/usr/include/x86_64-linux-gnu', '/usr/include/aarch64-linux-gnu'];
 
-/** Each of these files in each of these directories. */
+/** The path of the file in each of these directories. */
 function anyOf(directories, file) {
   return directories.map((directory) => join(directory, file));
 }

@@ -32,7 +32,7 @@ import type { Store } from './store/store.ts';
 
 export interface Membership {
   readonly rows: CredentialRows;
-  /** The nudges that other nodes get, too. */
+  /** The nudges that also reach other nodes. */
   readonly nudges: Nudges;
   /** Only the nudges of this process: messages from other nodes are not repeated to them. */
   readonly ownNudges: Nudges;

@@ -56,7 +56,7 @@ const PACES = {
   others: { madeAtOnce: 2, madeWhileAwaited: 0, quietMilliseconds: 0 },
 };
 
-/** The parts of a node that runs programs. Disposing ends the parked cells, and not the provider. */
+/** The parts of a node that runs programs. Disposing ends the parked cells, but not the provider. */
 export interface OpenCells extends Pick<OpenSandbox, 'provider' | 'passedOver'>, AsyncDisposable {
   readonly health: ProviderHealth;
   readonly parked: ParkedCells;

@@ -161,7 +161,7 @@ describe('an access token of an issuer', () => {
       time = later;
       await expect(jwt.resolve(token)).rejects.toMatchObject({ ...refusal, retryAfterSeconds: 30 - later / 1000 });
     }
-    // The operator hears of each failed read of the set, and not of each request.
+    // The operator is told of each failed read of the key set, and not of each request.
     expect(told).toEqual([expect.objectContaining({ code: 'ENOENT' })]);
     time = 30_000;
     await expect(jwt.resolve(token)).rejects.toMatchObject(refusal);

@@ -106,7 +106,7 @@ describe('if tenants hold all permits', () => {
     expect(held.gaveWay).toEqual([]);
   });
 
-  test('a revoked permit is not counted as returned again when it is disposed', () => {
+  test('disposing a revoked permit does not count it as returned again', () => {
     const held = crowd({ total: 2, perTenant: 2 });
     const first = held.take('a');
     held.take('a');

@@ -47,7 +47,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
 
   constructor(options: ProviderHealthOptions) {
     this.#options = options;
-    // The initial state is the preflight's.
+    // The initial state is the result of the preflight.
     this.#isReady = options.provider.languages.length > 0;
     this.#now = options.now ?? (() => performance.now());
   }

@@ -89,7 +89,7 @@ describe.each(PERMIT_KINDS)('while no permit of the kind "%s" is free', (kind) =
     async (id) => {
       const [path, init] = asked(id, kind);
       const { status } = await fetch(full.url + path, init);
-      // A submission is answered without its result if the result is too long to be sent: the job is stored.
+      // A submission needs no such permit to succeed: its job is stored, and only a long result is left out.
       const isLeftOut = id === 'submitJob' && kind === 'response';
       expect(status === 429).toBe(operationOf(id).capacity.includes(kind) && !isLeftOut);
     },

@@ -28,7 +28,7 @@ export interface RestoreOptions {
   readonly backup: string;
   /** A copy of the directory `attestation-keys`; null if the first start is to make a new key. */
   readonly attestationKeys: string | null;
-  /** The new data directory, as an absolute path. It must not exist, or be empty. */
+  /** The new data directory, as an absolute path. It must be missing or empty. */
   readonly dataDir: string;
 }
 

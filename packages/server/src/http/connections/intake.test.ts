@@ -149,7 +149,7 @@ describe('a request that arrives before the earlier one is answered', () => {
     first.arrive(HEAD + HEAD);
     first.intake.answerEnded();
     second.arrive(HEAD);
-    // The first turn is given by itself, before the others.
+    // After a connection was taken, only the first turn is given, and the others later.
     turns.connectionTaken();
     await expect.poll(() => passed).toHaveLength(3);
     expect(passed).toEqual(['first', 'second', 'first']);

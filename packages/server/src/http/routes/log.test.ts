@@ -23,7 +23,7 @@ async function attested(store: Store, at: number): Promise<void> {
   await store.storeAttestation({ ...attestationOf(key, receipt), leaf_hash: leafHash(bytesOf(`statement ${at}`)) });
 }
 
-/** Gives the waiting statements their places, under a head. */
+/** Gives the waiting statements their positions, and stores a head over them. */
 async function headOf(store: Store, tree = 1): Promise<void> {
   const size = await store.sequenceLog({ tree, size: 1, most: 300 });
   await store.storeLogHead({ tree, size: size ?? 0, checkpoint: 'a head', rekor_head: 'a head' });

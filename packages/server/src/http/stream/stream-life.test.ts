@@ -115,7 +115,7 @@ describe('a stream', () => {
     expect(opened({ gaveWay }).done).toEqual([`close ${STREAM_CLOSE_CODES.gaveWay}`, 'closed']);
   });
 
-  test('a stream that its client closed ends, and sends no close frame again', () => {
+  test('a stream ends when its client closes it, and sends no close frame after that', () => {
     const { done, socket, life, stopping } = opened();
     socket.emit('close');
     expect(life.signal.aborted).toBe(true);

@@ -26,7 +26,7 @@ export interface StreamLifeOptions {
   readonly takesMessages?: boolean;
 }
 
-/** Disposing removes everything that could end it. */
+/** Disposing removes everything that could end the stream. */
 export interface StreamLife extends Disposable {
   /** Aborted once nothing more may be sent. */
   readonly signal: AbortSignal;

@@ -47,7 +47,7 @@ export class WebSockets {
   addTo(scope: FastifyInstance): void {
     this.upgrades.on('upgrade', (request, socket, head) => {
       this.#handshakes.set(request, { socket, head });
-      // Node has let go of the connection, and the WebSocket server does not have it yet.
+      // Errors must be handled here: Node has let go of the connection, and the WebSocket server has not taken it yet.
       socket.on('error', destroyed);
       const response = new ServerResponse(request);
       response.assignSocket(socket);

@@ -10,13 +10,13 @@ import type { About, Nudges, Topic } from '../nudges.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { recover } from './recover.ts';
 
-/** Which node to tell, beside this process; null if none. */
+/** The node to tell of a change, beside this process; null if none. */
 type Addressing = (topic: Topic, about: About) => number | 'followers' | null;
 
 /** How many nodes without a free slot pass a wake-up on. */
 const passedOnMax = 3;
 
-/** Nudges that other nodes get, too. */
+/** Nudges that also reach other nodes. */
 export function nudgesOfFleet(nudges: Nudges, fleet: Pick<Fleet, 'tell'>, addresseeOf: Addressing): Nudges {
   return {
     ...nudges,

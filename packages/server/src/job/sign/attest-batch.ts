@@ -72,7 +72,7 @@ async function signedOf(
     return await signer.attest(records, key, { isLogged });
   } catch (error) {
     if (records.length > 1) return null;
-    // If the thread cannot answer even this, it signs no other job either.
+    // If the thread cannot answer even an empty request, it signs no other job either.
     await signer.attest([], key);
     return [{ kind: 'failed', stack: (error as Error).stack ?? String(error) }];
   }

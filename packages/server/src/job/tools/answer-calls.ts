@@ -57,7 +57,7 @@ async function firstOpen(asker: Asker, asked: CallsAsked, options: AnsweringOpti
   );
 }
 
-/** Whether calls may come that the asker may answer. */
+/** Whether the job may still make calls that the asker may answer. */
 export async function isAnswerer(asker: Asker, { store }: Pick<AnsweringOptions, 'store'>): Promise<boolean> {
   const found = await store.openToolCalls({ ...asker, after: Number.MAX_SAFE_INTEGER });
   return found.kind === 'calls' && !found.hasEnded;
