@@ -71,7 +71,7 @@ export interface Program {
   readonly interaction?: InteractionSide;
 }
 
-/** The members of a program that gets nothing and shows no files. */
+/** The members of a program without stdin, arguments, variables, files and outputs. */
 export const PLAIN_PROGRAM = { stdin: null, args: [], env: {}, files: [], outputs: [] } as const;
 
 /** A call of a tool, as the program wrote it. The number of the call is the program's own, and means nothing outside. */

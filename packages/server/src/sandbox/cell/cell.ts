@@ -1,6 +1,6 @@
 /**
- * One cell, made by any runtime, from an empty directory until nothing of it is left. The bundle configures the cell, its
- * protections are observed, and its end is judged by who killed it, the kernel's counters and the report of process 1.
+ * One cell, made by any runtime, from an empty directory until nothing of it is left. The bundle configures the cell,
+ * and its protections are observed. Who killed it, the kernel's counters and process 1's report decide how it ended.
  */
 import { availableParallelism } from 'node:os';
 import { once } from '../../ground/once.ts';

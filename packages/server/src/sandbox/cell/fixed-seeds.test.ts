@@ -1,4 +1,4 @@
-/** Cells for a reproducible job: in every class, and by every launcher, its interpreters have the same hash seeds. */
+/** Cells for reproducible jobs: the interpreters have the same hash seeds in every class and under every launcher. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
 
   const reproducible = (language: Language, code: string) => output({ language, reproducible: true }, code);
 
-  it('sees a Python set in the same order every time, and other programs see another order', async () => {
+  it('sees a Python set in the same order in every run, unlike a program that is not reproducible', async () => {
     const first = await reproducible('python', ORDER);
     expect(await reproducible('python', ORDER)).toBe(first);
     // A random hash differs from the fixed one, except once in 2 to the power of 64 times.

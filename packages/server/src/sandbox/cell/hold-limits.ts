@@ -1,7 +1,4 @@
-/**
- * Sets a job's limits on a cell, and returns for each only what the kernel reports, because a receipt may claim no
- * more.
- */
+/** Sets a job's limits on a cell. Returns the limits that the kernel then reports: a receipt may claim no others. */
 import type { RequestedLimits } from '@vouchbox/protocol';
 import { heapMb } from '../program/javascript-heap.ts';
 import type { HeldLimits } from '../sandbox.ts';
@@ -10,19 +7,20 @@ import type { LimitsInForce, WantedLimits } from './start.ts';
 
 const MIB = 1024 * 1024;
 /**
- * The watch holds the CPU time of all processes together. Each process also has a resource limit of this many times that. The
- * kernel counts the time of a process in ticks of a clock, and includes ticks in which a virtual machine got no processor. With
- * less room it could end a program before the job's limit, and the job would count as failed.
+ * The watch holds the CPU time of all processes together. Each process also has a resource limit of this many times the
+ * job's limit. The kernel counts the time of a process in ticks of a clock, and includes ticks in which a virtual
+ * machine got no processor. A lower resource limit could end a program before the job's limit, and the job would count
+ * as failed.
  */
 const cpuRoom = 4;
 /** The resource limit in gVisor, whose clock runs several times too fast on a busy host. */
 const CPU_SECONDS_UNLIMITED = 2 ** 31;
 
 /**
- * The group holds memory and processes, including those of the runtime. The runtime's memory is measured while the interpreter
- * waits, and the group may have that much more. Memory that the runtime takes later counts as the job's. The interpreter's
- * resource limit holds the file size, and the watch holds wall clock and CPU time. If there is no group, its numbers are NaN: the
- * resource limit alone limits processes, and memory is watched, but not limited.
+ * The group holds memory and processes, including those of the runtime. The runtime's memory is measured while the
+ * interpreter waits, and the group may have that much more. Memory that the runtime takes later counts as the job's.
+ * The interpreter's resource limit holds the file size, and the watch holds wall clock and CPU time. Without a group,
+ * the group's numbers are NaN: the resource limit alone limits processes, and memory is only watched.
  */
 export function wantedLimits(limits: RequestedLimits, runtime: Runtime, takesShare: boolean): WantedLimits {
   const { overhead, sharesHostKernel } = runtime;

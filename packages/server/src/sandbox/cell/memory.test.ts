@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CellsFixture, CLASSES } from './cells.fixture.ts';
 
 const MIB = 1024 * 1024;
-/** The memory of an interpreter, and what a runtime takes in addition for a larger program. */
+/** The memory of an interpreter, with the memory that a runtime takes in addition for a larger program. */
 const INTERPRETER_MIB = 24;
 
 let cells: CellsFixture;

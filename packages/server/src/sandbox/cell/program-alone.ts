@@ -1,5 +1,5 @@
 /**
- * A program's usage without its compiler, by one of two accounts. In a namespace cell, the host's kernel counts the
+ * A program's usage without its compiler, from one of two sources. In a namespace cell, the host's kernel counts the
  * whole cell from the hand-over on, and process 1 reports how much of that compiling took. In a gVisor cell, gVisor's
  * kernel counts the program; the host's kernel sees gVisor's kernel with everything that runs on it.
  */
@@ -21,7 +21,7 @@ export function programAlone({ ending, hasCompiler, sharesHostKernel, counted }:
   return sharesHostKernel ? byCell(ending, hasCompiler, counted) : byGuest(ending, counted);
 }
 
-/** The usage as the host's kernel counts it. There is one memory peak for all: after a compiler, the program's own is unknown. */
+/** The usage by the host's kernel. After a compiler, the memory peak is null, because a cell has only one peak. */
 function byCell({ compiled }: EndingReport, hasCompiler: boolean, counted: Ended['counted']): ProgramAlone | null {
   if (!hasCompiler) return { account: 'cell', ...counted, wall: { afterMilliseconds: 0 } };
   if (compiled === null) return null;

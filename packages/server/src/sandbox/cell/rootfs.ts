@@ -36,7 +36,7 @@ const PYTHON_DIRECTORY = /^python3\.\d+$/;
 const LARGEST_COPY = 1024 * 1024;
 const READABLE_FOR_ALL = 0o004;
 
-/** Further programs and files in a root, by their path in it. */
+/** Further programs and files of a root, by their paths in that root. */
 export type RootFiles = Readonly<Record<string, Uint8Array>>;
 
 /** Builds the root in `path`, which must not exist. */

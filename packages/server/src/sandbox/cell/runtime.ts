@@ -29,8 +29,8 @@ export interface Runtime extends AsyncDisposable {
   readonly sharesHostKernel: boolean;
   readonly overhead: Overhead;
   /**
-   * Names the template that cells of this owner are copied from now; null if they are made without a template, as most are. If
-   * `isAsked` is set, this call counts as a request, which may begin a template.
+   * Names the template of which this owner's cells are copies at present; null if they have no template, as in most
+   * cases. If `isAsked` is set, this call counts as a request, which may begin a template.
    */
   templateOf(options: TemplateRequest): string | null;
   /** Makes the group of a cell, and starts process 1, which is in it from its first instruction. */
@@ -53,7 +53,7 @@ export interface TemplateRequest {
   readonly cell: () => CellOptions;
 }
 
-/** A name, users and a group, as a cell has them, for a runtime's own use. Disposing it removes the group. */
+/** A name, users and a group like those of a cell, for a runtime's own use. Disposing it removes the group. */
 export interface ReservedCell extends AsyncDisposable {
   readonly id: string;
   readonly rootUid: number;

@@ -13,7 +13,7 @@ import type { ProcessLimits } from './process-limits.ts';
 export interface Boot extends GroupLimits {
   /** The cell's share of the processors when others want them too; a job's share is 1. */
   readonly share: number;
-  /** The bound on the buffers of its Internet sockets; null if the kernel counts them as memory of the group. */
+  /** The bound on the buffers of Internet sockets; null if the kernel counts them as the group's memory. */
   readonly socketBytes: number | null;
 }
 
@@ -98,8 +98,8 @@ export interface WaitingCell {
   /** Whether all processes that wait in the cell are alive. */
   isWhole(): boolean;
   /**
-   * Sets a job's limits, but none below what the cell holds now, and reads them back. Peak memory counts from here if the kernel
-   * can restart its count.
+   * Sets a job's limits, but none below the cell's present usage, and reads them back. Peak memory counts from here if
+   * the kernel can restart its count.
    */
   hold(wanted: WantedLimits): Promise<LimitsInForce>;
   /** Lets the program run with its words and its stdin. */

@@ -7,11 +7,11 @@ import type { LanguageRun } from '../program/language-runs.ts';
 import type { RootFiles } from './rootfs.ts';
 
 const PYTHON = 'svc/tools.py';
-/** The place in which Node looks for the module that a program in `/work` imports. */
+/** The directory in which Node looks for a module that a program in `/work` imports. */
 const NODE = 'node_modules/tools';
 const COMMANDS = 'opt/svc/bin';
 
-/** Their places in a root, and their sources. */
+/** The files of tools: their paths in a root, and the names of their sources. */
 const SOURCES: Readonly<Record<string, string>> = {
   [PYTHON]: 'tools.py',
   [`${NODE}/index.cjs`]: 'index.cjs',
@@ -37,7 +37,7 @@ export function toolWords({ guest }: Pick<LanguageRun, 'guest'>, root = ''): rea
   return module === null ? [] : [`tools=${root}/${module}`];
 }
 
-/** The directory of the command, for the search path of a root that is not a cell's. */
+/** The directory of the command `tool` below this root, for the search path of a program outside of a cell. */
 export function toolCommands(root: string): string {
   return `${root}/${COMMANDS}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The digests of the running code: the service's own files as they are on disk when it starts, and the programs in C that start
- * its cells. Node, the libraries of others and what is loaded later are not in them.
+ * The digests of the running code: the service's own files as they are on disk when it starts, and the programs in C
+ * that start its cells. Node, third-party libraries and code that is loaded later are not covered.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';

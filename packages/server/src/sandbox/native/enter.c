@@ -3,10 +3,10 @@
  *
  *   svc-enter USERS GROUPS COUNT COMMAND WORD...
  *
- * Root of the namespace is the caller. Its users and groups from 1 on are the caller's COUNT subordinate users and groups
- * that begin at USERS and GROUPS (subuid(5)). newuidmap(1) and newgidmap(1) map them, because only root of the host may map
- * users other than the caller. If COUNT is 0 only the caller is mapped, without these programs. The command takes the place
- * of this process and keeps its id. user_namespaces(7).
+ * The caller is root of the namespace. The namespace's users and groups from 1 on are the caller's COUNT subordinate
+ * users and groups that begin at USERS and GROUPS (subuid(5)). newuidmap(1) and newgidmap(1) map them, because only
+ * root of the host may map users other than the caller. If COUNT is 0, only the caller is mapped, and these programs
+ * are not used. The command takes the place of this process and keeps its id. user_namespaces(7).
  */
 #define _GNU_SOURCE
 #include <grp.h>
@@ -48,7 +48,7 @@ static void map(pid_t parent, int begin, char **words)
     exit(failed ? NOT_STARTED : 0);
 }
 
-/* The kernel lets a process map groups only if it can then leave no group: a file may be closed to the members of a group. */
+/* The kernel maps groups only for a process that can no longer leave a group: a file may exclude a group's members. */
 static void enter_alone(void)
 {
     char users[32], groups[32];

@@ -7,8 +7,8 @@ import { StartError } from '../../ground/start-error.ts';
 import { areNativesBrought, nativePath } from './native.ts';
 
 /**
- * Compiles the programs that a checkout lacks, or has from other sources. It reports on stderr what it compiles, or why
- * it cannot: then a runtime is started for each cell. Only root makes cells, so nothing is built for other users.
+ * Compiles the programs of a checkout that are missing or from other sources. It reports on stderr what it compiles, or
+ * why it cannot: then a runtime is started for each cell. Only root makes cells, so nothing is built for other users.
  * @throws StartError if a program from other sources is left: it would silently do less than this service asks of it
  */
 export async function buildStaleNatives(): Promise<void> {

@@ -29,8 +29,8 @@ void bring_up_loopback(void);
 void keep_capabilities(uint64_t kept);
 
 /*
- * Maps the two users of a cell, and `more`, to users of the namespace above. `processes` is a /proc; -1 is the present
- * one. Returns 0, or -1 with `errno`.
+ * Maps the two users of a cell, and `more`, to users of the namespace above. `processes` is an open /proc; -1 stands
+ * for the present /proc. Returns 0, or -1 with `errno`.
  */
 int map_cell(int processes, pid_t pid, unsigned root, unsigned user, const char *more);
 /* Does the same with a given map, for users and groups alike. */

@@ -14,12 +14,12 @@ import { type Found, type LostCells, Stock } from './stock.ts';
 
 /** The memory of a parked cell that its group does not count: descriptors, buffers and mounts of the service and the kernel. */
 const OWN_BYTES = 1024 * 1024;
-/** How long a cell that is made ahead may take until it is ready: long, because it has only a small share of a busy machine. */
+/** How long a cell made ahead may take to be ready: long, because its share of the processors is small. */
 const AHEAD_MILLISECONDS_MAX = 60_000;
 /** How long a job waits for a cell that is being made before a new cell is made for it. Making the new one may take as long. */
 const CLAIMED_MILLISECONDS_MAX = 10_000;
 
-/** Why a cell is no longer made ahead: a job wants it. Without a reason, each abort would make an error with its stack. */
+/** The reason of an abort when a job wants the cell. Without a reason, an abort would make an error with a stack. */
 const WANTED = 'a job wants the cell';
 
 /** Makes the cell that a job gets if its cell fails at the hand-over. */

@@ -101,7 +101,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
       if (location.version === 'v1') return Number(readFileSync(join(location.paths.memory, 'memory.limit_in_bytes')));
       return location.version === 'v2' ? Number(readFileSync(join(location.directory, 'memory.max'))) : 0;
     });
-    // In gVisor the runtime's own memory comes on top.
+    // In gVisor, the group's limit also includes the runtime's own memory.
     expect(memory.filter((bytes) => bytes >= 77 * MIB && bytes < 177 * MIB)).toHaveLength(1);
   });
 

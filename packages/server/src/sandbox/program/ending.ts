@@ -18,11 +18,11 @@ export interface EndingFacts {
   readonly status: WaitStatus | null;
   /** Whether the compiler had not yet succeeded. The status is then that of the compiler, because the program never ran. */
   readonly isCompiling: boolean;
-  /** Whether this is a build whose product was handed over. A build has no process that is the program. */
+  /** Whether this is a build whose product was handed over. A build never runs the program itself. */
   readonly hasProduct: boolean;
   /** Whether the program was ended because it passed a bound of its calls of tools. */
   readonly hasToolBreach: boolean;
-  /** Whether all processes together have used up their CPU time. If they have not, the program caused every signal itself. */
+  /** Whether all processes together have used up their CPU time. If not, no signal came from that limit. */
   readonly isCpuTimeUsedUp: boolean;
   /** The runtime's message for the operator, if the runtime failed. */
   readonly diagnostics: string;

@@ -1,6 +1,6 @@
 /**
- * Two programs that talk: the standard output of each is the standard input of the other. This module says how the part of each
- * program ended: before the other's, after it, or by a wall limit while both waited for each other.
+ * Two programs that talk: the standard output of each is the standard input of the other. This module decides how each
+ * program's part ended: before the part of the other, after it, or by a wall limit while both waited for each other.
  */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
@@ -11,7 +11,7 @@ import { LiveInput } from './output/live-input.ts';
 import type { Pipes } from './output/pipes.ts';
 import type { Breach } from './watch/watch.ts';
 
-/** Processor time is first read when no byte has passed for this long, and then again each time that this time has doubled. */
+/** Processor time is first read when no byte has passed for this long, and again whenever that pause has doubled. */
 const QUIET_MILLISECONDS = 100;
 /**
  * The processor time that a waiting program may use: a share of the time that passes, plus a fixed number of milliseconds. gVisor
@@ -21,7 +21,7 @@ const WAITING = { part: 0.08, milliseconds: 15 };
 /** The processor time that a program may use while it is killed: the kernel charges the program for its own removal. */
 const KILLED = { part: 0.12, milliseconds: 100 };
 
-/** How long a program that closed its output may go on before the other program is told that the output is closed. */
+/** How long after a program closed its output the other finds the end of its input, if the program still runs. */
 const CLOSING_MILLISECONDS = 500;
 
 /** A program that was released. */
@@ -158,8 +158,8 @@ export function interaction(): readonly [program: Side, interactor: Side] {
 }
 
 /**
- * Whether each program waits for the other: neither does anything, and either everything that was written was delivered and read,
- * or each has more to say than the other's pipe has room for.
+ * Whether each program waits for the other. Then both are idle, and one of two things holds: all output was delivered
+ * and read, or both programs have output for which the pipes have no room.
  */
 async function isDeadlock(sides: readonly Side[], [earlier, later]: readonly Reading[]): Promise<boolean> {
   const at = performance.now();

@@ -35,7 +35,7 @@ export interface RunEnd {
   readonly diagnostics: string;
 }
 
-/** The program's own usage, without its compiler's. `wall` has its wall time, or what to subtract from the job's. */
+/** The program's usage without its compiler's. `wall` has its wall time, or the time to subtract from the job's. */
 export interface ProgramAlone extends Pick<ProgramUsage, 'account'> {
   readonly cpuMilliseconds: number;
   readonly wall: { readonly milliseconds: number } | { readonly afterMilliseconds: number };
@@ -97,7 +97,7 @@ export class ProgramRun implements RunningCell, Disposable {
     const { cpuMilliseconds: counted, memoryPeakBytes, alone, ...end } = await this.#options.over();
     this.#watch[Symbol.dispose]();
     const cpuMilliseconds = counted === null ? null : Math.max(counted, this.#watch.cpuMillisecondsSeen);
-    // In a build, the process that runs after its compiler only hands the product over: nothing of it is the program.
+    // In a build, the process after the compiler only hands the product over. The program itself never runs.
     const isBuild = program.compilerOptions !== undefined;
     const isCompiling = end.isCompiling || isBuild;
     const counters: Omit<Counters, 'hasFullFile'> = {
@@ -128,7 +128,7 @@ export class ProgramRun implements RunningCell, Disposable {
       ...violationsOf(ending, { ...counters, hasFullFile }, limits),
       ...(ofTools === null ? [] : [ofTools]),
     ];
-    // A program that never ran does not lack outputs.
+    // If the program never ran, missing outputs are not violations.
     const left = [...outputs.violations, ...(large?.violations ?? [])].filter(
       ({ type }) => !isCompiling || type !== 'output_missing',
     );

@@ -77,8 +77,8 @@ export function runCanaries(languages: readonly Language[], prepare: PrepareFor)
 }
 
 /**
- * Runs late canaries once more, one at a time and with more time, until one is late again: a slow host must not lose a class for
- * being slow. Returns the results, with those of the second try in the places of the late ones. Never rejects.
+ * Runs late canaries once more, one at a time and with more time, so that a slow host does not lose a class. Stops when
+ * one is late again. Returns all results; those of second tries replace the late ones. Never rejects.
  */
 export async function runLateAgain(
   first: readonly CanaryResult[],

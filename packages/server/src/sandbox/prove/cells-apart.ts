@@ -1,7 +1,7 @@
 /**
- * Shows that each cell has a process limit of its own. If no group counts processes, the kernel counts a user's processes, but
- * only since Linux 5.14 separately in each user namespace. Two real cells show it: one keeps all the processes that it may have
- * while the other starts its own.
+ * Shows that each cell has a process limit of its own. If no group counts processes, the kernel counts the processes of
+ * each user. It counts them separately in each user namespace only since Linux 5.14. Two real cells show it: one keeps
+ * all the processes that it may have while the other starts its own.
  */
 import { LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';

@@ -90,7 +90,7 @@ export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'
       sayReasons(results.map((result) => [result.language, 'problem' in result ? result.problem : 'passed'])),
     );
   }
-  // The subprocess has no groups either, but it reports that it limits no processes.
+  // Without groups, cells must show that their process limits are separate. The subprocess claims no such limit.
   if (!cells.hasGroups && isolation !== 'none') await orNone(proveCellsApart(cells), cells);
   const systemLanguages: readonly Language[] = passed.map(({ language }) => language);
   const system = cells.runtime_packs.filter(isSystem);
@@ -100,7 +100,7 @@ export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'
     ...system.map((pack) => ({ ...pack, languages: [...systemLanguages] })),
     ...proven.packs,
   ];
-  /** The default pack of a language: the host's own if it has the language, else the first pack that does. */
+  /** The default pack of a language: the host's own pack if that has the language, else the first pack that has it. */
   const usualPack = (language: Language): string | null =>
     systemLanguages.includes(language)
       ? null

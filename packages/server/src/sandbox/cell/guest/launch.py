@@ -95,9 +95,9 @@ def report(error):
 
 
 def keep_what_is_here():
-    """Makes the end of the interpreter leave alone what existed before the program, except open files: freeing that is
-    most of the cost of an end. A frozen list that refers only to itself is never collected, and neither is what it holds.
-    A template does more (native/launcher/python.c).
+    """Keeps the objects that existed before the program, except open files, from being freed at the end of the
+    interpreter: freeing them is most of the cost of an end. A frozen list that refers only to itself is never
+    collected, and neither are its items. A template does more (native/launcher/python.c).
     """
     import gc
 
@@ -150,7 +150,7 @@ def execute(program, arguments):
         return
     if session is not None:
         session.has_failed = True
-    # Outside of the handler, so that the error of a failing hook is not chained to this one.
+    # This is outside of the handler, so that the error of a failing hook is not chained to the program's error.
     report(error)
     if not isinstance(error, KeyboardInterrupt):
         sys.exit(1)

@@ -16,7 +16,7 @@ const LAUNCHERS: readonly (readonly [string, readonly string[]])[] = [
 const NODE = LAUNCHERS[2]?.[1] as readonly string[];
 const HEAP = 'console.log(require("node:v8").getHeapStatistics().heap_size_limit / 2 ** 20)\n';
 
-/** Launchers rename this file: it is written for each of them. */
+/** Each launcher renames this file, so it is written again before each start. */
 const NODE_SOURCE = 'console.log("ran")\n';
 
 let work: string;
@@ -27,7 +27,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(work, { recursive: true }));
 
-/** The output of a launcher's program, if `told` is all that the launcher is told. */
+/** The output of a launcher's program, if `told` is everything that is sent to the launcher. */
 async function wrote([file = '', ...words]: readonly string[], told: string, node = NODE_SOURCE): Promise<string> {
   writeFileSync(join(work, 'main.js'), node);
   const child = spawn(file, words, { cwd: work, stdio: ['ignore', 'pipe', 'ignore', 'pipe', 'pipe'] });

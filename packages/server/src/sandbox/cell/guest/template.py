@@ -1,7 +1,6 @@
-# An interpreter that is up before any job exists. The interpreter of each cell is a fork of it: `launcher.serve`
-# (template.c) returns in a cell only, and never in the template. Then it continues as if it had been started. Most of the
-# code is in other files, because at its end Python frees everything that it has read from its first file, and must
-# first copy those pages.
+# An interpreter that is up before any job exists. The interpreter of each cell is a fork of this one. `launcher.serve`
+# (template.c) returns only in such a fork, which then continues as if it had been started. Most of the code is in other
+# files: when Python ends, it frees everything that it has read from its first file, and must first copy those pages.
 with open("/svc/guest/warm.py", "rb") as file:
     exec(compile(file.read(), file.name, "exec"))
 launcher.serve()

@@ -25,7 +25,7 @@ def number(field):
 
 
 def whole(packed, size):
-    """Reads exactly so many bytes, and passes over the rest of their last block."""
+    """Reads exactly `size` bytes, and skips the rest of their last block."""
     content = packed.read(size)
     rest = -size % BLOCK
     if len(content) < size or len(packed.read(rest)) < rest:
@@ -34,7 +34,7 @@ def whole(packed, size):
 
 
 def expect_end(packed):
-    """Two blocks of zeros end a tar archive, and some packers write more. What reads to the end also checks gzip's checksum."""
+    """Two blocks of zeros end a tar archive; some packers write more. Reading on also checks gzip's checksum."""
     rest = whole(packed, BLOCK)
     while rest:
         if rest.strip(b"\0"):

@@ -92,7 +92,7 @@ interface ObservedMounts {
   readonly missingOfMounts: readonly string[];
 }
 
-/** Mounts of earlier cells, by their lines without the numbers of mounts and devices, which differ in each cell. */
+/** Results of earlier cells, by their mount lines without mount and device numbers, which differ in each cell. */
 const mountsSeen = new Map<string, ObservedMounts>();
 const mountsSeenMax = 16;
 
@@ -192,8 +192,8 @@ function foreignInodes(mounts: readonly GuestMount[]): string[] {
 function missingCredentials(status: Status, ownUser: boolean): string[] {
   const missing: string[] = [];
   if (!ownUser) missing.push('an unprivileged user of its own');
-  // A user who may map nobody else cannot leave groups either, because setgroups(2) is denied. No file in a cell is of these
-  // groups.
+  // If only one user is mapped, setgroups(2) is denied, so the user keeps the groups. No file in a cell belongs to
+  // these groups.
   if ((status.get('Groups') ?? '').trim() !== '' && !hasOneUser()) missing.push('no supplementary groups');
   for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd']) {
     if (!/^0+$/.test(status.get(set) ?? '')) missing.push(`empty ${set}`);

@@ -1,5 +1,5 @@
-# Carries the state of a session from one program to the next: loads it before the program, and keeps it at the end of the
-# interpreter, after everything that the program registered for that moment. A state is read in cells alone.
+# Carries the state of a session from one program to the next. The state is loaded before the program. It is stored at
+# the end of the interpreter, after all exit handlers of the program. Only cells read a state.
 import atexit
 import io
 import marshal
@@ -23,7 +23,7 @@ class TooLarge(Exception):
 
 
 class Bounded(io.BytesIO):
-    """What is kept, which never grows beyond the bound."""
+    """The bytes of a state, which never exceed the bound."""
 
     def write(self, data):
         if self.tell() + memoryview(data).nbytes > BYTES_MAX:
@@ -36,7 +36,7 @@ class Bounded(io.BytesIO):
 
 
 def renamed(code):
-    """Code whose tracebacks do not show lines of the next program."""
+    """The code under another file name, so that its tracebacks do not show lines of the next program."""
     name = code.co_filename if code.co_filename.endswith(EARLIER) else code.co_filename + EARLIER
     inner = (renamed(each) if isinstance(each, types.CodeType) else each for each in code.co_consts)
     return code.replace(co_filename=name, co_consts=tuple(inner))
@@ -119,7 +119,7 @@ def names_in(code):
 
 def reduced_function(value):
     code = renamed(value.__code__)
-    # A function of the program finds what the next one has. Any other, as `collections` makes them, keeps what it uses.
+    # A function of the program gets the globals of the next program. Any other function keeps the globals that it uses.
     names = None
     if value.__globals__ is not MAIN:
         names = {name: value.__globals__[name] for name in names_in(code) if name in value.__globals__}
@@ -130,7 +130,7 @@ def reduced_function(value):
     return make_function, (code, value.__name__, value.__closure__, names), state, None, None, set_function
 
 
-# What a class or its metaclass makes anew.
+# Attributes that a class or its metaclass creates by itself.
 OF_A_CLASS = {"__dict__", "__weakref__", "_abc_impl", "__slots__", "__module__", "__qualname__"}
 OF_AN_ENUM = {
     "_generate_next_value_", "_member_names_", "_member_map_", "_member_type_", "_value2member_map_", "_new_member_",
@@ -227,7 +227,7 @@ def named_globals(main):
 
 
 def pickled(values):
-    """All values in one pickle, and the first name that fails with its error, if there is one."""
+    """All values in one pickle; if a value fails, its name and its error instead."""
     made = Bounded()
     keeper = Keeper(made, protocol=4)
     for name, value in values.items():
@@ -242,13 +242,13 @@ def pickled(values):
 
 
 def kept_globals(values):
-    """What pickle takes of the globals, and why it does not take the others."""
+    """The globals that pickle accepts, their pickle, and the errors of the other globals."""
     left_out = {}
     while True:
         whole, failed = pickled(values)
         if failed is None:
             return values, whole, left_out
-        # One name fails: each is tried alone, so that few passes find all of those.
+        # If one name fails, each name is tried alone, so that few passes find all names that fail.
         for name, value in list(values.items()):
             error = failed[1] if name == failed[0] else (pickled({name: value})[1] or (None, None))[1]
             if error is not None:
@@ -257,7 +257,7 @@ def kept_globals(values):
 
 
 def files_below(work, program):
-    """Paths of what is kept of `/work`, parents first."""
+    """The entries of `/work` that are kept, parents first."""
     own = {os.path.join(work, b"input"), os.path.join(work, b"output", b".session"), os.fsencode(program)}
     left = [work]
     while left:
@@ -338,14 +338,14 @@ def whole_state(main, work, program):
 
 
 class Session:
-    """One step: what is loaded before the program, and kept after it unless the program fails."""
+    """One step: loads the state before the program, and stores it after the program unless the program fails."""
 
     def __init__(self, main, program):
         self.main, self.program = main, program
         self.work = os.fsencode(os.path.dirname(program))
         self.has_failed = False
         self.process = os.getpid()
-        # Whatever the program registers later runs earlier.
+        # Exit handlers that the program registers later run before this one.
         atexit.register(self.keep)
 
     def load(self):
@@ -360,7 +360,7 @@ class Session:
             sys.exit(1)
 
     def keep(self):
-        # A process that the program forked ends here too.
+        # A process that the program forked also calls this at its end.
         if self.has_failed or os.getpid() != self.process:
             return
         import json
@@ -387,7 +387,7 @@ MAIN = {}
 
 
 def begin(main, program, names):
-    """Loads the state of the session, if it has one, and sees to it that it is kept."""
+    """Loads the state of the session, if there is one, and registers the exit handler that stores the new state."""
     global MAIN
     MAIN = main
     THIS.__dict__.update(names)

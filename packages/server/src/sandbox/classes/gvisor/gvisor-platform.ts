@@ -55,8 +55,8 @@ async function firstThatWorks(ways: readonly GvisorWay[], tryWay: TryWay): Promi
 }
 
 /**
- * Tries a way, and once more with more time if it was late: a slow host must not lose a way for being slow. `tryOnce`
- * gets the factor by which it may exceed the usual time. A kvm that was late is not tried again, because it hangs.
+ * Tries a way, and once more with more time if the first try was late, because the host may be slow. `tryOnce` gets the
+ * factor by which a try may exceed the usual time. If kvm was late, it is not tried again, because it hangs.
  */
 export async function tryTwice(
   { platform }: Pick<GvisorWay, 'platform'>,

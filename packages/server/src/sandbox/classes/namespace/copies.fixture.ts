@@ -2,7 +2,7 @@
 import { vi } from 'vitest';
 import type { CellRequest, Provider } from '../../sandbox.ts';
 
-/** The request for which a provider makes a copy. Resolves once the owner has a template. */
+/** A request for which the provider copies a template. Resolves once this owner has a template. */
 export async function copiedPython(
   provider: Provider,
   owner: string,

@@ -67,7 +67,7 @@ export function startForked(launcher: Launcher, options: CellOptions, boot: Boot
         END_MILLISECONDS_MAX,
         null,
       );
-      // An abort makes an error with its stack, which is not needed if the cell was made.
+      // An abort creates an error with a stack. If the cell was made, no abort is needed.
       if (cell === null) unwanted.abort();
       if (cell === null || !(await cell.end())) await group.remove();
     },
@@ -82,7 +82,7 @@ function bootWritings({ group: { plan } }: CellOptions, { share, socketBytes, ..
   ];
 }
 
-/** The files of a group that state its memory limit, by the version that the program finds in `/proc/self/cgroup`. */
+/** The files of a group that state its memory limit, by the cgroup version that a program can read in /proc. */
 const SHOWN = {
   v1: ['memory/memory.limit_in_bytes', 'memory/memory.soft_limit_in_bytes'],
   v2: ['memory.max'],

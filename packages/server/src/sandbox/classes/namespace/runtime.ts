@@ -71,7 +71,7 @@ export async function launcherRuntime(groups: GroupRoot): Promise<Runtime> {
   };
 }
 
-/** The launchers of started interpreters, one for each language and pack, and those of copies. */
+/** The launchers: those that start interpreters, one for each language and pack, and those that copy templates. */
 function openLaunchers(patience: number) {
   const deadlines = {
     readyMilliseconds: READY_MILLISECONDS_MAX * patience,

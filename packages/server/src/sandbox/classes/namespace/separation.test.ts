@@ -78,8 +78,8 @@ test.each(Object.keys(KINDS))(
 );
 
 /**
- * Marks of other cells, of the service and of the host, in all memory that the program can read. The patterns are spelled so
- * that none finds its own text.
+ * A program that searches all memory that it can read for marks of other cells, of the service and of the host. Each
+ * pattern is spelled so that it does not match its own text.
  */
 const SEARCH = `
 import re

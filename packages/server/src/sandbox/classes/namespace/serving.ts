@@ -10,7 +10,7 @@ import { SignsOfLife } from './signs-of-life.ts';
 const DIAGNOSTICS_CHARS_MAX = 4096;
 const CELLS_OF_ONE_MAX = 256;
 const AGE_MILLISECONDS_MAX = 10 * 60_000;
-/** An id that no cell has. The launcher answers a question about it at once, with the answer that there is no such cell. */
+/** An id that no cell has. The launcher at once answers a question about this id: there is no such cell. */
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /** A cell that waits for a job. */
@@ -31,7 +31,7 @@ export interface LaunchedCell {
    * `code` of the kernel's error.
    */
   readonly hold: (words: string) => Promise<string>;
-  /** Tells the launcher that process 1 and its groups are not needed. After `hold`, only a launcher with `keepsCells` is told. */
+  /** Reports that process 1 and its groups are not needed; after `hold`, only to a launcher with `keepsCells`. */
   readonly forget: () => void;
 }
 

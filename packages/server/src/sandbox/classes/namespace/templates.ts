@@ -97,7 +97,7 @@ export class Templates implements AsyncDisposable {
       if (template === undefined) this.#end(launcher);
       else template.launcher = launcher;
     } catch {
-      // During this pause, the owner's interpreters are started anew, so no job fails, whatever the reason is.
+      // During this pause, the owner's interpreters are started and not copied, so that no job fails.
       remember(this.#paused, key, this.#now() + PAUSE_MILLISECONDS);
       this.#templates.delete(key);
     }

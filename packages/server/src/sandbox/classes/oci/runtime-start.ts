@@ -113,7 +113,7 @@ class RuntimeCell implements WaitingCell {
   readonly #reportDirectory: string;
   #guest: GuestReport = parseGuestReport('');
   #report: Workspace | null = null;
-  /** How many processes the cell had when it began to wait; null if its own kernel reports when one is missing. */
+  /** How many processes the cell had when it began to wait; null in gVisor, which reports a missing process itself. */
   #members: number | null = null;
   #heapMb = 0;
 

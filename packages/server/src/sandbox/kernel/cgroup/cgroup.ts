@@ -51,12 +51,12 @@ export interface GroupFile {
   readonly file: string;
 }
 
-/** The file of a number, and how to find the number in its text. */
+/** The file that contains a number, and the function that reads the number from the file's text. */
 export interface Reading extends GroupFile {
   readonly parse: (text: string) => number;
 }
 
-/** Where each number is; null if it is in no file. */
+/** The file of each number; null if no file contains the number. */
 export type Readings = Readonly<Record<Measure, Reading | null>>;
 
 /** The readings of a group that the kernel keeps. It may keep no peak of the memory. */
@@ -106,9 +106,9 @@ export interface Group {
   unreclaimableBytes(): number;
   /** Memory in use that belongs to no file, neither on disk nor in a tmpfs: the memory of processes and of the kernel. */
   anonymousBytes(): number;
-  /** Whether the group has more memory than this, if only the service watches it. False if the kernel enforces the limit. */
+  /** Whether the group has more memory than this. Always false if the kernel enforces the limit. */
   hasMoreThan(memoryBytes: number): boolean;
-  /** Tells the group the process 1 of its cell, and null before that id can be reused. A group of the kernel ignores both. */
+  /** Sets process 1 of the cell; null before its id can be reused. A group of the kernel ignores both values. */
   adopt(first: number | null): void;
   /** Host ids of all processes in the group, or at least of process 1. */
   members(): readonly number[];

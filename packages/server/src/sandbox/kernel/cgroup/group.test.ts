@@ -79,7 +79,7 @@ describe('a control group', () => {
     expect(group.members()).toEqual([]);
   });
 
-  it('counts no fork as refused because its processes are killed', async () => {
+  it('does not count forks as refused while its processes are killed', async () => {
     for (let round = 0; round < 5; round++) {
       const group = groups.create(`forks-${round}`);
       group.limit({ memoryBytes: 64 * MIB, processes: 64 });

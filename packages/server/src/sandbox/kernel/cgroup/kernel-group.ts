@@ -24,7 +24,7 @@ export abstract class KernelGroup implements Group {
   abstract get plan(): KernelPlan;
 
   abstract kill(): void;
-  /** Refuses every fork from now on, where `kill` could miss a process that is being forked. */
+  /** Refuses every fork from now on. Only groups whose `kill` could miss a process that is being forked do this. */
   protected refuseForks(): void {}
 
   hasMoreThan(): boolean {

@@ -30,10 +30,10 @@ const NOTHING: GroupPlan = {
   toResetPeak: [],
 };
 
-/** One process of the tree, as /proc/PID/stat tells it. */
+/** One process of the tree, as /proc/PID/stat describes it. */
 interface Counted {
   readonly state: string;
-  /** The ticks of the process itself, and those of the children that it waited for, with the children that these waited for. */
+  /** The ticks of the process itself, and those of the descendants that were waited for. */
   readonly own: number;
   readonly ofChildren: number;
 }
@@ -43,7 +43,7 @@ export class ProcessTree implements Group {
   readonly joinFiles = [];
   readonly plan = NOTHING;
   #first: number | null;
-  /** Processes that were seen, with their own ticks, and the ticks of those that are gone. */
+  /** The processes that were seen, with the ticks of each, and the total ticks of processes that are gone. */
   #seen = new Map<number, number>();
   #goneTicks = 0;
 
@@ -55,7 +55,7 @@ export class ProcessTree implements Group {
     return { version: 'none', first: this.#first ?? 0 };
   }
 
-  /** Sets process 1 of the cell. Null must be set before its id can be reused, because `kill` ends whatever has the id. */
+  /** Sets process 1 of the cell. Set null before its id can be reused: `kill` ends any process with this id. */
   adopt(first: number | null): void {
     this.#first = first;
   }
@@ -94,7 +94,7 @@ export class ProcessTree implements Group {
   anonymousBytes(): number {
     const shares = this.#processes().map(sharesOf);
     const sumOf = (kind: keyof Shares) => shares.reduce((sum, share) => sum + share[kind], 0);
-    // Both numbers include the mapped files, so only the larger counts.
+    // Both sums include files that are mapped, so only the larger sum counts.
     return sumOf('own') + Math.max(sumOf('shared'), this.#filledBytes());
   }
 
@@ -138,8 +138,8 @@ export class ProcessTree implements Group {
   }
 
   /**
-   * The processor time of all processes, in ticks. The time of a process that another one waited for counts with the waiting one.
-   * The time of a process that nobody waited for would be lost with it, so its last seen time is added.
+   * The processor time of all processes, in ticks. The kernel counts the time of a process with the parent that waited
+   * for it. If no parent waited, the time would be lost, so the last time that was seen is added.
    */
   #ticks(): number {
     let [own, ofChildren] = [0, 0];

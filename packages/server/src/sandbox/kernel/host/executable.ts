@@ -68,7 +68,7 @@ export function digestOf(path: string, remembered = digestsFile()): string {
   const known = recalled(remembered, path, identity);
   if (known !== null) return known;
   const sha256 = hashFile(path);
-  // A file that changed while it was read is remembered with its identity from before, so the next call reads it again.
+  // If the file changed during the reading, its old identity is remembered here, so the next call reads the file again.
   rememberOf(remembered, path, { identity, fact: sha256 });
   return sha256;
 }

@@ -12,10 +12,10 @@ const WORK = '$sum += $_ for 1 .. 1_000_000';
 /** How long the work takes on an ordinary machine. An idle machine needs a fifth of this time. */
 const USUAL_MILLISECONDS = 200;
 const PATIENCE_MAX = 12;
-/** How many times as long a second try may take if the first one was late. */
+/** If the first try was late, the second try may take this many times as long. */
 export const SECOND_TRY_TIMES = 2;
 
-/** A factor for the deadlines of a start, by how long the work took: a whole number, as deadlines are, from 1 to 12. */
+/** The factor for the deadlines of a start, computed from the time of the work: a whole number from 1 to 12. */
 export function patienceFor(milliseconds: number): number {
   return Math.min(PATIENCE_MAX, Math.max(1, Math.ceil(milliseconds / USUAL_MILLISECONDS)));
 }

@@ -50,7 +50,7 @@ export function runDirectoryOfUser(user: number): string {
 
 const SET_TMPDIR = 'set TMPDIR to a directory of this user';
 
-/** Requires a directory that only this user can access: among temporary files, anybody may make one, or a link of its name. */
+/** Requires a directory that only this user can access: others may have made a directory or a link at this path. */
 function ownDirectory(path: string): string {
   try {
     mkdirSync(path, { mode: 0o700 });

@@ -11,7 +11,7 @@ export interface Rule {
   readonly names: readonly string[];
   readonly action: 'SCMP_ACT_ALLOW' | 'SCMP_ACT_ERRNO';
   readonly errnoRet?: number;
-  /** Conditions on the arguments, all of which must hold. No runtime accepts two for the same argument. */
+  /** Conditions on the arguments, all of which must hold. No runtime accepts two conditions on the same argument. */
   readonly args?: readonly Argument[];
 }
 

@@ -71,8 +71,8 @@ const PIPE_SIZE = 1031;
 
 /**
  * Calls by which a process could end or starve another process of the same user. A program may read the limits of every
- * process, but set only its own: a limit of processor time on process 1 would end the cell. `capset` is allowed, because
- * process 1 gives up its capabilities by it, and it gives nothing to a process that has none.
+ * process, but set only its own: a limit of processor time on process 1 would end the cell. `capset` is allowed:
+ * process 1 gives up its capabilities with it, and a process without capabilities gains none by it.
  */
 const ONE_USER_CALLS = ['fcntl', 'prlimit64'];
 const oneUserRules: readonly Rule[] = [

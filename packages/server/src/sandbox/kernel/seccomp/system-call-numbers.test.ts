@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type KnownArchitecture, SYSTEM_CALL_NUMBERS } from './system-calls.fixture.ts';
 import { ALLOWED_CALLS, REFUSED_CALLS, UNKNOWN_CALLS } from './system-calls.ts';
 
-/** Calls of x86-64 that arm64 never had. For most of them it has a newer one, such as `openat`, and libc calls that. */
+/** Calls of x86-64 that arm64 never had. For most of them arm64 has a newer call, such as `openat`, which libc uses. */
 const ONLY_ON_X86_64 =
   `access alarm arch_prctl chmod chown creat dup2 epoll_create epoll_ctl_old epoll_wait epoll_wait_old
   eventfd fork futimesat get_thread_area getdents getpgrp inotify_init lchown link lstat mkdir mknod open pause pipe poll

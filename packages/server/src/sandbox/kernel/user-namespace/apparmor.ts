@@ -1,7 +1,7 @@
 /**
- * AppArmor's rule on user namespaces, as Ubuntu has it from 23.10 on: in such a namespace, an ordinary user's process has no
- * rights unless a profile names its program. The rule stays on for all others: a profile names one program that no user can
- * write.
+ * AppArmor's rule on user namespaces, as Ubuntu has it from 23.10 on: in such a namespace, an ordinary user's process
+ * has no rights unless a profile names its program. The rule stays on for all other programs: the profile names one
+ * program that no user can write.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -34,7 +34,7 @@ profile vouchbox ${SHARED} flags=(unconfined) {
 }
 `;
 
-/** The program that makes a user namespace: the copy that a profile names, if it is the same as this service's own. */
+/** The program that makes a user namespace: the copy that a profile names, if it equals this service's program. */
 export function enterProgram(): string {
   return isSame(SHARED) ? SHARED : OWN;
 }

@@ -25,7 +25,7 @@ export function enterUserNamespace(): void {
   const hasOthers = missingUsers(facts).length === 0 && users !== null && groups !== null;
   const ranges = hasOthers ? [users.first, groups.first, Math.min(users.count, groups.count)].map(String) : ALONE;
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  // The kernel limits the memory of cells only if this command has a group. It starts again in one, and then comes here again.
+  // The kernel limits the memory of cells only if this command has a group. The command starts again in such a group.
   const scope = scopeWords();
   if (scope !== null) process.execve(scope[0] as string, [...scope, ...command]);
   const program = enterProgram();

@@ -91,7 +91,7 @@ it('the receipt of a job in a cell with one user states that all limits except m
   });
 });
 
-/** For each limit, a program that exceeds the limit unless the limit is held, and how the program ends if it is held. */
+/** For each limit, a program that tries to exceed it, and whether the program's end shows that the limit is held. */
 const BEYOND = {
   wall_seconds: {
     code: 'import time; time.sleep(20)',
@@ -99,7 +99,7 @@ const BEYOND = {
     isHeld: ({ ending }: Ended) => ending.kind === 'wall_limit',
   },
   cpu_seconds: { code: 'while True: pass', value: 1, isHeld: ({ ending }: Ended) => ending.kind === 'cpu_limit' },
-  // The buffers of sockets are kernel memory: no process has them among its pages.
+  // The buffers of sockets are kernel memory, which is not among the pages of any process.
   mem_mb: {
     code: `
 import socket

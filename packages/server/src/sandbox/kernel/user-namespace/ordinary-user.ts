@@ -55,7 +55,7 @@ function fixOf(said: string): string {
     : 'in a container, start it with what docs/operating/containers.md names';
 }
 
-/** The remedy for AppArmor's rule, which stays for everybody else: a profile names one program that no user can write. */
+/** The remedy for AppArmor's rule: a profile exempts one program that no user can write, and no other program. */
 const APPARMOR = 'as root: vouchbox setup --apparmor';
 
 /** All rights that are missing to give each cell two users that nobody else has, reported together. */

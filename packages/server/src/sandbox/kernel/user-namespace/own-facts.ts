@@ -13,7 +13,7 @@ const MAPPERS = ['/usr/bin/newuidmap', '/usr/bin/newgidmap'];
 /** The setting of AppArmor's rule, from which a profile may exempt a program. */
 const APPARMOR = 'kernel.apparmor_restrict_unprivileged_userns';
 
-/** The setting that holds for root as well. */
+/** The setting that also applies to root. */
 const OF_ALL = 'user.max_user_namespaces';
 
 /** Settings below /proc/sys, the value by which each refuses user namespaces, and one that allows them. */

@@ -64,7 +64,7 @@ static void open_pipes(struct pipes *pipes, enum kind kind, int has_tools)
     if (kind == COPIED) open_pipe(pipes->tell), open_pipe(pipes->hear);
 }
 
-/* In a copy's cell, the ends that the copy will get are kept until it has them. */
+/* Closes the pipes in the launcher. In a copy's cell, the ends for the copy stay open until the copy has them. */
 static void close_pipes(const struct pipes *pipes, enum kind kind)
 {
     for (int stream = 0; stream < pipes->count; stream++) {
@@ -75,8 +75,8 @@ static void close_pipes(const struct pipes *pipes, enum kind kind)
 }
 
 /*
- * The way up from process 1. In a copy's cell, the connection also names the sender of a message, because process 1 of that
- * cell is not a clone of the launcher.
+ * The connection from process 1 to the launcher. In a copy's cell, the connection also names the sender of a message,
+ * because process 1 of that cell is not a clone of the launcher.
  */
 static void open_way_up(enum kind kind, int *up)
 {

@@ -1,9 +1,9 @@
 /*
- * The launcher's side of its template: it makes the template's cell, and asks the template for the interpreters of other
- * cells. The template gets descriptors alone: no id, no path, nothing that tells one cell from another.
+ * The launcher's side of its template: it makes the template's cell, and asks the template for the interpreters of
+ * other cells. The template gets only descriptors: no id, no path, nothing that distinguishes cells.
  *
- * A copy moves into namespaces that belong to its cell's user namespace. It may do so because the template's own user made
- * that namespace below the template's (user_namespaces(7)). The copy has capabilities only there, until it drops them.
+ * A copy moves into its cell's namespaces. It may do so because the template's user made the cell's user namespace
+ * below the template's own (user_namespaces(7)). The copy has capabilities only there, until it drops them.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -2,10 +2,10 @@
  * svc-init FILTER TOOLS COUNT WORD... WORD...
  *
  * Process 1 of a cell that a runtime makes. The first COUNT words are the compiler's command, the others the program's.
- * FILTER is the file of the system call filter that it sets for itself and everything that it starts, or `-` if the
- * runtime has set one. TOOLS is `tools` if descriptors 3 and 4 are the program's, to read answers of tools and to write
- * calls of them; else `-`. Only the kernel of a gVisor cell knows anything about the cell, so this process reports to
- * the service what that kernel says.
+ * FILTER is the file of the system call filter that this process sets for itself and its descendants, or `-` if the
+ * runtime has set a filter. TOOLS is `tools` if descriptors 3 and 4 are the program's, to read answers of tools and to
+ * write calls of them; else `-`. Only the kernel of a gVisor cell knows anything about the cell, so this process
+ * reports to the service what that kernel says.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static void tell_of(pid_t interpreter)
     must(write_all(STDOUT_FILENO, report.text, report.length), "tell that it waits");
 }
 
-/* It does not matter if nobody reads this: the end is in the report. */
+/* A failure of this write does not matter, because the report states the end. */
 static void tell_of_end(void)
 {
     (void)!write(ENDED, "e", 1);
@@ -64,7 +64,7 @@ static void set_filter(const char *path)
     close(file);
 }
 
-/* A runtime passes descriptors from 3 on, but the protocol with a waiting interpreter needs these numbers. */
+/* A runtime passes the descriptors of tools as 3 and 4, which the protocol with a waiting interpreter needs. */
 static void take_tools(void)
 {
     must(dup2(3, TOOL_ANSWERS), "take the answers of tools"), must(dup2(4, TOOL_CALLS), "take the calls of tools");

@@ -96,7 +96,7 @@ static void become_interpreter(const struct configuration *configuration, const 
     /* Until the interpreter is executed, a failure can still be reported. */
     close_all_but_tools(configuration, command, READY + 1, CLOSE_RANGE_CLOEXEC);
     if (configuration->executes_late) {
-        /* A program that is compiled here does not exist yet, but its compiler does. A program compiled before is given later. */
+        /* The command must exist, unless this cell's compiler makes it or it is a product that arrives later. */
         if (command == &configuration->compiler || configuration->compiler.count == 0) {
             int is_given = !strncmp(command->first[0], "{work}/", 7);
             if (!is_given && access(command->first[0], X_OK) < 0) fail("cannot start %s: %m", command->first[0]);
@@ -188,7 +188,7 @@ static void set_limits(void)
     must(write_all(STDOUT_FILENO, answer, snprintf(answer, sizeof answer, "limits %s\n", rows)), "tell the limits");
 }
 
-/* The usage of all children that were waited for, with the children that these waited for; or the difference of two such sums. */
+/* The usage of all descendants that were waited for, or the difference of two such sums. */
 struct taken {
     long cpu, wall, kib;
 };
@@ -223,7 +223,7 @@ static void release(const struct waiting *waiting, unsigned heap, unsigned argum
     char line[64];
     clockid_t own;
     released = take_stock();
-    /* The time of an interpreter while it waited later counts as a child's. If it is gone, it took next to nothing since. */
+    /* Adds the interpreter's time until now, which later counts as a child's. If it is gone, it took almost none. */
     if (clock_getcpuclockid(waiting->pid, &own) == 0) released.cpu += microseconds(own);
     /* If the interpreter has ended, its end says how. */
     if (write_all(waiting->go, line, snprintf(line, sizeof line, "%u %u\n", heap, arguments)) == 0)
@@ -276,7 +276,7 @@ static void end_what_is_left(void)
 /* What compiling took, once that is over. */
 static struct taken compiled;
 
-/* Reports the end of the program, or of its compiler, when all processes that are left have been ended. */
+/* Ends all processes that are left, and then reports the end of the program or of its compiler. */
 static void report_ending(const struct configuration *configuration, int is_compiler, int status)
 {
     char text[LINE_BYTES];
@@ -404,7 +404,7 @@ void run_init(const struct configuration *configuration, enum kind kind)
 {
     is_forked = configuration->say_ready == NULL;
     speaker = "init: ";
-    /* Changing the user cleared this setting. If the launcher ended meanwhile, reporting `ready` to it notices that. */
+    /* Changing the user cleared this setting. If the launcher has ended since, the report of `ready` fails. */
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl");
     reset_signals();
     if (kind == TEMPLATE) run_template(configuration);

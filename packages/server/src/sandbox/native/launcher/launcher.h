@@ -198,8 +198,8 @@ void end_with_template(const struct configuration *configuration) __attribute__(
 /* Takes a cell's messages to the launcher. */
 void hear(const struct configuration *configuration, struct cell *cell);
 /*
- * Sets a job's limits on a cell, and reports the values that are read back. A cell in groups is then let go. A cell
- * without groups is killed by the id of its process 1, which is kept until the service forgets the cell.
+ * Sets a job's limits on a cell, and reports the values that are read back. A cell that has groups is then let go. A
+ * cell without groups is killed by the id of its process 1, which is kept until the service forgets the cell.
  */
 void hold(const struct configuration *configuration, struct cell *cell, const unsigned long *limits, const char *accesses);
 /* Lets the cell go: the service has opened everything that it needs of the process. */
@@ -209,7 +209,7 @@ void look_for_endings(const struct configuration *configuration);
 /* Removes the cells of which nothing is left to report, and reports their end. */
 void bury(const struct configuration *configuration);
 
-/* Asks the template for a copy for a cell whose process 1 waits for the copy. */
+/* Asks the template for the copy for which process 1 of the cell waits. */
 void ask_for_copy(const struct configuration *configuration, struct cell *cell);
 /* Whether such a request still waits for the template's answer. */
 int owes_copy(void);
@@ -229,7 +229,7 @@ struct pipes {
 };
 
 struct configuration *parse_configuration(char *text);
-/* Fails if a launcher would lack something. */
+/* Fails if the configuration lacks something that a launcher needs. */
 void require_complete(const struct configuration *configuration);
 char *read_configuration(int descriptor);
 
@@ -275,9 +275,9 @@ void describe_cell(struct report *report, pid_t init, const pid_t *waiting, int 
 /* Serves requests on descriptor 0 until it ends. */
 void serve_cells(const struct configuration *configuration) __attribute__((noreturn));
 
-/* Maps the users of a cell that is not a copy's, and tells the cell. */
+/* Maps the users of a cell that is not a copy's, and reports this to the cell. */
 void map_users(const struct configuration *configuration, const struct cell *cell);
-/* The id, in the template's user namespace, of a user of cells. */
+/* The id that a user of cells has in the template's user namespace. */
 unsigned template_id_of(const struct configuration *configuration, uid_t user);
 /* Finds the waiting processes of a cell. Returns 0, or -1 if they are not as expected. */
 int find_waiting(struct cell *cell, int expected);
@@ -313,14 +313,14 @@ void confine(const struct configuration *configuration, enum kind kind) __attrib
 
 /* Makes the file systems of a cell in its mount namespace, and changes to its root. */
 void make_mounts(const struct configuration *configuration, uid_t root);
-/* In a cell's own process namespace: makes its /proc, over the maker's. */
+/* In a cell's own process namespace: mounts the cell's /proc over the maker's /proc. */
 void make_own_proc(const struct configuration *configuration);
 /* Covers files that tell about the host or steer it. */
 void cover_kernel_files(const struct configuration *configuration);
 
 /* In a template, before its first request: the data of its executable becomes memory without a file. */
 void leave_executable(void);
-/* In a copy, while it has the capabilities of its cell: the cell's own file of the same name becomes the executable. */
+/* In a copy, while it has the cell's capabilities: makes the cell's own file of the same name its executable. */
 void change_executable(void);
 /* Makes a copy of this process that moves into the cell of these files. Returns 1 in the copy; else 0, or -1 if it failed. */
 int copy_into(const int *files, int count);

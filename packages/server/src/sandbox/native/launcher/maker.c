@@ -1,7 +1,7 @@
 /*
- * Makes a cell for a copy of the template. Like any cell it has its mounts from the host's root and its own control group.
- * But the template's user makes the cell's user namespace, below the template's own, and the cell's other namespaces belong to
- * that one: nothing else lets the copy enter them. Process 1 gives up its capabilities there before it lets the copy in.
+ * Makes a cell for a copy of the template, with mounts from the host's root and its own control group, like any cell.
+ * But the template's user makes the cell's user namespace, below the template's. That namespace owns the others, so the
+ * copy may enter them all. Process 1 gives up its capabilities there before it lets the copy in.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

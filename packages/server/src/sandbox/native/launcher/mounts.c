@@ -56,7 +56,7 @@ static void make_cell_directory(const struct configuration *configuration, uid_t
     make_directory(CELL "/work", 0755, user);
     make_directory(CELL "/work/input", 0755, 0);
     make_directory(CELL "/work/output", 0755, user);
-    /* The service writes inputs through this descriptor: they are read-only at their place in the cell, but not here. */
+    /* The service writes inputs through this descriptor, because `/work/input` is read-only inside the cell. */
     int files = open(CELL, O_PATH | O_DIRECTORY | O_CLOEXEC);
     must(files, "open " CELL);
     must(dup2(files, FILES), "keep " CELL);

@@ -28,7 +28,7 @@
 /* copies.c defines the order of the files. */
 enum { PIPES = 5, NAMESPACES = 7 };
 
-/* A thread that moves itself needs no right of its own: the launcher opened the files. */
+/* A thread may move itself without further rights, because the launcher opened the files. */
 static void join(const int *files, int count)
 {
     const int *namespaces = files + PIPES, *groups = namespaces + NAMESPACES;
@@ -65,7 +65,7 @@ static void place_pipes(const int *files)
     close_range(PIPES, ~0u, 0);
 }
 
-/* Waits for the end of the pipe, and so of the outer process, which ends after the inner one. Process 1 is then the parent. */
+/* Waits until the pipe ends: both short-lived processes have then ended, and process 1 is the parent. */
 static void await_parent(const int *ends)
 {
     char byte;
@@ -83,7 +83,7 @@ static void settle(const int *files, const int *ends)
     drop_everything();
     umask(022);
     must(chdir(WORK), "enter " WORK);
-    /* exec(2) would do this as well. It makes /proc/self belong to the job. */
+    /* Makes /proc/self belong to the job, as exec(2) would. */
     must(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "own its /proc");
     await_parent(ends);
     place_pipes(files);

@@ -16,7 +16,7 @@ const INSTALL_MILLISECONDS_MAX = 15 * 60 * 1000;
 /** The newest C library whose wheels are accepted; pip takes the newest wheel that fits. Debian 12 has 2.36. */
 const GLIBC_MINOR_MAX = 36;
 const GLIBC_MINOR_MIN = 5;
-/** Older names of platforms, by the C library that each means. PEP 600. */
+/** Older names of platforms, by the minor version of the C library that each name stands for. PEP 600. */
 const OLDER_NAMES: Readonly<Record<number, string>> = { 17: 'manylinux2014', 12: 'manylinux2010', 5: 'manylinux1' };
 /** The words that limit npm's retries. npm also tries again if a digest is wrong, by default for over a minute. */
 const NPM_RETRIES = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=4000'];
@@ -54,7 +54,7 @@ async function installWheels(requirements: string, options: InstallOptions): Pro
   moveInto(tree, `usr/local/lib/python${version}/dist-packages`, target);
 }
 
-/** The words by which Python installs locked wheels without running them, for the given version of Python; null is its own. */
+/** The arguments with which Python installs locked wheels without running them. `version` null is its own version. */
 export function wheelWords(
   version: string | null,
   { target, file }: { readonly target: string; readonly file: string },

@@ -16,7 +16,7 @@ const LOCK_CHARS_MAX = 4 * 1024 * 1024;
 const REQUIREMENT =
   /^[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._, -]*\])? *== *[A-Za-z0-9.!+_]+ *(;[^-#\\]*?)?( +--hash=sha256:[0-9a-f]{64})+$/;
 
-/** Control characters except tabs and ends of lines, and what ends a line for Python's `splitlines` but not here. */
+/** Control characters except tabs and line ends, and characters at which only Python's `splitlines` ends a line. */
 const OTHER_LINE_END = /[^\P{Cc}\t\r\n]|[\u2028\u2029]|\r(?!\n)/u;
 /** A line that names an encoding (PEP 263). pip decodes the file with it, and may then find lines that the check did not see. */
 const ENCODING = /^#.*coding[:=]/;
@@ -51,7 +51,7 @@ function checkLines(text: string): void {
   }
 }
 
-/** The address of an archive, at a host that npm never takes for a host of Git repositories, whatever the path is. */
+/** The address of an archive. Its host is none of those that npm treats as hosts of Git repositories. */
 const ARCHIVE =
   '^https://(?!(www\\.)?((gist\\.)?github\\.com|gitlab\\.com|bitbucket\\.org|git\\.sr\\.ht)[:/])[a-z0-9.-]+(:[0-9]+)?/[^?#\\s]+\\.tgz$';
 

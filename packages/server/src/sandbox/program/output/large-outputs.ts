@@ -1,7 +1,7 @@
 /**
- * The large outputs of a run: files that are read in pieces once every process of the program is dead, and standard output, which
- * is kept while it arrives. Neither is ever whole in memory. All of them together have a bound. An output that exceeds the bound
- * is not kept at all, so no digest is ever that of a part.
+ * The large outputs of a run: files that are read in pieces once every process of the program is dead, and standard
+ * output, which is kept while it arrives. No large output is ever whole in memory. One bound holds for all of them
+ * together. An output that exceeds the bound is not kept at all, so no digest is that of a part.
  */
 import { closeSync, readSync } from 'node:fs';
 import { streamBytesMax, type Violation } from '@vouchbox/protocol';

@@ -99,14 +99,14 @@ describe('recording a stream', () => {
     expect(offered).toEqual([[streamRecordsMax, { bytes_seen: 2 * (streamRecordsMax + 7), ...cut }]]);
   });
 
-  it('counts and hashes also the bytes beyond the bound', () => {
+  it('also counts and hashes the bytes beyond the bound', () => {
     const flood = Buffer.alloc(3 * streamBytesMax, 'A');
     const { telemetry } = capture(flood.subarray(0, 100), flood.subarray(100));
     expect(telemetry.bytes_seen).toBe(flood.byteLength);
     expect(telemetry.raw_sha256).toBe(createHash('sha256').update(flood).digest('hex'));
   });
 
-  it('folds back to the exact text, however the reads were split', () => {
+  it('gives the exact text again when the records are joined, however the reads were split', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: 'binary', maxLength: 40 })),

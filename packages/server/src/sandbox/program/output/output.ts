@@ -74,7 +74,7 @@ export class OutputCapture {
     while (start < chunk.byteLength && !this.#truncated) {
       const newline = chunk.indexOf(LF, start);
       const end = newline < 0 ? chunk.byteLength : newline;
-      // Slices of at most one record keep a 64 KiB chunk of one endless line from being decoded repeatedly.
+      // Slices of at most one record: otherwise a 64 KiB chunk of one endless line would be decoded repeatedly.
       for (let from = start; from < end && !this.#truncated; from += recordBytesMax) {
         const piece = chunk.subarray(from, Math.min(end, from + recordBytesMax));
         this.#appendText(this.#decoder.decode(piece, { stream: true }), records);

@@ -79,7 +79,7 @@ export class PipeInput {
   }
 }
 
-/** Writes what fits and returns how many bytes are done with. */
+/** Writes the bytes that fit, and returns their number. If nobody reads the pipe, all bytes count as written. */
 function writeWhatFits(descriptor: number, bytes: Buffer): number {
   try {
     return bytes.byteLength === 0 ? 0 : writeSync(descriptor, bytes);

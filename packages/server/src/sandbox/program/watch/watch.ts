@@ -12,8 +12,8 @@ export interface WatchOptions {
   readonly watched: Watched;
   readonly wallSeconds: number;
   /**
-   * How much CPU time the group may use on how many cores, and the group's counter before the program. Null if there is no group.
-   * If there is one, its memory events are watched, too.
+   * The CPU time that the group may use, the number of cores, and the group's counter before the program. Null if there
+   * is no group. The memory events of a group are watched, too.
    */
   readonly cpu: { readonly seconds: number; readonly cores: number; readonly microsecondsBefore: number } | null;
 }

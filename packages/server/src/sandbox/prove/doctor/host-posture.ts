@@ -25,7 +25,7 @@ import { Checks } from './trial.ts';
 
 export const HOST_POSTURE_SCHEMA = 'svc.host-posture.v1';
 
-/** The document that is digested. A member is null if this host does not tell the value. */
+/** The document that is digested. A member is null if this host does not report the value. */
 export interface HostFindings {
   readonly schema: typeof HOST_POSTURE_SCHEMA;
   readonly kernel: { readonly release: string; readonly machine: string };

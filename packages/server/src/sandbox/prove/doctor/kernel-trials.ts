@@ -19,7 +19,7 @@ const TMPFS_INODES = 16;
 /** The trials, in the order in which a cell needs the controls. */
 export function kernelTrials(probes: Probes): Trial[] {
   return [
-    // Where only one user is mapped, there are no two users to try. The trials of cells then show what holds.
+    // If only one user is mapped, two users cannot be tried. The trials of cells then show which limits hold.
     ...(hasOneUser() ? [] : [usersTrial(probes)]),
     ...['mount', 'pid', 'network', 'ipc', 'uts', 'cgroup'].map((kind) => namespaceTrial(kind, probes)),
     {
