@@ -30,7 +30,7 @@ type Needed<Of extends Table> = {
 }[keyof New<Of>];
 
 interface Condition<Of extends Table> {
-  /** Constants that other columns equal. They are written into the query, so that an index of such rows serves the query. */
+  /** Constants that other columns must equal. They are literals in the query, so that a partial index can serve it. */
   readonly where?: Constants<Of>;
   /** Another condition. */
   readonly also?: RawBuilder<SqlBool>;
@@ -88,7 +88,7 @@ export function deleteBy<Of extends Table, Key extends Column<Of>>(
   return query((given) => sql`delete from ${sql.table(table)}${keyed(key, given, { where })}`);
 }
 
-/** How many expired rows each new row deletes: more than one, so that they become fewer; few, so that a new row stays fast. */
+/** How many expired rows are deleted with each new row: several, so that they become fewer, but few, to be fast. */
 const expiredMax = 16;
 
 /** Deletes some of the rows that have expired by `now`. */

@@ -32,8 +32,8 @@ export type Methods<Known extends Commands> = {
 export const WITHOUT_TENANT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation']);
 
 /**
- * Changes that need not be on disk when they are answered. A later change states that all of them exist, and the commit of that
- * change puts all of them on disk. If they are lost before, nobody has relied on them.
+ * Changes that need not be on disk when they are answered. A later change relies on them, and its commit also puts them
+ * on disk. Until that commit, their loss harms nobody.
  */
 export const LAGGING: ReadonlySet<string> = new Set<keyof Writes>(['addPiece']);
 

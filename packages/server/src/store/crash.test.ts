@@ -49,7 +49,7 @@ const WRITER = `
 
 type Fact = 'admitted' | 'started' | 'appended' | 'finished';
 
-/** Kills the process after `lines` lines, and counts how often each fact of each job was acknowledged before. */
+/** Kills the process after `lines` lines, and counts the acknowledgements of each fact of each job before the kill. */
 async function acknowledgedBeforeKill(directory: string, lines: number): Promise<Map<string, Map<Fact, number>>> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', WRITER, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -10,7 +10,7 @@ import type { StoreDatabase } from './schema.ts';
 /** A query of the store with named parameters. Its methods run the query; none of them commits. */
 export interface PreparedQuery<Parameters, Row> {
   all(db: StoreDatabase, parameters: Parameters): Promise<Row[]>;
-  /** Returns the rows as lists of columns, in the order of the query: for many rows at half the cost of rows with names. */
+  /** Returns each row as a list of its columns, in the order of the query. For many rows this halves the cost. */
   lists(db: StoreDatabase, parameters: Parameters): Promise<readonly (readonly unknown[])[]>;
   /** Returns the first row, or null if there is none. */
   first(db: StoreDatabase, parameters: Parameters): Promise<Row | null>;

@@ -15,7 +15,7 @@ export interface CredentialTable {
   revoked_at: string | null;
 }
 
-/** The authority of something that was made with a credential. */
+/** The authority of the caller that made a stream ticket or a link. */
 export interface AuthorityColumns {
   tenant: string;
   job_id: string;

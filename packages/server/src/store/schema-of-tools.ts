@@ -14,7 +14,7 @@ export interface JobToolsTable {
   bytes_left: number;
 }
 
-/** A call that can be answered, by its event's number, with the number of the answer's event; null while there is none. */
+/** A call that can be answered. `seq` is the number of its event, and `answer_seq` that of its answer, or null. */
 export interface ToolCallTable {
   tenant: string;
   job_id: string;
@@ -30,7 +30,7 @@ export interface SessionTable {
   principal: string;
   name: string;
   language: Language;
-  /** The step whose state the next step begins with, if `next_job` did not move the session; null before the first. */
+  /** The last step that moved the session before `next_job` was accepted; null if there was none. */
   last_job: string | null;
   /** The step that was accepted last. It moved the session if it succeeded and left a state. */
   next_job: string;

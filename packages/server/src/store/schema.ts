@@ -293,7 +293,7 @@ export interface JobPromiseTable extends JobKeyColumns {
   answer_by: string;
   /** The time of the next statement that the job still waits, unless the log has the result. Null once the log has it. */
   due_at: string | null;
-  /** The id of the key that signed; null until then, as the envelope is. */
+  /** The id of the key that signed. Like `envelope`, it is null until the promise is signed. */
   key_id: string | null;
   envelope: Uint8Array | null;
 }

@@ -39,7 +39,7 @@ export function useServer(url: string | null): void {
 /** A store that can be closed and opened again; disposing closes it and removes it. */
 export class TestStore implements AsyncDisposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'svc-store-'));
-  /** The reports of the store beside its answers. */
+  /** The problems that the store reported. */
   readonly problems: StoreError[] = [];
   readonly #threads: Threads;
   #store: Store | null = null;

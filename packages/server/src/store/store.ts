@@ -24,8 +24,8 @@ export interface Store
   /** Queued jobs that this node is to run. In a store that nodes share, this node has claimed them when the call resolves. */
   readonly queuedJobs: Asked['queuedJobs'];
   /**
-   * Adds events to the chain of a running job, in order. False if the job is not running: then nothing is stored. `isFollowed`
-   * tells that a caller waits for the events.
+   * Adds events to the chain of a running job, in order. False if the job is not running: then nothing is stored.
+   * `isFollowed` means that a caller waits for the events.
    */
   append(key: JobKey, events: readonly EventBody[], isFollowed?: boolean): Promise<boolean>;
   /**
@@ -34,13 +34,13 @@ export interface Store
    */
   finish(input: FinishInput): Promise<boolean>;
   /**
-   * Whether this process has accepted or started the job, is the only one that may end it, and has not yet stored the end. False
-   * tells nothing about the job.
+   * Whether this process has accepted or started the job, is the only one that may end it, and has not yet stored the
+   * end. False says nothing about the job.
    */
   isUnderWay(key: JobKey): boolean;
   /**
-   * The short result of a job that ended lately; null if the result must be read, or if there is no such job. A longer result is
-   * kept only if a caller waited for the end, and is given once.
+   * The short result of a job that ended lately; null if the result must be read, or if there is no such job. A longer
+   * result is kept only if a caller waited for the end, and is returned only once.
    */
   shortResult(key: JobKey): JsonText<FoldedResult> | null;
 }

@@ -135,7 +135,7 @@ const sharedMilliseconds = 20_000;
 /** This thread's knowledge about jobs that are in progress or ended lately. */
 function runsOver(change: Change, sides: Sides): Runs {
   const { fleet, reads } = sides;
-  // Another node may remove a job, but never sooner after its end than this.
+  // Another node may remove a job, but only if the job ended longer ago than this.
   const keptMilliseconds = fleet === null ? Number.POSITIVE_INFINITY : sharedMilliseconds;
   const results = new ShortResults(undefined, keptMilliseconds);
   /** The ends of jobs for which callers waited. Each caller that waited asks for an end once. */

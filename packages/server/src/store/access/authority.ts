@@ -1,4 +1,4 @@
-/** The authority of something that was made with a credential, as the columns of its row. */
+/** The authority of the caller that made a ticket or a link, as columns of the row of that ticket or link. */
 import type { Scope, Whoami } from '@vouchbox/protocol';
 import type { AuthorityColumns } from '../schema-of-access.ts';
 

@@ -7,7 +7,7 @@ import type { StoreDatabase } from '../schema.ts';
 import type { JobLinkTable } from '../schema-of-access.ts';
 import { AUTHORITY, authorityOf, callerOf } from './authority.ts';
 
-/** What a job says about its links. `principal` is null if an older version stored the job without one: nobody can link to it. */
+/** A job's links. `principal` is null if an older version stored the job without a principal: nobody can link to it. */
 interface JobLinks {
   readonly principal: string | null;
   readonly items: readonly LinkRow[];
@@ -60,10 +60,10 @@ export const endLinks = prepared((db, { credential_id, at }: { credential_id: st
     .where('expires_at', '>', at),
 );
 
-/** How a link was admitted. `full job` and `full tenant`: the job or the tenant has as many links as it may have. */
+/** Whether a link was stored. `full job` and `full tenant`: the job or the tenant has as many links as it may have. */
 export type LinkAdmission = 'created' | 'not_found' | 'not_allowed' | 'full job' | 'full tenant';
 
-/** Stores a link to a job that is the tenant's and that the link's principal submitted. Deletes some links that have ended. */
+/** Stores a link to a job of the tenant that the link's principal submitted. Deletes some links that have ended. */
 export async function createLink(db: StoreDatabase, link: LinkRow): Promise<LinkAdmission> {
   const { job_id, created_at: now, caller } = link;
   const { tenant } = caller;

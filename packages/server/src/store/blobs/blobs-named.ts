@@ -23,7 +23,7 @@ export function blobsNamed(files: readonly StoredFile[]): readonly string[] {
   return [...new Set(files.filter(isNamed).map(blobNameOf))];
 }
 
-/** The name by which to find the blob of a file: for an upload its digest, for a copy a word and its digest. */
+/** The name by which to find the blob of a file: the digest of an upload, or a word and the digest of a copy. */
 export function blobNameOf(file: NamedFile): string {
   if (isHeld(file)) return heldNameOf(digestOf(file));
   return isOutput(file) ? copyNameOf(digestOf(file)) : digestOf(file);

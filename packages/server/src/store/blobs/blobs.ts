@@ -57,7 +57,7 @@ export const insertUpload = insertOf('blobs', [...UPLOAD, 'sha256', 'size_bytes'
 const isCopy = sql<SqlBool>`length(sha256) > 64`;
 const isKept = sql<SqlBool>`exists (select 1 from large_outputs where large_outputs.tenant = blobs.tenant and large_outputs.blob_id = blobs.blob_id)`;
 
-/** The sizes of a tenant's blobs. Large outputs and their room count only by bytes: the jobs decide how many there are. */
+/** The sizes of a tenant's blobs. Large outputs and the room for them count in `bytes`, but not in `uploads`. */
 const selectSizes = prepared((db, { tenant }: { tenant: string }) =>
   db
     .selectFrom('blobs')
@@ -168,12 +168,12 @@ async function sizesOf(db: StoreDatabase, tenant: string): Promise<{ uploads: nu
   return { uploads: Number(sums?.uploads ?? 0), bytes: Number(sums?.bytes ?? 0), kept: Number(sums?.kept ?? 0) };
 }
 
-/** How many bytes the tenant's gradings hold. Blobs that gradings hold count by their bytes alone, and not by their number. */
+/** How many bytes the blobs of the tenant's gradings have. The number of these blobs is not counted. */
 async function sizesHeld(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number }> {
   return { uploads: 0, bytes: Number((await selectHeldBytes.first(db, { tenant }))?.bytes ?? 0) };
 }
 
-/** Tells what leaves too little room: the tenant's blobs with the reserved room, or the blobs alone; null if there is room. */
+/** Whether room is missing: null if not, `blobs` if there is room without the reserved room, else `kept blobs`. */
 export async function lackOfRoom(
   db: StoreDatabase,
   tenant: string,
@@ -185,8 +185,8 @@ export async function lackOfRoom(
 }
 
 /**
- * Adds a piece to an upload under way. The caller's own buffer no longer has the piece's content. False if the upload was
- * removed: then nothing is stored.
+ * Adds a piece to an upload under way. A piece that fills its buffer is moved, so that the buffer is empty afterwards.
+ * False if the upload was removed: then nothing is stored.
  */
 export async function addPiece(db: StoreDatabase, piece: BlobPieceTable): Promise<boolean> {
   if ((await selectUpload.first(db, piece)) === null) return false;

@@ -12,7 +12,7 @@ import type { StoreDatabase } from '../schema.ts';
 import { type BlobKey, deleteBlob, insertUpload, nameBlob, useBlob } from './blobs.ts';
 import { copyNameOf, roomOf } from './blobs-named.ts';
 
-/** A text that is only in specifications that ask for large outputs: within a JSON string, its quotes would be escaped. */
+/** Only a specification that asks for large outputs has this text: in a JSON string, its quotes would be escaped. */
 const ASKING = '"large_outputs":{';
 
 const insertOutput = insertOf('large_outputs', [...JOB, 'position', 'path', 'size_bytes', 'sha256', 'blob_id']);
@@ -59,7 +59,7 @@ export function reserveRoom(
   const places = large.paths.length + (large.stdout === null ? 0 : 1);
   for (let place = 0; place < places; place++) {
     const { tenant, blob_id } = roomOf(key, place);
-    // The first upload holds the room for all of them.
+    // The first upload reserves the room for all large outputs of the job.
     const size_bytes = place === 0 ? large.max_bytes : 0;
     insertUpload.send(db, { tenant, blob_id, sha256: `room:${blob_id}`, size_bytes, used_at: at });
     nameBlob(db, key, blob_id);
@@ -102,7 +102,7 @@ export async function largeOutputs(db: StoreDatabase, key: JobKey): Promise<read
   );
 }
 
-/** The blob of a large output that a job of the tenant has; null if none has it. */
+/** The blob of a large output of some job of the tenant; null if no job has such an output. */
 export function largeOutputBlob(db: StoreDatabase, key: BlobKey): Promise<StoredBlobRow | null> {
   return selectBlob.first(db, key);
 }

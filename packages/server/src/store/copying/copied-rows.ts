@@ -24,7 +24,7 @@ export function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }
 
-/** A name that belongs to a table: that of one of its columns, or of another table. */
+/** A table, and the name of one of its columns or of a table to which it refers. */
 export interface NameOfTable {
   readonly table_name: string;
   readonly name: string;
@@ -36,7 +36,7 @@ export function namesByTable(rows: readonly NameOfTable[]): Map<string, string[]
   return new Map(Array.from(tables, ([table, named]) => [table, named.map(({ name }) => name)]));
 }
 
-/** The size of a row in bytes, for bounds only: text counts by its characters. */
+/** The approximate size of a row in bytes, for bounds only: text is measured in characters. */
 export function sizeOf(row: CopiedRow): number {
   return row.reduce<number>((sum, value) => sum + (value === null || typeof value === 'number' ? 8 : value.length), 0);
 }

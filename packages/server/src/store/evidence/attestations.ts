@@ -174,7 +174,7 @@ export async function attestation(
   return { row, envelope, result_artifact, object, isIntact };
 }
 
-/** The result whose stored bytes lay in an object; null if these bytes are not the result that was signed. */
+/** The signed result from stored bytes that were read from an object; null if they are not the signed result. */
 export async function resultOf(
   _db: StoreDatabase,
   { stored, row }: { readonly stored: Uint8Array; readonly row: AttestationRow },
@@ -183,7 +183,7 @@ export async function resultOf(
   return isOf(result, { sha256: row.result_sha256, bytes: row.result_size_bytes }) ? result : null;
 }
 
-/** The result as it was signed. If the stored bytes cannot be expanded, these bytes themselves, whose digest then differs. */
+/** The result as it was signed. Stored bytes that cannot be expanded are returned unchanged: their digest differs. */
 function readResult(
   stored: Uint8Array,
   { result_size_bytes }: Pick<AttestationTable, 'result_size_bytes'>,

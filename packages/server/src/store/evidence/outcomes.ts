@@ -123,8 +123,8 @@ export async function finish(db: StoreDatabase, input: PackedFinish): Promise<Fi
 }
 
 /**
- * The text of a statement's members beside its receipt: `also`, for a canary its output, because readers get the statement
- * without the result, and for a job with tools the evidence of its calls. Null if there are none.
+ * The JSON text of a statement's members beside the receipt, or null if there are none: `also`; the output of a canary,
+ * because readers get the statement without the result; and the evidence of the calls of tools.
  */
 function alsoText(
   { tenant, also }: PackedFinish,

@@ -62,8 +62,8 @@ const selectEnded = { removed: prepared(ended), kept: prepared(attested), logged
 const deleteJob = deleteBy('jobs', JOB);
 
 /**
- * The events of one step of the removal: a step ends with the job that brings it to this many events. A job with as many events
- * as the recording caps allow is a step of its own.
+ * How many events one step of the removal deletes: the step ends with the job that reaches this number. A job with as
+ * many events as the recording caps allow is a step of its own.
  */
 const stepEventsMax = 2000;
 

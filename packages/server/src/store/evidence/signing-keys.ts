@@ -40,9 +40,9 @@ export interface KeyRegistration extends RegisteredKey {
 }
 
 /**
- * Records which key this node signs with. If a living node signs with a key that this node does not replace, that key is returned
- * and nothing is stored. A rotation replaces the key of this node, and no other node's. Every node can then check what retired
- * keys signed, for example before the store had several nodes.
+ * Records which key this node signs with. If a living node signs with a key that this node does not replace, that key
+ * is returned and nothing is stored. A rotation replaces only the key of this node. Every node can then check what
+ * retired keys signed, for example before the store had several nodes.
  */
 export async function registerKey(
   db: StoreDatabase,

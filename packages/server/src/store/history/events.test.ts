@@ -63,7 +63,7 @@ test('text survives exactly: quotes, controls, astral characters, NUL', async ()
   expectChain(await history(store, key));
 });
 
-test('a page starts after its cursor, and says of an ended job when it is the last page', async () => {
+test('a page starts after its cursor, and is marked complete if it is the last page of an ended job', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   await store.append(key, [stdout('a'), stdout('b')]);

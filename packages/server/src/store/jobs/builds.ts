@@ -27,7 +27,7 @@ const selectBuild = prepared((db, key: JobKey) =>
 
 const selectLatest = selectBy('builds', ['tenant', 'build_sha256'], ['job_id']);
 
-/** Makes a build the one that stands for its digest; part of the transaction that accepts it. */
+/** Records a build as the latest for its digest; part of the transaction that accepts the build. */
 export const recordBuild = prepared((db, { tenant, build_sha256, job_id }: BuildTable) =>
   db
     .insertInto('builds')
@@ -40,7 +40,7 @@ export interface ProductAsked extends JobKey, Pick<RequestedSpec, 'language' | '
   readonly key: string | null;
 }
 
-/** A product, and the file that it becomes in the job that starts it. */
+/** A product, and the input file with the product in the job that starts it. */
 export interface BuiltProduct {
   readonly product: StoredProduct;
   readonly file: StoredFile;

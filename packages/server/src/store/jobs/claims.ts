@@ -145,8 +145,8 @@ export async function takeFromQueue(db: StoreDatabase, { tenant, job_id }: JobKe
 }
 
 /**
- * Whether this node may start a queued job. In a store for one process it always may, else only if it has claimed the job. A job
- * that nobody has claimed is claimed now.
+ * Whether this node may start a queued job: always in a store for one process, else only with a claim. If no node has
+ * claimed the job, this call claims it.
  */
 export async function isTaken(db: StoreDatabase, { tenant, job_id }: JobKey): Promise<boolean> {
   const node = nodeOf(db);
@@ -162,7 +162,7 @@ export function endClaim(db: StoreDatabase, { tenant, job_id }: JobKey): void {
   if (nodeOf(db) !== null) deleteClaim.send(db, { tenant, job_id });
 }
 
-/** The jobs that this node has taken, in the store's own view. */
+/** The jobs that this node has taken, according to the store. */
 export async function takenJobs(db: StoreDatabase): Promise<readonly TakenJob[]> {
   const rows = await selectTaken.all(db, { node: requireNode(db) });
   return rows.map(({ created_at, started_at, ...job }) => ({ ...job, started_at: started_at ?? created_at }));

@@ -125,7 +125,7 @@ function outputsIn(stored: Pick<JobSpecTable, 'requested_spec' | 'evidence'>): r
   return files.filter(isOutput).map((file) => ({ ...file, size_bytes: sizes.get(file.path) ?? 0 }));
 }
 
-/** The bytes that a file stood for when it was sent before; null if the file was not sent before. */
+/** The bytes for which the same file stood in the earlier submission; null if that submission did not name the file. */
 function asBefore(file: NamingFile, outputs: readonly EarlierOutput[]): Input | null {
   const found = outputs.find(({ path, from, blob }) => {
     if (path !== file.path || (file.blob !== undefined && file.blob !== blob)) return false;

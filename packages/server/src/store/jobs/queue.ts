@@ -108,7 +108,7 @@ async function chosenJobs(
     const next = firstInTurn(contenders, loadMax);
     if (next === null) break;
     if (next.jobs === null) {
-      // The slots that the tenant's first job takes decide whether the tenant has its turn.
+      // Whether the tenant has its turn depends on how many slots its first job takes.
       next.jobs = await jobsOf(db, next.tenant, { ...choice, tests });
       continue;
     }
@@ -125,7 +125,7 @@ async function chosenJobs(
     tests -= job?.is_test ?? 0;
     left -= slots;
   }
-  // If no further test may run, only other jobs were looked for, so tests may still be in the queue.
+  // Once no further test may run, tests are skipped above, so some may still be in the queue.
   const isEmpty = tests > 0 && contenders.every((contender) => contender.jobs?.length === 0);
   return { jobs, isEmpty, tenants };
 }
@@ -161,7 +161,7 @@ async function jobsOf(db: StoreDatabase, tenant: string, choice: QueueChoice): P
   return oldest.filter(({ job_id }) => !exclude.includes(job_id));
 }
 
-/** The tenant's oldest job, in an array of none or one. The choice is not stored: this turn shows only in the tenant's load. */
+/** Takes the tenant's oldest job, if there is one. The choice is not stored: only the load of the contender grows. */
 function takeTurn(contender: Contender): QueuedJob[] {
   contender.load += slotsOf(contender.jobs?.[0]);
   return contender.jobs?.splice(0, 1) ?? [];
@@ -171,7 +171,7 @@ function firstInTurn(contenders: readonly Contender[], loadMax: number): Contend
   let first: Contender | null = null;
   for (const contender of contenders) {
     if (contender.jobs?.length === 0 || contender.load >= loadMax) continue;
-    // A pair of a tenant that may have one slot, and holds none, has its turn all the same.
+    // A pair needs two slots, but may start even if its tenant may hold only one, as long as the tenant holds none.
     if (contender.load > 0 && contender.load + slotsOf(contender.jobs?.[0]) > loadMax) continue;
     if (first === null || comesBefore(contender, first)) first = contender;
   }

@@ -84,7 +84,7 @@ function standingOf({ last_job, next_job, status, path, name, language, created_
   };
 }
 
-/** The step at which a session stands; null if the principal has no session of this name. */
+/** A session with its current step; null if the principal has no session of this name. */
 export async function session(db: StoreDatabase, key: SessionKey): Promise<Session | null> {
   const found = await selectSession.first(db, key);
   return found === null ? null : standingOf(found);

@@ -15,7 +15,7 @@ const charsMax = 2 ** 20;
 export class KeptEvents {
   readonly #kept: Kept<readonly StoredEvent[]>;
 
-  /** Events are given for at most `millisecondsMax` after they were stored. */
+  /** Kept events are returned for at most `millisecondsMax` after they were stored. */
   constructor(millisecondsMax: number) {
     const sizeOf = (events: readonly StoredEvent[]) => events.reduce((chars, { data }) => chars + data.length, 0);
     this.#kept = new Kept({ sizeMax: charsMax, sizeOf, millisecondsMax });

@@ -7,7 +7,7 @@ export interface KeptOptions<Value> {
   /** The bound on all kept values together, in the unit of `sizeOf`. */
   readonly sizeMax: number;
   readonly sizeOf: (value: Value) => number;
-  /** How long a value is given after it was kept; forever if omitted. */
+  /** How long a kept value may be returned; forever if omitted. */
   readonly millisecondsMax?: number;
 }
 

@@ -64,12 +64,12 @@ function isSpelledLonger(text: string): boolean {
 export class ShortResults {
   readonly #kept: Kept<JsonText<FoldedResult>>;
 
-  /** A result is given for at most `millisecondsMax` after its job ended. */
+  /** A kept result is returned for at most `millisecondsMax` after its job ended. */
   constructor(max = charsKeptMax, millisecondsMax = Number.POSITIVE_INFINITY) {
     this.#kept = new Kept({ sizeMax: max, sizeOf: ({ length }) => length, millisecondsMax });
   }
 
-  /** The short result of a job; null if the result must be read from the store. A long result is given once. */
+  /** The short result of a job; null if the result must be read from the store. A long result is returned only once. */
   take(key: JobKey): JsonText<FoldedResult> | null {
     const name = nameOfJob(key);
     const text = this.#kept.get(name);

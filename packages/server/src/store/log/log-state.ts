@@ -145,7 +145,7 @@ async function fillLevels(db: StoreDatabase, from: number, to: number): Promise<
   }
 }
 
-/** The hashes of a level from one position up to, and without, another. */
+/** The hashes of a level from position `from` up to position `to`, without `to`. */
 export async function hashesOf(
   db: StoreDatabase,
   range: { readonly level: number; readonly from: number; readonly to: number },
@@ -153,7 +153,7 @@ export async function hashesOf(
   return (await selectHashes.all(db, range)).map(({ hash }) => new Uint8Array(hash));
 }
 
-/** The hash of a whole subtree, from all hashes of one of its levels. Their number is a power of two. */
+/** The root hash of a full subtree, computed from all hashes of one of its levels, whose number is a power of two. */
 export function foldedHash(hashes: readonly Hash[]): Hash {
   const [first, second] = hashes;
   assert(first !== undefined, 'a subtree has leaves');

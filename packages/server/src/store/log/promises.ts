@@ -160,7 +160,7 @@ export async function drawPending(
   await settle.run(db, { now });
   let drawn = 0;
   for (const { due_at, ...key } of await selectDue.all(db, { now, limit })) {
-    // If two nodes draw a statement, only one finds the row unchanged.
+    // If two nodes make the same statement, only one of them finds the row unchanged.
     if ((await postpone.run(db, { ...key, from: due_at, due_at: times.due_at })) === 0) continue;
     const statement = ((await selectLast.first(db, key))?.statement ?? 0) + 1;
     const salt = randomBytes(saltBytes).toString('hex');

@@ -1,6 +1,6 @@
 /**
- * Large contents that lie in an object store instead of their rows. Each is an object whose id is used once and never again, so
- * whatever a late request still does to an old object harms no other object. The state of an object says what may become of it:
+ * Large contents that lie in an object store instead of their rows. Each content is an object whose id is used only
+ * once, so a late request to an old object harms no other object. The state of an object says what may become of it:
  *
  * - `putting`: its bytes are being put, and nobody reads it
  * - `stored`: contents of jobs are read from it
@@ -40,7 +40,7 @@ interface Large {
 
 const CONTENT = [...JOB, 'position'] as const;
 
-/** Whether a content can be moved. The indexes of large contents serve such a query, because it repeats their condition. */
+/** Whether a content can be moved. The indexes of large contents have this condition, so a query can use them. */
 const isLarge = (column: 'content' | 'result_artifact', bytesMin: number) =>
   sql<SqlBool>`length(${sql.ref(column)}) >= 65536 and length(${sql.ref(column)}) >= ${bytesMin}`;
 

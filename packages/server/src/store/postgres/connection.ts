@@ -16,7 +16,7 @@ import { fromStoredText, toStoredText } from './text.ts';
 const connectMillisecondsMax = 5000;
 const answerMillisecondsMax = 60_000;
 
-/** The most changes in one statement. Each number and order of changes makes another text, and the server keeps every text. */
+/** The most changes in one statement. Each combination of changes is another text, and the server keeps every text. */
 const togetherMax = 8;
 
 /** The oldest server version, which has `pg_current_xact_id` and `pg_xact_status`. */
@@ -65,7 +65,7 @@ export class Session implements Queries, AsyncDisposable {
   /** The texts of statements that join several changes, by the texts of these changes. */
   readonly #joinedTexts = new Map<string, string>();
   #isLost = false;
-  /** Whether queries of this turn were given to the driver and are not written yet. */
+  /** Whether the driver holds queries of this turn that it has not written yet. */
   #isGathering = false;
   /** Changes that wait to be sent as one statement; null if each is sent by itself. */
   #together: BoundQuery[] | null = null;
@@ -164,7 +164,7 @@ export class Session implements Queries, AsyncDisposable {
    * Resolves as null when the transaction is on disk, and as the error of the first failed query when the server has undone the
    * transaction.
    *
-   * @throws whatever came instead of these two answers. The transaction may be on disk in spite of this error.
+   * @throws if neither answer came. The transaction may still be on disk.
    */
   async tryCommit(): Promise<Error | null> {
     const { command } = await this.execute({ sql: 'commit', parameters: [] });
@@ -198,8 +198,8 @@ export class Session implements Queries, AsyncDisposable {
   }
 
   /**
-   * Asks a query. Queries of one turn leave in one piece: the driver itself would write each on its own, and these system calls
-   * took more time than everything else on the thread.
+   * Asks a query. Queries of one turn are written together. The driver by itself would write each query separately, and
+   * these system calls took more time than everything else on the thread.
    */
   #ask<Result>(query: QueryConfig, answered: (error: Error | null, result: Result) => void): void {
     if (!this.#isGathering) {

@@ -31,7 +31,7 @@ const NOT_APPLIED = [
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 type Mode = (typeof MODES)[number];
 
-/** The value for the authorities that Node trusts, which also count if no file is named. */
+/** The value of `sslrootcert` for the authorities that Node trusts. They also apply if no file is named. */
 const SYSTEM = 'system';
 
 /** @throws StoreError `unopenable` in one line that quotes neither the URL nor a file */

@@ -36,7 +36,7 @@ const renew = `update nodes set lease_until = now() + make_interval(secs => $2),
 const removeDead = removeNodes(`node in (
     select node from nodes where node = any($1) and lease_until < now() for update skip locked
   ) and now() - pg_postmaster_start_time() > make_interval(secs => ${leaseSeconds})`);
-/** Selects the state of the fleet. Only one of the nodes looks through the claims of all. */
+/** Selects the state of the fleet. The claims of all nodes are searched only if `$1` is true. */
 const selectState = `select ${oldestOpen} as seen,
     exists (select from tenants where queued > 0) as is_queued,
     case when $1 then exists (
@@ -45,7 +45,7 @@ const selectState = `select ${oldestOpen} as seen,
 const selectCancelled = `select jobs.job_id from claims join jobs on jobs.tenant = claims.tenant and jobs.job_id = claims.job_id
   where claims.node = $1 and jobs.cancellation_requested = 1 and jobs.status = 'running'`;
 
-/** A lease is surely over this long after its stated end. */
+/** How long after its stated end a lease is surely over. */
 const leaseOverMilliseconds = 20;
 
 interface State {
@@ -239,8 +239,8 @@ export class PostgresFleet implements OpenFleet {
   }
 
   /**
-   * Whether this node has reached the database for longer than a lease. If the database or the network was away, every node thus
-   * has the time to come back before it is taken for dead.
+   * Whether this node has reached the database for longer than a lease. Only such a node may take another for dead:
+   * after an outage of the database or network, every node has time to come back.
    */
   #isSteady(): boolean {
     return this.#steadySince !== null && performance.now() - this.#steadySince > leaseSeconds * 1000;

@@ -20,7 +20,7 @@ export function sendMessages(session: Session, messages: ReadonlyMap<string, str
 export class Messages {
   readonly #node: number;
   readonly #hear: (topics: readonly string[] | null) => void;
-  /** The topics to tell, by channel. Topics that are told at the same time are sent together. */
+  /** The topics to report, by channel. Topics that are reported at the same time are sent together. */
   readonly #untold = new Map<string, Set<string>>();
   /** The number of followers of each topic that the session listens to. It listens for a while after the last follower left. */
   readonly #followers = new Map<string, number>();

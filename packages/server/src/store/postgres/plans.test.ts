@@ -1,4 +1,4 @@
-/** The queries for each job or call find their rows in the order of an index, whatever the server believes of the tables. */
+/** The queries for each job or call find their rows in the order of an index, whatever statistics the server has. */
 import { expect, inject, test, vi } from 'vitest';
 import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';

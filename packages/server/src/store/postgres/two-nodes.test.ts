@@ -83,7 +83,7 @@ test('a node cannot start a job that another node has taken, unless the other gi
   expect(await other.start(startOf(key))).toBe(true);
 });
 
-test('a node of an older version does not take a job with tools, and another node takes it in its language', {
+test('a node of an older version does not take a job with tools, and a newer node gets its language and pack', {
   tags: ['Tools-1'],
 }, async () => {
   await using store = await node();
@@ -349,7 +349,7 @@ test('followers on another node hear of new events, and of an answer to a call, 
   const answer = { ...key, seq: 3, outcome: { result: 1 }, principal: 'p', at };
   expect(await one.answerToolCall(answer)).toMatchObject({ kind: 'taken' });
   await expect.poll(() => heard.toSorted()).toEqual([topics[1], topics[0], topics[0]]);
-  // The same answer again changes nothing, so nobody is told.
+  // The same answer again changes nothing, so no follower gets a message.
   expect(await one.answerToolCall(answer)).toMatchObject({ kind: 'same' });
   one.fleet?.tell('last', other.fleet?.node ?? 0);
   await expect.poll(() => heard.at(-1)).toBe('last');

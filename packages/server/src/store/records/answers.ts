@@ -82,7 +82,7 @@ export interface FinishAnswer {
   readonly end: GradedJobEnd | null;
 }
 
-/** The result of a cancellation. `peer`, if any, is the job that its program talks to: cancelled, too, unless it had ended. */
+/** The result of a cancellation. `peer`, if any, is the pair's other job: cancelled, too, unless it had ended. */
 export type CancelResult =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'already_terminal' }

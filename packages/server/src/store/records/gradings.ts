@@ -63,7 +63,7 @@ export interface ProgramEnd extends GradingKey {
   readonly job?: GradedEnd;
   /** The names of files that were kept for its judge, which nobody needs any more. */
   readonly held: readonly string[];
-  /** The members that the program's end changes in what its owner reads, as JSON. */
+  /** The members of the program's JSON for its owner that the program's end changes. */
   readonly ended: string;
   readonly at: string;
 }

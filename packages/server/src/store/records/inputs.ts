@@ -31,7 +31,7 @@ export interface AdmitInput extends JobKey {
   readonly build_sha256?: string;
   readonly queueMax: number;
   readonly tenantQueueMax: number;
-  /** Present if a grading makes the job: then no bound of the queue applies, and a job that it made before is the answer. */
+  /** Present if a grading makes the job: no bound of the queue applies, and a job that was made before is returned. */
   readonly graded?: GradedJob;
   /** The other job of a pair, which is stored with this job or not at all. The idempotency key stands for both. */
   readonly interactor?: Pick<AdmitInput, 'job_id' | 'requested_spec'>;
@@ -156,11 +156,11 @@ export interface CancelInput extends JobKey {
   readonly at: string;
 }
 
-/** A change of which the followers of a job are told. */
+/** A change that is reported to the followers of a job. */
 export interface Telling {
   /** Whether a caller of this node waits for the next event of the job. */
   readonly isFollowed?: boolean;
-  /** What other nodes are told, if there are any. */
+  /** The messages to other nodes, if there are any. */
   readonly tells?: readonly Message[];
 }
 

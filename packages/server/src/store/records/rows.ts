@@ -137,8 +137,8 @@ export interface CredentialRow extends Readonly<Omit<CredentialTable, 'scopes'>>
 }
 
 /**
- * The word that the queue's row of a job with a product has in place of a pack's name. Only a node with exactly the pack that
- * built the product takes the job. No pack has such a name.
+ * The mark that replaces the pack's name in the queue's row of a job with a product. Only a node with exactly the pack
+ * that built the product takes the job. No pack has such a name.
  */
 export function exactPack(digest: string): string {
   return `${EXACT}${digest}`;
@@ -147,21 +147,21 @@ export function exactPack(digest: string): string {
 const EXACT = '(digest) ';
 
 /**
- * The word that the queue's row of a job with tools has in place of a pack's name, or of no name. A node of an earlier version,
- * whose cells have neither descriptors for tools nor a place for libraries, knows no such name and leaves the job alone.
+ * In the queue's row of a job with tools, this mark replaces the pack's name or its absence. A node of an earlier
+ * version, whose cells lack descriptors for tools and a place for libraries, does not know it and leaves the job alone.
  */
 export function withTools(packOrLanguage: string): string {
   return `${TOOLS}${packOrLanguage}`;
 }
 
-/** The word of `withTools` for a job that asked for no pack. */
+/** The argument of `withTools` for a job that asked for no pack. */
 export function anyPackOf(language: Language): string {
   return `(language) ${language}`;
 }
 
 const TOOLS = '(tools) ';
 
-/** Whether the queue's row has another word than the name of the pack that its job asked for. */
+/** Whether the queue's row has a mark in place of the name of the pack. */
 export function isMarked(runtime: string | null): boolean {
   return runtime !== null && [EXACT, TOOLS].some((mark) => runtime.startsWith(mark));
 }

@@ -14,7 +14,7 @@ import { type Connection, openForWriting, prepareFile } from './connection.ts';
 import { migrate } from './migrations/migrate.ts';
 import { GroupCommit } from './threads/group-commit.ts';
 
-/** Facts that hold between any two transactions, each as a query that finds what breaks it. */
+/** Facts that hold between any two transactions, each as a query for the rows that break it. */
 const CONTRADICTIONS = {
   'a terminal job without its receipt, or a receipt of another job': `
     select job_id from jobs where (finished_at is not null) != exists

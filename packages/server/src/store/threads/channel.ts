@@ -10,7 +10,7 @@ import type { Thread } from './threads.ts';
 
 /** The most calls that may wait. The code above the store keeps their number far below this bound. */
 const callsWaitingMax = 20_000;
-/** How long a call for which no caller waits may be held back, so that it is sent with a call for which one waits. */
+/** How long a call for which no caller waits may be held back, so that it can share a message with another call. */
 const patienceMilliseconds = 25;
 
 interface WaitingCall {

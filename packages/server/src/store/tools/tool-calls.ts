@@ -108,7 +108,7 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
     takeBytes.send(db, { ...call, bytes });
   });
   const answer_seq = linked.tail.chain_seq;
-  // The outcome is read from the stored text, as it is wherever else the answer is given to the program.
+  // The outcome is parsed from the stored text, as in all other code that gives the program an answer.
   const given = { answer_seq, call: asked.call ?? 0, outcome: JSON.parse(text) as GivenAnswer['outcome'] };
   const toFollow = eventsToFollow(linked, input.isFollowed ?? false);
   return { kind: 'taken', ...given, toFollow, tells: input.tells ?? [] };

@@ -44,7 +44,7 @@ export async function launcherRuntime(groups: GroupRoot): Promise<Runtime> {
   requireNatives('svc-launcher');
   const version = await versionOf(LAUNCHER_PROGRAM, /svc-launcher version (\S+)/);
   const isGrouped = groups.version !== 'none';
-  // The kernel counts a user's processes in a user namespace (namespaces(7)), and so process 1, too, if it has that user.
+  // The kernel counts the processes of a user in a user namespace (namespaces(7)). Process 1 may have that user.
   const ownOfUser = hasOneUser() ? OWN_PROCESSES : 0;
   const { launcherOf, templates, ...launchers } = openLaunchers(await hostPatience());
   return {

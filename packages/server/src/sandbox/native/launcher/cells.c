@@ -58,7 +58,7 @@ static void open_pipes(struct pipes *pipes, enum kind kind, int has_tools)
         open_pipe(ends);
         pipes->cells[stream] = ends[!is_read];
         pipes->services[stream] = ends[is_read];
-        /* A program of another user reopens its own ends by path, such as /dev/stdin. Java has no other way to those of tools. */
+        /* A program of another user opens its ends again by path, such as /dev/stdin. Java opens those of tools so. */
         fchmod(ends[0], 0666);
     }
     if (kind == COPIED) open_pipe(pipes->tell), open_pipe(pipes->hear);

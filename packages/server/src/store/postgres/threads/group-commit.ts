@@ -1,8 +1,8 @@
 /**
- * Changes that wait together share one transaction, and so one commit. The transaction first locks the rows of their tenants: see
- * `WritingSession.begin`. If one change fails, the transaction is undone and each change gets a transaction of its own. No caller
- * is answered before the commit. If the server does not say whether a commit is done or undone, the outcome is looked up when the
- * database is back. So a caller is told the truth, and nothing is done twice.
+ * Changes that wait together share one transaction, and so one commit. The transaction first locks the rows of their
+ * tenants: see `WritingSession.begin`. If one change fails, the transaction is undone and each change gets its own
+ * transaction. No caller is answered before the commit. If the server does not say whether a commit is done or undone,
+ * the outcome is looked up when the database is back. So callers get the true outcome, and no change is made twice.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCommand, WITHOUT_TENANT, WRITES } from '../../commands.ts';
@@ -54,7 +54,7 @@ export class GroupCommit {
   async take(waiting: Call[]): Promise<Answer[]> {
     let group: Call[] = [];
     let collisions = 0;
-    // A lost connection is replaced once: what was not committed is done again.
+    // A lost connection is replaced once, and the changes that were not committed are made again.
     for (let tries = 1; ; tries++) {
       const progress: Progress = { group, again: [], answers: [], change: null, isOpen: false };
       try {
@@ -92,7 +92,7 @@ export class GroupCommit {
     const again = progress.group.splice(0);
     progress.again = again;
     const tenants = new Set([...again, ...waiting.slice(0, groupCommandsMax)].flatMap(tenantsOf));
-    // If the beginning fails, so does a later query.
+    // If `begin` fails, a later query fails, too.
     const begun = this.#writing.begin(session, [...tenants]).catch(() => undefined);
     const closesAt = performance.now() + groupMillisecondsMax;
     // Calls that arrive meanwhile take part if the rows of their tenants are locked already.
@@ -126,8 +126,8 @@ export class GroupCommit {
   }
 
   /**
-   * Makes each change of a failed group in its own transaction; nothing of the group is stored. Even damage may concern one row,
-   * which the other changes do not touch, so all are refused only if no session is left.
+   * Makes each change of a failed group in its own transaction; nothing of the group is stored. All changes are refused
+   * only if no session is left. Even damage may concern one row that the other changes do not touch.
    */
   async #eachAlone({ group }: Progress, error: StoreError): Promise<Answer[]> {
     try {
@@ -144,7 +144,7 @@ export class GroupCommit {
   /**
    * Whether the transaction of a session that was given up is committed. Until the database tells, other changes are refused.
    *
-   * @throws StoreError `io` if the database does not tell in time
+   * @throws StoreError `io` if the database does not answer in time
    */
   async #isCommitted({ isOpen, change }: Progress, waiting: Call[]): Promise<boolean> {
     if (!isOpen || change === null) return false;
@@ -155,7 +155,7 @@ export class GroupCommit {
       if (outcome instanceof StoreError && outcome.code === 'locked') throw outcome;
       if (performance.now() >= givesUpAt) throw new StoreError('io', 'it is unknown whether the last change is stored');
       if (outcome instanceof StoreError) {
-        // A standby that is not primary yet cannot tell, nor can a server that lets nobody in. A new session may get an answer.
+        // A standby, or a server that lets nobody in, cannot answer this. A new session may get an answer.
         await this.#writing.drop();
         this.#report(refuse(waiting.splice(0), new StoreError('unreachable', outcome.message)));
       }
@@ -194,7 +194,7 @@ async function makeChanges({ db }: Session, progress: Progress, next: () => Call
   }
 }
 
-/** Tells other nodes what was changed, as the answers say. */
+/** Sends the messages in the answers to the other nodes. */
 function tellOf(answers: readonly Answer[], session: Session): void {
   const told = answers.flatMap((answer) => (answer as { value?: Partial<AppendAnswer> | null }).value?.tells ?? []);
   if (told.length > 0) sendMessages(session, new Map(told));

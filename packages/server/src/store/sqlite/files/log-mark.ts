@@ -21,7 +21,7 @@ export class LogMark implements Disposable {
   readonly #logPath: string;
   readonly #mark = Buffer.alloc(MARK_BYTES);
   #log: number | null = null;
-  /** The length of a log whose end may not be on disk; null if there is no such length. */
+  /** The length of the log if its end may not be on disk yet; else null. */
   #unsynced: number | null = null;
 
   /** `forget` drops the mark of an earlier process. The log need not exist yet. */

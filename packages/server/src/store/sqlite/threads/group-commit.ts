@@ -1,7 +1,7 @@
 /**
- * Commands that wait together share one transaction, and so one sync of the disk. If a command fails, which is rare, the
- * transaction is undone and each command gets its own, so that the failed one does not undo the others. Savepoints are not used:
- * with one for each command, SQLite would copy every page before it changes. No caller is answered before the commit.
+ * Commands that wait together share one transaction, and so one sync of the disk. If a command fails, which is rare,
+ * the transaction is undone and each command gets its own transaction. Savepoints are not used: with one for each
+ * command, SQLite would copy every page before it changes. No caller is answered before the commit.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoreError } from '../../store-error.ts';
