@@ -368,7 +368,7 @@ async function withReceipt(db: StoreDatabase, name: string, input: unknown): Pro
   return { ...(input as AttestationInput), receipt_sha256: (await job(db, input as JobKey))?.receipt_sha256 };
 }
 
-/** The input with another key in place of the job's; null if it names no job by its key. */
+/** The input with this key in place of the job's key; null if the input does not name a job by its key. */
 function withKey(input: unknown, key: JobKey): unknown {
   if (typeof input !== 'object' || input === null) return null;
   if ('key' in input && typeof input.key === 'object') return { ...input, key };
@@ -396,7 +396,7 @@ test('reading a job of another tenant takes the same queries and rows as reading
   for (const [name, input] of everyCommand()) {
     const { job_id } = ((input as { key?: JobKey } | null)?.key ?? input ?? {}) as Partial<JobKey>;
     const foreign = withKey(input, { tenant: 'other', job_id: String(job_id) });
-    // A new job has an id that nobody had.
+    // The id of a job to admit is always new, so `admit` is left out.
     if (foreign !== null && name !== 'admit') {
       asForeign.push(await work(name, foreign));
       asUnknown.push(await work(name, withKey(input, newKey('other'))));

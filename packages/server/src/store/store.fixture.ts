@@ -161,7 +161,7 @@ export function newKey(tenant = 'acme'): JobKey {
   return { tenant, job_id: `job_${randomUUIDv7()}` };
 }
 
-/** The choice of a dispatcher that bounds no tenant. */
+/** The request of a dispatcher that does not limit any tenant. */
 export function choice(asked: Pick<QueueChoice, 'exclude' | 'limit'> & Partial<QueueChoice>): QueueChoice {
   return { held: new Map(), tests: 10_000, slots: 10_000, tenantSlots: 10_000, ...asked };
 }

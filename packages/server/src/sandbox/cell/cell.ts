@@ -166,7 +166,7 @@ export class LoadedConfinedCell implements LoadedCell {
       drained: () => cell.pipes.drained,
     });
     runs.use(run);
-    // If its waiting processes were killed for lack of memory, the job ends as out of memory.
+    // If the cell's waiting processes were killed for lack of memory, the job ends as out of memory.
     if (inForce.fits) cell.release(program);
     else cell.kill();
     return run;

@@ -149,8 +149,8 @@ export class ConfinedCells implements AsyncDisposable {
       reproducible: request.reproducible,
       hasTools: request.hasTools ?? false,
       hasLibraries: request.hasLibraries ?? false,
-      // Only a cell with an owner can be a copy of a template. These cells get no owner: a copy has no descriptors of tools, and
-      // no place for libraries.
+      // Only a cell with an owner can be a copy of a template. A cell with tools or libraries gets no owner, because a
+      // copy has no descriptors of tools and no place for libraries.
       owner: request.reproducible || request.hasTools || request.hasLibraries ? undefined : request.owner,
       group: groups.open(id),
       directory: join(directory, 'cells', id),

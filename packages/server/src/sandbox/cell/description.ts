@@ -128,7 +128,7 @@ const RESOURCES = {
   RTPRIO: 0,
 } as const;
 
-/** Where process 1 states the memory that a program may use, in the files of a control group: gVisor has no control group. */
+/** Here process 1 writes files of a control group that state the memory limit, because gVisor has no such files. */
 const SHOWN_GROUPS: CellMount = {
   destination: '/sys/fs/cgroup',
   type: 'tmpfs',

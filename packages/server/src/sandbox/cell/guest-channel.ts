@@ -65,8 +65,8 @@ export class GuestChannel {
   }
 
   /**
-   * Lets the program run with its words and its stdin, which stays open if another program writes it or if it comes in
-   * pieces. From then on this channel reads no output. `heapMb` is used only for Node and Java.
+   * Lets the program run with its words and its stdin. The stdin stays open if another program writes it, or if it
+   * comes in pieces. From then on this channel reads no output. `heapMb` is used only for Node and Java.
    */
   release(program: Released, heapMb: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;

@@ -1,8 +1,8 @@
 /*
  * svc-canary PROCESSES MEGABYTES: tries each thing that a cell must refuse, and writes the result of each in one line:
- * `mount: Operation not permitted`, or `mount: allowed`. It runs as a job's program and must not need anything that a pack
- * may lack, so it uses no library, but only system calls. If it is killed for its memory, it does not write the last line:
- * the kill is the answer.
+ * `mount: Operation not permitted`, or `mount: allowed`. It runs as a job's program and must not need anything that a
+ * pack may lack, so it uses no library, but only system calls. If it is killed for its memory, it does not write the
+ * last line, and the kill itself is the result.
  *
  * A try must do no harm if it is allowed, because the program may then be on the host. So each try asks for something senseless:
  * an unknown file system, a module of no bytes, the present root. Only a process with the right learns that it is senseless.

@@ -66,7 +66,7 @@ export function reserveRoom(
   }
 }
 
-/** Makes the outputs of a job blobs, and gives back the rest of its room; part of the terminal transaction. */
+/** Turns the large outputs of a job into blobs, and frees the rest of its room; part of the terminal transaction. */
 export async function storeLargeOutputs(
   db: StoreDatabase,
   { tenant, job_id }: JobKey,

@@ -50,7 +50,7 @@ export class PostgresTarget implements AsyncDisposable {
   /**
    * The tables to copy, each before those that refer to it.
    *
-   * @throws StoreError if this side lacks a table or a column of the other, or has another column in a table of both
+   * @throws StoreError if the target lacks a table of the source, or if a table has other columns than in the source
    */
   async tables(source: ReadonlyMap<string, readonly string[]>): Promise<CopiedTable[]> {
     const [columns, keys, references] = [

@@ -20,7 +20,7 @@ const selectDue = prepared((db, { now, limit }: { now: string; limit: number }) 
     .selectFrom('attestation_outbox')
     .select(['tenant', 'job_id', 'created_at', 'attempts'])
     .where('due_at', 'is not', null)
-    // A job that was never tried is always due, whatever the clock says: the clock may have been set back since.
+    // A job without an attempt is always due: the clock may have been set back since the end of the job.
     .where((entry) => entry.or([entry('attempts', '=', sql.lit(0)), entry('due_at', '<=', now)]))
     .orderBy('due_at')
     .limit(limit),

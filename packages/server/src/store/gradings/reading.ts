@@ -163,7 +163,7 @@ export async function gradingWork(db: StoreDatabase, key: GradingKey): Promise<G
   };
 }
 
-/** The program at this place: JSON. */
+/** The content of the program at this position, as JSON. */
 export async function gradingProgram(
   db: StoreDatabase,
   key: GradingKey & { readonly position: number },
@@ -171,7 +171,7 @@ export async function gradingProgram(
   return (await selectProgram.first(db, key))?.content ?? null;
 }
 
-/** At most `limit` texts of tests, from this place on, each as JSON. */
+/** The contents of at most `limit` tests from this position on, each as JSON. */
 export async function gradingTests(db: StoreDatabase, tests: TestsInput): Promise<readonly string[]> {
   return (await selectTests.all(db, tests)).map(({ content }) => content);
 }

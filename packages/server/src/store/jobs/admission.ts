@@ -231,7 +231,7 @@ function queuedRow({ tenant, job_id, created_at, requested_spec: spec, interacto
   const { language, runtime, limits } = spec;
   const row = { tenant, job_id, language, created_at, is_test: graded === undefined ? 0 : 1 };
   const pack = spec.product === undefined ? runtime : exactPack(spec.product.pack_digest);
-  // An older node would run a step of a session without its state, and a program without its libraries.
+  // The mark hides the job from older nodes, which would run it without its session's state or its libraries.
   const isOlder = spec.tools === undefined && spec.session === undefined && !hasLibraries(spec);
   const runtimeOrMark = isOlder ? pack : withTools(pack ?? anyPackOf(language));
   if (interactor === undefined) return { ...row, runtime: runtimeOrMark, mem_mb: limits.mem_mb };

@@ -44,7 +44,7 @@ export async function earlierGraded(
   return { job_id: null, isOver: (await selectOpen.first(db, job)) === null };
 }
 
-/** The correction of the numbers of queued jobs. With it, each grading counts as one, however many jobs it has queued. */
+/** What to add to the numbers of queued jobs, so that each grading counts as one, however many jobs it has queued. */
 export async function gradingPlaces(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
   const counts = await selectCounts.first(db, { tenant });
   return {

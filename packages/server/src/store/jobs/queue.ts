@@ -117,8 +117,8 @@ async function chosenJobs(
       continue;
     }
     const slots = slotsOf(next.jobs[0]);
-    // A pair waits until both slots are free, and no later job overtakes it. If the node does not have two slots, the end of the
-    // pair says so.
+    // A pair waits until both slots are free, and no later job overtakes it. If the node has fewer than two slots, the
+    // pair is chosen, and its end states the reason.
     if (slots > left && choice.slots >= PAIR_SLOTS) break;
     const [job] = takeTurn(next);
     if (job !== undefined) jobs.push(job);

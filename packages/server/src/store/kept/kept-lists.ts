@@ -1,7 +1,7 @@
 /**
  * Keeps pages of tenants' lists, so that a page is answered without the store as long as no job of the tenant changes.
- * Only for a store that no other process changes. Every change goes through `change`, which drops the tenant's pages
- * before it begins. A page that is read during a change is not kept.
+ * This is only for a store that no other process changes. Every change goes through `change`, which first drops the
+ * tenant's pages. A page that is read during a change is not kept.
  */
 import type { ListPage } from '../records/answers.ts';
 import type { ListInput } from '../records/inputs.ts';

@@ -16,8 +16,8 @@ export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProb
   readonly url: string;
   readonly check: StoreCheck;
   /**
-   * The name of the data directory of the service that opens the store. The node that this service was before is taken for dead.
-   * Null for a command of an operator.
+   * The name of the data directory of the service that opens the store. The earlier node of this service counts as
+   * dead. Null for a command of an operator.
    */
   readonly instance?: string | null;
   /** Runs the two sides of the store. Default: threads of this process. */

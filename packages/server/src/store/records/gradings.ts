@@ -51,7 +51,7 @@ export interface GradedEnd extends GradingKey, GradedJob {
   readonly test: string | null;
   readonly terminal_reason: string | null;
   readonly at: string;
-  /** Whether the job stands for a test of a program. */
+  /** Whether this is the final job for a test of a program. */
   readonly isRun: boolean;
 }
 

@@ -27,7 +27,7 @@ export interface AdmitInput extends JobKey {
     /** SHA-256 of the canonical spec as submitted. */
     readonly spec_sha256: string;
   } | null;
-  /** The digest that equal builds share. If one has succeeded, it is the answer, and the idempotency key is not used up. */
+  /** The digest that equal builds share. If such a build has succeeded, it is returned, and the key is not used up. */
   readonly build_sha256?: string;
   readonly queueMax: number;
   readonly tenantQueueMax: number;

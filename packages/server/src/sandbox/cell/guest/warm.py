@@ -18,8 +18,8 @@ class Library:
 
 
 def rehearse():
-    """Takes the steps of a cell once. This fills Python's caches here, so that no cell fills them on pages that it must
-    copy first.
+    """Takes the steps of a cell once. This fills Python's caches in the template. A cell would first have to copy the
+    pages of the caches.
     """
     main, words = sys.modules["__main__"], sys.argv[:]
     (go, told), (heard, ready) = os.pipe(), os.pipe()
@@ -49,7 +49,7 @@ launcher.remember()
 # A program must find no module loaded that `python3` itself would not have loaded.
 for name in ("atexit", "gc", "launcher"):
     del sys.modules[name]
-# It is registered before any function of a program, so it is called after all of them.
+# This is registered before any function of a program, so Python calls it after all of those functions.
 atexit.register(launcher.end)
 rehearse()
 # Objects that exist now are never collected again: a collection would copy their pages.

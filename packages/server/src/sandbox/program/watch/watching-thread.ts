@@ -33,7 +33,7 @@ export class WatchingThread {
     this.#worker.postMessage(request satisfies WatchMessage);
   }
 
-  /** Called when the program of this id is over. The thread notices by itself, unless `isTold` asks for a message. Idempotent. */
+  /** Called when the program of this id is over. `isTold` if the thread needs a message to notice this. Idempotent. */
   forget(id: number, { isTold }: { readonly isTold: boolean }): void {
     if (!this.#watched.delete(id)) return;
     if (isTold) this.#worker?.postMessage({ kind: 'forget', id } satisfies WatchMessage);
