@@ -268,7 +268,7 @@ os.wait()`;
     const { ending, usage, programUsage } = await run(choice, 'python', code);
     expect(ending).toEqual({ kind: 'exited', exit_code: 0 });
     expect(programUsage?.account).toBe(choice === 'gvisor' ? 'guest' : 'cell');
-    // gVisor's count includes time in which others had its processor, but never exceeds the count of the host's kernel.
+    // gVisor also counts time in which others had its processor, but never more time than the host's kernel counts.
     const least = choice === 'gvisor' ? Math.min(550, usage.cpu_ms ?? 0) : 550;
     expect(programUsage?.cpu_ms).toBeGreaterThanOrEqual(least);
     expect(programUsage?.cpu_ms).toBeLessThanOrEqual(usage.cpu_ms ?? 0);

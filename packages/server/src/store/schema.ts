@@ -323,7 +323,7 @@ export interface TenantTable {
   running: number;
   /** A number that grows with every start of any tenant's job; 0 before the tenant's first start. */
   last_turn: number;
-  /** How many of the tenant's jobs were accepted since its row has this column. */
+  /** How many of the tenant's jobs were accepted since this column was added. */
   accepted: number;
 }
 

@@ -12,7 +12,7 @@ import type { Boot, Start, WaitingCell } from './start.ts';
 /** The memory that an interpreter may use before the hand-over. */
 const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;
 const BOOT_PROCESSES = 64;
-/** The most memory for the buffers of a job's Internet sockets, if the kernel does not count it as memory of the job's group. */
+/** The most memory for the buffers of a job's Internet sockets, if the kernel does not count them for its group. */
 const SOCKET_BYTES = 16 * 1024 * 1024;
 /** The share of the processors that a cell gets while no job waits for it and other cells want the processors too. */
 const AHEAD_SHARE = 1 / 16;
@@ -23,7 +23,7 @@ export interface Bootstrapped {
   readonly cell: WaitingCell;
   readonly workspace: Workspace;
   readonly posture: Posture;
-  /** Whether the cell still has the small share of the processors that it has while no job waits for it. */
+  /** Whether the cell still has its small first share of the processors, because no job waits for it. */
   readonly isAhead: boolean;
 }
 

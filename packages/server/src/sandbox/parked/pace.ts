@@ -9,7 +9,7 @@ export interface PaceOptions {
   readonly madeAtOnce: number;
   /** How many cells may be in the making while a job waits for its cell. Below 2, none is begun ahead while a job waits. */
   readonly madeWhileAwaited: number;
-  /** How long ago the last request for a cell must be before a further cell of a kind is made; 0 if making a cell is fast. */
+  /** A kind gets a second parked cell only if no job asked for a cell for this long; 0 if making a cell is fast. */
   readonly quietMilliseconds: number;
 }
 
@@ -27,7 +27,7 @@ export class Pace {
     this.#askedAt = now;
   }
 
-  /** When another cell of a kind with a parked cell may be made, if no job asks for a cell until then. */
+  /** When a kind that has a parked cell may get another one, unless a job asks for a cell before. */
   get quietAt(): number {
     return this.#askedAt + this.#options.quietMilliseconds;
   }

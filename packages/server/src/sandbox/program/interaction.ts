@@ -44,7 +44,7 @@ interface Reading {
 class Shared {
   readonly sides: Side[] = [];
   first: Side | null = null;
-  /** Whether both waited for each other at the first end by a wall limit; null before that. */
+  /** Whether both programs waited for each other when the first one reached its wall limit; null before that. */
   judging: Promise<boolean> | null = null;
   readings: readonly Reading[] = [];
   #movedAt = 0;

@@ -27,7 +27,7 @@ print(count, flush=True)
 time.sleep(60)
 `;
 
-/** @throws Error if a cell does not get exactly its own number of processes while another cell has all of its own */
+/** @throws Error if a cell cannot have exactly its number of processes while another cell uses all of its own */
 export async function proveCellsApart(cells: Pick<Candidate, 'prepare'>): Promise<void> {
   await using first = await fill(cells);
   await using second = await fill(cells);

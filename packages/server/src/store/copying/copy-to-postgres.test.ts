@@ -165,7 +165,7 @@ describe('a copy to PostgreSQL', () => {
     await copy();
     await using after = await openStore({ dataDir: source.directory, databaseUrl: target });
     expect(String(await after.jobDetail(ended))).toBe(String(detail));
-    // All that a statement is made of is the same, so whoever signs the job signs the same bytes.
+    // All parts of a statement are the same, so whoever signs the job signs the same bytes.
     expect(await after.terminalRecords({ keys: [ended], bytesMax: 1 })).toEqual(records);
     const again = await after.admit(
       admission({ ...newKey(), idempotency: { key: 'once', spec_sha256: 'a'.repeat(64) } }),

@@ -1,7 +1,7 @@
 /**
- * Copies a whole store from its SQLite file to PostgreSQL, for a service that does not run. Afterwards PostgreSQL has either
- * everything, compared by digests, or nothing. The two databases themselves tell which tables there are, so a table that is added
- * to the schema is copied too.
+ * Copies a whole store from its SQLite file to PostgreSQL, for a service that does not run. Afterwards PostgreSQL has
+ * either everything, compared by digests, or nothing. The names of the tables are read from the databases, so a table
+ * that is added to the schema is copied, too.
  */
 import { existsSync } from 'node:fs';
 import { databasePath, type OpenStoreOptions, openStore } from '../open-store.ts';

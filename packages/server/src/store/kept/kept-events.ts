@@ -1,7 +1,7 @@
 /**
  * Keeps the last stored events of each followed job. A caller that waited for these events asks for them next, and is
- * answered without a read. Events never change, so kept events may be old but are never wrong: they are a page if they begin
- * where the page does.
+ * answered without a read. Events never change, so kept events may be old but are never wrong. They serve as the page
+ * that begins with them.
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import type { EventPage } from '../records/answers.ts';

@@ -65,7 +65,7 @@ async function sequenced(): Promise<void> {
 const draw = (now: number) =>
   drawPending(db, { now: at(now), due_at: at(now + 100), answer_by: at(now + 110), limit: 9 });
 
-test('only a job that was accepted with a promise has one, with the submission as the later receipt states it', async () => {
+test('only a job accepted with a promise has one, and its submission is stated as in the receipt', async () => {
   const [plain, asked] = [await accepted(), await accepted({ promise: { due_at: at(1), answer_by: at(2) } })];
   expect(await jobPromise(db, plain)).toBeNull();
   expect(await jobPromise(db, asked)).toEqual({ envelope: null, key_id: null });

@@ -7,8 +7,8 @@ import time
 
 
 class WholeWrites(io.FileIO):
-    """Continues a write that was accepted in part, as gVisor accepts long ones. An unbuffered stream of Python would drop
-    the rest.
+    """Continues a write of which the kernel took only a part, as gVisor does with long writes. An unbuffered stream of
+    Python would drop the rest.
     """
 
     def write(self, data):

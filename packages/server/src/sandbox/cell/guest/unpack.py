@@ -136,7 +136,7 @@ def unpack(archive, place):
 
 
 def offer(archive, place):
-    """Unpacks the libraries and puts them first on the path, also of interpreters that the program starts."""
+    """Unpacks the libraries and puts them first on the path, here and in interpreters that the program starts."""
     try:
         unpack(archive, os.fsencode(place))
     except Exception as error:

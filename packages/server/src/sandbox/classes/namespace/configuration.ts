@@ -13,7 +13,7 @@ import { hasOneUser, isRootOfHost, usersOfCells } from '../../kernel/user-namesp
 import { runOf } from '../../program/stages.ts';
 import { readingWord, writingWord } from './group-words.ts';
 
-/** The memory limit of a template's process, which only starts and copies itself: each copy moves to its own group at once. */
+/** The memory limit of a template. It only holds an interpreter: each copy moves to its own group at once. */
 const TEMPLATE_MEMORY_BYTES = 128 * 1024 * 1024;
 const TEMPLATE_PROCESSES = 16;
 
@@ -49,8 +49,8 @@ export interface Template {
 }
 
 /**
- * The lines for a launcher of cells like `options`, in no particular order. No value contains a line break. Without a template,
- * each cell executes an interpreter of its own; a launcher with a template needs `templateLines`, too.
+ * The lines for a launcher of cells with these options, in no particular order. No value contains a line break. Without
+ * a template, each cell executes an interpreter of its own; a launcher with a template needs `templateLines`, too.
  */
 export function launcherConfiguration(options: CellOptions, template: Template | null): readonly string[] {
   const described = describeCell(descriptionOptions(options));

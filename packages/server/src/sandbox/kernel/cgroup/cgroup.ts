@@ -59,7 +59,7 @@ export interface Reading extends GroupFile {
 /** The file of each number; null if no file contains the number. */
 export type Readings = Readonly<Record<Measure, Reading | null>>;
 
-/** The readings of a group that the kernel keeps. It may keep no peak of the memory. */
+/** The readings of a group that the kernel keeps. Some kernels keep no memory peak. */
 export type KernelReadings = Readonly<Record<Exclude<Measure, 'memoryPeakBytes'>, Reading>> &
   Pick<Readings, 'memoryPeakBytes'>;
 

@@ -1,4 +1,4 @@
-/** A group on either cgroup version. Its plan says where its numbers are, and its subclass how it is killed. */
+/** A group on either cgroup version. The plan names the files with its numbers. A subclass kills it. */
 import { join } from 'node:path';
 import type { Group, GroupLimits, GroupLocation, KernelPlan, Measure, Writing } from './cgroup.ts';
 import { killAndRemove, makeDirectories, memberOf, readFrom, readProcesses, writeTo } from './control-files.ts';

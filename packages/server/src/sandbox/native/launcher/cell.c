@@ -116,7 +116,7 @@ void place_descriptors(enum kind kind, const struct pipes *pipes, int up, int do
     if (kind != TEMPLATE) place_pipes(kind, pipes);
 }
 
-/* The template hears nothing of the service. What it prints goes to the launcher's standard error. */
+/* The template gets nothing from the service. What it prints goes to the launcher's standard error. */
 static void leave_protocol(void)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);

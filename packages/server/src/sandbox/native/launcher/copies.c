@@ -105,7 +105,7 @@ void hear_template(const struct configuration *configuration)
     }
 }
 
-/* Hears the template's process 1 until the template is up. What the template prints is for the operator. */
+/* Reads from the template's process 1 until the template is up. What the template prints is for the operator. */
 static void await_template(const struct configuration *configuration)
 {
     char said[REASON_BYTES_MAX];
@@ -164,7 +164,7 @@ void make_template(const struct configuration *configuration)
 void end_with_template(const struct configuration *configuration)
 {
     if (template.pid > 0) {
-        /* All cells end with the template's process namespace, which itself ends only once each of them was waited for. */
+        /* All cells end with the template's process namespace. It ends only once each of them was waited for. */
         kill(template.pid, SIGKILL);
         while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {}
         remove_groups(configuration, template.request.id);

@@ -61,7 +61,7 @@ struct sock_fprog make_filter(const struct words *rules, int otherwise, const ch
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(otherwise));
     if (filter == NULL) fail("cannot make a filter");
-    /* A tree of comparisons instead of a list takes a third of the time, to install and for each call. */
+    /* With a tree of comparisons instead of a list, installing the filter and each call take a third of the time. */
     seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (foreign != 0) seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(foreign));
     for (int at = 0; at < rules->count; at++) {

@@ -32,7 +32,7 @@ static int has_ended(void)
     return sscanf(status, "%15s %d", how, &number) == 2 && (!strcmp(how, "exited") || !strcmp(how, "signaled"));
 }
 
-/* A program may have got the other end, so a byte only means that the report should be read. */
+/* A program may hold the other end, so a byte proves nothing: it only means that the report should be read. */
 static void forget(int word)
 {
     char words[4096];

@@ -21,7 +21,7 @@ export interface Below {
 
 /**
  * Lists the entries below an open directory, which stays open.
- * @param path the directory's own path, with which every path that is found starts
+ * @param path the directory's own path, which begins every path that is found
  */
 export function outputsBelow(directory: number, path: string): Below {
   const walk = new Walk(`${path}/**`);
