@@ -9,7 +9,7 @@ export interface PaceOptions {
   readonly madeAtOnce: number;
   /** How many cells may be in the making while a job waits for its cell. Below 2, none is begun ahead while a job waits. */
   readonly madeWhileAwaited: number;
-  /** A kind gets a second parked cell only if no job asked for a cell for this long; 0 if making a cell is fast. */
+  /** A kind gets a further parked cell only if no job asked for a cell for this long; 0 if making a cell is fast. */
   readonly quietMilliseconds: number;
 }
 

@@ -13,7 +13,7 @@ import { hasOneUser, isRootOfHost, usersOfCells } from '../../kernel/user-namesp
 import { runOf } from '../../program/stages.ts';
 import { readingWord, writingWord } from './group-words.ts';
 
-/** The memory limit of a template. It only holds an interpreter: each copy moves to its own group at once. */
+/** The memory limit of a template, which only starts and makes copies: each copy moves to its own group at once. */
 const TEMPLATE_MEMORY_BYTES = 128 * 1024 * 1024;
 const TEMPLATE_PROCESSES = 16;
 

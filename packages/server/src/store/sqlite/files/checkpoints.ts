@@ -10,8 +10,8 @@ import { dirname } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /**
- * A log of this length is moved as far as readers allow: 500 pages of 4 KiB, 2 MiB in all. Every commit waits for the
- * move, which takes some 6 ms, and would take 26 ms for 8 MiB.
+ * A log of at least this length is moved as far as readers allow: 500 pages of 4 KiB, 2 MiB in all. Every commit waits
+ * for the move, which takes some 6 ms, and would take 26 ms for 8 MiB.
  */
 const pagesBeforePassive = 500;
 /** The length of the log from which the writer waits for readers, so that the log can start again: 32 MiB. Reads are short. */
