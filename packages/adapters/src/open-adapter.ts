@@ -92,8 +92,8 @@ function readAsJson(app: FastifyInstance): void {
 }
 
 /**
- * Admits a request. Without a key, every program of this host may call, but no page in a browser: a page's requests name the
- * page's origin, or address this host by another name.
+ * Admits a request. Without a key, every program of this host may call, but no page in a browser. A page's
+ * requests can be recognised: they name the page's origin, or address this host by another name.
  */
 function admit(request: FastifyRequest, { key, keyHeader }: { key: string | null; keyHeader: string | null }): void {
   const { authorization, origin, host = '' } = request.headers;

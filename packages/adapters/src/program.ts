@@ -17,7 +17,7 @@ export interface NamedFile {
 export interface Program {
   readonly language: Language;
   readonly code: string;
-  /** The name of the file with the code in the other system; it matters only if there are other files. */
+  /** The other system's name for the file with the code; it matters only if there are other files. */
   readonly name: string;
   readonly stdin?: string | undefined;
   readonly args: readonly string[];

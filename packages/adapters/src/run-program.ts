@@ -35,7 +35,7 @@ export interface Ended {
   readonly wallMilliseconds: number | null;
   readonly cpuMilliseconds: number | null;
   readonly memoryBytes: number | null;
-  /** Every event, if the program was run for its history. */
+  /** Every event, if the caller of `runProgram` asked for the history. */
   readonly history: readonly JobEvent[];
 }
 
@@ -43,8 +43,8 @@ export interface Ended {
 type Asked = JobSubmission & { readonly language: Language };
 
 /**
- * The outcome of a program: a run, whose `build` is null if nothing was compiled, or a failed build. `job` is the submission
- * whose job has the program's outcome.
+ * The outcome of a program: a run or a failed build. The `build` of a run is null if nothing was compiled. `job` is the
+ * submission of the job that has the program's outcome.
  */
 export type Ran =
   | { readonly job: Asked; readonly build: RunResult | null; readonly run: RunResult }
@@ -72,7 +72,7 @@ export async function runProgram(parts: AdapterParts, program: Program, { histor
 }
 
 /**
- * Stores the job and returns its id. Waits for the build if there is one; if the build fails, returns the id of its job.
+ * Stores the job and returns its id. If there is a build, waits for it; if it fails, returns the id of the build's job.
  * @throws AdapterError if the service refuses a job
  */
 export async function submitted(parts: AdapterParts, program: Program): Promise<string> {
@@ -103,8 +103,8 @@ async function prepared(
 }
 
 /**
- * How the compiler and the program ended; null for a stage that did not run. If the service has no builds, the compiler is told
- * apart from the program only if the compiler failed. @throws AdapterError if a stage was cancelled, or if nothing ran
+ * How the compiler and the program ended; null for a stage that did not run. Without builds in the service, only a
+ * failed compiler is distinguished from the program. @throws AdapterError if a stage was cancelled, or if nothing ran
  */
 export function stagesOf({ build, run }: Ran): { readonly compile: Ended | null; readonly run: Ended | null } {
   const compile = build === null ? null : endOf(build);
@@ -121,7 +121,7 @@ export function endOf(end: End): Ended {
   const { job_id, signal, stdout, stderr, truncated, violations, receipt, history = [] } = end;
   const { resource_usage: whole, program_usage, build } = receipt ?? {};
   const isCompiler = build !== undefined || violations.some(({ phase }) => phase === 'compile');
-  // A product's job also runs the process that starts the product: its usage does not count as the program's.
+  // A product's job also runs a process that starts the product. The usage of that process does not count.
   const usage = isCompiler ? whole : (program_usage ?? whole);
   return {
     job_id,
@@ -169,7 +169,7 @@ function kindOf({ job_id, status, terminal_reason }: End): EndKind {
 
 const isOutput = (kind: string): kind is StreamName => kind === 'stdout' || kind === 'stderr';
 
-/** Both streams in the order in which they were written, which only the job's history has. */
+/** Both streams in the order in which they were written. Only the job's history has this order. */
 export function outputInOrder({ history }: Ended): string {
   return history.map(({ kind, data }) => (isOutput(kind) ? outputText(data as OutputRecord) : '')).join('');
 }

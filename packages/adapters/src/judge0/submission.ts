@@ -9,7 +9,7 @@ import { outputDigest } from './token.ts';
 
 export interface Judge0Submission {
   readonly program: Program;
-  /** The number that the caller gave; null if it is the number that the list has for the language. */
+  /** The caller's number for the language; null if it is the usual number, which the list has. */
   readonly languageNumber: number | null;
   readonly expectedDigest: string | null;
 }

@@ -9,7 +9,7 @@ import { AdapterError } from '../adapter-error.ts';
 
 export interface Token {
   readonly job_id: string;
-  /** The language's number that the caller gave; null if it is the number that the list has for the job's language. */
+  /** The caller's number for the job's language; null if it is the usual number, which the list has. */
   readonly languageNumber: number | null;
   /** Null if the caller expects no particular output. */
   readonly expectedDigest: string | null;

@@ -35,7 +35,7 @@ export function pistonPackage({ language, version }: OfferedLanguage) {
   return { language: NAMES[language].language, language_version: version, installed: true };
 }
 
-/** The language that a caller names; undefined if the name is of no offered language. */
+/** The language that a caller names; undefined if no offered language has this name. */
 export function languageNamed(name: string, offered: readonly OfferedLanguage[]): OfferedLanguage | undefined {
   const wanted = name.toLowerCase();
   return offered.find(({ language }) => {
