@@ -24,8 +24,8 @@ function packageDirectory() {
 }
 
 /**
- * Keeps compiled sources beside the packages that they come from, for this process and its threads: whoever can write
- * there can change the sources as well. If this user cannot write there, nothing is kept.
+ * Caches compiled sources beside their packages, for this process and its threads. This adds no risk: whoever can write
+ * there can change the sources as well. If this user cannot write there, nothing is cached.
  */
 function keepCompiled() {
   const directory = packageDirectory();

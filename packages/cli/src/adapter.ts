@@ -46,7 +46,7 @@ function runtimeOf(text: string): [string, string] {
   throw new UsageError(`--runtime ${text}: give LANGUAGE=PACK, such as python=python-data, of ${LANGUAGES.join(', ')}`);
 }
 
-/** Reports a typed pack that does not exist as wrong usage. An error about a value that was not typed is thrown again. */
+/** Reports an unknown pack of `--runtime` as wrong usage, and any other error of the adapter as a failure. */
 function rethrowInWords(error: unknown): never {
   if (!(error instanceof AdapterError)) throw error;
   if (error.member === 'runtimes') throw new UsageError(`--runtime: ${error.message}`, { cause: error });

@@ -1,6 +1,6 @@
 /**
  * `vouchbox reproduce`: gives another operator's service the program and the input of an exported job, exports its results, and
- * compares the two. The results of the first service are not sent; the answers of its tools are.
+ * compares the two. It sends the answers of the first job's tools, but no results of that job.
  */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';

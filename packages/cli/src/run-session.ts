@@ -20,7 +20,7 @@ export function isOfSession({ kind, data }: JobEvent): boolean {
   return kind === 'violation' && !isNotOwn(data as EventData<'violation'>);
 }
 
-/** The result without the step's files for the session, and the outcome for the session. */
+/** Removes the session's own files from the result of a step. Returns that result, and the outcome for the session. */
 export async function settled(result: FoldedResult, session: ProgramSession) {
   const files = result.artifacts.map(
     ({ path, content_base64 }) => [path, Uint8Array.fromBase64(content_base64)] as const,

@@ -279,8 +279,8 @@ function viewOf({ written, missing }: WrittenOutputs) {
 }
 
 /**
- * The first interrupt cancels the job, whose end then ends the command. Returns a signal that aborts if the service does not take
- * the cancellation soon: nothing is then known of the job, which may go on.
+ * Cancels the job at the first interrupt; the end of the job then ends the command. Returns a signal that aborts if the
+ * service does not soon accept the cancellation. Nothing is then known of the job, and it may go on.
  */
 function cancelWhen(asked: AbortSignal, client: ServiceClient, job_id: string): AbortSignal {
   const controller = new AbortController();

@@ -10,7 +10,7 @@ export async function ending(work: Ending): Promise<void> {
   process.exitCode = (await work) ?? 0;
 }
 
-/** The action of a command whose code is loaded only when the command runs. The loaded function gets what commander gives. */
+/** The action of a command: loads the command's code, and calls it with the arguments that commander gives. */
 export function running<Given extends unknown[]>(load: () => Promise<(...given: Given) => Ending>) {
   return async (...given: Given) => {
     const work = await load();

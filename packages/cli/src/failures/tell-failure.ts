@@ -88,7 +88,7 @@ function codeOf(error: Error): unknown {
   return 'code' in error ? error.code : undefined;
 }
 
-/** Recognises the error by its name: the verifier has a class of its own for it, which most commands do not load. */
+/** Recognises the error by its name, because the verifier has its own class, which most commands do not load. */
 function isUsageError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'UsageError';
 }

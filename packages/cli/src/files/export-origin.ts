@@ -60,7 +60,7 @@ export async function writeExport(
 }
 
 export interface Uploads extends Pick<Exported, 'missing'> {
-  /** The content that was found for each stored upload, by its `sha256:…`. */
+  /** The size and digest of each stored upload that was read, by its `sha256:…`. */
   readonly blobs: ReadonlyMap<string, FileDigest>;
 }
 

@@ -7,7 +7,7 @@ import { fetchOutputs } from './large-output-files.ts';
 
 const record = { path: 'output/a', size_bytes: 3, sha256: 'digest' };
 
-/** A service that gives the whole file at the request of this number. All earlier answers break off. */
+/** A service whose answers break off until the request with this number, which gets the whole file. */
 function breakingOff(answers: number) {
   const asked: string[] = [];
   async function* pieces(): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {

@@ -23,8 +23,8 @@ export async function fetchOutputs(
       continue;
     }
     const { size_bytes, sha256 } = record;
-    // The pieces end with an error unless the whole file has come and has its digest. If they break off, a plain file is
-    // removed and fetched again; a device keeps the bytes that it got, and gets none of them twice.
+    // The pieces end with an error unless the whole file came with the right digest. If they break off, a plain file is
+    // removed and fetched again. A device keeps the bytes that it got, and gets none of them twice.
     const takesAgain = ({ reason }: TransportFailure) => reason === 'truncated' && !existsSync(target);
     const read = (pieces: AsyncIterable<Uint8Array>) => writeTarget(target, pieces);
     await readWhole(client, `sha256:${sha256}`, { read, takesAgain, signal });

@@ -34,7 +34,7 @@ const toolMillisecondsMax = 60_000;
 /** Serves until the client ends the connection or an interrupt comes. */
 export async function mcp(options: McpOptions, version: string): Promise<number> {
   const pinned = options.publicKey.map((file) => readFileSync(file, 'utf8'));
-  // Over HTTP each caller has the rights of its key, but the tools would run with the rights of the user who started this server.
+  // Over HTTP, each caller has only the rights of its key, but tools would have the rights of this server's user.
   if (options.http !== undefined && options.toolsFrom.length > 0)
     throw new UsageError('--tools-from is for stdio, where one agent is served; leave out --http');
   using interrupts = takeInterrupts();
@@ -54,7 +54,7 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
   await using server = await openHttpServer({
     port: options.http,
     clientFor: (apiKey) => createServiceClient({ baseUrl: service.url, apiKey }),
-    // Without packs: a server is made for each request, and listing the packs would be a second request to the service.
+    // Packs are left out: a server is made for each request, and the list of packs would cost one more request.
     serverFor: (client) => createServer({ client, version, pinned: keys }),
   });
   note('callers send a key of the service as Authorization: Bearer KEY');

@@ -48,7 +48,7 @@ export async function lookAt(url: string, options: LookOptions): Promise<Look> {
   }
 }
 
-/** The log grew during the look: its proof leads to a later head than the shown one, and shows nothing about the shown one. */
+/** The log grew during the look: its proof leads to a later head, and so proves nothing about the shown head. */
 interface Grew {
   readonly kind: 'grew';
   readonly problem: string;

@@ -78,7 +78,7 @@ test('vouchbox vm --start starts an existing machine unchanged', () => {
   expect(read('words')).toBe('start vouchbox\n');
 });
 
-test('vouchbox vm says if Lima is not installed, or if the given directory is no checkout', () => {
+test('vouchbox vm reports that Lima is not installed, or that the given directory is no checkout', () => {
   expect(vm(['--start']).stderr).toContain('brew install lima');
   const { status, stderr } = vm(['--checkout', '/usr']);
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('/usr is no checkout of Vouchbox') });

@@ -1,4 +1,4 @@
-/** The groups of a scoring problem as the contract has them, by the rules of its format. The judge counts their points. */
+/** Makes the contract's groups of a scoring problem by the rules of the problem's format. The judge counts points. */
 import type { GradeGroup } from '@vouchbox/client';
 import { boundedRules } from './bounded-scores.ts';
 import { draftRules } from './draft-scores.ts';

@@ -22,7 +22,7 @@ export function legacyRules({ directories, isScoredByValidator }: ScoredData): S
     after(group, counts) {
       const before = groupsBefore(group, counts, directories);
       const [first] = before;
-      // A program that won a part of the points goes on to the next group by these rules, but not by those of a grading.
+      // These rules let a program with a part of the points go on to the next group; the rules of a grading do not.
       if (isScoredByValidator && first !== undefined)
         throw uncounted(isSample(first) ? '' : SECRET, 'on_reject: break between groups that a validator scores');
       return before;

@@ -48,7 +48,7 @@ export async function readPackageTests(tree: ProblemTree, settings: PackageSetti
     tests.push({
       name,
       ...(group !== undefined && { group }),
-      // A program's input from its interactor is secret even in samples: a protocol is shown instead.
+      // In an interactive problem, the input is secret even in samples: a protocol is shown instead.
       isSample: isSample(directory) && !settings.isInteractive,
       stdin: await tree.text(path),
       expected: await tree.text(path.replace(/\.in$/, '.ans')),

@@ -6,7 +6,7 @@ export interface Problem {
   /** The name that people know it by; null for a plain folder. */
   readonly name: string | null;
   readonly tests: readonly ProblemTest[];
-  /** The groups in their order, each with at least one test. Empty: nothing is counted by groups, and no test names a group. */
+  /** The groups in order, each with a test or more. If empty, nothing is counted by groups and no test names one. */
   readonly groups: readonly GradeGroup[];
   readonly checker: Checker | null;
   /** The program that each submitted program talks with, and that judges it instead of a checker. */

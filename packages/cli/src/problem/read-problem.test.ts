@@ -64,7 +64,7 @@ describe('a package', () => {
     expect([checker?.language, tests[0]?.compare]).toEqual(['python', undefined]);
   });
 
-  test('has as its checker its own output validator, with the text of each included header once', async () => {
+  test('uses its own output validator as its checker, with the text of each included header once', async () => {
     const { checker } = await read({
       ...plain,
       'problem.yaml': 'validation: custom\n',

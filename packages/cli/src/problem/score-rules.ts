@@ -10,7 +10,7 @@ export interface ScoredData extends Pick<PackageSettings, 'format' | 'isCustom' 
 /** How many tests each group has, in the order of the groups. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** `whole`: the points of a group that scores as its lowest test, else null. `each`: the most points of each test. */
+/** `whole`: the points of a group whose lowest test counts; null for others. `each`: the most points of each test. */
 export interface Score {
   readonly whole: number | null;
   readonly each: number;
@@ -36,7 +36,7 @@ export function uncounted(directory: string, what: string): UsageError {
   return new UsageError(`data/${directory}: ${what} cannot be counted by this command`);
 }
 
-/** Requires that groups are added up, and no group of `secret` contains groups. @param otherwise names another way to count */
+/** Refuses groups in a group of `secret`, and groups that are not added up. @param otherwise names that way to count */
 export function requireLeaves(counts: Counts, isAdded: (directory: string) => boolean, otherwise: string): void {
   const names = [...counts.keys()];
   const deep = names.find((name) => name.split('/').length > 2);

@@ -37,7 +37,7 @@ export async function openEmbeddedService(
   return { client, patient: client, url: service.url, key, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** A store or roles that the environment sets belong to a served service, not to this one. */
+/** A store or roles in the environment are meant for a service of `vouchbox serve`, not for this one. */
 function environmentFor(): Record<string, string | undefined> {
   return {
     ...serverEnvironment(),

@@ -28,7 +28,7 @@ export function endCommand(child: ChildProcessWithoutNullStreams, signal: 'SIGTE
   if (signal === 'SIGKILL') endMarked(marks.get(child) ?? '');
 }
 
-/** The most rounds of ending processes: processes that start faster than they are found are not waited for. */
+/** The most rounds of ending processes. Processes that start faster than they are found may be left afterwards. */
 const roundsMax = 20;
 
 function endMarked(mark: string): void {

@@ -86,7 +86,7 @@ function openIfThere(file: string): number | null {
     return openSync(file, constants.O_RDONLY);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    // A user who runs services often has a HOME that is no directory, such as /dev/null.
+    // A system user often has a HOME that is no directory, such as /dev/null.
     if (['ENOENT', 'ENOTDIR'].includes(code)) return null;
     throw new CommandFailure(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }

@@ -37,7 +37,7 @@ export function takeInterrupts(): Interrupts {
   };
 }
 
-/** A reader that stops reading is not a failure. It ends this process at once, unless a command cleans up. */
+/** If the reader of stdout goes away, that is no failure: this process ends at once, unless a command cleans up. */
 export function endOnBrokenPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

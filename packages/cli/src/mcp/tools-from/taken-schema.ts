@@ -25,7 +25,7 @@ export function takenSchema(schema: unknown): Schema | undefined {
       if (TIGHTENED.test(text) || !isRemoved(taken, wrong.pointer)) return undefined;
     }
   } catch {
-    // The schema is too deep for any code, or has text without a UTF-8 form.
+    // The schema nests too deeply for recursive code, or has text without a UTF-8 form.
   }
   return undefined;
 }
