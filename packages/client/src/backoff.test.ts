@@ -154,7 +154,7 @@ describe('a request about work that the service has accepted', () => {
     expect(waited).toBeGreaterThan(DEFAULT_RETRY.patienceSeconds * 1000 - 20_000);
   });
 
-  test('is repeated no more than other requests if the service is there and fails', async () => {
+  test('gets no more tries than other requests if the service answers with an error', async () => {
     const failing = failure({ code: 'internal_error', status: 500 });
     expect((await run(40, failing)).tries).toBe(DEFAULT_RETRY.attemptsMax);
   });
@@ -251,7 +251,7 @@ describe('a submission that waits for its result', () => {
   });
 });
 
-test('errors of a service that is away can be told from any others', () => {
+test('isAway is true for errors of a service that is away, and false for all others', () => {
   const away = [new TransportFailure('network', ''), new TransportFailure('timeout', ''), failure({ status: 503 })];
   away.push(new TransportFailure('unstructured', '', { status: 502 }));
   const refusals = [failure({ status: 500 }), new TransportFailure('digest', ''), new EvidenceFailure('job', '')];

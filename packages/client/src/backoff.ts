@@ -13,13 +13,13 @@ export interface RetryPolicy {
   /** A `Retry-After` beyond this ends the tries: the caller gets the refusal at once. */
   readonly retryAfterSecondsMax: number;
   /**
-   * The longest total of the pauses of one request while the service has no room, or the caller's budget is spent. Such a pause
+   * How long one request pauses in all while the service has no room or the caller's budget is spent. Such a pause
    * follows no failure, so it does not count as a try. For accepted work, also the longest time without the service.
    */
   readonly patienceSeconds: number;
   /**
-   * Whether each request is tried for `patienceSeconds` while the service is lost. If not, only waits for accepted work do that,
-   * because such work continues after a restart. If so, a request to a wrong address also fails only after that time.
+   * Whether every request is repeated for `patienceSeconds` while the service is lost. A wrong address is then reported
+   * only after that time. If false, only waits for accepted work do that: such work continues after a restart.
    */
   readonly bearsLoss: boolean;
 }
@@ -91,7 +91,7 @@ const unconnected = /^(connect|getaddrinfo) |CONNECT_TIMEOUT|CERT|SIGNATURE|SSL|
 function mayHaveArrived(error: unknown): boolean {
   type Cause = { readonly [name in 'syscall' | 'code' | 'message']?: string } & { readonly errors?: readonly Cause[] };
   const cause = (error as { readonly cause?: { readonly cause?: Cause } }).cause?.cause;
-  // A name with several addresses has one error for each.
+  // If a host name has several addresses, there is an error for each of them.
   const { syscall, code, message } = cause?.errors?.[0] ?? cause ?? {};
   return error instanceof TransportFailure && !unconnected.test(`${syscall} ${code} ${message}`);
 }
@@ -113,12 +113,12 @@ export async function retrying<T>(
       const pause = (times: number) => delayMilliseconds(policy, times, Math.random(), error);
       isKept ||= isWaiting && mayHaveArrived(error);
       const isLost = isKept && isAway(error) && !isPutOff(error);
-      // Any answer ends the loss.
+      // Any answer shows that the service is back.
       if (!isLost) lost = losses = 0;
       let delay: number;
       // The comparisons below are negated: with NaN or undefined in the policy they are false, and the tries end.
       if (isLost) {
-        // The first failed request does not count: the service may have held it, and was there meanwhile.
+        // The time of the first failed request does not count: the service may have been there and held the request.
         if (losses > 0) lost += performance.now() - began;
         lost += delay = pause(++losses);
         if (!(lost <= patience || losses < policy.attemptsMax)) throw error;

@@ -5,7 +5,7 @@ import { TransportFailure } from './failure.ts';
 import { answerCheck } from './operation.ts';
 import { parseJson } from './parse-json.ts';
 
-/** The answering side of calls over the stream. */
+/** What the stream needs so that answers to tool calls can go over it. */
 export interface Answers {
   /** Opens a socket with the credential itself; null if the platform cannot. */
   connect(url: string): WebSocket | null;
@@ -76,7 +76,7 @@ export async function* openEventStream(
         onEnd(frame);
         closed = finished;
       } else arrived.push(checkEvent(frame));
-      // No job has so many events: the reader is not slow, but the service floods it.
+      // No job has so many events, so the reader is not slow: the service floods it.
       if (arrived.length > unreadEventsMax) throw new TransportFailure('undecodable', 'the stream has no end');
     }),
   );

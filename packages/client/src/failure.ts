@@ -114,7 +114,7 @@ export function refuse(check: EvidenceCheck, message: string, seq?: number): nev
   throw new EvidenceFailure(check, message, seq);
 }
 
-/** Whether no service answers at the address, for example while it restarts, or the `timeoutSeconds` of a wait are over. */
+/** Whether the error means that no service answers, as during a restart, or that a wait's `timeoutSeconds` are over. */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof ServiceFailure || error instanceof TransportFailure)) return false;
   const { reason, status } = error as Partial<TransportFailure>;

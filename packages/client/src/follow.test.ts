@@ -233,7 +233,7 @@ describe('following a job by the stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1', { after: 7 }))).toEqual([8, 9]);
   });
 
-  /** Gives a ticket for each stream, and answers requests for stored events in turn, the last answer again and again. */
+  /** Gives a ticket for each stream, and these answers in turn for stored events. The last answer is repeated. */
   const storing = (...answers: readonly ReturnType<typeof json>[]) => {
     const left = [...answers];
     return scriptedService([
@@ -253,7 +253,7 @@ describe('following a job by the stream', () => {
     expect(opened).toHaveLength(3);
   });
 
-  test('bears a service that stays away once, by pages, and not again for each ticket', async () => {
+  test('waits for a lost service only in requests for pages, and not in each request for a ticket', async () => {
     await using service = await scriptedService([ticket, noAnswer]);
     streams(service, [(socket) => socket.close(1012)]);
     const retry = { attemptsMax: 3, bearsLoss: true };
@@ -263,7 +263,7 @@ describe('following a job by the stream', () => {
     expect(tickets.length).toBeLessThanOrEqual(1 + retry.attemptsMax);
   });
 
-  test('reads missing events also while the service is away for longer than other requests are repeated', async () => {
+  test('reads missing events even after an outage that is longer than the retries of other requests', async () => {
     await using service = await storing(...lost, json({ events: [event(2)], next_cursor: 2 }));
     streams(service, [sending(frame(1), frame(3, 'finished'))]);
     expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2, 3]);
@@ -393,7 +393,7 @@ describe('following a job without a stream', () => {
     expect(told).toEqual(['connecting', 'live', 'reconnecting', 'live', 'closed']);
   });
 
-  test('bears a lost service even if the capabilities were asked for by a call that gives up sooner', async () => {
+  test('survives an outage even if a less patient call made the request for the capabilities', async () => {
     let followed: Promise<number[]> | undefined;
     let asked = 0;
     await using service = await scriptedService([

@@ -33,7 +33,7 @@ export interface FollowOptions extends CallOptions {
   readonly onState?: ((state: FollowState) => void) | undefined;
 }
 
-/** What a run needs of following beside events: a start with the run's own ticket, and the outcome of the job. */
+/** Further options for a run: a stream URL with the run's own ticket, and a callback for the outcome of the job. */
 export interface RunFollowing {
   readonly stream_url?: string | undefined;
   readonly onEnd?: ((frame: EndFrame) => void) | undefined;
@@ -87,7 +87,7 @@ export async function* followJob(
   }
 }
 
-/** True once the job has finished; false when there is no stream to continue with. Only pages wait for a service that is away. */
+/** True once the job has finished, false if no stream is left. Only requests for pages wait for a lost service. */
 async function* byStreaming(following: Following): AsyncGenerator<JobEvent, boolean> {
   const { session, signal, onState } = following;
   const { policy, sleep } = session;
@@ -180,8 +180,8 @@ function isNotOffered(error: unknown): boolean {
 }
 
 /**
- * Why a WebSocket was refused. Platforms hide the reason, but a plain request for the stream gets the same refusal; if nothing
- * is wrong, it is refused because it is not a WebSocket. Null: the service gives no reason.
+ * Why a WebSocket was refused; null if the service gives no reason. Platforms hide the reason, but a plain request for
+ * the stream gets the same refusal. If nothing is wrong, that request is refused because it is not a WebSocket.
  */
 async function whyRefused({ session, job_id, signal }: Following): Promise<ServiceFailure | null> {
   const asked = once(session, 'GET /v1/jobs/{id}/stream', { job_id, signal });
@@ -196,7 +196,7 @@ async function* byPaging(following: Following): AsyncGenerator<JobEvent, void> {
   const onRetry = () => onState('reconnecting');
   const patient = accepted(session);
   const isHeld = await supports(patient, 'replay_wait', signal).catch((error: unknown) => {
-    // The failed request may be that of another call with less patience. This call then makes its own.
+    // Another call with less patience may have made the failed request. Then this call makes a request of its own.
     if (patient.facts === null) throw error;
     patient.facts = null;
     return supports(patient, 'replay_wait', signal);

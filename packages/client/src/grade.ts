@@ -65,7 +65,7 @@ export interface GradingClient {
   readonly ended: (job_id: string, options: CallOptions & Pick<RunOptions, 'limits'>) => Promise<RunResult>;
   readonly submissionOf: typeof submissionOf;
   readonly sha256: Sha256;
-  /** The functions that end a grading: each in one try of some seconds. */
+  /** The functions that end a grading. Each tries only once, for a few seconds. */
   readonly last: Pick<GradingClient, 'submitGrading'> & {
     readonly cancelGrading: (grading_id: string) => Promise<unknown>;
   };
@@ -249,10 +249,10 @@ async function resultOf(
   return { verdict, bytes, grading_id, job_id, receipt_sha256, notRun, jobs: others };
 }
 
-/** The reasons for which a program ends by itself or by its limits. For any other reason, it did not run, or not to its end. */
+/** The reasons for which a program ends by itself or by its limits. For any other reason, it did not run to its end. */
 const ENDS = new Set(['exited', 'signaled', 'wall_limit', 'cpu_limit', 'memory_limit', 'compile_failed']);
 
-/** Why nothing is known of the program. */
+/** Why a test shows nothing about the program: its compiler's problem, or how its job ended. */
 async function problemOf(client: GradingClient, { job_id }: JobRecord, signal?: AbortSignal): Promise<string> {
   const { status, terminal_reason, violations, stderr } = await client.ended(job_id, { signal });
   const compiler = ENDS.has(terminal_reason ?? '') ? compilerProblem({ terminal_reason, violations, stderr }) : null;

@@ -162,7 +162,7 @@ export const withPolicy = (session: Session, changes: Partial<RetryPolicy>): Ses
 /** The session for requests about work that the service has accepted. */
 export const accepted = (session: Session): Session => withPolicy(session, { bearsLoss: true });
 
-/** The session for requests that end work. Nobody waits for their answers, so they must not hold the caller up. */
+/** The session for requests that end work. The caller does not need their answers, so they must not delay it. */
 export const ending = (session: Session): Session => ({
   ...session,
   timeoutMilliseconds: Math.min(session.timeoutMilliseconds, 5000),

@@ -66,7 +66,7 @@ export class ToolReplay {
 
   end(): void {}
 
-  /** This call in the earlier run: the first missing call, or one that was made while the first missing call was open. */
+  /** The earlier run's call that equals this one: the first missing call, or one made while that call was open. */
   #found(line: string, seq: number): Recorded {
     const [first] = this.#missing;
     const later = this.#missing.findIndex(({ seq: made }) => made > (first?.closed ?? 0));

@@ -123,7 +123,7 @@ interface Job {
   readonly replayed: boolean;
 }
 
-/** The answering side of the calls of one job while it runs. */
+/** What answers the tool calls of one job while it runs. */
 export interface Answering {
   /** A signal that aborts when the given signal aborts, or with the first error that ends the run. */
   during(signal: AbortSignal | undefined): AbortSignal | undefined;
@@ -295,7 +295,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** Ends the run with an error, unless the job has ended: then the error loses nothing. */
+  /** Ends the run with an error, unless the job has ended: the error then no longer matters. */
   #lose(error: unknown): void {
     if (!this.#over.signal.aborted) this.#failed.abort(error);
   }

@@ -46,7 +46,7 @@ export interface Promised {
   highestNumber: number;
 }
 
-/** The longest delay of a timer, without the longest wait that a request adds. */
+/** The longest delay of a timer, less the longest wait that a request adds. */
 const timeoutMillisecondsMax = 2 ** 31 - 1 - waitSecondsMax * 1000;
 
 /**

@@ -23,8 +23,8 @@ export class Turns implements OpenRuns {
   }
 
   /**
-   * Waits until fewer than `most` turns are taken, and takes one, which the caller then has to pass on. Rejects with the reason
-   * of the signal if the signal aborts before.
+   * Waits until fewer than `most` turns are taken, and takes one. The caller has to end the turn with `passOn`. Rejects
+   * with the reason of the signal if the signal aborts before.
    */
   async take(most: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();

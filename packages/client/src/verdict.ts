@@ -62,7 +62,7 @@ export async function verdictOf(bytes: Uint8Array, known: KnownGrading, sha256: 
   const lines = known.sent.tests.map((test, at) => lineOf(test, told[at] ?? {}, { known, digest, groups }));
   const all = await Promise.all(lines);
   const rows = all.map(({ group, points_max, verdict, points }) => {
-    // Whether a test was skipped follows from its group.
+    // Which tests were skipped is computed again from their groups.
     const won = { verdict: verdict === 'skipped' ? ('not_run' as const) : verdict, points };
     return { group, points: points_max, won };
   });
@@ -96,7 +96,7 @@ interface LineOptions {
   readonly digest: (text: string) => Promise<string>;
 }
 
-/** The line of a test, with the values from the document that only the jobs can show. */
+/** The line of a test. Values that only the records of its jobs can show are taken from the document. */
 async function lineOf(
   test: GradingTest,
   said: Partial<TestResult2>,

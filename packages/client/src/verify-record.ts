@@ -1,7 +1,7 @@
 /**
- * A job's history and its receipt, compared with each other as an auditor does who trusts no stored digest: every link and every
- * digest is recomputed. Success shows that the record is whole, not who made it; the attestation shows the maker. This module is
- * loaded when first used. Spec § Events 7 and 8.
+ * Compares a job's history with its receipt without trust in any stored digest, as an auditor does: it recomputes every
+ * link and every digest. Success shows that the record is whole, not who made it; the attestation shows the maker. This
+ * module is loaded when first used. Spec § Events 7 and 8.
  */
 import { canonicalJson } from './canonical-json.ts';
 import type {
@@ -100,7 +100,7 @@ export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools
   }
   if (output !== undefined) same('output', output, await outputOf(events, sha256));
   if (output_artifacts !== undefined) same('artifacts', output_artifacts, dataOf(events, 'artifact'));
-  // Both the member and such events are absent if the job asked for no large outputs.
+  // If the job asked for no large outputs, the receipt lacks the member and the history has no such events.
   same('artifacts', large_outputs ?? [], dataOf(events, 'large_output'));
   return { job_id, chain, receipt_sha256, receipt };
 }
@@ -128,7 +128,7 @@ interface Place {
   readonly digest: string | null;
 }
 
-/** The fault in an event at its place. After an event with digests, one without digests only pretends to be older. */
+/** The fault in an event at its place. An old event, without digests, cannot follow an event with digests. */
 function problemOf(event: JobEvent, at: Place): EvidenceCheck | null {
   const { seq, job_id, hash_version, prev_hash, event_hash } = event;
   if (seq !== at.seq) return 'sequence';

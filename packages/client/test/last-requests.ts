@@ -1,7 +1,7 @@
 /** The few seconds that a client waits for the answer to a request that ends work. */
 import { vi } from 'vitest';
 
-/** Timeouts of at most 5 s end when `end` is called and not by a clock, until the result is disposed. Others are unchanged. */
+/** Until the result is disposed, timeouts of at most 5 s end only when `end` is called. Others are unchanged. */
 export function lastRequests(): Disposable & { readonly end: () => void } {
   const timeout = AbortSignal.timeout.bind(AbortSignal);
   const soon = new AbortController();
