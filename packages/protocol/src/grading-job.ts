@@ -56,7 +56,7 @@ export interface EndedFile {
 
 /** How a job ended, from its receipt and its record. */
 export interface JobEnd extends JobRecord {
-  /** Null if unknown. A grading needs stdout of at most `inlineRoom` bytes; longer only where outputs are not kept by digest. */
+  /** Null if unknown. Beyond `inlineRoom` bytes, it is needed only where outputs are not kept by digest. */
   readonly stdout: string | null;
   readonly stderr: string;
   /** Whether the record lacks a part of stdout. */
@@ -96,7 +96,7 @@ export function builderOf(end: JobEnd): RunRecord['compiler'] {
   return LIMITS.has(end.terminal_reason) ? 'limit' : compilerOf(end);
 }
 
-/** The record of a run. `isAlone`: no compiler worked in this job, so the cell's usage replaces an unknown `programUsage`. */
+/** The record of a run. With `isAlone`, the job ran no compiler; the cell's usage replaces unknown `programUsage`. */
 export function runRecord(end: JobEnd, isAlone: boolean): RunRecord {
   const { cpu_ms, wall_ms, memory_peak_bytes, account } = end.programUsage ?? (isAlone ? cellUsage(end) : NO_USAGE);
   const usage = { cpu_ms, wall_ms, memory_peak_bytes, account };
@@ -138,7 +138,7 @@ export const SCORE_FILES = [
   ['output/score_multiplier.txt', 'part'],
 ] as const;
 
-/** Whether a violation may explain why no file with points is known: it names such a file, or does not name what was left out. */
+/** Whether a violation may have hidden a file with points: it names such a file, or names no left-out file. */
 export function mayHidePoints({ type, path }: SaidViolation): boolean {
   return type === 'output_count' || path === 'output' || SCORE_FILES.some(([score]) => score === path);
 }

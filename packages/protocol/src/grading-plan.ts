@@ -31,7 +31,7 @@ export interface GraderProgram extends PlannedProgram {
 export interface PlannedGroup {
   readonly name: string;
   readonly score?: 'sum' | 'minimum' | undefined;
-  /** Of these points, a group with `minimum` gets the smallest share that a test won. Default: the sum of its tests' points. */
+  /** A group with `minimum` gets its worst test's share of these points. Default: the sum of its tests' points. */
   readonly points?: number | undefined;
   /** Names of earlier groups. Unless all tests of those groups are accepted, the tests of this group are skipped. */
   readonly after?: readonly string[] | undefined;

@@ -22,8 +22,8 @@ export const EXIT_CODES = ['testlib', 'kattis'] as const;
 export type ExitCodes = (typeof EXIT_CODES)[number];
 
 /**
- * Who measured processor time and memory: the host for the program's cell, in which a small process 1 runs too, or the kernel of
- * its gVisor guest for the program alone. Null if the measured usage is not the program's alone.
+ * Who measured processor time and memory. The host measures the program's cell, in which a small process 1 runs too.
+ * The kernel of a gVisor guest measures the program alone. Null if the measured usage is not the program's alone.
  */
 export type Account = (typeof ACCOUNTS)[number] | null;
 
@@ -65,7 +65,7 @@ export interface BuildRecord extends JobRecord {
 export interface GroupRecord {
   readonly name: string;
   readonly score: 'sum' | 'minimum';
-  /** The points of a group of score `minimum`: it gets the smallest share of its points that one of its tests won. */
+  /** The points of a group of score `minimum`: it gets its worst test's share of them. */
   readonly points: number;
   readonly after: readonly string[];
   readonly stop: boolean;

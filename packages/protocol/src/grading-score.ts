@@ -96,7 +96,7 @@ export interface Placed {
 /** The state of a test in its group: it counts, it is skipped, or other tests must end first. */
 export type Place = 'counts' | 'skipped' | 'waits';
 
-/** The place of each test, in the order of the tests. */
+/** The state of each test in its group, in the order of the tests. */
 export function placesOf(groups: readonly GroupRecord[], tests: readonly Placed[]): readonly Place[] {
   const places: Place[] = tests.map(() => 'waits');
   const passed = new Map<string, boolean | null>();

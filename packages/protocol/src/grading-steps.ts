@@ -296,7 +296,7 @@ class Look {
 
 interface Built {
   readonly product: { readonly job_id: string } | undefined;
-  /** Whether no compiler works in the job of a test. */
+  /** Whether the job of a test runs without a compiler. */
   readonly isAlone: boolean;
 }
 

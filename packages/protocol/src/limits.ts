@@ -158,7 +158,7 @@ export const connectionsMax = 256;
 export const headMillisecondsMax = 30_000;
 export const headBytesMax = 16 * KIB;
 export const bodyMillisecondsMax = 30_000;
-/** While places for bodies are scarce, a body that has this age and is slower than this rate is ended. */
+/** While places for bodies are scarce, a request is ended if its body has this age and is slower than this rate. */
 export const bodyUnhurriedMilliseconds = 5000;
 export const bodyBytesPerSecondMin = KIB;
 export const writeProgressMillisecondsMax = 30_000;

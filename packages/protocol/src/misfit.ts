@@ -42,7 +42,7 @@ type Break = Omit<Misfit, 'pointer'> & { readonly at: readonly Member[] };
 /** Checks one keyword of a schema. The value has the schema's type. */
 type Rule = (value: never, allowed: never, schema: TSchema) => Break | null | boolean;
 
-/** The first misfit of a value, members before the object they are in; null if it fits. */
+/** The first misfit of a value; null if it fits. Misfits in members come before misfits of the object itself. */
 export function misfitOf(schema: TSchema, value: unknown): Misfit | null {
   const found = breakOf(schema, value);
   if (found === null) return null;
@@ -74,7 +74,7 @@ const inside = (member: Member, found: Break | null): Break | null =>
 type Members = Readonly<Record<string, unknown>>;
 type Schemas = Readonly<Record<string, TSchema>>;
 
-/** The rules in the order in which they are checked: a value of another type is checked no further. */
+/** The rules, in the order in which they are checked. A value of another type is checked no further. */
 const RULES: Readonly<Record<Keyword, Rule>> = {
   type: (value: unknown, type: string) => TYPES[type]?.(value) ?? false,
   required: (value: Members, names: readonly string[], schema: TSchema & ObjectKeywords) => {
@@ -119,8 +119,8 @@ const RULES: Readonly<Record<Keyword, Rule>> = {
 };
 
 /**
- * The misfit of a value that fits no alternative: the misfit with the first alternative that has the value's type and requires
- * no member that the value lacks. If there is none, the misfit with the first alternative, which is never the type null.
+ * Chooses the alternative whose misfit is reported: the first that has the value's type and whose required members the
+ * value has. If there is none, it is the first alternative, which is never the type null.
  */
 function likeliest(breaks: readonly Break[]): Break {
   const isNear = ({ keyword, at }: Break) => keyword !== 'required' && (keyword !== 'type' || at.length > 0);
@@ -189,7 +189,7 @@ function firstOf<Item>(items: readonly Item[], look: (item: Item) => Break | nul
   return null;
 }
 
-/** How many characters (code points) a text has, if that can matter for a bound; otherwise its length. */
+/** The number of characters (code points) of a text, or its `length` where that suffices to decide about the bound. */
 function characters(text: string, bound: number): number {
   if (text.length < bound || text.length > 2 * bound) return text.length;
   let count = 0;

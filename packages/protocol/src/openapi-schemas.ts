@@ -95,7 +95,7 @@ export const COMPONENT_SCHEMAS = {
   ErrorEnvelope,
 } satisfies Record<string, TSchema>;
 
-/** Schemas are recognised by their JSON text, not by identity: an optional schema is a copy. */
+/** Schemas are recognised by their JSON text, not by identity, because marking a schema as optional copies it. */
 const NAME_BY_TEXT = new Map(Object.entries(COMPONENT_SCHEMAS).map(([name, schema]) => [JSON.stringify(schema), name]));
 
 export function schemaReference(name: string): { $ref: string } {

@@ -42,8 +42,8 @@ export interface ListedPathProblem {
 }
 
 /**
- * Checks a whole list: each path by itself, and that no two name the same file and none names the directory of another.
- * Two paths are the same only if their bytes are: the file systems of a cell fold neither case nor Unicode.
+ * Checks a list: each path alone, that no two paths name the same file, and that no path names the directory of
+ * another. Paths are compared by their bytes: the file systems of a cell fold neither case nor Unicode.
  */
 export function pathsProblem(paths: readonly string[], kind: PathKind): ListedPathProblem | null {
   const earlier: string[] = [];

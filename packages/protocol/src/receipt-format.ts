@@ -23,5 +23,5 @@ export const OBSERVED_MEMBERS = [
   'host_posture_sha256',
 ] as const;
 
-/** Who measured a program's usage: the host's kernel, of the whole cell, or gVisor's kernel, of the program's processes. */
+/** Who measured a program's usage: the host's kernel for the cell, or gVisor's kernel for the program's processes. */
 export const ACCOUNTS = ['cell', 'guest'] as const;

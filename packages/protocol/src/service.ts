@@ -73,7 +73,7 @@ export const Capabilities = Type.Object({
     Type.Object({ max_packed_bytes: Type.Integer(), max_bytes: Type.Integer(), max_entries: Type.Integer() }),
   ),
   concurrent_mem_mb_max: Type.Integer(),
-  /** A tenant's limits: waits for results at once, jobs in the queue, and requests a second, with the size of bursts. */
+  /** A tenant's limits: open waits for results, jobs in the queue, requests a second, and the size of a burst. */
   per_tenant: Type.Object({
     waits_max: Type.Integer(),
     queue_max: Type.Integer(),
@@ -163,7 +163,7 @@ export const ServiceStatus = Type.Object({
     last_error: Nullable(Type.String()),
     last_error_at: Nullable(Timestamp),
   }),
-  /** The log of statements: how many have a place, are under the last head, or wait. Null if there is no log. */
+  /** The log of statements: how many it has, how many its last head covers, how many wait. Null if there is no log. */
   log: Nullable(
     Type.Object({
       origin: Type.String(),

@@ -14,7 +14,7 @@ export const SESSION_FILES = {
 /** The name of a session. */
 export const SESSION_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** The sessions that one principal may have. */
+/** The most sessions that one principal may have. */
 export const sessionsMax = 1000;
 
 /** Whether programs of a language can be steps of a session. */

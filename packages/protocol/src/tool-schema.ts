@@ -17,7 +17,7 @@ type Form = (value: unknown, pointer: string, walk: Walk) => void;
 
 /** The facts found in one schema. */
 interface Walk {
-  /** The pointers of all schemas inside the checked one; and, by the pointer of each reference, the pointer that it names. */
+  /** `places`: pointers of all schemas inside the checked one. `references`: the pointer that each reference names. */
   readonly places: Set<string>;
   readonly references: Map<string, string>;
 }

@@ -11,7 +11,7 @@ export type { Static, TObject, TOptional, TSchema } from 'typebox';
 type Options = Readonly<Record<string, unknown>>;
 type Schema = Record<string, unknown>;
 
-/** Marks an optional member. The mark is not enumerable: in JSON the parent's `required` says it. */
+/** Marks an optional member. The mark is not enumerable: JSON has the parent's `required` instead. */
 const OPTIONAL = '~optional';
 
 function isOptional(schema: object): boolean {

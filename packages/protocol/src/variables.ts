@@ -1,6 +1,6 @@
 /**
- * Which environment variables a job may set. Variables cannot weaken the cell: a program may start another program with any
- * environment. Two kinds are refused: variables without effect, because the interpreter may have started before there was a job,
+ * Which environment variables a job may set. No variable can weaken the cell, since a program can start others with any
+ * environment. Two kinds are refused: variables without effect, since the interpreter may have started before the job,
  * and variables that would make the program differ from the receipt's description. Spec § Job submission, an addition.
  */
 

@@ -2,7 +2,7 @@
 
 /** The reader's languages, as set in the browser. Some browsers list the system's locale too: `en-US@posix`. */
 const LANGUAGES = navigator.languages.filter(isLanguage);
-// Marked as pure, so that a page leaves out those which it does not use.
+// The formats are marked as pure, so that the build of a page drops the formats that the page does not use.
 const MOMENT = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'long' });
 const CLOCK = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'medium' });
 const TIME_OF_DAY = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'medium' });

@@ -76,7 +76,7 @@ test('the sentence about the isolation names the runtime and the pack, and escap
   expect(postureWords({ ...HELD, ...hostile })[0]?.sentence).toMatch(/ Made with a\\u\{a\}b\.$/);
 });
 
-test('the protections of a program are told in two short lines, with the number of weaknesses', () => {
+test('the protections of a program are stated in two short lines, with the number of weaknesses', () => {
   expect(heldWords(HELD)).toEqual({
     sentence: 'gVisor, a kernel of its own',
     more: 'no network · 4 of 5 limits enforced',
@@ -92,7 +92,7 @@ test('the protections of a program are told in two short lines, with the number 
   expect(heldWords({ backend: null })).toMatchObject({ sentence: 'nothing ran' });
 });
 
-test('the posture of an ended job comes from its receipt, and before the end from the job itself', () => {
+test('the posture of a job comes from the job itself until it has ended, and then from its receipt', () => {
   const running = { effective_spec: { isolation_class: 'hardware-vm' }, seccomp: 'filter' };
   expect(observedOf(running)).toMatchObject({ isolation_class: 'hardware-vm', seccomp: 'filter' });
   const receipt = { isolation_class: 'none', capabilities: '0' };
