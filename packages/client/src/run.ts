@@ -48,8 +48,8 @@ export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pi
   readonly history?: boolean | undefined;
   /**
    * How long one request pauses in all while the service has no room or the caller's budget is spent. Once the job is
-   * accepted, also the longest time without the service. Default: `patienceSeconds` of the client's `retry`. The time in
-   * which a program waits in the client for its turn does not count.
+   * accepted, also the longest time without the service. Default: `patienceSeconds` of the client's `retry`. The time
+   * in which a program waits in the client for its turn does not count.
    */
   readonly patienceSeconds?: number | undefined;
 }
