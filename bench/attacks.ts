@@ -144,7 +144,7 @@ async function largeResult(service: Served, key: string): Promise<string> {
   return `/v1/jobs/${job_id}/result`;
 }
 
-/** Reads large answers, because a fresh heap also grows by its first use. Afterwards it grows only by what is held. */
+/** Reads large answers, because the first use makes a fresh heap grow. Later, only memory that is held makes it grow. */
 async function warmUp({ port }: Served, tenant: AttackingTenant | undefined): Promise<void> {
   const headers = { authorization: `Bearer ${tenant?.key}` };
   const read = async () => (await fetch(`http://127.0.0.1:${port}${tenant?.result}`, { headers })).arrayBuffer();

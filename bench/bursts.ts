@@ -14,7 +14,7 @@ const CALLERS: readonly CallerName[] = ['typescript', 'python', ...ADAPTERS];
 const SIZES = [1, 10, 100, 1000];
 /** How many calls a careful caller keeps open: enough for every core of the measured host. */
 const BOUND = 8;
-/** Two rounds are enough for the largest size: each has a thousand runs, and as many by the caller that bounds itself. */
+/** Two rounds are enough for the largest size: in each round, both sides make a thousand runs. */
 const roundsOf = (size: number): number => (size < 1000 ? 4 : 2);
 
 interface BurstOptions {

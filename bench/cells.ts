@@ -25,7 +25,7 @@ const KINDS: readonly { readonly name: string; readonly language: Greeting; read
 ];
 
 const CELLS = 200;
-/** How many cells do not count. For the first cells, caches are cold and a launcher starts. */
+/** The number of first cells that do not count: their caches are cold, and a launcher starts. */
 const UNCOUNTED = 20;
 const STEPS = ['made', 'handed over', 'run and collected', 'gone'] as const;
 const TICKS_PER_SECOND = 100;

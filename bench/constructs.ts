@@ -1,7 +1,7 @@
 /**
- * What is gained by each construct that exists only for speed: the processor time of the service is compared with that of a
- * service from a copy of the tree without the construct. Rounds are short and take turns, so that other work of the machine
- * affects both sides. The least round of each side counts, because other work only adds to a round.
+ * What is gained by each construct that exists only for speed: the processor time of the service is compared with that
+ * of a service from a copy of the tree without the construct. Rounds are short and take turns, so that other work of
+ * the machine affects both sides. The fastest round of each side counts, because other work can only lengthen a round.
  */
 import { copyOfTree, type TreeCopy } from '../tools/copy-of-tree.ts';
 import { CONSTRUCTS, type Construct } from './constructs/without.ts';

@@ -210,7 +210,7 @@ async function pathOfOneJob(server: PostgresServer): Promise<Measurement> {
   };
 }
 
-/** The number of the only node's last change, and how many jobs have no signature yet. */
+/** The number of the last change in a fleet of one node, and how many jobs have no signature yet. */
 async function changesOf(session: Session): Promise<{ readonly changes: number; readonly unsigned: number }> {
   const { rows } = await session.execute<{ changes: number; unsigned: number }>({
     sql: `select max(number) as changes, (select count(*) from attestation_outbox) as unsigned from node_changes`,

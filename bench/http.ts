@@ -42,7 +42,7 @@ async function throughput(isWanted: (what: string) => boolean): Promise<Measurem
   using scratch = scratchDirectory();
   using client = new Client();
   await using bare = await serveBare();
-  // There is one slot, which a job holds once the jobs to read have ended, so later jobs stay queued.
+  // There is one slot. After the jobs to read have ended, a long job occupies it, so that later jobs stay queued.
   await using service = await serveService({ ...RAISED, concurrency: '1' }, scratch.path);
   const api = clientOf(service, 'alpha');
   const ids = await hellos(api, endedJobs);
@@ -140,7 +140,7 @@ async function slowReaders(): Promise<Measurement[]> {
     if (artifacts.length !== 2) throw new Error('the largest result is not complete');
     requests.push(get(`/v1/jobs/${job_id}/result`, tenant), get(`/v1/jobs/${job_id}/replay?limit=1000`, tenant));
   }
-  // A fresh heap also grows by its first use. After these warm-up answers, it grows only by what is held.
+  // The first use makes a fresh heap grow. After these warm-up answers, only memory that is held makes it grow.
   for (let reading = 0; reading < 10; reading++) await Promise.all(requests.map((text) => sizeOf(service, text)));
   const alone = await probed(service, slowSeconds);
   // One connection is left for the health check, and one for its previous connection, which is still closing.

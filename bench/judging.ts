@@ -1,7 +1,7 @@
 /**
- * Tests a second of a compiled C++ program by POST /v1/gradings, compared with go-judge's published method, done bare with crun:
- * one compilation, and for each test a copy of the product and a cell. The service does not compile again what it compiled in an
- * earlier round, and the bare figure excludes its compilation. If each test is a job of its own, each job compiles.
+ * Tests a second of a compiled C++ program by POST /v1/gradings, compared with go-judge's published method, done bare
+ * with crun: one compilation, and for each test a copy of the product and a cell. Neither side counts the compilation:
+ * the service keeps the product of an earlier round. With a job for each test, each job compiles.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GradingAnswer, GradingDetail, JobSubmission } from '@vouchbox/protocol';

@@ -57,7 +57,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
-/** The figure that has this part of all figures below it. `part` is from 0 to 1. */
+/** The quantile of some figures: a `part` of all figures, from 0 to 1, is below it. */
 export function percentile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? Number.NaN;

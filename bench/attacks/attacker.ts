@@ -34,7 +34,7 @@ export interface Plan {
   readonly connections: number;
   /** The most connections that the attack opens in a second. */
   readonly perSecond: number;
-  /** How many tenants the attacker has, one if left out, and what each of them has before the attack. */
+  /** The number of the attacker's tenants (default 1), and what each tenant has before the attack. */
   readonly tenants?: number;
   readonly has?: 'a large result' | 'a running job';
   readonly begin: (socket: Socket, tenant: AttackingTenant) => void;

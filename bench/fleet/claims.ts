@@ -18,9 +18,9 @@ import { type Measurement, median } from '../measurement.ts';
 const QUEUES = [100, 10_000, 100_000] as const;
 const tenants = 10;
 const rounds = 200;
-/** How many rounds do not count, because they fill caches. */
+/** The first rounds fill caches and do not count. */
 const warmUpRounds = 20;
-/** Two medians of the same work differ by a smaller factor on a quiet machine. */
+/** The largest allowed ratio of two medians. On a quiet machine, medians of the same work differ by less. */
 const flatRatio = 1.3;
 /** Jobs that one call takes. */
 const together = 4;

@@ -17,7 +17,7 @@ const program = new URL('./members.ts', import.meta.url);
 const processes = 4;
 const idleSeconds = 10;
 const workSeconds = 20;
-/** Each node queues a job every this many seconds. */
+/** The seconds between two jobs that a node queues. */
 const jobSeconds = 10;
 /** The sizes of the fleets, as parts of the requested number of nodes. */
 const parts = [1 / 8, 1 / 4, 1 / 2, 1];

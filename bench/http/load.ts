@@ -74,8 +74,8 @@ class AnswerReader {
 }
 
 /**
- * Turns the event loop without pause until told to stop. On a virtual machine, waking a sleeping client costs the sender as
- * much as a small answer. A fast server, which keeps the client busy, would save this work, and a slower server would not.
+ * Keeps the event loop turning until told to stop. On a virtual machine, waking a sleeping client costs the server as
+ * much as a small answer. A slow server would pay this cost; a fast server would not, because it keeps the client busy.
  */
 function keepAwake(): () => void {
   let isAwake = true;
@@ -126,7 +126,7 @@ function opened(port: number): Promise<Socket> {
   });
 }
 
-/** How often a slow reader reads a little: less than a kernel buffers, but enough that the service does not end it. */
+/** How often a slow reader reads, and how much: less than a kernel buffers, but enough to keep the connection. */
 const sipMilliseconds = 1000;
 const sipBytes = 4096;
 const againMilliseconds = 500;

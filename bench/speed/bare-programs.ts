@@ -22,7 +22,7 @@ export const BARE = {
 export type ColdRuntime = 'crun' | 'runsc';
 
 /**
- * The order to run the same program this many times, with this many workers. A worker starts its next run after the last one.
+ * The order to run the same program this many times, with this many workers. A worker makes one run after the other.
  */
 export interface BareOrder {
   readonly run: { readonly bare: keyof typeof BARE } | { readonly cold: ColdRuntime; readonly of: keyof typeof BARE };

@@ -1,7 +1,7 @@
 /**
- * A store of very many jobs, made in minutes: a few real jobs are run, and their rows are copied under new names and times.
- * Every column has what a service wrote there. Only digests and signatures over the name of a copy are those of the original
- * job, and no measured operation reads them.
+ * A store of very many jobs, made in minutes: a few real jobs are run, and their rows are copied under new names and
+ * times. Every column has what a service wrote there. Digests and signatures over a job's name remain those of the
+ * original job. No measured operation reads them.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

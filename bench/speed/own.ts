@@ -5,7 +5,7 @@ import { withService } from './bench-service.ts';
 import { residentTogetherMib } from './resident.ts';
 
 const rounds = 7;
-/** Longer than the service takes to return the memory of its start, and to end the thread that has nothing to watch. */
+/** Long enough for the service to return the memory of its start, and to end its watching thread, which is idle. */
 const idleMilliseconds = 45_000;
 
 /** The time of a start with both classes installed. The service opens only the stronger class. */

@@ -1,7 +1,7 @@
 /**
- * How long one job takes, and how many jobs complete in a second, compared with the same programs without the service. Each
- * figure is measured twice: after a pause, in which the service may make cells, and for so long without a pause that these
- * cells are used up.
+ * How long one job takes, and how many jobs complete in a second, compared with the same programs without the service.
+ * Each figure is measured twice: after a pause, in which the service may make cells ahead, and without a pause for so
+ * long that those cells are used up.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import type { Served } from '../http/processes.ts';

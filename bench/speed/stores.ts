@@ -58,7 +58,7 @@ const REQUESTS: readonly { readonly what: string; readonly requestsOf: (filled: 
   { what: 'submission', requestsOf: () => [submission] },
 ];
 
-/** Serves with one slot, which one job holds, so submitted jobs stay queued. */
+/** Serves with one slot, which a long job occupies, so that submitted jobs stay queued. */
 async function serve({ directory }: Filled): Promise<Served> {
   const flags = { ...FLAGS, provider: 'namespace', concurrency: '1', 'parked-mb-max': '0' };
   const served = await serveService(flags, directory);
