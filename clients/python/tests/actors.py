@@ -1,4 +1,4 @@
-"""The two clients behind one face, so that every scenario is played with both."""
+"""The two clients behind one interface, so that every scenario is played with both."""
 
 from __future__ import annotations
 

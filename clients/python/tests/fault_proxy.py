@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif "answer" in fault:
             self.answer_instead(fault["answer"])
         else:
-            # An answer that is kept back anyway need not be waited for.
+            # An answer that is kept back anyway is requested without its query, so that the service does not wait.
             path = self.path.partition("?")[0] if fault.get("fault") == "hold_answer" else self.path
             self.answer_with(fault, operation, *self.forwarded(path, body))
 

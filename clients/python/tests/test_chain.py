@@ -89,7 +89,7 @@ def add(events: History) -> int:
 
 
 def rewrite(events: History) -> int:
-    """A chain that is whole, of other events."""
+    """A valid chain of other events."""
     events[2]["data"] = {"text": "forged"}
     head = GENESIS_HASH
     for event in events:

@@ -1,4 +1,4 @@
-"""What only one of the clients does, and what no scenario can say."""
+"""Tests of what only one of the clients does, and of what no scenario can express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This package describes the contract as the contract describes itself."""
+"""This package's description of the contract agrees with the contract itself."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_the_wheel_runs_a_program_from_an_empty_environment(wheel: Path, service
 
 
 def environment(directory: Path, wheel: Path) -> Path:
-    """An environment with the wheel and what it needs: from a package index, or, where none can be reached, this Python's."""
+    """An environment with the wheel and its dependencies, from a package index or, if none can be reached, from this Python."""
     python = directory / "bin/python"
     run(sys.executable, "-m", "venv", directory)
     fetched = subprocess.run(

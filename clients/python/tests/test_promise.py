@@ -1,4 +1,4 @@
-"""A promise is kept only if it is of the very submission; whatever else a service signs is an error."""
+"""Only a promise of the submission itself is accepted; any other signed promise is an error."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class _Play:
         return self.actor.do("jobs")
 
     def _until(self, step: Mapping[str, Any], words: list[Any], options: dict[str, Any]) -> Any:
-        """The call, again while it is refused with the code in `until`."""
+        """Makes the call, and repeats it while it is refused with the code in `until`."""
         while True:
             try:
                 return self.actor.do(step["call"], *words, **options)

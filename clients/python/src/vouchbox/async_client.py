@@ -37,7 +37,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 _putting_right: set[asyncio.Task[Any]] = set()
-"""Flows that still end after their task was cancelled. They are kept here because a loop holds its tasks weakly."""
+"""Flows that are still ending after their task was cancelled. An event loop has only weak references to its tasks."""
 
 
 class _Driver(Generic[C]):
@@ -94,8 +94,8 @@ class _Driver(Generic[C]):
     async def _carry_out(self, effect: Effect) -> object:
         match effect:
             case Send(request):
-                # The exchange has a task of its own: once httpx's network library (anyio 3.6) has connected, it may leave its
-                # task counted as cancelled, and `asyncio.timeout` around a call would then not know its own cancellation.
+                # The exchange has its own task, because httpx's network library (anyio 3.6) may leave the task that connects
+                # counted as cancelled. In the caller's task, `asyncio.timeout` would then not recognize its own cancellation.
                 return await asyncio.create_task(self._exchange(request))
             case Pause(seconds):
                 return await asyncio.sleep(seconds)
@@ -141,7 +141,7 @@ async def _invoked(effect: Invoke) -> object:
 
 
 async def _in_thread(function: Callable[[], object]) -> object:
-    """Calls a function in a thread. A function that hangs delays the end of neither the loop nor the process."""
+    """Calls a function in a thread. A function that hangs does not delay the end of the loop or the process."""
     loop = asyncio.get_running_loop()
     reply: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
 

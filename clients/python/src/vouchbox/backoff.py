@@ -22,16 +22,16 @@ class Retry:
     retry_after_seconds_max: int = 60
     """A `Retry-After` beyond this ends the tries: the caller gets the refusal at once."""
     patience_seconds: float = 600.0
-    """The longest total of the pauses of one request while the service says when to come back, because the budget is spent or
-    the service is full. Such a pause follows no failure, so it counts as no try. Where the service has accepted work, also the
-    longest loss of the service."""
+    """The longest total of one request's pauses while the service says when to come back, because the budget is spent
+    or the service is full. Such pauses do not count as tries, because nothing failed. For work that the service has
+    accepted, this is also the longest loss of the service."""
     bears_loss: bool = False
-    """Whether a lost service ends no tries: each request bears it for `patience_seconds`. Without it, this holds for waits for
-    work that the service has accepted, which continues after a restart. Other requests of such a client tell a wrong address
+    """Whether every request bears a lost service for `patience_seconds`. By default, only waits for accepted work do
+    so, because the service continues this work after a restart. With True, other requests report a wrong address
     late."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a number below 0, or not a number: tries could have no end."""
+        """Raises ValueError for a number below 0 and for NaN, because tries could then have no end."""
         for name in ("attempts_max", "base_seconds", "cap_seconds", "retry_after_seconds_max", "patience_seconds"):
             value = getattr(self, name)
             if not value >= 0:
@@ -67,12 +67,12 @@ def is_worth_retrying(retry: Retry, failure: VouchboxError) -> bool:
 
 
 def is_put_off(failure: ServiceFailure | TransportFailure) -> bool:
-    """Whether the service, or a proxy before it, said when there will be room. Then nothing failed: it was not our turn yet."""
+    """Whether the service, or a proxy before it, said when there will be room. This is not a failure, but a wait."""
     return failure.retry_after_seconds is not None and failure.status in (429, 503)
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether no service answers at the address, for example while it restarts, or the `timeout_seconds` of a wait are over."""
+    """Whether no service answers, for example while it restarts. Also true once the `timeout_seconds` of a wait are over."""
     is_lost = isinstance(error, TransportFailure) and error.reason in ("network", "timeout")
     return is_lost or (isinstance(error, ServiceFailure | TransportFailure) and error.status in (502, 503, 504))
 

@@ -18,7 +18,7 @@ _ABOUT_LIMIT = re.compile(
     r"|out of resources|signal terminated program|terminated with signal",
     re.IGNORECASE,
 )
-"""Words of a compiler that a limit stopped, as a whole or in part, even if it also names a line."""
+"""Messages of a compiler that a limit stopped or hindered. They count even if the compiler also names a line."""
 
 
 def compiler_problem(terminal_reason: str | None, violations: Sequence[Violation], stderr: str) -> str | None:

@@ -238,7 +238,7 @@ Comparing: TypeAlias = Literal["lines", "words", "exact"] | Floats
 
 
 class GradingGroup(TypedDict):
-    """Tests whose points count together: their sum, or the smallest part that one of them won."""
+    """Tests whose points count together: their sum, or the smallest fraction that one test won."""
 
     name: str
     score: NotRequired[Literal["sum", "minimum"]]
@@ -495,7 +495,7 @@ class CreatedLink(NewLink):
 
 
 class PublicKey(TypedDict):
-    """The key that the service signs with at present. It is not a trust anchor: pin one that came another way.
+    """The key that the service signs with at present. It is not a trust anchor: pin a key that came another way.
     """
 
     public_key_pem: str

@@ -1,8 +1,8 @@
 """What a flow asks of the code that drives it.
 
-Everything that the client does is written once, as generators that do no input or output. They yield effects: a request to
-send, a pause, a turn to wait for, a callback to call, a value to hand out. `client.py` and `async_client.py` carry effects
-out, the one by waiting and the other by awaiting, and send back the results.
+Everything that the client does is written once, as generators that do no input or output. They yield effects: a request
+to send, a pause, a turn to wait for, a callback to call, a value to hand out. `client.py` carries effects out by
+waiting, and `async_client.py` by awaiting. Both send back the results.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .turns import Turns
 
 T = TypeVar("T")
 Raised: TypeAlias = Exception | SystemExit
-"""What a function of the caller's raises of its own accord."""
+"""Errors that a function of the caller's raises itself, unlike an interruption or a cancellation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Request:
     wait_seconds: float = 0.0
     """Seconds that the service was asked to wait. The answer may take that much longer."""
     within_seconds: float = math.inf
-    """The exchange fails after so many seconds without progress, however long the client would wait, and with each part of a body
-    that comes after so many seconds in all."""
+    """The exchange fails after so many seconds without progress, even if the client would wait longer. It also fails
+    when a part of the body comes more than so many seconds after the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def send(request: Request) -> Flow[Answer]:
 
 
 def advance(flow: Generator[T, object, object], reply: object, failure: BaseException | None) -> T:
-    """The next effect of a flow, which gets the reply to its last one or its error.
+    """Gives a flow the reply to its last effect, or the error, and returns its next effect.
 
     Raises StopIteration with what the flow returns, and whatever the flow raises.
     """

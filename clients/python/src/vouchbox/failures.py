@@ -18,7 +18,7 @@ class VouchboxError(Exception):
 
 
 class ServiceFailure(VouchboxError):
-    """The service refused the request with its error envelope. A code that this client does not know has this class itself."""
+    """The service refused the request with its error envelope. An unknown code is raised as this class itself."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class RateLimited(ServiceFailure):
 
 
 class TenantCapacityExhausted(ServiceFailure):
-    """The tenant holds as many of these as it may."""
+    """The tenant already holds as many of these as it may have."""
 
 
 class HeadTooLarge(ServiceFailure):

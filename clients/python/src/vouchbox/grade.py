@@ -117,7 +117,7 @@ def grade(
 
 
 _OF_PROGRAM = ("language", "code", "env", "files", "runtime")
-"""The members of a submission that its program has in a grading, too."""
+"""The members that a submission and a program of a grading have in common."""
 
 
 def _only(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _only(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 class _Grading:
     session: Session
     sent: Mapping[str, Any]
-    """The body with every text in it."""
+    """The body with every text in it, before texts are uploaded."""
     idempotency_key: str
     body: Mapping[str, Any] | None = None
     """The body as it was last sent. None if there is nothing to abandon."""
@@ -138,7 +138,7 @@ class _Grading:
     """Whether the caller's function was called and has not returned."""
 
     def submit(self) -> Flow[None]:
-        """Stores the grading. Uploads again if a grading that expects the same output has taken an uploaded text meanwhile."""
+        """Stores the grading. Uploads again if another grading with the same expected output has used up an upload."""
         tries = 1
         while self.grading_id is None:
             self.body = None

@@ -181,9 +181,9 @@ def result(session: Session, job_id: str, *, wait_seconds: float = 0.0) -> Flow[
 def wait(session: Session, job_id: str, *, timeout_seconds: float | None = None) -> Flow[Result]:
     """The result once the job has ended. The service holds the wait; nothing is polled.
 
-    Raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over. A request that is under way then may take
-    longer if its connection was slow: the connection and the answer each have the rest of the time. The job goes on. With 0, one
-    request asks whether the job has ended.
+    Raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over. The job goes on. The last
+    request may take longer over a slow connection: connecting may take the rest of the time, and so may the answer.
+    With 0, one request asks whether the job has ended.
     """
     return (
         yield from ask_until_ended(

@@ -31,7 +31,7 @@ class Result:
     files: Mapping[str, bytes] = field(repr=False)
     """The files it left, by their path such as `output/plot.png`. Each has the digest that the service recorded."""
     large_outputs: tuple[ArtifactRecord, ...] = ()
-    """The large outputs that it left, of which `download` fetches the bytes by their digests."""
+    """The large outputs that it left. `download` fetches their bytes by their digests."""
 
     @property
     def is_terminal(self) -> bool:
@@ -100,7 +100,7 @@ def is_terminal(status: str) -> bool:
 
 
 def parse_result(body: Mapping[str, Any]) -> Result:
-    """The folded result. Each file must have the size and the digest that are stated with it."""
+    """The result in an answer's body. Each file must have the size and the digest that are stated with it."""
     try:
         return Result(
             job_id=str(body["job_id"]),

@@ -65,7 +65,7 @@ class StepResult(RunResult):
 
 @dataclass(slots=True)
 class SessionState:
-    """Where a session stood when it was last heard of."""
+    """The last known state of a session."""
 
     session: Session
     name: str

@@ -1,7 +1,7 @@
 """The promise of a job: it comes with an answer that waits, or is fetched after the answer, and is returned as it was signed.
 
-Here it must be of this very submission and tenant, and have a higher number than earlier jobs. `service-verify promise`
-checks whether the pinned key signed it.
+This module checks that the promise is of this submission and tenant, and has a higher number than earlier jobs.
+`service-verify promise` checks whether the pinned key signed it.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def verify(session: Session, job_id: str) -> Flow[Verified]:
 
 
 def verify_record(events: Sequence[Mapping[str, Any]], receipt: Mapping[str, Any], *, job_id: str) -> Verified:
-    """Recomputes a complete history and a receipt, and compares everything that the one says of the other.
+    """Recomputes a complete history and a receipt, and compares everything that they say of each other.
 
     A receipt of an older version has fewer members: what it does not state is not checked.
     """
@@ -68,7 +68,7 @@ def verify_record(events: Sequence[Mapping[str, Any]], receipt: Mapping[str, Any
         _compare("output", receipt["output"], _output_of(events))
     if "output_artifacts" in receipt:
         _compare("artifacts", receipt["output_artifacts"], _data_of(events, "artifact"))
-    # Both are absent if the job requested no large outputs.
+    # If the job requested no large outputs, the receipt has no such member and the history no such event.
     _compare("artifacts", receipt.get("large_outputs", []), _data_of(events, "large_output"))
     return Verified(job_id, chain, digest)
 

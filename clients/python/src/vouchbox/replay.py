@@ -1,6 +1,6 @@
-"""Answers the calls of a run as the calls of an earlier run were answered, in their order. No tool runs.
+"""Answers the calls of a run with the answers of an earlier run, in the same order. No tool runs.
 
-Calls that were open at once may come in another order: threads and processes of a program make them as they get to run.
+Calls that were open at once may come in another order, because a program's threads and processes run in any order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Recorded:
     place: int
     """Its place among all calls, from 1."""
     closed: float
-    """The number of the event of its answer. A call that the service refused has the number of the next answer's event."""
+    """The number of the event that answers the call. If the service refused the call, the number of the next answer's event."""
     line: str
 
 
@@ -83,7 +83,7 @@ class ToolReplay:
         self.is_over = True
 
     def _answer(self) -> Flow[None]:
-        """Gives the answers whose turn it is: each follows the answers that it followed in the earlier run."""
+        """Gives the next answers in the order of the earlier run, up to an answer to a call that this run has not made yet."""
         for given in self._answers[self._answered :]:
             seq = self._numbers.get(given["call_seq"])
             if seq is None:

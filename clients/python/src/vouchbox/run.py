@@ -228,5 +228,5 @@ class _Run:
                 self.job_id = submitted_of(again, self.idempotency_key).job_id
             yield from exchange_soon(cancel_request(self.job_id))
         except VouchboxError:
-            # The error at hand says more than this failure to end the job, which ends by its limits.
+            # The error at hand says more than this failure to end the job, and the limits end the job anyway.
             return

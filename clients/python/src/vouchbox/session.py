@@ -23,7 +23,7 @@ from .turns import Turns
 
 _END_SECONDS = 5.0
 _TIMEOUT_SECONDS_MAX = 24 * 86_400.0
-"""No socket waits much longer."""
+"""Sockets cannot wait much longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ServiceFacts:
 
 @dataclass(slots=True)
 class Asking:
-    """Who asks for the service's own description: one caller, and the rest wait for the answer."""
+    """The callers that need the service's own description. One of them requests it, and the others wait for the answer."""
 
     turn: Turns = field(default_factory=Turns)
     failures: int = 0
@@ -59,7 +59,7 @@ class Session:
     said: Answer | None = None
     """The last whole answer about the service itself."""
     asking: tuple[Asking, Asking] = field(default_factory=lambda: (Asking(), Asking()))
-    """Of callers that bear no lost service, and of those that bear one. Neither wait for the others, whose patience differs."""
+    """For callers that bear no lost service, and for those that bear one. Their patience differs, so they wait separately."""
     runs: Turns = field(default_factory=Turns)
     tenant: str | None = None
     """The tenant of the credential, known once a promise was checked."""
@@ -140,7 +140,7 @@ def call(session: Session, request: Request) -> Flow[Answer]:
             is_kept = is_kept or (is_waiting and may_have_arrived(failure))
             is_lost = is_kept and is_away(failure) and not is_put_off(failure)
             if is_lost:
-                # The service may have held the first request that failed, and was there meanwhile.
+                # The time of the first failed request does not count: the service may have been there and held it.
                 lost += 0.0 if losses == 0 else time.monotonic() - began
                 losses += 1
                 delay = delay_seconds(retry, losses, failure)
@@ -212,7 +212,7 @@ def facts_of(session: Session) -> Flow[ServiceFacts]:
         before = asking.failures
         yield TakeTurn(asking.turn, 1)
         try:
-            # A failure while this caller waited is its own.
+            # A request that failed while this caller waited counts as this caller's failure.
             if session.facts is None and asking.failure and asking.failures > before:
                 raise asking.failure.with_traceback(None)
             if session.facts is None:

@@ -1,4 +1,4 @@
-"""The JSON Schema of a function's arguments, by its type hints. What only hints can say is left to the function."""
+"""The JSON Schema of a function's arguments, made from its type hints. The function checks what no schema can state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNPACKED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def arguments_schema(function: Callable[..., object]) -> Schema | None:
-    """None if there is no schema: the function is built in, has positional-only arguments, or has hints without a meaning."""
+    """The schema; None if the function is built in, has positional-only arguments, or has hints without a meaning."""
     try:
         parameters = inspect.signature(function).parameters.values()
         hints = get_type_hints(function if inspect.isroutine(function) else type(function).__call__, include_extras=True)
@@ -36,7 +36,7 @@ def arguments_schema(function: Callable[..., object]) -> Schema | None:
 
 
 def schema_of(hint: object, inside: tuple[object, ...] = ()) -> Schema:
-    """The schema of a type hint; a schema that takes everything if the hint says something that a schema cannot say."""
+    """The schema of a type hint. If no schema can express the hint, the schema accepts everything."""
     if isinstance(hint, type | types.NoneType) and hint in _NAMED:
         return {"type": _NAMED[hint]}
     if hint is None:
@@ -64,7 +64,7 @@ def schema_of(hint: object, inside: tuple[object, ...] = ()) -> Schema:
 def _of_typed_dict(kind: type, within: tuple[object, ...]) -> Schema:
     hints = get_type_hints(kind, include_extras=True)
     properties = {name: schema_of(hint, within) for name, hint in hints.items()}
-    # Where annotations are text, a class does not know its own markers.
+    # If annotations are text, `__required_keys__` ignores `Required` and `NotRequired`, so they are read from the hints.
     marks: dict[object, bool] = {Required: True, NotRequired: False}
     stated = cast("frozenset[str]", getattr(kind, "__required_keys__"))
     required = [name for name, hint in hints.items() if marks.get(get_origin(hint), name in stated)]

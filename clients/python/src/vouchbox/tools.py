@@ -23,7 +23,7 @@ _ERROR_CHARACTERS_MAX = 4096
 _DESCRIPTION_CHARACTERS_MAX = 1024
 
 _UNFIT = frozenset(("tool_result_misfit", "payload_too_large", "invalid_request", "invalid_json"))
-"""Refusals after which the program is told an error in place of the answer: the answer is not what the service takes."""
+"""Refusals of an answer that does not have the form that the service takes. The program gets an error in its place."""
 
 _LATE = frozenset(("job_terminal", "tool_call_answered", "job_not_found"))
 """Refusals after which nobody waits for the answer."""
@@ -34,7 +34,7 @@ class Tool:
     """A function that a program may call, and its description.
 
     Members that are left out come from the function: the description is the first paragraph of its docstring, and the JSON
-    Schema of `arguments` states its type hints. A result that does not fit the schema `result` is an error of the tool.
+    Schema of `arguments` comes from its type hints. A result that does not fit the schema `result` is an error of the tool.
     """
 
     function: Callable[..., object]
@@ -73,9 +73,9 @@ Approve: TypeAlias = Callable[[ToolCall], object]
 
 
 def tool_calls(session: Session, job_id: str, *, after: int = 0, wait_seconds: float = 0.0) -> Flow[ToolCalls]:
-    """The calls that nobody has answered, of those with a greater number than `after`.
+    """The unanswered calls whose number is greater than `after`.
 
-    With `wait_seconds` (0 to 300) the answer comes as soon as there is one. `next_cursor` is None once the job has ended.
+    With `wait_seconds` (0 to 300) the service replies once there is such a call. `next_cursor` is None once the job has ended.
     """
     path = job_path(job_id, "/tool-calls", after=after or None, wait_seconds=wait_seconds or None)
     route = "GET /v1/jobs/{id}/tool-calls"
@@ -83,7 +83,7 @@ def tool_calls(session: Session, job_id: str, *, after: int = 0, wait_seconds: f
 
 
 def answer_tool_call(session: Session, job_id: str, seq: int, answer: Mapping[str, object]) -> Flow[ToolAnswerTaken]:
-    """Answers a call by its number, with `{"result": …}` or `{"error": "…"}`. The same answer again is the same."""
+    """Answers a call by its number, with `{"result": …}` or `{"error": "…"}`. The same answer may be sent again."""
     headers = {"accept": "application/json", "content-type": "application/json"}
     request = Request("POST", job_path(job_id, f"/tool-calls/{seq}"), headers, body_of(answer))
     body = decode((yield from call(session, request)))
@@ -128,7 +128,7 @@ class ToolRunner:
     _workers: int = 0
 
     def take(self, event: Event) -> Flow[None]:
-        """Takes each event of the job. A call of a tool is answered beside whatever else goes on."""
+        """Takes each event of the job. A call of a tool is answered while everything else continues."""
         if event["kind"] != "tool_call":
             return
         data = event["data"]
@@ -163,7 +163,7 @@ class ToolRunner:
             return None
 
     def _fail(self, failure: Raised) -> Flow[None]:
-        """The run ends with this error. Whoever follows the job hears of its end."""
+        """Ends the run with this error, and tells the flow that follows the job."""
         if self.is_over or self.failure is not None:
             return
         self.failure = failure

@@ -19,11 +19,11 @@ ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 
 ANSWER_BYTES_A_SECOND = 4096
-"""The slowest rate of an answer, once the time without progress is over: a trickle would never end."""
+"""The slowest allowed rate of an answer that takes longer than the time without progress. A trickle would never end."""
 
 
 class _Bearer(httpx.Auth):
-    """The credential of one service. As an `Auth` it comes before whatever a .netrc file has for the host."""
+    """The credential of one service. As an `Auth`, it takes precedence over a .netrc file."""
 
     def __init__(self, api_key: str) -> None:
         self._header = f"Bearer {api_key}"
@@ -54,8 +54,8 @@ def _seconds_of(session: Session, request: Request) -> float:
 
 
 def send_at_once(response: httpx.Response) -> None:
-    """Lets later requests of this connection go out at once. Without asyncio, httpcore up to 0.16 sends a body apart from its
-    head, and the kernel holds it until the head is acknowledged: 40 ms."""
+    """Lets later requests of this connection go out at once. Without asyncio, httpcore up to 0.16 sends the body after
+    the head, and the kernel holds the body back for 40 ms, until the head is acknowledged."""
     extensions = cast("Mapping[str, Any]", response.extensions)  # pyright: ignore[reportUnknownMemberType]
     stream = extensions.get("network_stream")
     connection: Any = None if stream is None else stream.get_extra_info("socket")

@@ -32,7 +32,7 @@ class Turns:
     def take_or_wait(self, most: int, begin: Callable[[], None]) -> bool:
         """Takes a turn if fewer than `most` are taken and nobody waits, and returns True.
 
-        Otherwise `begin` is called once it is the caller's turn, in any thread.
+        Otherwise calls `begin`, in any thread, once it is the caller's turn.
         """
         with self._lock:
             if self._open < most and not self._waiting:

@@ -1,7 +1,7 @@
 """Refuses a verdict that the judge cannot have made of the grading that was sent.
 
-Names, groups, digests and the totals follow from the grading and from the word of each test. Its jobs are the jobs of the
-grading. The outcome of each is believed here: the signed record of that job states it.
+Its names, groups, digests and totals must follow from the grading and from the verdict of each test, and its jobs must
+be those of the grading. The outcome of each job is believed here: the job's signed record states it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _facts_of_test(
     yield "run", said["run"] and said["run"]["job_id"], said["run"] and jobs.tests.get(known["name"])
     records = [said["run"], said["starved"], said["check"], *said["validations"]]
     yield "jobs", _strangers(records, jobs), []
-    # Where no program of the grader checks an output, a comparer with the codes of Kattis may check it.
+    # If no program of the grader checks the output, a comparer with the codes of Kattis may check it.
     checker = sent.get("checker") or sent.get("interactor") or {"codes": "kattis"}
     yield "check", said["check"] and said["check"]["codes"], said["check"] and checker.get("codes", "testlib")
     validators: list[dict[str, Any]] = sent.get("validators", [])

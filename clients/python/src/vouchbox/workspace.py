@@ -1,8 +1,8 @@
 """Files that stay between runs, kept by the caller.
 
-A step is a job that gets the files as its input, works in a directory that holds them, and gives back what is then there.
-The service keeps no state: what one step left is what the next one gets. The receipts of both say so, and every step checks
-it: the digest of its input is that of the output before it.
+A step is a job that gets the files as its input, works in a directory that holds them, and gives back what is then
+there. The service keeps no state: each step gets what the previous step left. Every step checks this in the receipts:
+the digest of its input must equal the digest of the previous output.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _below(directory: str, records: object) -> list[dict[str, Any]]:
 
 
 def checked_path(path: str) -> str:
-    """A path in the workspace: relative, and spelled in the only way that cannot mean another file."""
+    """A path in the workspace: relative and normalized, so that each file has only one path."""
     if not path or path.startswith("/") or "\\" in path or path != posixpath.normpath(path) or path.split("/")[0] == "..":
         raise ValueError(f"{path!r} is not a path in the workspace")
     return path
