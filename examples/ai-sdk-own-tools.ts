@@ -17,7 +17,7 @@ const own = {
   }),
 };
 
-/** The tools of the AI SDK, as tools of a run. A schema of Zod is told to the service, and checked. */
+/** The tools of the AI SDK, as tools of a run. The service gets each Zod schema, and arguments are checked by it. */
 function inCode(tools: ToolSet): RunTools {
   const entries = Object.entries(tools).map(
     ([name, { description, inputSchema, execute }]): [string, RunTools[string]] => {

@@ -10,7 +10,7 @@ import { client } from './service.ts';
 
 type Functions = Readonly<Record<string, (...given: unknown[]) => Promise<unknown>>>;
 
-/** The form of `ResolvedProvider` there. */
+/** The form of `ResolvedProvider` in `@cloudflare/codemode`. */
 interface Provider {
   readonly name: string;
   readonly fns: Functions;

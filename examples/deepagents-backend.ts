@@ -1,7 +1,7 @@
 /**
- * A backend of deepagents over a workspace. The agent's commands and files are in cells: each command is a job of its own,
- * with a receipt, and the files that it leaves are what the next one gets. Nothing of it is on the agent's machine.
- * Any chat model that takes tools takes the place of the scripted one.
+ * A backend of deepagents over a workspace. The agent's commands and files are in cells: each command is a job of its
+ * own, with a receipt, and the next command gets the files that it leaves. No command or file is on the agent's
+ * machine. Any chat model that takes tools takes the place of the scripted one.
  */
 
 import { AIMessage } from '@langchain/core/messages';

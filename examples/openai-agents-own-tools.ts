@@ -16,7 +16,7 @@ const price = tool({
   execute: ({ fruit }) => prices[fruit] ?? Promise.reject(new Error(`no ${fruit} is sold`)),
 });
 
-/** What tools of every form of arguments have. */
+/** The members that a tool has, whatever the form of its arguments. */
 interface Invocable {
   readonly name: string;
   readonly description: string;

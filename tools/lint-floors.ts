@@ -1,7 +1,7 @@
 /**
- * Checks the floors within every folder: the folders and files in one folder import each other in one direction, also for types.
- * So no folder or file leads back to itself through its neighbours. Tests and fixtures are left out. `npm run deps` prints a
- * cycle for each folder of a package that has one, and exits with 1.
+ * Checks the floors within every folder: imports between the folders and files of one folder, also of types, go in one
+ * direction and form no cycle. Tests and fixtures are left out. `npm run deps` prints a cycle for each folder of a
+ * package that has one, and exits with 1.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -38,7 +38,7 @@ export function statementsOf(markdown: string): Statement[] {
   return statements;
 }
 
-/** One test of a run, with what concerns statements. */
+/** One test of a run, with the facts that concern statements. */
 export interface MarkedTest {
   readonly name: string;
   readonly tags: readonly string[];

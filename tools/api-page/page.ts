@@ -18,7 +18,7 @@ import { descriptionOf, type Schema, takes } from './takes.ts';
 
 const COLUMNS = 120;
 
-/** Refusals that are not repeated at each operation: those of all requests, of all with a credential, of all with a scope. */
+/** Refusals of all requests, of all with a credential, or of all with a scope. They are not repeated at each operation. */
 const OF_ANY = sharedBy(() => true);
 const OF_CREDENTIALS = sharedBy(({ access }) => access !== 'public' && access !== 'metrics_token');
 const OF_SCOPES = sharedBy(({ access }) => access.includes(':'));
@@ -165,7 +165,7 @@ function merged({ anyOf = [], ...schema }: Schema): Schema {
   return { ...schema, type: 'object', properties, required };
 }
 
-/** A member that has another meaning in each of several objects. */
+/** A member whose meaning differs between several objects. */
 function shared(schemas: readonly Schema[]): Schema {
   const description = [...new Set(schemas.map(descriptionOf))].filter(Boolean).join(' ');
   return { ...schemas[0], ...(description !== '' && { description }) };

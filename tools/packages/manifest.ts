@@ -21,7 +21,7 @@ export interface SourceManifest {
 export interface PublishedParts {
   /** The names of the package's files and directories. */
   readonly files: readonly string[];
-  /** Whether other packages of ours are part of its own files. */
+  /** Whether the package's files include other packages of this project. */
   readonly isBundled: boolean;
   /** The Node that each package brings, by package. */
   readonly optionalDependencies: Readonly<Record<string, string>>;
