@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from 'vite';
 /** The service to which `vite` passes requests on during development. */
 const service = 'http://127.0.0.1:8080';
 
-/** Parts of the client that are loaded when first used. No view uses them, and a dashboard never has an older service. */
+/** Parts that the client loads on first use. No view uses them, and a dashboard's service is never older than it. */
 const neverLoaded =
   /\/client\/src\/(grade|older-server|program-session|promise|run-tools|verify-record|workspace)\.ts$/;
 
@@ -13,8 +13,8 @@ const neverLoaded =
 const client = /\/client\/src\//;
 
 /**
- * Leaves the modules that no view loads out of the files. If the client takes a proxy without the route for an older service, the
- * call fails as it would without the fallback.
+ * Leaves out the modules that no view loads. If a proxy lacks a route and the client therefore tries the fallback for
+ * older services, the call fails as it would without the fallback.
  */
 function leaveOut(): Plugin {
   const nothing =

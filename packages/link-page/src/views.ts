@@ -146,7 +146,7 @@ export function elsewhereView({ tenant, job_id }: LinkedJob): HTMLElement {
   );
 }
 
-/** The key that, according to the envelope, signed it: a name, not a proof. */
+/** The key id that the envelope states for its signature: a name, not a proof. */
 export function statedSigner(envelope: Uint8Array | undefined): string | null {
   const json = envelope === undefined ? null : parseStrictJson(envelope);
   if (json?.kind !== 'value' || !isJsonObject(json.value)) return null;

@@ -10,7 +10,7 @@ export interface Draft {
   readonly language: string;
   readonly code: string;
   readonly stdin: string;
-  /** The uploaded file, or the output of a job, that is stdin as long as no text is typed. */
+  /** The uploaded file, or the output of a job, that becomes standard input if no text is typed. */
   readonly namedStdin: NamedStdin | '' | null;
   /** One argument a line. */
   readonly args: string;

@@ -110,7 +110,7 @@ function useTurning(rows: Virtualizer<HTMLDivElement, Element>, place: number, l
   }, [place, rows, leaveEnd]);
 }
 
-/** The row of a line: of several rows, the first with the sought text; -1 if the line is not shown. */
+/** The row of a line; -1 if the line is not shown. If it has several rows, the first with the sought text. */
 function rowOf(lines: readonly OutputLine[], rows: readonly number[] | null, number: number, sought: string): number {
   const place = lines[number - 1]?.number === number ? number - 1 : lines.findIndex((line) => line.number === number);
   if (rows === null || place < 0) return place;

@@ -104,7 +104,7 @@ const Line = memo(({ line, piece, sought }: LineProps) => {
 /** A text with each place of the sought text marked. */
 function marked(text: string, sought: string): ReactNode {
   const lower = text.toLowerCase();
-  // Some letters are longer in lower case: a place in the lower-case text is then not the same place in the text.
+  // Some letters are longer in lower case. Places in the lower-case text then do not fit the text, so none is marked.
   if (lower.length !== text.length) return printableText(text);
   const parts: ReactNode[] = [];
   let at = 0;

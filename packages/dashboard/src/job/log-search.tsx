@@ -6,7 +6,7 @@ interface LogSearchProps {
   readonly sought: string;
   /** The numbers of the lines that contain the text, ascending. */
   readonly numbers: readonly number[];
-  /** The line that was turned to most recently. */
+  /** The line to which the person went most recently. */
   readonly current: number | null;
   readonly onSeek: (sought: string) => void;
   readonly onTurn: (number: number) => void;

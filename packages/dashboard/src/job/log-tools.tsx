@@ -72,7 +72,7 @@ export function ViewTools({ lines, view: { shown, isWrapped, isTimed, folded }, 
 interface SaveToolsProps {
   readonly job_id: string;
   readonly lines: readonly OutputLine[];
-  /** The number of the line that was turned to; null for none. */
+  /** The number of the line to which the person went; null for none. */
   readonly addressed: number | null;
   /** The element that can fill the screen. */
   readonly frame: RefObject<HTMLElement | null>;

@@ -12,7 +12,7 @@ import './output.css';
 interface OutputProps {
   readonly job_id: string;
   readonly history: HistorySnapshot;
-  /** The line that the address names, and a function that turns to another line. */
+  /** The line that the address names, and a function that goes to another line. */
   readonly turned: TurnedLine;
 }
 

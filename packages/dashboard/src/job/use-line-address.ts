@@ -6,7 +6,7 @@ function lineInAddress(): number | null {
   return number === undefined ? null : Number(number);
 }
 
-/** The number of the line, or null if there is none, and a function that turns to another line. */
+/** The number of the line, or null if there is none, and a function that goes to another line. */
 export type TurnedLine = readonly [number | null, (number: number) => void];
 
 /** The line in the address, and a function that replaces it by another line: going back leads to the view before. */

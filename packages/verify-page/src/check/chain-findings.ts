@@ -31,7 +31,7 @@ export interface ChainFindings {
   readonly firstRow: number;
 }
 
-/** The most rings that are drawn; of a longer chain, only the ends and the rings around a break are. */
+/** The most rings that are drawn. Of a longer chain, only the ends and the rings around a break are drawn. */
 const ringsMax = 48;
 const ringsAtTheEnds = 12;
 

@@ -12,7 +12,7 @@ export interface GraphFindings {
   readonly bad: readonly Check[];
 }
 
-/** The view of a graph; null without one, or if this browser checks no signatures. Without pinned keys, enclosed keys count. */
+/** The view of a graph; null without a graph, or if the browser checks no signatures. Enclosed keys count if none is pinned. */
 export async function graphFindings(
   graph: GivenGraph | null,
   { publicKeys, canVerify, tenant, job }: ExaminationOptions,

@@ -1,7 +1,7 @@
 /**
- * An export within the page's own file, as a dashboard saves it: text behind the page. The page before it is byte for byte the
- * one that a service serves. That page ends with the start of a `plaintext` element, which no tag can end. So whatever follows is
- * text, and whoever has compared the page's bytes sees the page and nothing else.
+ * An export within the page's own file, as a dashboard saves it: text behind the page. The page before it is byte for
+ * byte the one that a service serves. That page ends with the start of a `plaintext` element, which no tag can end. So
+ * everything behind the page is only text, and the page's bytes alone decide what the file shows.
  */
 import { decodeBase64 } from '@vouchbox/evidence';
 import type { DroppedFile } from './export-files.ts';

@@ -44,7 +44,7 @@ export async function intakeOf(dropped: readonly DroppedFile[]): Promise<Intake>
   const [list, next] = byDepth(files, GRAPH_FILE);
   const manifests = byDepth(files, EXPORT_MANIFEST);
   const [manifest] = manifests;
-  // Below a manifest, a `graph.json` is a file of the program. Read as a graph, it could show another job than the program's.
+  // A `graph.json` below a manifest is a file of the program. As a graph, it could show another job than that program's.
   const isGraph = list !== undefined && (manifest === undefined || depthOf(list) < depthOf(manifest));
   if (!isGraph) return { files: exportIn(files, manifests), graph: null };
   if (next !== undefined && depthOf(next) === depthOf(list)) throw new IntakeProblem('These are two graphs. Drop one.');

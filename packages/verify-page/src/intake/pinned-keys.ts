@@ -1,4 +1,4 @@
-/** Keys as people have them: PEM, a JWK, or the id of a key, and those of a log. docs/VERIFYING.md, RFC 8037. */
+/** Keys in the forms that people have: PEM, a JWK, or the id of a key; and keys of a log. docs/VERIFYING.md, RFC 8037. */
 import { isJsonObject, type LogKeys, parseNoteKey, parsePublicKey, parseStrictJson } from '@vouchbox/evidence';
 
 export interface PinnedKeys {

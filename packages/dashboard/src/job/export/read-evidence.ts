@@ -60,7 +60,7 @@ async function verifyPage(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>>
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-/** Checks that the key in the export, there for comparison, is the signer's: otherwise every check of the export would fail. */
+/** Checks that the key in the export is the signer's. With another key, every check of the export would fail. */
 function checkSigner({ attestation }: JobDetail, { public_key_pem }: SignedRecord): void {
   const parsed = parsePublicKey(public_key_pem);
   if (parsed.kind === 'key' && parsed.key.key_id === attestation.key_id) return;
