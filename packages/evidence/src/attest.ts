@@ -66,7 +66,7 @@ export interface TerminalRecord {
   readonly receipt: StoredReceipt;
   readonly events: readonly JobEvent[];
   readonly kept: KeptForPredicate;
-  /** The texts from which the data of the events was read, checked as they are; absent if they are not known. */
+  /** The text from which the data of each event was read, to be checked unchanged; absent if not known. */
   readonly dataTexts?: readonly (string | undefined)[];
 }
 

@@ -69,7 +69,7 @@ export interface StreamTexts {
   readonly records: number;
 }
 
-/** The evidence of output that is not in events. */
+/** The evidence of output that is given as texts, and not as events. */
 export function outputEvidenceOf(output: Readonly<Record<StreamName, StreamTexts>>): OutputEvidence {
   const [stdout, stderr] = [streamEvidence(output.stdout), streamEvidence(output.stderr)];
   return {

@@ -38,7 +38,7 @@ export interface ExecutionPredicate {
   readonly salt?: string;
   /** The job's number in its tenant, from 1, in the order of acceptance. Absent if the service does not state numbers. */
   readonly tenantJobNumber?: number;
-  /** Members that this version does not know. A reader shows such members, and decides nothing by them. */
+  /** Members that this version does not know. A reader shows such members, but bases no decision on them. */
   readonly also?: Readonly<Record<string, unknown>>;
 }
 
@@ -46,11 +46,11 @@ export interface ExecutionPredicate {
 export interface KeptForPredicate {
   readonly salt: string | null;
   readonly tenant_number: number | null;
-  /** The members of `also`, as JSON. */
+  /** The predicate's member `also`, as JSON text. */
   readonly also?: string | null;
 }
 
-/** Why a kept value, which no digest covers, cannot be stated; null if all of them can. */
+/** Why a kept value cannot be stated; null if all values can. No digest covers kept values. */
 export function keptProblem({ salt, tenant_number, also = null }: KeptForPredicate): string | null {
   if (salt !== null && !OPTIONAL_FORMS.salt(salt)) return 'the salt is malformed';
   if (also !== null && jsonObjectIn(new TextEncoder().encode(also)) === null)

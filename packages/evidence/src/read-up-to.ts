@@ -1,4 +1,4 @@
-/** All bytes that come in pieces, in a buffer of their own. Null if they are more than the bound: then the source is closed. */
+/** Joins all pieces in a new buffer. Returns null, and closes the source, if there are more bytes than `bytesMax`. */
 export async function readUpTo(
   pieces: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null,
   bytesMax: number,

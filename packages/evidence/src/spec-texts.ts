@@ -7,9 +7,9 @@ import { inputsOf } from '@vouchbox/protocol/vocabulary';
 import { canonicalJson } from './canonical-json.ts';
 
 /**
- * The demands of the job, in RFC 8785 form. `allow_network` is always false: nothing else can be requested. `inputs` is there if
- * files or standard input are outputs of other jobs, and names those jobs; `large_outputs`, `build`, `product`, `reproducible`,
- * `session` and `tools` if the submission asked for them.
+ * The demands of the job, in RFC 8785 form. `allow_network` is always false: nothing else can be requested. `inputs` is
+ * there if files or standard input are outputs of other jobs, and names those jobs. `large_outputs`, `build`,
+ * `product`, `reproducible`, `session` and `tools` are there if the submission has them.
  */
 export function policyText(spec: StoredSpec): string {
   const { requirements, limits, outputs, large_outputs, build, product, runtime, reproducible, session, tools } = spec;

@@ -1,6 +1,6 @@
 /**
- * The UTF-8 bytes of a text that comes in pieces. The pieces of a long text are made twice, once to be counted and once
- * to be written. So its bytes are allocated once, and no whole text is held beside them.
+ * The UTF-8 bytes of a text that comes in pieces. The pieces of a long text are made twice: once to count their bytes,
+ * and once to write them. So the bytes are allocated once, and the whole text is never held beside them.
  */
 
 /** The length of a long text in UTF-16 units. A shorter text is encoded as a whole, which takes half the time. */

@@ -210,7 +210,7 @@ function stated(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** A stated digest, or `none` if it is missing. Receipts without any digest stay incomparable, because they lack the code's. */
+/** A digest, or `none` if it is missing. A receipt without any digest lacks that of the code, so it is still incomparable. */
 function given(digest: unknown): string | null {
   return digest === undefined || digest === null ? 'none' : stated(digest);
 }

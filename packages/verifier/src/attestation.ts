@@ -46,7 +46,7 @@ export interface AttestationVerdict {
 export interface Signed {
   readonly predicate: ExecutionPredicate;
   readonly key_id: string;
-  /** The statement as a log has it. */
+  /** The envelope, and the signature in it that a log covers. */
   readonly statement: SignedStatement;
 }
 
@@ -98,7 +98,7 @@ export function factsOf(signed: Signed | null, { log, canary }: Beside): Facts {
   };
 }
 
-/** The members that only few predicates have, as stated, and the labels of a receipt that has them. */
+/** The members that only few predicates have, as stated, and the receipt's labels if it has any. */
 export function addedFacts({ salt, tenantJobNumber, also = {}, receipt: { labels } }: ExecutionPredicate): Facts {
   const unknown = Object.entries(also).map(([name, value]): [string, string] => [`also.${name}`, canonicalJson(value)]);
   return {

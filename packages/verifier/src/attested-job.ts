@@ -20,7 +20,7 @@ export type VerdictExpectation = Pick<ExportExpectation, 'publicKeys' | 'tenant'
 /** A job whose export was verified. */
 export interface Attested {
   readonly receipt: StoredReceipt;
-  /** The digest of `stdout`, which is the text of the job's record. */
+  /** The digest of the text `stdout`, which is made from the recorded events. */
   readonly stdoutSha256: string;
   readonly stdout: string;
   readonly stderr: string;

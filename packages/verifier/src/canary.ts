@@ -1,6 +1,6 @@
 /**
- * The meaning of a job's canary: a cell of the same class and pack, on the same node, refused what it must, shortly before the
- * job ended. The canary shows the configuration, and nothing of the job's own cell. docs/VERIFYING.md, the canary.
+ * The meaning of a job's canary: a cell of the same class and pack, on the same node, refused all that it must refuse, shortly
+ * before the job ended. This shows the configuration, and nothing of the job's own cell. docs/VERIFYING.md, the canary.
  */
 import {
   canaryFindings,

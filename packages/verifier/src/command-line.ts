@@ -42,7 +42,7 @@ export function tell(stage: Stage, { json = false }: OutputOptions, report: Repo
   stage.end({ exitCode: report.exitCode, ...(json ? showJson(report) : showText(report)) });
 }
 
-/** Prints the made text on stdout and the report on stderr. If the text went to a file, the report goes to stdout. */
+/** Prints a command's text on stdout and its report on stderr. If the text went to a file, the report goes to stdout. */
 export function tellMade(stage: Stage, { report, text }: Made): void {
   const { stdout, stderr } = showText(report);
   const shown = text === null ? { stdout, stderr } : { stdout: text, stderr: stdout };

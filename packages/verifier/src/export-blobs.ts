@@ -6,8 +6,8 @@ import { digestPieces, EXPORT_FILES_READ_WHOLE, ExportBounds, exportedFileBytesM
 import { type ExportFiles, type ExportProblem, notAnExport } from './exported-job.ts';
 
 /**
- * The files of an export for `parseExport`. The sizes of all are compared with the bounds of an export before any file is read. A
- * file whose path no export has is digested, too, so that it can be named.
+ * The files of an export for `parseExport`. The sizes of all are compared with the bounds of an export before any file
+ * is read. A file with a path that no export has is digested too, so that `parseExport` can name it.
  *
  * @throws what the platform throws if a file cannot be read, or was changed meanwhile
  */

@@ -205,8 +205,8 @@ test(`service-verify graph finds the change in random graphs of 50 jobs (PROPERT
     const files = new Map([...victim.files, [path, content]]);
     const others = whole.filter((job) => job !== victim);
     const changed = graph(others);
-    // Whoever changes a file can list it anew. White space in the key does not count as a change, nor does the envelope's
-    // `keyid`: no verifier trusts either.
+    // Whoever changes a file can list it anew. White space in the key and the envelope's `keyid` do not count as
+    // changes: no verifier trusts them.
     const isListed = path === EXPORT_FILES.publicKey || isOfKeyid(content, position) || below(2) === 0;
     const relisted = path === EXPORT_MANIFEST ? content : exportManifest(victim, isListed ? victim.files : files);
     for (const [name, bytes] of [...files, [EXPORT_MANIFEST, relisted] as const])

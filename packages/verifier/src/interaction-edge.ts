@@ -39,7 +39,7 @@ export function interactionInput({ peer }: StatedInteraction): GraphInput {
   return { path: STDIN, from: { job_id: peer, path: OUTPUT } };
 }
 
-/** Whether the other program of a pair wrote the input. A standard input that is a file of another job is under `output/`. */
+/** Whether the other program of a pair wrote the input. If the input is a file of a job, that file is under `output/`. */
 export function isInteraction({ path, from }: GraphInput): boolean {
   return path === STDIN && from.path === OUTPUT;
 }

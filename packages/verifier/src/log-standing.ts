@@ -28,7 +28,7 @@ export interface LogExpectation {
   readonly remembered?: string | null;
   /** Proofs that one head's tree begins with another's. */
   readonly consistency?: readonly Uint8Array[];
-  /** Files with heads that witnesses signed: a statement that such a head does not cover came later. */
+  /** Files with heads that witnesses signed. A statement that such a head lacks reached the log after the head. */
   readonly after?: readonly Uint8Array[];
   /** How long after its end a job may reach the log, in milliseconds. */
   readonly delay?: number;

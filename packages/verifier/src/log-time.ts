@@ -1,6 +1,6 @@
 /**
- * Whether a statement reached the log soon after its job ended. The log signs no times, but a witness says when it saw a head: a
- * statement that this head does not cover came later, whatever it says itself. Uses nothing that only Node has.
+ * Whether a statement reached the log soon after its job ended. The log signs no times, but a witness says when it saw a
+ * head: a statement that this head lacks came after that time, whatever it says itself. Uses nothing that only Node has.
  */
 import { type Checkpoint, cosignedAt, type NoteKey, type SignedStatement, type Witnessed } from '@vouchbox/evidence';
 import { type Check, checked, failed } from './report.ts';
@@ -9,7 +9,7 @@ import { statedEnd } from './signed-statement.ts';
 /** A head that was seen before. */
 export interface EarlierHead {
   readonly head: Checkpoint;
-  /** Whether the reader gave the head to compare times with; a witness must then have signed it. */
+  /** Whether the reader gave this head for the comparison of times. If so, a witness must have signed it. */
   readonly isDemanded: boolean;
 }
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import type { Report } from './report.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The report on the made text, and the text to print: null if the text was refused or went to a file. */
+/** The report on the text that was made, and the text to print: null if the text was refused or went to a file. */
 export interface Made {
   readonly report: Report;
   readonly text: string | null;

@@ -17,7 +17,7 @@ export interface PolicyOptions {
   readonly maxAge?: string;
 }
 
-/** Checks a signed predicate, and what is known beside it, at the moment `now`, in milliseconds since the epoch. */
+/** Checks a signed predicate, its log entry and its canary at the moment `now`, in milliseconds since the epoch. */
 export type Policy = (predicate: ExecutionPredicate, now: number, beside?: Beside) => Check[];
 
 /** How far ahead a signer's clock may be. */

@@ -1,8 +1,8 @@
 /**
- * Whether a promise was kept: a pinned key signed it, and the log has the result, or a statement that the job waits, in time. No
- * file can show that something is missing. So a promise counts as broken if there is no proof, but a head that a witness saw
- * after the promised time; whoever has the proof can show otherwise. Works on bytes that were read before, and uses nothing that
- * only Node has. docs/VERIFYING.md, promises.
+ * Whether a promise was kept: a pinned key signed it, and the log has the result, or a statement that the job waits, in
+ * time. No file can show that something is missing. So a promise counts as broken if no proof is given, but a head that
+ * a witness saw after the promised time. Whoever has the proof can still show otherwise. Works on bytes that were read
+ * before, and uses nothing that only Node has. docs/VERIFYING.md, promises.
  */
 import {
   canonicalJson,

@@ -58,7 +58,7 @@ export function millisecondsOf(time: unknown): number {
   return isTime ? Date.parse(time) : Number.NaN;
 }
 
-/** When the job ended according to the statement, in milliseconds since the epoch; null if the statement does not tell it. */
+/** When the job ended according to the statement, in milliseconds since the epoch; null if it states no end. */
 export function statedEnd({ envelope }: SignedStatement): number | null {
   const decoded = decodeStatement(envelope.payload);
   const time = decoded.kind === 'refused' ? Number.NaN : millisecondsOf(decoded.statement.predicate['finishedAt']);

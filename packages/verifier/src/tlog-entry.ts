@@ -54,8 +54,8 @@ function sigstoreProblem({ index, rekorHead }: LogProof, seconds: number): strin
 }
 
 /**
- * `integratedTime` is when the job ended, as its statement says: the log signs no time of its leaves. No verifier takes this time
- * as proven, since no promise of the log stands beside it; but some refuse an entry without a time.
+ * `integratedTime` is when the job ended, as its statement says: the log signs no time of its leaves. No verifier takes
+ * this time as proven, because the log gives no promise with it. But some refuse an entry without a time.
  */
 function entryOf(
   statement: SignedStatement,

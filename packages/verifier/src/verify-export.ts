@@ -158,7 +158,7 @@ export function programChecks(files: ExportFiles, receipt: StoredReceipt): Check
     });
 }
 
-/** Says that a digest differs. The receipt may have been changed too, so whatever it states is shown as text alone. */
+/** Says that a digest differs. The receipt may have been changed too, so its values are shown only as text. */
 function differs(sha256: string, stated: unknown): string {
   return typeof stated === 'string'
     ? `it has SHA-256 ${sha256}, and the receipt states ${printable(stated, 64)}`

@@ -54,7 +54,7 @@ export interface GraphJob {
 }
 
 export interface GraphReport extends Report {
-  /** The job that the graph is about; null if no file tells it. */
+  /** The job that the graph is about; null if no file names it. */
   readonly job_id: string | null;
   /** Every job that was reached, beginning with the job that the graph is about. */
   readonly jobs: ReadonlyMap<string, GraphJob>;

@@ -277,7 +277,7 @@ function sameCheck(job: Attested, said: CheckRecord, problem: string): void {
   same(checkRecord(end, said.codes), said, problem);
 }
 
-/** The text of a file with points: the verdict's text, if the file has the digest of that text. */
+/** The text of a file with points: the text that the verdict states, if the file has its digest. */
 function scoreText({ receipt }: Attested, path: string, { said }: CheckRecord): string {
   const text = said?.text ?? '';
   const file = artifactIn(receipt['output_artifacts'], path);

@@ -1,7 +1,7 @@
 /**
  * Signed notes: a text and lines that sign it, and the keys that such lines name. https://c2sp.org/signed-note and
- * https://c2sp.org/tlog-cosignature. A line of an unknown key says nothing. A line that names a known key and is wrong
- * spoils the note.
+ * https://c2sp.org/tlog-cosignature. A line of an unknown key is ignored. A wrong line that names a known key
+ * invalidates the note.
  */
 import { sha256Bytes } from '#sha256';
 import { decodeBase64, encodeBase64 } from '../base64.ts';
