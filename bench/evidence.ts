@@ -31,7 +31,7 @@ const backlogJobs = 10_000;
  * code is compiled.
  */
 const warmUpJobs = 1000;
-/** Copies of a store's jobs make the store this many times as large before a service starts with it. */
+/** The factor by which copies of its jobs enlarge a store before a service starts with it. */
 const storeCopies = 10;
 const storedJobs = storeCopies * (warmUpJobs + backlogJobs);
 const chainLength = 10_000;

@@ -30,7 +30,7 @@ const rounds = 7;
 const roundMilliseconds = 1000;
 const endedJobs = 60;
 
-/** Requests a second, memory under slow readers, and fairness between tenants. `only` is a part of the chosen names. */
+/** Requests a second, memory under slow readers, and fairness between tenants. Only names that contain `only` are chosen. */
 export async function* measure({ only = '' }: { readonly only?: string | undefined }): AsyncGenerator<Measurement> {
   const isWanted = (what: string) => what.includes(only);
   if (['detail', 'list of 50', 'submission'].some(isWanted)) yield* await throughput(isWanted);
@@ -69,7 +69,7 @@ async function throughput(isWanted: (what: string) => boolean): Promise<Measurem
   return measurements;
 }
 
-/** The target for requests a second, as a part of what bare Fastify reaches with the same bytes. */
+/** The target for requests a second, as a fraction of what bare Fastify reaches with the same bytes. */
 const TARGETS: Readonly<Record<string, Measurement['target']>> = { 'list of 50': { ratio: 0.4, is: 'at least' } };
 
 interface Driven {

@@ -151,7 +151,7 @@ async function burstProofs(services: Both<ServedCells>): Promise<Measurement> {
   };
 }
 
-/** Runs the burst. The service must have these documents of the log for every job. */
+/** Runs the burst, and waits until the service has these documents of the log for every job. */
 async function burstAt(service: ServedCells, parts: readonly string[]) {
   return await withClients(service, burstClients, async (clients) => {
     const started = performance.now();

@@ -1,5 +1,5 @@
 /**
- * The tools of an agent of the Vercel AI SDK inside the programs that it writes: one program calls them as often as it
+ * An agent of the Vercel AI SDK writes programs that call the agent's own tools: one program calls them as often as it
  * likes, and each call is recorded. A model of any provider takes the place of the scripted one.
  */
 import type { RunTools } from '@vouchbox/client';

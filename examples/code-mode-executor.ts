@@ -23,7 +23,7 @@ interface ExecuteResult {
   logs?: string[];
 }
 
-/** Tools of several namespaces have one list of names in a run, so they are called `NAMESPACE_NUMBER`. */
+/** In a run, the tools of all namespaces share one list of names, so they are called `NAMESPACE_NUMBER`. */
 function named(providers: readonly Provider[]) {
   return providers.flatMap(({ name, fns }) =>
     Object.entries(fns).map(([method, call], at) => ({ namespace: name, method, tool: `${name}_${at}`, call })),

@@ -1,6 +1,6 @@
 /**
- * The tools of an agent of LangChain or deepagents inside the programs that it writes: one program calls them as often as it
- * likes, and each call is recorded. Any chat model that takes tools takes the place of the scripted one.
+ * An agent of LangChain or deepagents writes programs that call the agent's own tools: one program calls them as often
+ * as it likes, and each call is recorded. Any chat model that takes tools takes the place of the scripted one.
  */
 import { AIMessage } from '@langchain/core/messages';
 import { fakeModel } from '@langchain/core/testing';

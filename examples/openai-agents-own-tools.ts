@@ -1,6 +1,6 @@
 /**
- * The tools of an agent of the OpenAI Agents SDK inside the programs that it writes: one program calls them as often as it
- * likes, and each call is recorded. Without `model: scriptedModel`, the agent asks a model of OpenAI.
+ * An agent of the OpenAI Agents SDK writes programs that call the agent's own tools: one program calls them as often as
+ * it likes, and each call is recorded. Without `model: scriptedModel`, the agent asks a model of OpenAI.
  */
 import { Agent, type Model, RunContext, run, setTracingDisabled, tool, Usage } from '@openai/agents';
 import type { RunTools } from '@vouchbox/client';

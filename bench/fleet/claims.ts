@@ -1,7 +1,7 @@
 /**
- * What it costs a node to take jobs from queues of 100, 10,000 and 100,000 jobs: one transaction of its writing session, by
- * the store's own command. Each queue is filled in the database with copies, under another name and time, of rows that the
- * store wrote. The queues take turns, so that other work of the machine affects all of them alike.
+ * What it costs a node to take jobs from queues of 100, 10,000 and 100,000 jobs. The node's writing session claims them in
+ * one transaction, by the store's own command. To fill a queue, rows that the store wrote are copied in the database, under
+ * other names and times. The queues take turns, so that other work of the machine affects all of them alike.
  */
 
 import { requestCancel } from '../../packages/server/src/store/evidence/cancellation.ts';

@@ -1,7 +1,7 @@
 /**
- * A fleet of many nodes on one PostgreSQL server: what each node costs the server while the fleet is idle and while it works,
- * compared with the cost of a node in smaller fleets. If the ratio stays near 1, the whole cost grows linearly. If the ratio
- * grows with the number of nodes, the whole cost grows with its square.
+ * A fleet of many nodes on one PostgreSQL server: what each node costs the server while the fleet is idle and while it
+ * works, compared with the cost of a node in smaller fleets. If the ratio stays near 1, the whole cost grows linearly.
+ * If the ratio grows with the number of nodes, the whole cost grows with the square of that number.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -5,7 +5,7 @@
  */
 import { connect, type Socket } from 'node:net';
 
-/** The order to send these requests in turn on each of some connections, one at a time, for a while. */
+/** An order: on each of some connections, send these requests in turn, one at a time, for a while. */
 export interface Drive {
   readonly kind: 'drive';
   readonly port: number;

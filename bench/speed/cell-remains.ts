@@ -11,7 +11,7 @@ export interface CellRemains {
   readonly directories: number;
   /** Mounts that the service itself sees. */
   readonly mounts: number;
-  /** Processes that the service started, such as launchers, without those of cells and of parked cells. */
+  /** Processes that the service started, such as launchers, except processes of cells and of parked cells. */
   readonly processes: number;
 }
 

@@ -61,7 +61,7 @@ function packagesOf(folder) {
   return [...reached].sort((one, other) => (one < other ? -1 : 1));
 }
 
-/** Whether a page may be made from a file: not from tests, nor from documents beside the sources. */
+/** Whether a file can be a source of a page. Tests, and documents beside the sources, cannot. */
 const isSource = (name) => !/\.(test|fixture)\.tsx?$|\.md$/.test(name);
 
 /** The sources of the documents: Markdown files and pictures, in any folder. */
