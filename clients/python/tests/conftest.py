@@ -1,4 +1,4 @@
-"""What the tests share: the service, a tenant of one's own, and where things are."""
+"""What the tests share: the service, a new tenant for each test, and where things are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel: what is in it, and that it works where nothing but it was installed."""
+"""The wheel: what is in it, and that it works where nothing else was installed."""
 
 from __future__ import annotations
 

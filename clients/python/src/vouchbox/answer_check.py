@@ -1,4 +1,4 @@
-"""An answer of a service is believed only if it has its form: each member that the contract names is there and has its type.
+"""An answer of a service is believed only if each member that the contract names is there and has the right type.
 
 The forms are made from the contract. A text lists the types that the value may have: `s` text, `n` a number, `i` a whole
 number, `b` true or false, `z` null, `j` the id of a job. The empty text allows every value. `[form]` is a list, `[form, null]`

@@ -94,7 +94,7 @@ class _Driver(Generic[C]):
             case Invoke():
                 return _invoked(effect)
             case Begin(flow):
-                # Nothing ends a thread from outside. A thread that hangs in a function of the caller's must not hold the process.
+                # No thread can be ended from outside. One that hangs must not keep the process alive.
                 threading.Thread(target=self._drive, args=(flow,), daemon=True).start()
                 return _Left()
 

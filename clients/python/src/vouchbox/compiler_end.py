@@ -11,7 +11,7 @@ _ABOUT_PROGRAM = re.compile(
     r"^[^\s:]+:\d+(:\d+)?: (fatal )?error: |undefined reference to|multiple definition of|relocation truncated to fit",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Errors in the program, as compilers write them: with a line or a symbol of it."""
+"""Errors in the program, as compilers write them: with a line or a symbol of the program."""
 
 _ABOUT_LIMIT = re.compile(
     r"no space left on device|cannot allocate memory|file too large|resource temporarily unavailable|out of memory"

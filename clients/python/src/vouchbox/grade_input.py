@@ -1,4 +1,4 @@
-"""What a grading is made of, and the parts of its body in the words of the contract."""
+"""The parts of a grading, and the members of its body in the words of the contract."""
 
 from __future__ import annotations
 

@@ -53,11 +53,11 @@ class RunResult(Result):
     isolation_class: str | None
     """What separated the program from the host, as observed while it ran. None: nothing was observed."""
     effective_limits: Mapping[str, float | None] | None
-    """The limits that held, each None where nothing was observed. None: no program ran."""
+    """The limits that held; None if no program ran. A limit that was not observed is None."""
     clamped: Mapping[str, float]
     """The limits whose value in force differs from the requested value, with the value in force: the service has ceilings."""
     lost: tuple[Violation, ...]
-    """The files that did not come back, and why: too large, too many, no files, not written. Empty: nothing is lost."""
+    """The files that did not come back, and why: too large, too many, no file, not written. Empty if nothing is lost."""
     receipt_sha256: str
     """The digest of the job's receipt."""
     receipt: Mapping[str, Any] = field(repr=False)

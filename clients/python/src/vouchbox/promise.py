@@ -78,7 +78,7 @@ class Accepted:
 
 
 def kept_promise(session: Session, accepted: Accepted, wish: PromiseWish) -> Flow[JobPromise | None]:
-    """The promise of a job that was just accepted. None if it is not required, and does not come.
+    """The promise of a job that was just accepted; None if it does not come and is not required.
 
     Raises `EvidenceFailure` if it is not the promise of this submission.
     """

@@ -35,8 +35,8 @@ class Verified:
 def verify(session: Session, job_id: str) -> Flow[Verified]:
     """Reads the whole history of a job that ended and its receipt, and recomputes both.
 
-    Raises `EvidenceFailure` with what is wrong. It shows that nothing was changed, dropped, inserted or moved since; it does
-    not show who made the record.
+    Raises `EvidenceFailure` with what is wrong. Success shows that nothing was changed, dropped, inserted or moved
+    since, but not who made the record.
     """
     found = yield from detail(session, job_id)
     receipt = found.get("receipt")

@@ -110,7 +110,7 @@ def path_of(path: str, **query: str | float | None) -> str:
 
 
 def exchange(request: Request) -> Flow[Answer]:
-    """Sends a request once. Raises for every answer but a success, or a 304 if the request named the caller's copy."""
+    """Sends a request once. Accepts a success, and a 304 if the request named the caller's copy; else raises."""
     answer = yield from send(request)
     if 200 <= answer.status < 300 or (answer.status == 304 and "if-none-match" in request.headers):
         return answer
@@ -170,7 +170,7 @@ def call(session: Session, request: Request) -> Flow[Answer]:
 def read(
     session: Session, path: str, *, route: str | None = None, job_id: str | None = None, wait_seconds: float = 0.0
 ) -> Flow[dict[str, Any]]:
-    """Reads a JSON object. It has the form of the answers of `route`, and is about the job if the route has one."""
+    """Reads a JSON object, which must have the form of the answers of `route` and be about the job of the route, if any."""
     request = Request("GET", path, {"accept": "application/json"}, wait_seconds=wait_seconds)
     body = decode((yield from call(session, request)))
     if route is not None:

@@ -40,7 +40,7 @@ def submission_of(
     labels: Sequence[str] | None = None,
     sign_labels: bool | None = None,
 ) -> JobSubmission:
-    """The submission of some code, or a given submission with the members that are given beside it."""
+    """The submission of the given code, or the given submission. The other given members are added to it."""
     said = {
         "language": language,
         "files": None if files is None else input_files(files),

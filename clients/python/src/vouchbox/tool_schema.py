@@ -1,4 +1,4 @@
-"""The JSON Schema of a function's arguments, made from its type hints. The function checks what no schema can state."""
+"""The JSON Schema of a function's arguments, made from its type hints. What no schema can state is left to the function."""
 
 from __future__ import annotations
 
