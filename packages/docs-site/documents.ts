@@ -6,7 +6,7 @@ import { marked } from 'marked';
 /** The page whose links lead to all others. Its lists are the contents at the side of every page. */
 export const FRONT = 'docs/README.md';
 
-/** The documents to which the front page leads by links, by their paths in the project. A folder stands for all its documents. */
+/** The documents that can be reached by links from the front page, by their paths. A folder stands for all its documents. */
 export function documentsIn(root: string): ReadonlyMap<string, string> {
   const documents = new Map<string, string>();
   const waiting = [FRONT];

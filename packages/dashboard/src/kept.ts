@@ -1,4 +1,4 @@
-/** A value in the memory of the page that views share. The views are drawn again when it changes. */
+/** A value that views share, in the memory of the page. The views are drawn again when it changes. */
 import { useSyncExternalStore } from 'react';
 
 export interface Kept<Value> {

@@ -28,8 +28,8 @@ const NO_RIGHT = ['Operation not permitted', 'Permission denied', 'Read-only fil
 const NO_WAY = [...NO_RIGHT, 'Network is unreachable', 'No route to host', 'Address family not supported by protocol'];
 
 /**
- * The answers that count as a refusal of these tries; for all other tries, the answers in `NO_RIGHT` count. Any other answer may
- * have another cause: a process that never started tried nothing.
+ * The answers that count as a refusal of these tries. For all other tries, the answers in `NO_RIGHT` count. Any other
+ * answer may have another cause, for example a process that never started and so tried nothing.
  */
 const REFUSALS: ReadonlyMap<string, readonly string[]> = new Map([
   ['egress_ipv4', NO_WAY],

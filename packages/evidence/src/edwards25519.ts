@@ -16,8 +16,8 @@ interface Point {
 }
 
 /**
- * Why 32 bytes are not a usable Ed25519 public key; null if they are. A point of small order is refused, because for
- * almost any message a signature that verifies under it can be made without a private key.
+ * Why 32 bytes are not a usable Ed25519 public key; null if they are. A point of small order is refused: without a
+ * private key, anybody can make signatures that verify under it, for almost any message.
  */
 export function publicPointProblem(bytes: Uint8Array): string | null {
   const encoded = littleEndian(bytes);

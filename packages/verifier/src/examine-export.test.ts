@@ -9,7 +9,7 @@ const job = attestedJob({ stdin: 'in', inputs: { 'input/a.txt': 'a' }, outputs: 
 const pinned = { publicKeys: [job.key.publicKeyPem], canVerify: true };
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** The files of the export, some with other content, and a manifest that lists the changed files, since it is not signed. */
+/** The files of the export, some with other content. The manifest is not signed, so it lists the changed files. */
 function forged(changes: Readonly<Record<string, Uint8Array>>): Map<string, Uint8Array<ArrayBuffer>> {
   const files = new Map([...job.files, ...Object.entries(changes)]);
   return new Map([...files, [EXPORT_MANIFEST, exportManifest(job, files)]]) as Map<string, Uint8Array<ArrayBuffer>>;

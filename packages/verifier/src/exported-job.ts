@@ -51,7 +51,7 @@ export function wholeFile(files: ExportFiles, path: string): Uint8Array<ArrayBuf
   return content instanceof Uint8Array ? content : undefined;
 }
 
-/** The files of an export that was just made, such as from the answers of a service, with a copy of their bytes. */
+/** The files of an export that was just made, for example from a service's answers. Their bytes are copied. */
 export function ownBytes(files: ReadonlyMap<string, ExportContent>): ExportFiles {
   return new Map(
     Array.from(files, ([path, content]) => [path, content instanceof Uint8Array ? new Uint8Array(content) : content]),

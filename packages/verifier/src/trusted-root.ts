@@ -1,6 +1,6 @@
 /**
- * `service-verify trusted-root`: the pinned keys of logs in the form in which Sigstore's tools take them. The root names no
- * signer, whose key those tools get separately. docs/decisions/0064 says what the tools demand.
+ * `service-verify trusted-root`: the pinned keys of logs in the form in which Sigstore's tools take them. The root
+ * names no signer: those tools get the signer's key separately. docs/decisions/0064 says what the tools demand.
  */
 import { canonicalJson, encodeBase64, logNameOf, type NoteKey, rekorIdOf, spkiOf } from '@vouchbox/evidence';
 import { EXIT } from './exit-code.ts';

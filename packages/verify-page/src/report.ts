@@ -1,4 +1,4 @@
-/** The report on a result: who signed it, under the key that somebody types, and what that proves. */
+/** The report on a result: who signed it according to the typed key, and what that proves. */
 import { EXPORT_FILES, type LogKeys } from '@vouchbox/evidence';
 import { canVerifySignatures } from '@vouchbox/verifier';
 import type { Checker } from './check/checker.ts';

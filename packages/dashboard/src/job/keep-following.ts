@@ -5,8 +5,8 @@ import { ServiceFailure } from '@vouchbox/client';
 const tryAgainMilliseconds = 2000;
 
 /**
- * Repeats a try until a try comes to the end, or until the signal aborts, which is not a failure. Each try continues where the
- * previous one ended.
+ * Tries again until one try comes to the end, or until the signal aborts. An abort is not a failure. Each try continues
+ * where the previous one ended.
  * @throws ServiceFailure if the service refuses a try, and a later try would not help
  */
 export async function keepFollowing(

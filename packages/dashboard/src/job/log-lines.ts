@@ -82,7 +82,7 @@ export function rowsOf(lines: Lines, folded: ReadonlySet<number>): readonly numb
   return rows;
 }
 
-/** The part of a text before one of its rows, from 0, and the part in that row. No character is cut. */
+/** The part of a text before a row, counted from 0, and the part in that row. No character is cut. */
 export function rowIn(text: string, row: number): readonly [before: string, shown: string] {
   const [from = 0, to] = [row, row + 1].map((each) => {
     const at = each * rowCharacters;

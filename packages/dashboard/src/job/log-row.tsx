@@ -101,7 +101,7 @@ const Line = memo(({ line, piece, sought }: LineProps) => {
   ));
 });
 
-/** A text with each place of the sought text marked. */
+/** A text in which every occurrence of the sought text is marked. */
 function marked(text: string, sought: string): ReactNode {
   const lower = text.toLowerCase();
   // Some letters are longer in lower case. Places in the lower-case text then do not fit the text, so none is marked.

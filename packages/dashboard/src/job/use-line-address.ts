@@ -9,7 +9,7 @@ function lineInAddress(): number | null {
 /** The number of the line, or null if there is none, and a function that goes to another line. */
 export type TurnedLine = readonly [number | null, (number: number) => void];
 
-/** The line in the address, and a function that replaces it by another line: going back leads to the view before. */
+/** The line in the address, and a function that replaces it. Going back then leads to the previous view, not the old line. */
 export function useLineAddress(): TurnedLine {
   const [addressed, setAddressed] = useState(lineInAddress);
   useEffect(() => {

@@ -137,7 +137,7 @@ export function cosignatureOf({ name, hint }: NoteKey, time: number, signature: 
   return { name, hint, bytes };
 }
 
-/** Reads only the lines of signatures, which a witness answers; null if a line is malformed. */
+/** Reads lines of signatures without a note, as a witness answers; null if a line is malformed. */
 export function parseSignatureLines(text: string): readonly NoteSignature[] | null {
   if (text.length > noteBytesMax || !text.endsWith('\n')) return null;
   const lines = text.slice(0, -1).split('\n').map(signatureOf);
