@@ -16,13 +16,14 @@ const ALONE = {
     ],
   },
   postgres: {
-    'the way to a server': ['client-certificate', 'encryption', 'place-of'],
+    'the way to a server': ['client-certificate', 'encryption'],
     'values that a server spells otherwise': ['text'],
     'nodes that share a store': [
       'fleet',
       'known-nodes',
       'lease',
       'messages',
+      'sealed',
       'writing-session',
       'threads/lanes',
       'threads/thread-data',

@@ -130,7 +130,6 @@ function signingTurns(fleet: Fleet, nudges: Nudges): Membership['signingTurns'] 
   const isOurTurn = () => signingNode(fleet) === fleet.node;
   let wasOurs = false;
   fleet.listen({
-    heard() {},
     beat() {
       const isOurs = isOurTurn();
       if (isOurs && !wasOurs) nudges.send('outbox');

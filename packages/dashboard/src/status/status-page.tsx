@@ -1,7 +1,8 @@
 /** The live status of the service. */
-
+import { useQuery } from '@tanstack/react-query';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
+import { useCaller } from '../session/session.ts';
 import { CanariesPanel } from './canaries-panel.tsx';
 import { HourPanel } from './hour-panel.tsx';
 import { NodesPanel } from './nodes-panel.tsx';
@@ -9,8 +10,21 @@ import { NowPanel } from './now-panel.tsx';
 import { RecentJobs } from './recent-jobs.tsx';
 import { ServiceMetrics } from './service-metrics.tsx';
 import { TenantPanel } from './tenant-panel.tsx';
-import { useStatus } from './use-status.ts';
 import './status.css';
+
+const askedMilliseconds = 2000;
+
+/** The status of the service, requested repeatedly while the view is visible: the service does not announce changes. */
+function useStatus() {
+  const { client, isLive } = useCaller();
+  return useQuery({
+    queryKey: ['status'],
+    queryFn: ({ signal }) => client.status({ signal }),
+    enabled: isLive,
+    refetchInterval: askedMilliseconds,
+    staleTime: 0,
+  });
+}
 
 export function StatusPage() {
   const { data: status, error } = useStatus();

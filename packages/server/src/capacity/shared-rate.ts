@@ -13,15 +13,12 @@ export interface Others {
   /** The living nodes with budgets. */
   owners(): readonly number[];
   tell(topic: string, to: number): void;
-  listen(listener: { heard(topics: readonly string[] | null): void; beat(): void }): void;
+  listen(listener: { heard(topics: readonly string[] | null): void }): void;
 }
 
 const tellMilliseconds = 200;
-/**
- * A message: the word of the budget, the name of the tenant (it has no blanks), the spent tokens, and the node. Nodes with
- * earlier code send the message without the node, and to all nodes.
- */
-const SPENT = /^(\S+) (\S+) (\d{1,12})(?: (\d{1,15}))?$/;
+/** A message: the word of the budget, the name of the tenant (it has no blanks), the spent tokens, and the node. */
+const SPENT = /^(\S+) (\S+) (\d{1,12}) (\d{1,15})$/;
 const LEFT = /^(\S+)-left (\S+) (-?\d{1,12})$/;
 
 /** A budget that also counts the tenant's requests at other nodes. `word` names the budget in messages. */
@@ -62,7 +59,6 @@ class SharedBudget {
       heard: (topics) => {
         for (const topic of topics ?? []) this.#heard(topic);
       },
-      beat() {},
     });
   }
 
@@ -85,7 +81,6 @@ class SharedBudget {
     const [, word, tenant, tokens, node] = SPENT.exec(topic) ?? [];
     if (word !== this.#word || tenant === undefined) return;
     this.#budget.charge(tenant, Number(tokens));
-    if (node === undefined) return;
     this.#spentAt.set(tenant, (this.#spentAt.get(tenant) ?? new Set()).add(Number(node)));
     this.#changed.add(tenant);
     if (this.#isLow(tenant)) this.#tellLeft(tenant, [Number(node)]);

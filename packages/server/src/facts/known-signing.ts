@@ -52,7 +52,6 @@ async function keysOfOthers(fleet: Fleet): Promise<PublicKeys> {
   const registered = new RegisteredKeys(fleet);
   await registered.refresh();
   fleet.listen({
-    heard() {},
     beat({ nodes }) {
       const used = nodes.map(({ facts }) => facts?.signs_with).find(Boolean);
       // If this fails, the next beat tries it again.

@@ -2,6 +2,7 @@ import { sha256Hex } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { acme, JobRig } from '../../test/job-rig.ts';
+import type { FleetListener } from '../store/fleet.ts';
 import { movedBytesMin } from '../store/objects/content-places.ts';
 import { finishOf } from '../store/store.fixture.ts';
 import type { Store } from '../store/store.ts';
@@ -95,7 +96,7 @@ describe('following the history of a job', () => {
 test('following a job that runs at another node reads the store once for each change', async () => {
   let [stored, reads] = [1, 0];
   const store = {
-    fleet: { follow: () => ({ [Symbol.dispose]: () => {} }) },
+    fleet: { listen() {}, follow: () => ({ [Symbol.dispose]: () => {} }) },
     isUnderWay: () => false,
     async events({ after }: { after: number }) {
       reads++;
@@ -114,6 +115,51 @@ test('following a job that runs at another node reads the store once for each ch
   }
   expect(seen).toEqual([1, 2, 3]);
   expect(reads).toBe(3);
+});
+
+test('answers of which this node heard are given without a read, and an answer of which it did not hear is read', async () => {
+  const key = { tenant: 'acme', job_id: 'job' };
+  const answerOf = (answer_seq: number) => ({
+    answer_seq,
+    after: answer_seq - 2,
+    call: answer_seq,
+    outcome: { result: 1 },
+  });
+  const nudges = createNudges();
+  const reads: number[] = [];
+  let listener: FleetListener = {};
+  const store = {
+    fleet: {
+      listen(added: FleetListener) {
+        listener = added;
+      },
+      follow: () => ({ [Symbol.dispose]: () => {} }),
+    },
+    async toolAnswers({ after }: { after: number }) {
+      reads.push(after);
+      return after === 6 ? [answerOf(8), answerOf(10)] : [];
+    },
+  };
+  const hear = (...seqs: number[]) => {
+    listener.heard?.(
+      [],
+      seqs.map((seq) => ({ ...key, answer: answerOf(seq) })),
+    );
+    nudges.send('answers job');
+  };
+  const given: number[][] = [];
+  const ends = new AbortController();
+  setImmediate(() => hear(2));
+  for await (const answers of createHistory(store as unknown as Store, nudges).toolAnswers(key, ends.signal)) {
+    given.push(answers.map(({ answer_seq }) => answer_seq));
+    // The message about answer 8 is lost. The next one, about 10, is not given before 8 is.
+    if (given.length === 1) setImmediate(() => hear(4, 6));
+    if (given.length === 2) setImmediate(() => hear(10));
+    if (given.length === 3) setImmediate(() => hear(10, 12));
+    if (given.length === 4) ends.abort();
+  }
+  expect(given).toEqual([[2], [4, 6], [8, 10], [12]]);
+  expect(reads).toEqual([0, 6]);
 });
 
 test('a wait for the next page of a job that runs at another node follows the reports of that node', async () => {

@@ -46,7 +46,7 @@ export function createHistory(store: Store, nudges: Nudges, ownNudges: Pick<Nudg
     nudges.send(`end ${key.job_id}`);
     nudges.send('outbox');
   };
-  const taken: TakenAnswers = new Map();
+  const taken = takenAnswers(store);
   return {
     async admit(input) {
       const result = await store.admit(input);
@@ -131,19 +131,32 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
   }
 }
 
-/** Answers that this process took and stored, for jobs whose programs run in this process and wait for them. */
+/** Answers that this process stored or heard of, for jobs whose programs run in this process and wait for them. */
 type TakenAnswers = Map<string, GivenAnswer[]>;
 
-/** The answers to calls. If only one process uses the store, it took all answers itself and need not read the store. */
+function takenAnswers({ fleet }: Store): TakenAnswers {
+  const taken: TakenAnswers = new Map();
+  fleet?.listen({
+    heard(_topics, added) {
+      for (const { job_id, answer } of added) if (answer !== undefined) taken.get(job_id)?.push(answer);
+    },
+  });
+  return taken;
+}
+
+/** The answers to calls. They are read only if another node may have taken an answer of which this process did not hear. */
 async function* answersOf({ store, nudges, key, signal, taken }: Follow & { readonly taken: TakenAnswers }) {
   const own: GivenAnswer[] = [];
   let after = 0;
-  if (!store.fleet) taken.set(key.job_id, own);
+  taken.set(key.job_id, own);
   try {
     while (!signal.aborted) {
       const topic: Topic = `answers ${key.job_id}`;
       using nudge = nudges.next(topic, signal);
-      const answers = store.fleet ? await store.toolAnswers({ ...key, after }) : own.splice(0);
+      const answers: GivenAnswer[] = [];
+      for (const answer of own.splice(0))
+        if (answer.after === (answers.at(-1)?.answer_seq ?? after)) answers.push(answer);
+      if (answers.length === 0 && store.fleet) answers.push(...(await store.toolAnswers({ ...key, after })));
       after = answers.at(-1)?.answer_seq ?? after;
       if (answers.length > 0 && !signal.aborted) yield answers;
       // An answer that came since then has sent a nudge.

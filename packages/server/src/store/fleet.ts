@@ -4,7 +4,7 @@
  */
 import type { CanaryStatus, IsolationClass, Language, LimitName, NodeRole, RuntimePack } from '@vouchbox/protocol';
 import type { Methods, Reads, Writes } from './commands.ts';
-import type { Message } from './records/answers.ts';
+import type { Added, Message } from './records/answers.ts';
 import type { StoreError } from './store-error.ts';
 
 /** A node's facts about itself, for the others and for its callers. */
@@ -68,9 +68,12 @@ export interface Beat {
 
 /** Called with events of other nodes. */
 export interface FleetListener {
-  /** Called with the topics that another node reported; null if every topic may have changed. */
-  heard(topics: readonly string[] | null): void;
-  beat(beat: Beat): void;
+  /**
+   * Called with the topics that another node reported; null if every topic may have changed. `added` are the additions to a job
+   * that the message carried, in their order.
+   */
+  heard?(topics: readonly string[] | null, added: readonly Added[]): void;
+  beat?(beat: Beat): void;
 }
 
 /** The commands of a store that nodes share. In a store for a single process these commands do nothing. */

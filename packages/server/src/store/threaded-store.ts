@@ -144,6 +144,12 @@ function runsOver(change: Change, sides: Sides): Runs {
     sizeOf: ({ receipt_json }) => receipt_json?.length ?? 0,
   });
   const lately = new KeptEvents(keptMilliseconds);
+  fleet?.listen({
+    heard(_topics, added) {
+      const events = added.flatMap((one) => one.events ?? []);
+      if (added[0] !== undefined && events.length > 0) lately.keep(added[0], events);
+    },
+  });
   /** Jobs that this process accepted or started and whose end is not stored yet, by the name of their key. */
   const underWay = new Set<string>();
   return {

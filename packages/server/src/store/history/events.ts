@@ -8,11 +8,10 @@ import type { JobEvent } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { insertOf, JOB, selectBy, updateBy } from '../by-column.ts';
 import { together } from '../prepared.ts';
-import type { AppendAnswer, EventPage } from '../records/answers.ts';
-import type { AppendInput, EventsInput, HistoryPart } from '../records/inputs.ts';
+import type { AppendAnswer, EventPage, GivenAnswer, Message } from '../records/answers.ts';
+import type { AppendInput, EventsInput, HistoryPart, Telling } from '../records/inputs.ts';
 import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts';
 import type { EventTable, JobTable, OutputRunTable, StoreDatabase } from '../schema.ts';
-import { noteCalls } from './noted-calls.ts';
 import { isOutputRun } from './output-run.ts';
 import { eventsInRange, type HistoryRange, selectEvents, storedPages } from './stored-history.ts';
 import { isRun, linkedRun } from './stored-runs.ts';
@@ -31,6 +30,8 @@ const insertRun = insertOf('output_runs', [
   'event_hashes',
   'content',
 ]);
+
+const insertCall = insertOf('tool_calls', [...JOB, 'seq', 'call']);
 
 const moveTail = updateBy('jobs', JOB, ['chain_seq', 'chain_head']);
 const markTruncated = updateBy('jobs', JOB, [], { to: { truncated: 1 } });
@@ -99,14 +100,20 @@ export function eventsToFollow({ rows, runs }: LinkedEvents, isFollowed: boolean
   return rows;
 }
 
+/** The messages about a change, with what it added if followers may get that without a read. */
+export function telling({ tells = [] }: Telling, linked: LinkedEvents, answer?: GivenAnswer): readonly Message[] {
+  const { tenant, job_id } = linked.tail;
+  const events = eventsToFollow(linked, true);
+  const added = events && { tenant, job_id, events, ...(answer && { answer }) };
+  return tells.map((told) => ({ ...told, added }));
+}
+
 /** The most events that are passed to followers. If there are more, the followers read them, page by page. */
 const followedMax = 64;
 
 /** Adds events to the chain of a running job, in order. If the job is not running, nothing is stored. */
-export async function append(
-  db: StoreDatabase,
-  { key, events, isFollowed = false, tells = [] }: AppendInput,
-): Promise<AppendAnswer> {
+export async function append(db: StoreDatabase, input: AppendInput): Promise<AppendAnswer> {
+  const { key, events } = input;
   assert(
     events.every((part) => isOutputRun(part) || !LIFECYCLE.includes(part.kind)),
     'a lifecycle event is written by its own transition',
@@ -114,7 +121,18 @@ export async function append(
   const job = await chainOf.first(db, key);
   if (job?.status !== 'running') return { isStored: false, toFollow: null };
   const linked = extendChain(db, job, events, ({ rows }) => noteCalls(db, events, rows));
-  return { isStored: true, toFollow: eventsToFollow(linked, isFollowed), tells };
+  return { isStored: true, toFollow: eventsToFollow(linked, input.isFollowed ?? false), tells: telling(input, linked) };
+}
+
+/** Adds rows for the calls of tools that can be answered; part of the transaction that stores their events. */
+function noteCalls(db: StoreDatabase, parts: readonly HistoryPart[], rows: readonly EventTable[]): void {
+  const calls = parts.flatMap((part) => ('kind' in part && part.kind === 'tool_call' ? [part.data] : []));
+  if (calls.length === 0) return;
+  const placed = rows.filter(({ kind }) => kind === 'tool_call');
+  for (const [at, { call, refused }] of calls.entries()) {
+    const { tenant, job_id, seq } = placed[at] as EventTable;
+    if (refused === undefined) insertCall.send(db, { tenant, job_id, seq, call });
+  }
 }
 
 const LIFECYCLE: readonly string[] = ['queued', 'started', 'finished'];

@@ -30,7 +30,8 @@ export class KeptEvents {
   /** A page of kept events; null if it must be read from the store. Events stored since then are in a page of their own. */
   page({ key, after, limit }: EventsInput): EventPage | null {
     const kept = this.#kept.get(nameOfJob(key)) ?? [];
-    if (kept[0]?.seq !== after + 1 || kept.length > limit) return null;
+    const isNext = kept.every(({ seq }, index) => seq === after + 1 + index);
+    if (kept.length === 0 || !isNext || kept.length > limit) return null;
     const events = kept.map((event) => ({ ...event, data: JSON.parse(event.data) as unknown }) as JobEvent);
     return { events, complete: false };
   }

@@ -90,8 +90,8 @@ export class PostgresFleet implements OpenFleet {
     this.#options = options;
     this.node = options.node;
     this.#known = new KnownNodes(options.node);
-    this.#messages = new Messages(options.node, (topics) => {
-      for (const listener of this.#listeners) listener.heard(topics);
+    this.#messages = new Messages(options.node, (topics, added) => {
+      for (const listener of this.#listeners) listener.heard?.(topics, added);
     });
   }
 
@@ -160,7 +160,7 @@ export class PostgresFleet implements OpenFleet {
     try {
       const beat = await this.#beat();
       this.#noteBeat(performance.now());
-      if (!signal.aborted) for (const listener of this.#listeners) listener.beat(beat);
+      if (!signal.aborted) for (const listener of this.#listeners) listener.beat?.(beat);
     } catch (thrown) {
       const error = storeErrorOf(thrown);
       if (error.code === 'locked') {

@@ -1,7 +1,7 @@
 /**
  * One node's knowledge about the others. A beat reads the nodes that changed since the last beat, a few nodes in turn, and the
  * leases of the few nodes with the next numbers: the same number of rows however many nodes there are. The nodes in turn show
- * what is not recorded as a change: the work of each node, and nodes of earlier code that came or went.
+ * what is not recorded as a change: the work of each node.
  */
 import type { ExecutorFacts, LiveNode, NodeFacts } from '../fleet.ts';
 import { leaseSeconds } from './lease.ts';
@@ -50,7 +50,7 @@ export interface LeaseRow {
 export interface NodeRow {
   readonly node: number;
   readonly facts: string | null;
-  /** How many slots the node uses. Null for a node of earlier code, whose facts contain the number. */
+  /** How many slots the node uses; null before its first beat. */
   readonly slots_used: number | null;
   readonly taken: number;
   readonly is_alive: boolean;

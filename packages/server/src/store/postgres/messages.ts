@@ -1,49 +1,65 @@
 /**
  * The messages between nodes. PostgreSQL passes one on to the sessions that listen to its channel: each node has a channel, and
- * so has each topic that a node follows. All nodes also listen to one channel, to which nodes of earlier code send everything.
+ * so has each topic that a node follows.
  */
 import { sha256Hex } from '@vouchbox/evidence';
-import type { Message } from '../records/answers.ts';
+import type { Added, Message } from '../records/answers.ts';
 import type { Session } from './connection.ts';
+import { sealed, unsealed } from './sealed.ts';
 
-const COMMON = `select 'vouchbox_' || md5(current_schema()) as name`;
+const COMMON = `select 'vouchbox_' || md5(current_schema()) as name, message_key as key from schema_state`;
 const NOTIFY = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as told (channel, payload)';
 /** The bound on a payload, which PostgreSQL requires to be shorter than 8000 bytes. */
 const payloadCharsMax = 7000;
+/** The bound on the bytes of additions, which become a third longer when they are sealed. */
+const addedBytesMax = 5000;
+/** The beginning of a line with sealed additions. No topic begins so, and older code ignores the line. */
+const SEALED = '=';
 const EVERYTHING = '*';
 
-/** Sends payloads by their channels. Nobody waits for them, and the session has no other use for an error. */
-export function sendMessages(session: Session, messages: ReadonlyMap<string, string>): void {
-  session.execute({ sql: NOTIFY, parameters: [[...messages.keys()], [...messages.values()]] }).catch(() => {});
+/** Sends one payload to each channel. Nobody waits for them, and the session has no other use for an error. */
+export function sendMessages(session: Session, messages: readonly Message[]): void {
+  const told = [...Map.groupBy(messages, ({ channel }) => channel)];
+  const payloads = told.map(([, [first, ...others]]) => (first === undefined ? '' : withAdditions(first, others)));
+  session.execute({ sql: NOTIFY, parameters: [told.map(([channel]) => channel), payloads] }).catch(() => {});
+}
+
+/** The payload of messages about one topic, with what they added if all of it fits. */
+function withAdditions({ payload, key, added }: Message, others: readonly Message[]): string {
+  const all = [added, ...others.map((other) => other.added)];
+  if (all.some((one) => one == null)) return payload;
+  const text = JSON.stringify(all);
+  return Buffer.byteLength(text) > addedBytesMax ? payload : `${payload}\n${SEALED}${sealed(text, key)}`;
 }
 
 export class Messages {
   readonly #node: number;
-  readonly #hear: (topics: readonly string[] | null) => void;
+  readonly #hear: (topics: readonly string[] | null, added: readonly Added[]) => void;
   /** The topics to report, by channel. Topics that are reported at the same time are sent together. */
   readonly #untold = new Map<string, Set<string>>();
   /** The number of followers of each topic that the session listens to. It listens for a while after the last follower left. */
   readonly #followers = new Map<string, number>();
   #session: Session | null = null;
   #common = '';
+  #key = '';
   #isTelling = false;
 
-  constructor(node: number, hear: (topics: readonly string[] | null) => void) {
+  constructor(node: number, hear: (topics: readonly string[] | null, added: readonly Added[]) => void) {
     this.#node = node;
     this.#hear = hear;
   }
 
   /** From now on, sends and receives messages in this session, which replaces a lost one. */
   async listenIn(session: Session): Promise<void> {
-    const { rows } = await session.execute<{ name: string }>({ sql: COMMON, parameters: [] });
-    this.#common = rows[0]?.name ?? '';
+    const { rows } = await session.execute<{ name: string; key: string }>({ sql: COMMON, parameters: [] });
+    ({ name: this.#common, key: this.#key } = rows[0] ?? { name: '', key: '' });
     // A topic that is followed from now on is listened to in this session.
     this.#session = session;
     session.onMessage((payload) => this.#heard(payload));
     const topics = [...this.#followers.keys()];
-    const channels = [this.#common, this.#channelOf(this.#node), ...topics.map((topic) => this.#channelOf(topic))];
+    const channels = [this.#channelOf(this.#node), ...topics.map((topic) => this.#channelOf(topic))];
     await Promise.all(channels.map((channel) => session.listen(channel)));
-    if (topics.length > 0) this.#hear(topics);
+    if (topics.length > 0) this.#hear(topics, []);
   }
 
   tell(topic: string, to: number | 'followers'): void {
@@ -58,7 +74,7 @@ export class Messages {
 
   /** The message to the followers of a topic. */
   toFollowers(topic: string): Message {
-    return [this.#channelOf(topic), this.#payloadOf([topic])];
+    return { channel: this.#channelOf(topic), payload: this.#payloadOf([topic]), key: this.#key };
   }
 
   follow(topic: string): Disposable {
@@ -67,7 +83,7 @@ export class Messages {
     // If the session is lost, the next one listens.
     if (followers === undefined) {
       const listening = this.#session?.listen(this.#channelOf(topic));
-      void listening?.then(() => this.#hear([topic])).catch(() => {});
+      void listening?.then(() => this.#hear([topic], [])).catch(() => {});
     }
     return { [Symbol.dispose]: () => this.#followers.set(topic, (this.#followers.get(topic) ?? 1) - 1) };
   }
@@ -92,7 +108,8 @@ export class Messages {
     const told = [...this.#untold];
     this.#untold.clear();
     if (this.#session === null || this.#session.isLost) return;
-    sendMessages(this.#session, new Map(told.map(([channel, topics]) => [channel, this.#payloadOf(topics)])));
+    const messages = told.map(([channel, topics]) => ({ channel, payload: this.#payloadOf(topics), key: this.#key }));
+    sendMessages(this.#session, messages);
   }
 
   #payloadOf(topics: Iterable<string>): string {
@@ -101,8 +118,11 @@ export class Messages {
   }
 
   #heard(payload: string): void {
-    const [sender, ...topics] = payload.split('\n');
+    const [sender, ...lines] = payload.split('\n');
     if (sender === String(this.#node)) return;
-    this.#hear(topics.includes(EVERYTHING) ? null : topics);
+    const [additions] = lines.filter((line) => line.startsWith(SEALED));
+    const text = additions === undefined ? null : unsealed(additions.slice(SEALED.length), this.#key);
+    const topics = lines.filter((line) => !line.startsWith(SEALED));
+    this.#hear(topics.includes(EVERYTHING) ? null : topics, text === null ? [] : (JSON.parse(text) as Added[]));
   }
 }

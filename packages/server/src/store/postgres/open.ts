@@ -5,7 +5,6 @@ import type { StoreCheck } from '../threads/messages.ts';
 import { type Threads, threadsOf } from '../threads/threads.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
 import { STEPS } from './migrations/steps.ts';
-import { placeOf } from './place-of.ts';
 import type { PostgresThreadData } from './threads/thread-data.ts';
 
 /** The store's threads, one for each side: even with the database elsewhere, building texts and sealing receipts take time. */
@@ -41,6 +40,13 @@ export function openPostgresStore({
     onProblem,
     openFleet: (node) => openFleet({ url, node, onProblem }),
   });
+}
+
+/** Where a database is, without its user, its password and its options: what a message to an operator may say. */
+function placeOf(url: string): string {
+  if (!URL.canParse(url)) return 'the database';
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
 }
 
 /** Opens the fleet, whose module is loaded here: a store in a file needs no driver and no query builder on this thread. */

@@ -1,5 +1,7 @@
 /** Two nodes on one store, as two stores of this process that share a schema. */
+import { sha256Hex } from '@vouchbox/evidence';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import type { Added } from '../records/answers.ts';
 import type { Abilities } from '../records/inputs.ts';
 import { anyPackOf, withTools } from '../records/rows.ts';
 import {
@@ -165,7 +167,7 @@ test('a job is taken whatever characters its program contains, even NUL after ba
   }
   const strict = { minimum_isolation: 'gvisor-application-kernel' } as const;
   await admitJob(store, { requested_spec: { ...SPEC, code: '\\\0', requirements: strict } });
-  expect(await ids(store, 10)).toEqual(admitted);
+  expect((await ids(store, 10)).toSorted()).toEqual(admitted.toSorted());
 });
 
 test('an idempotency key that two nodes get at once makes one job', async () => {
@@ -267,7 +269,7 @@ test('a node that does not renew its lease is removed by another node, and its q
   await operate(`insert into claims values ('${key.tenant}', '${key.job_id}', 1000)`);
   expect(await ids(survivor, 1)).toEqual([]);
   const left = Promise.withResolvers<void>();
-  survivor.fleet?.listen({ heard() {}, beat: ({ hasOrphans }) => hasOrphans && left.resolve() });
+  survivor.fleet?.listen({ beat: ({ hasOrphans }) => hasOrphans && left.resolve() });
   await left.promise;
   expect(await survivor.fleet?.releaseOrphans()).toBe(1);
   expect(await ids(survivor, 1)).toEqual([key.job_id]);
@@ -298,7 +300,7 @@ test('a message reaches the node to which it is sent, or each node that follows 
   const heard: string[] = [];
   const fleets = Object.entries({ one, other, third }).flatMap(([name, { fleet }]) => (fleet ? [{ name, fleet }] : []));
   for (const { name, fleet } of fleets) {
-    fleet.listen({ heard: (topics) => heard.push(`${name}: ${topics?.join()}`), beat() {} });
+    fleet.listen({ heard: (topics) => heard.push(`${name}: ${topics?.join()}`) });
     await fleet.announce(() => ({ version: '0', roles: [], executor: null, signs_with: null, signing_problem: null }));
   }
   await expect.poll(() => fleets.map(({ fleet }) => fleet.nodes().length)).toEqual([3, 3, 3]);
@@ -316,7 +318,7 @@ test('a node receives messages of a topic only while somebody there follows the 
   await using one = await node();
   await using other = await node();
   const heard: string[] = [];
-  other.fleet?.listen({ heard: (topics) => heard.push(topics?.join() ?? ''), beat() {} });
+  other.fleet?.listen({ heard: (topics) => heard.push(topics?.join() ?? '') });
   await expect.poll(() => [one, other].map(({ fleet }) => fleet?.nodes().length)).toEqual([2, 2]);
   other.fleet?.follow('end job_1')[Symbol.dispose]();
   const listening = `select from pg_stat_activity where query like 'unlisten %'`;
@@ -336,7 +338,13 @@ test('followers on another node hear of new events, and of an answer to a call, 
   const tools = { tools: [{ name: 't' }], answered_by: ['p'], limits };
   const key = await runJob(one, { requested_spec: { ...SPEC, tools } });
   const heard: string[] = [];
-  other.fleet?.listen({ heard: (topics) => heard.push(topics?.join() ?? ''), beat() {} });
+  const additions: Added[] = [];
+  other.fleet?.listen({
+    heard(topics, added) {
+      heard.push(topics?.join() ?? '');
+      additions.push(...added);
+    },
+  });
   await expect.poll(() => [one, other].map(({ fleet }) => fleet?.nodes().length)).toEqual([2, 2]);
   const topics = [`events ${key.job_id}`, `answers ${key.job_id}`];
   for (const topic of topics) other.fleet?.follow(topic);
@@ -354,6 +362,53 @@ test('followers on another node hear of new events, and of an answer to a call, 
   one.fleet?.tell('last', other.fleet?.node ?? 0);
   await expect.poll(() => heard.at(-1)).toBe('last');
   expect(heard).toHaveLength(4);
+  // The messages carry what was added. The two about the answer, one for each topic, carry the same.
+  const [asked, answered] = (await other.events({ key, after: 2, limit: 9 }))?.events ?? [];
+  const rows = additions.flatMap(({ events = [] }) => events);
+  const read = rows.map(({ data, ...event }) => ({ ...event, data: JSON.parse(data) as unknown }));
+  expect(read).toEqual([asked, answered, answered].map((event) => ({ tenant: key.tenant, ...event })));
+  const given = { answer_seq: 4, after: 0, call: 1, outcome: { result: 1 } };
+  expect(additions.map((added) => added.answer)).toEqual([undefined, given, given]);
+});
+
+test('whoever may only connect to the database can neither read nor forge the additions in a message', async () => {
+  await using one = await node();
+  await using other = await node();
+  const key = await runJob(one);
+  const topic = `events ${key.job_id}`;
+  const heard: Added[][] = [];
+  other.fleet?.listen({ heard: (_topics, added) => heard.push([...added]) });
+  using _following = other.fleet?.follow(topic);
+  await expect.poll(() => [one, other].map(({ fleet }) => fleet?.nodes().length)).toEqual([2, 2]);
+  await expect.poll(() => heard).toEqual([[]]);
+  await using stranger = await Session.open(url, {});
+  const common = `select 'vouchbox_' || md5(current_schema()) as name`;
+  const { rows } = await stranger.execute<{ name: string }>({ sql: common, parameters: [] });
+  const channel = `${rows[0]?.name}_${sha256Hex(topic).slice(0, 20)}`;
+  const payloads: string[] = [];
+  stranger.onMessage((payload) => payloads.push(payload));
+  await stranger.listen(channel);
+  await one.append(key, [stdout('a secret')]);
+  await expect.poll(() => payloads).toHaveLength(1);
+  const [payload = ''] = payloads;
+  const sealedLine = /^=.*$/m.exec(payload)?.[0] ?? '';
+  expect(Buffer.from(sealedLine.slice(1), 'base64').length).toBeGreaterThan(200);
+  expect(payload + Buffer.from(sealedLine.slice(1), 'base64').toString('latin1')).not.toContain('secret');
+  const forged = [{ ...key, events: [{ seq: 3, kind: 'stdout', data: '{"text":"forged"}' }] }];
+  const changed = sealedLine.replace(/.(?=.{40}$)/, (letter) => (letter === 'A' ? 'B' : 'A'));
+  const lines = [
+    `=${Buffer.from(JSON.stringify(forged)).toString('base64')}`,
+    JSON.stringify(forged),
+    changed,
+    '=',
+    '=?',
+  ];
+  for (const line of lines) {
+    await stranger.execute({ sql: 'select pg_notify($1, $2)', parameters: [channel, `999\n${topic}\n${line}`] });
+  }
+  await expect.poll(() => heard).toHaveLength(2 + lines.length);
+  expect(heard.slice(2)).toEqual(lines.map(() => []));
+  expect(heard[1]).toMatchObject([{ ...key, events: [{ seq: 3 }] }]);
 });
 
 test('if two nodes store an attestation of one job, one is stored, even while another job of its tenant changes', async () => {

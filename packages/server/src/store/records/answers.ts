@@ -66,7 +66,19 @@ export interface GradedJobEnd {
 }
 
 /** A message to other nodes, which a change of the store sends behind its commit. */
-export type Message = readonly [channel: string, payload: string];
+export interface Message {
+  readonly channel: string;
+  readonly payload: string;
+  /** The store's key, under which `added` is sealed. */
+  readonly key: string;
+  readonly added?: Added | null;
+}
+
+/** What a change added to a job: a node that follows the job has this from the message, and need not read it. */
+export interface Added extends JobKey {
+  readonly events?: readonly StoredEvent[];
+  readonly answer?: GivenAnswer;
+}
 
 /** Whether events were stored, and the events that followers get without a read; null if followers must read them. */
 export interface AppendAnswer {
@@ -122,6 +134,8 @@ export type OpenToolCalls =
 /** An answer that was stored, with the program's number of its call. */
 export interface GivenAnswer {
   readonly answer_seq: number;
+  /** The number of the answer before it in the same job; 0 for the first. */
+  readonly after: number;
   readonly call: number;
   readonly outcome: { readonly result: unknown } | { readonly error: string };
 }

@@ -56,6 +56,7 @@ describe('a call of a tool', () => {
       answer_seq: 5,
       call: 7,
       outcome: { result: { found: 4 } },
+      after: 0,
       toFollow: null,
       tells: [],
     });
@@ -163,8 +164,8 @@ test('accepted answers are returned in their order, with the number that the pro
   await store.append(key, [stdout('between')]);
   await store.answerToolCall(answerOf(key, 3, { outcome: { result: null } }));
   expect(await store.toolAnswers({ ...key, after: 0 })).toEqual([
-    { answer_seq: 6, call: 12, outcome: { error: 'no' } },
-    { answer_seq: 8, call: 10, outcome: { result: null } },
+    { answer_seq: 6, after: 0, call: 12, outcome: { error: 'no' } },
+    { answer_seq: 8, after: 6, call: 10, outcome: { result: null } },
   ]);
   expect(await store.toolAnswers({ ...key, after: 6 })).toMatchObject([{ answer_seq: 8 }]);
   expect(await store.toolAnswers({ ...key, tenant: 'other', after: 0 })).toEqual([]);

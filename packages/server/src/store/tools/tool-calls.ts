@@ -8,7 +8,14 @@ import { isTerminal, replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
 import { textOf } from '../../ground/json-text.ts';
 import { hasKey, JOB, same, updateBy } from '../by-column.ts';
-import { type ChainedJob, eventsToFollow, extendChain, type LinkedEvents, storedEvents } from '../history/events.ts';
+import {
+  type ChainedJob,
+  eventsToFollow,
+  extendChain,
+  type LinkedEvents,
+  storedEvents,
+  telling,
+} from '../history/events.ts';
 import { prepared } from '../prepared.ts';
 import type { GivenAnswer, OpenToolCalls, ToolAnswerResult } from '../records/answers.ts';
 import type { ToolAnswerInput } from '../records/inputs.ts';
@@ -29,6 +36,9 @@ const selectAsked = prepared((db, call: JobKey & { seq: number }) =>
     .select(['jobs.tenant', 'jobs.job_id', 'jobs.status', 'jobs.chain_seq', 'jobs.chain_head'])
     .select(['job_tools.answered_by', 'job_tools.call_bytes', 'job_tools.bytes_left'])
     .select((row) => row('job_tools.result_schemas', 'is not', null).as('has_schemas'))
+    .select(
+      sql<number | null>`(select max(answer_seq) from tool_calls where ${same(JOB, 'tool_calls', 'jobs')})`.as('after'),
+    )
     .select(['tool_calls.seq', 'tool_calls.call', 'tool_calls.answer_seq', 'last.timestamp'])
     .where(hasKey('jobs', JOB, call)),
 );
@@ -109,9 +119,10 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
   });
   const answer_seq = linked.tail.chain_seq;
   // The outcome is parsed from the stored text, as in all other code that gives the program an answer.
-  const given = { answer_seq, call: asked.call ?? 0, outcome: JSON.parse(text) as GivenAnswer['outcome'] };
+  const given = JSON.parse(text) as GivenAnswer['outcome'];
+  const answer = { answer_seq, after: asked.after ?? 0, call: asked.call ?? 0, outcome: given };
   const toFollow = eventsToFollow(linked, input.isFollowed ?? false);
-  return { kind: 'taken', ...given, toFollow, tells: input.tells ?? [] };
+  return { kind: 'taken', ...answer, toFollow, tells: telling(input, linked, answer) };
 }
 
 async function takenBefore(
@@ -180,8 +191,9 @@ export async function toolAnswers(
   input: JobKey & { readonly after: number },
 ): Promise<readonly GivenAnswer[]> {
   const rows = await selectAnswers.all(db, input);
-  return rows.map(({ seq, data, call }) => ({
+  return rows.map(({ seq, data, call }, at) => ({
     answer_seq: seq,
+    after: rows[at - 1]?.seq ?? input.after,
     call,
     outcome: outcomeOf(JSON.parse(data) as ToolResultRecord),
   }));

@@ -4,7 +4,7 @@
  * Rows of older stores have no salt, no number and no first line. The row of a queued job says whether the job belongs to a
  * grading, because such jobs are counted in another way. `also` has the members of the signed statement beside the receipt.
  */
-import { ofJob, referToJob } from './spelling.ts';
+import { ofJob, onePerJob, referToJob } from './spelling.ts';
 
 export const jobTables = `
 create table jobs (
@@ -40,8 +40,7 @@ create table queue (
   mem_mb {long} not null,
   created_at {text} not null,
   is_test integer not null default 0,
-  primary key (tenant, job_id),
-  ${referToJob}
+  ${onePerJob}
 ){small};
 create index queue_by_time on queue (tenant, created_at, job_id);
 create index queue_tests on queue (tenant) where is_test = 1;
@@ -52,8 +51,7 @@ create table job_specs (
   evidence {text},
   principal {text},
   requested_spec {text} not null,
-  primary key (tenant, job_id),
-  ${referToJob}
+  ${onePerJob}
 ){large};
 
 create table events (
@@ -100,8 +98,7 @@ create table receipts (
   salt {text},
   also {text},
   receipt_json {text} not null,
-  primary key (tenant, job_id),
-  ${referToJob}
+  ${onePerJob}
 ){large};
 
 create table attestation_outbox (
@@ -111,8 +108,7 @@ create table attestation_outbox (
   due_at {text},
   last_error {text},
   last_error_at {text},
-  primary key (tenant, job_id),
-  ${referToJob}
+  ${onePerJob}
 ){small};
 create index attestation_outbox_due on attestation_outbox (due_at);
 create index attestation_outbox_errors on attestation_outbox (last_error_at) where last_error_at is not null;
@@ -128,8 +124,7 @@ create table attestations (
   created_at {text} not null,
   result_artifact {bytes} not null,
   envelope {bytes} not null,
-  primary key (tenant, job_id),
-  ${referToJob}
+  ${onePerJob}
 ){large};
 create index attestations_large on attestations (length(result_artifact)) where length(result_artifact) >= 65536;
 
@@ -148,8 +143,7 @@ create table job_tools (
   result_schemas {text},
   call_bytes {long} not null,
   bytes_left {long} not null,
-  primary key (tenant, job_id),
-  ${referToJob}
+  ${onePerJob}
 ){small};
 
 create table tool_calls (

@@ -7,7 +7,7 @@
  * A promise is due while the store does not know that its answer is in the log. Pending statements of a job are numbered from 1,
  * and have places in the log as the statements of results do.
  */
-import { ofJob, referToJob } from './spelling.ts';
+import { ofJob, onePerJob, referToJob } from './spelling.ts';
 
 export const logTables = `
 create table log_state (
@@ -34,8 +34,7 @@ create table log_entries (
   ${ofJob},
   leaf_hash {bytes} not null,
   position {long},
-  primary key (tenant, job_id),
-  ${referToJob}
+  ${onePerJob}
 ){small};
 create index log_entries_waiting on log_entries (job_id) where position is null;
 
@@ -45,8 +44,7 @@ create table job_promises (
   due_at {text},
   key_id {text},
   envelope {bytes},
-  primary key (tenant, job_id),
-  ${referToJob}
+  ${onePerJob}
 ){large};
 create index job_promises_unsigned on job_promises (job_id) where envelope is null;
 create index job_promises_due on job_promises (due_at) where due_at is not null;

@@ -17,6 +17,9 @@ export interface Spelling {
 export const ofJob = `tenant {text} not null,
   job_id {text} not null`;
 export const referToJob = 'foreign key (tenant, job_id) references jobs (tenant, job_id) on delete cascade';
+/** The end of a table with at most one row of each job. */
+export const onePerJob = `primary key (tenant, job_id),
+  ${referToJob}`;
 
 /** Statements in the words of a kind of store. Each word in braces is a name of the spelling. */
 export function spelled(statements: string, spelling: Spelling): string {

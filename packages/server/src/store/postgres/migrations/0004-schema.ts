@@ -24,6 +24,9 @@ const tables = tablesIn(spelling);
  */
 export const firstVersion = 23;
 
+/** A random key that only nodes of the store know. Whoever may only connect to the database cannot read it. */
+export const messageKey = `message_key text collate "C" not null default replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')`;
+
 export const createTables = `${tables}
 alter table output_runs alter event_hashes set storage external, alter content set storage external;
 alter table artifacts alter content set storage external;
@@ -82,7 +85,8 @@ create table signing_keys (
 create table schema_state (
   state_id integer primary key,
   version integer not null,
-  oldest_code integer not null
+  oldest_code integer not null,
+  ${messageKey}
 );
 insert into schema_state values (1, ${firstVersion}, ${firstVersion});
 

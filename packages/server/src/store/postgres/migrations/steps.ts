@@ -4,7 +4,7 @@
  */
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetUnreleased, type Step, type Takeover, UNRELEASED_OF_BOTH } from '../../migrations/steps.ts';
-import { createTables, firstVersion } from './0004-schema.ts';
+import { createTables, firstVersion, messageKey } from './0004-schema.ts';
 
 /**
  * - `expand` adds what earlier code does not notice: tables, columns that may be null or have a constant default. A
@@ -29,10 +29,11 @@ export const STEPS: readonly PostgresStep[] = [{ name: '0004-store', kind: 'expa
 
 /** Raises the version of the oldest code, so that code of the commit taken over cannot start: it would not find its steps. */
 const raiseOldest = `update schema_state set oldest_code = ${firstVersion};\n`;
+const addKey = `alter table schema_state add column ${messageKey};\n`;
 
 export const TAKEOVER: Takeover<PostgresStep> = {
   names: [...UNRELEASED_OF_BOTH, '0004-with-wide-fleets'],
-  step: { name: '0004-store', kind: 'expand', sql: forgetUnreleased + raiseOldest },
+  step: { name: '0004-store', kind: 'expand', sql: forgetUnreleased + raiseOldest + addKey },
 };
 
 /** How to find the history on PostgreSQL: in the schema where the session makes its tables, without those of extensions. */

@@ -6,7 +6,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCommand, WITHOUT_TENANT, WRITES } from '../../commands.ts';
-import type { AppendAnswer } from '../../records/answers.ts';
+import type { Message } from '../../records/answers.ts';
 import { StoreError } from '../../store-error.ts';
 import { type Answer, type Call, refuse } from '../../threads/messages.ts';
 import type { Session } from '../connection.ts';
@@ -196,8 +196,14 @@ async function makeChanges({ db }: Session, progress: Progress, next: () => Call
 
 /** Sends the messages in the answers to the other nodes. */
 function tellOf(answers: readonly Answer[], session: Session): void {
-  const told = answers.flatMap((answer) => (answer as { value?: Partial<AppendAnswer> | null }).value?.tells ?? []);
-  if (told.length > 0) sendMessages(session, new Map(told));
+  const told: Message[] = [];
+  for (const answer of answers) {
+    const { value } = answer as { value?: { tells?: readonly Message[] } | null };
+    told.push(...(value?.tells ?? []));
+    // The caller has no use for them.
+    if (value?.tells !== undefined) value.tells = [];
+  }
+  if (told.length > 0) sendMessages(session, told);
 }
 
 function isFull(group: readonly Call[], closesAt: number): boolean {
