@@ -342,7 +342,7 @@ describe('the dashboard', () => {
     const { page, troubles } = opened;
     const editor = page.getByRole('textbox', { name: 'Program', exact: true });
     await page.locator('.cm-content').waitFor();
-    // The test types: `fill` changes the page behind the editor, and Chromium then applies a style that the policy refuses.
+    // The test types, because `fill` would change the page behind the editor: Chromium then applies a forbidden style.
     await editor.press('Control+A');
     await editor.press('Delete');
     await page.keyboard.type("import sys; print('typed', sys.stdin.read())");
@@ -354,7 +354,7 @@ describe('the dashboard', () => {
     await page.getByRole('link', { name: 'Playground' }).click();
     await expect.poll(() => editor.textContent()).toContain("print('typed', sys.stdin.read())");
     expect(await page.getByLabel('stdin').inputValue()).toBe('and read');
-    // Checked before axe runs: to look into the editor's shadow root, axe adds a style of its own, which the policy refuses.
+    // This is checked before axe runs. Axe adds a style to look into the editor, and the policy refuses this style.
     expect(troubles).toEqual([]);
     expect(await accessibilityProblems(page)).toEqual([]);
   });

@@ -37,7 +37,7 @@ const cutOff = (page: Page, selector: string) =>
       .map(({ textContent }) => textContent),
   );
 
-/** A page of the history of a service with larger caps: this many lines of output, and then the end. */
+/** A page of a history with `linesMax` lines of output and then `finished`, as a service with larger caps stores it. */
 function pageOfLines(job_id: string, after: number, linesMax: number) {
   const events = Array.from({ length: Math.min(1000, linesMax + 1 - after) }, (_, index) => {
     const seq = after + index + 1;
@@ -117,7 +117,7 @@ describe('every view', () => {
 });
 
 describe('a job that runs', () => {
-  test('is shown as it writes, can be cancelled, and is then closed', async () => {
+  test('has a page that shows its output as it comes, can cancel the job, and then shows its end', async () => {
     const { job_id } = await rig().alpha.client.submit({
       language: 'bash',
       code: 'echo first; sleep 60; echo never',
@@ -157,7 +157,7 @@ describe('a job that runs', () => {
     }
   });
 
-  test('is on a page which says whether the browser is offline', async () => {
+  test('is listed on a page that says whether the browser is offline', async () => {
     await using opened = await open('/jobs');
     await opened.page.getByText('Service ready').waitFor();
     await opened.page.context().setOffline(true);
@@ -447,7 +447,7 @@ describe('an attestation that was tampered with', () => {
 });
 
 describe('a record that was tampered with', () => {
-  test('is shown as broken before any key is pinned, with the first bad event', async () => {
+  test('is shown as broken, with its first bad event, even before any key is pinned', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo genuine' });
     await using opened = await open('/jobs');
     const { page } = opened;

@@ -1,4 +1,4 @@
-/** The documents as the service serves them, in Chromium, under the policy of its pages; and as files. */
+/** The documents in Chromium: as the service serves them, under the policy of its pages, and as files from the disk. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Evidence that the dashboard hands on: the bytes of the command's export, and a page that a stranger opens. */
+/** The dashboard saves a job's evidence: as the same files that the command exports, or as a page for a stranger. */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,7 +62,7 @@ async function saved(page: Page, button: string): Promise<string> {
   return file;
 }
 
-test("the archive has the same files as the command writes, byte for byte, whatever the job's input and output", async () => {
+test("the saved zip has the same files, byte for byte, as the command exports, whatever the job's input and output", async () => {
   const job_id = await runJob();
   await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
   const { page, troubles } = opened;

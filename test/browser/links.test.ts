@@ -43,7 +43,7 @@ async function linkTo(job_id: string, shows: readonly LinkPart[] = []) {
   return { link_id, address: rig().service.url + link_url, secret: link_url.split('#')[1] ?? '' };
 }
 
-/** The content of everything in the page that can store a text. */
+/** Everything that the page stores: its address, cookies, storage, databases, caches and markup. */
 function keptBy(page: Page): Promise<string> {
   return page.evaluate(async () =>
     JSON.stringify([
@@ -254,7 +254,7 @@ test('the page shows the beginning of a long output, and offers the whole output
   expect(stdout.length).toBeGreaterThan(400_000);
 });
 
-test('the page sends no request for a fragment that is no secret, and the documents of a link are attachments', async () => {
+test('the page sends no request if its fragment is not a secret, and the documents of a link are attachments', async () => {
   const { link_id, secret } = await linkTo(await runSigned(PROGRAM));
   await using opened = await openPage(browser, `${rig().service.url}/links/${link_id}#key-of-alpha`);
   await opened.page.getByRole('heading', { name: 'This address is incomplete' }).waitFor();

@@ -42,7 +42,7 @@ async function savedOutput(page: Page): Promise<string[]> {
   return text.slice(0, -1).split('\n');
 }
 
-/** Opens the page of a job that counts, over a line of its own, and waits until it is live. */
+/** Opens the page of a counting job through a `Line` that no other page uses, and waits until the page is live. */
 async function openCounting(use: (page: Page, line: Line) => Promise<void>): Promise<void> {
   const { job_id } = await rig().alpha.client.submit({
     language: 'bash',

@@ -51,7 +51,7 @@ async function rowsOf(page: Page): Promise<string[][]> {
 /** The longest texts that the columns of a node can have. */
 const LONGEST = ['1234 (0.10.12)', 'api, executor, signer (cannot sign)', '16 of 16 jobs, gvisor-application-kernel'];
 
-/** The cells of the table that reach beyond their panel or show only a part of their text, if the first row has these texts. */
+/** Puts these texts into the first row. Returns the texts of the cells that then overflow the panel or are cut off. */
 async function outsideWith(page: Page, texts: readonly string[]): Promise<(string | null)[]> {
   return await nodesOf(page).evaluate((panel, given) => {
     const [first] = panel.querySelectorAll('tbody tr');

@@ -2,7 +2,7 @@
 import { type Browser, type Locator, openPage, type Page, type WatchedPage } from '../rig/browser.ts';
 
 /**
- * The set-up of the browser, such as its width, and the key to sign in with: null for no key; the default is the key of `alpha`.
+ * Options of the browser, such as its width, and the key to sign in with. Null: no key. Default: the key of `alpha`.
  */
 type DashboardOptions = NonNullable<Parameters<typeof openPage>[2]> & { readonly key?: string | null };
 

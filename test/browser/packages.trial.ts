@@ -47,8 +47,8 @@ async function listening(server: Server): Promise<string> {
 type Target = string | { readonly default: string };
 
 /**
- * The import map that a bundler would make of the manifests: every name that a package exports or uses inside, and the file
- * of that name.
+ * The import map that a bundler would make of the manifests: it gives the file of each name that a package exports or
+ * uses internally.
  */
 function importMap(): string {
   const imports = readdirSync(packages).flatMap((folder) => {
@@ -120,7 +120,7 @@ function passUpgrade({ method, url, rawHeaders }: IncomingMessage, socket: Duple
   }
 }
 
-/** Runs code in the page, which has what both packages export as `client` and `verifier`. */
+/** Runs code in the page. There, `client` and `verifier` are the exports of the two packages. */
 async function inPage({ page, troubles }: WatchedPage, code: string, given: object): Promise<unknown> {
   const isReady = () => page.evaluate('globalThis.verifier !== undefined');
   await expect.poll(async () => troubles.length > 0 || (await isReady())).toBe(true);

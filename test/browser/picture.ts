@@ -1,6 +1,6 @@
 /**
- * The pictures of the documents: each shows a page of today, and is compared with its file. With `PICTURES=1`, a file that
- * differs is written again. docs/decisions/0079.
+ * Takes the pictures of the documents from today's pages, and compares each picture with its file. With `PICTURES=1`, a
+ * file that differs is replaced. docs/decisions/0079.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,8 +15,8 @@ const refused = join(import.meta.dirname, '../../node_modules/.cache/vouchbox-pi
 const FONTS = { '--font': 'DejaVu Sans', '--mono': 'DejaVu Sans Mono' };
 
 /**
- * The share of the pixels that may differ by more than the smoothing of edges. Another release of the browser may round a
- * corner differently; one changed word of text changes more pixels.
+ * The share of the pixels that may differ, not counting smoothed edges. Another release of the browser may round a
+ * corner differently. One changed word of text changes more pixels than this.
  */
 export const differingMax = 0.0002;
 

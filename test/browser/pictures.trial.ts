@@ -76,7 +76,7 @@ const job = attestedJob({
   ],
 });
 
-/** The export with another sum in its events, and a manifest that lists the changed file; nobody signed either. */
+/** A forged export: its events have another sum, and its manifest lists the changed file. No signature covers this. */
 function forged(): Map<string, Uint8Array> {
   const text = new TextDecoder()
     .decode(job.files.get(EXPORT_FILES.events))

@@ -51,7 +51,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await verdictOf(page, 'good')).toContain(job.key.key_id);
     const summary = await textOf(page.locator('#verdict .summary'));
     expect(summary).toMatch(/Job number of its tenant\s*7\s*also\.canary\s*\{"age":3\}/);
-    // The summary shows two members and 14 of the 21 that this version does not know, and counts the other 7.
+    // The summary shows two known members. Of the 21 members that this version does not know, it shows 14 and counts 7.
     expect(summary).toMatch(/also\s*7 more/);
     expect(summary.length).toBeLessThan(10_000);
     expect(await page.title()).toContain('Signed, and unchanged');

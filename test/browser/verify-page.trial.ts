@@ -41,14 +41,14 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** The page with a good key in it. */
+/** Opens the page, and gives it this key. */
 async function openVerify(key = job.key.publicKeyPem, options = {}): Promise<WatchedPage> {
   const opened = await openPage(browser, verifyPage.href, options);
   await giveKey(opened.page, key);
   return opened;
 }
 
-/** The files with these changes, and a manifest that lists the changed files: this is possible, as nobody signs it. */
+/** The files with these changes, and a new manifest that lists them. Anyone can make it, because it is not signed. */
 function forged(changes: Readonly<Record<string, Uint8Array>>, of: AttestedJob = job): Map<string, Uint8Array> {
   const files = new Map([...of.files, ...Object.entries(changes)]);
   return new Map([...files, [EXPORT_MANIFEST, exportManifest(of, files)]]);
@@ -151,7 +151,7 @@ describe('the key', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('does not make a result good that is of another tenant or job than expected', async () => {
+  test('does not make a result good if its tenant or job is not the expected one', async () => {
     await using opened = await openVerify();
     const { page } = opened;
     await giveExport(page, exportOf(job));
@@ -191,7 +191,7 @@ describe('an export', () => {
     expect(await textOf(page.locator('#posture'))).toContain('gVisor');
   });
 
-  test('is accepted where it is dropped on the page, and its key in the area for keys', async () => {
+  test('is accepted when it is dropped on the page, as is its key when it is dropped on the area for keys', async () => {
     await using opened = await openPage(browser, verifyPage.href);
     const { page } = opened;
     await drop(page, 'main', 'job.zip', zipOf(exportOf(job)));
@@ -246,14 +246,14 @@ describe('an export', () => {
 });
 
 describe('a history of 60 MB', () => {
-  // No result holds so much output, so the events have an unknown kind, as those of a newer service could have.
+  // A result cannot have so much output. So the events have an unknown kind, as events of a newer service may have.
   const bodies = Array.from({ length: 15_000 }, (_, at) => {
     const { timestamp, data } = line('stdout', `${at} `.padEnd(3900, 'x'));
     return { kind: 'note', timestamp, data } as unknown as ReturnType<typeof line>;
   });
   const long = attestedJob({ bodies, key: job.key });
 
-  /** How often the page did something else while it showed that it checks. */
+  /** Counts how often a timer of the page fires while the page shows that it is checking. */
   const countTurns = (page: Page) =>
     page.evaluate(() => {
       const counted = window as unknown as { turns: number };

@@ -17,7 +17,7 @@ export async function giveFile(page: Page, name: string, buffer: Buffer): Promis
   await page.setInputFiles('#choose-files', { name, mimeType: 'application/octet-stream', buffer });
 }
 
-/** Opens the part for keys, which closes itself once a key is taken. */
+/** Opens the part for keys. The page closes this part whenever it accepts a key. */
 export async function openKeys(page: Page): Promise<void> {
   const part = page.locator('#key-part');
   if ((await part.getAttribute('open')) === null) await part.locator('summary').first().click();

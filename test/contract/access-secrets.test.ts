@@ -18,7 +18,7 @@ const METRICS_TOKEN = 'canary-of-metrics-token';
 let dataDir: string;
 let log: string;
 let stored: Buffer;
-/** Secrets. The log may contain none of them, and the store none of the credentials. */
+/** Secrets. The log must contain neither list. The store must contain no credential. */
 const credentials: string[] = [LEGACY_KEY, METRICS_TOKEN];
 const ofPrograms = ['canary-of-code', 'canary-of-stdin', 'canary-of-file', 'canary-of-output'];
 let requestIds: string[];
@@ -64,7 +64,7 @@ async function useEverything(url: string, issued: IssuedCredential, token: strin
     };
     credentials.push(ticket.ticket);
     await streamed(url, ticket.stream_url);
-    // Spent tickets, and then every invalid use.
+    // First a spent ticket, and then credentials in every place and form that is refused.
     await ask(ticket.stream_url, 'none');
     await ask(`/v1/jobs?api_key=${key}`, key);
     await ask(`/v1/whoami?ticket=${ticket.ticket}`, 'none');

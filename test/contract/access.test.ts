@@ -1,4 +1,4 @@
-/** Spec § Authentication: who gets in, as whom, and that access ends with the credential, without a restart. */
+/** Spec § Authentication: who gets access, and as whom. Access ends with the credential, without a restart. */
 import { mkdtempSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -237,7 +237,7 @@ describe('when a credential ends, its streams, waits, submissions and transfers 
   tags: ['Authentication-8', 'Authentication-8b', 'Submit-8d', 'AUTH-12'],
 }, () => {
   const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
-  /** The answer is larger than the buffers of the sockets. */
+  /** A job whose result is larger than the buffers of the sockets. */
   const large = {
     language: 'bash',
     code: 'for i in 1 2; do head -c 2097152 /dev/urandom > output/$i; done',
@@ -252,7 +252,7 @@ describe('when a credential ends, its streams, waits, submissions and transfers 
   });
   afterAll(() => rig().alpha.client.cancel(running));
 
-  /** The close code of a stream that was opened with a ticket of this credential and had sent an event. */
+  /** Opens a stream with a ticket of this credential, and waits for an event. Returns the close code to come. */
   async function openStream(key: string): Promise<Promise<number>[]> {
     const { json } = await rig().request(`/v1/jobs/${running}/stream-ticket`, { method: 'POST', key });
     const socket = new WebSocket(rig().service.url.replace('http', 'ws') + json.stream_url);
@@ -267,10 +267,10 @@ describe('when a credential ends, its streams, waits, submissions and transfers 
     return [closed.promise];
   }
 
-  /** Whether a wait ended without an answer. */
+  /** Begins a wait for a running job. Returns whether the wait will end without an answer. */
   async function openWait(key: string): Promise<Promise<boolean>[]> {
     const answer = rig().request(`/v1/jobs/${running}/result?wait_seconds=60`, { key });
-    // The wait is held once a later request of the same credential was answered.
+    // Once this later request of the same credential is answered, the service holds the wait.
     await whoami(key);
     return [
       answer.then(
@@ -280,11 +280,11 @@ describe('when a credential ends, its streams, waits, submissions and transfers 
     ];
   }
 
-  /** A submission that waits for its job, whose cell has begun. */
+  /** Begins a submission that waits for its job, and returns once the job is stored. */
   async function openSubmission(key: string): Promise<Promise<Answer>[]> {
     const headers = { 'idempotency-key': `waits-${submitted.length}` };
     const waiting = rig().request('/v1/jobs?wait_seconds=60', { method: 'POST', body: sleeper, key, headers });
-    // The submission of the same key names the job once it is stored.
+    // A second submission with the same idempotency key returns the stored job.
     const { json } = await rig().post(sleeper, { key, headers });
     submitted.push(json.job_id);
     return [waiting];
@@ -370,7 +370,7 @@ describe('when a credential ends, its streams, waits, submissions and transfers 
       history_url: expect.any(String),
       result_url: expect.any(String),
     });
-    // Nothing was read meanwhile: if the connection were still open, the whole rest would come now.
+    // The reader had paused. If the connection were still open, the reader would now get the whole rest of the answer.
     const { came, declared } = await readOn();
     expect(declared).toBeGreaterThan(5_000_000);
     expect(came).toBeLessThan(declared);

@@ -1,4 +1,4 @@
-/** `@vouchbox/adapters`: programs that are compiled by a job of their own, under limits of their own. */
+/** `@vouchbox/adapters`: a separate job compiles the program, under separate limits. */
 import { openAdapter } from '@vouchbox/adapters';
 import { describe, expect, test } from 'vitest';
 import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';

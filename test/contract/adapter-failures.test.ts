@@ -1,4 +1,4 @@
-/** `@vouchbox/adapters` with a service that refuses: what callers and the log are told, and which starts are refused. */
+/** `@vouchbox/adapters` with a service that refuses: the answers to callers, the log, and which starts are refused. */
 import { type AdapterName, openAdapter } from '@vouchbox/adapters';
 import { createServiceClient } from '@vouchbox/client';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 
-/** An adapter of a service that gives these answers, which a test may change, and refuses all other requests with 429. */
+/** An adapter of a scripted service: it gives `answers`, which a test may change, and refuses the rest with 429. */
 async function adapterOf(
   name: AdapterName,
   answers: typeof OFFERED,
@@ -144,7 +144,7 @@ describe.each(REQUESTS)('%s: in the queue of the adapter, a request', (name, pat
     return { asked: asked.promise, goOn: goesOn.resolve, answers: { ...OFFERED, 'POST /v1/jobs': hold } };
   };
 
-  test('is refused at once, and this is logged, while all places are taken; the next answer frees a place', async () => {
+  test('is refused at once and logged while all places are taken, and is served after an answer has freed a place', async () => {
     const { asked, goOn, answers } = holding();
     const { post, lines } = await adapterOf(name, answers, { openMax: { requests: 1, bytes: 1000 } });
     const first = post(path, body);

@@ -1,5 +1,5 @@
 /**
- * `@vouchbox/adapters` and `vouchbox mcp`: what a call costs at the service, counted in requests. Every request counts
+ * `@vouchbox/adapters` and `vouchbox mcp`: how many requests to the service one call causes. Every request counts
  * against one budget.
  */
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
@@ -15,7 +15,7 @@ const rig = useRig();
 /** Writes to both streams, so that the adapter must also request the order of the output. */
 const CODE = 'import sys\nprint("a", flush=True); print("b", file=sys.stderr, flush=True); print("c"); sys.exit(3)';
 
-/** Makes the call once, so that the adapter knows the service, and then again. Returns the requests of the second call. */
+/** Makes the call twice. The first call lets the adapter know the service. Returns the requests of the second call. */
 async function requestsOf(ask: () => Promise<AdapterAnswer>): Promise<{ json: AdapterAnswer['json']; seen: string[] }> {
   await ask();
   const seen: string[] = [];

@@ -1,4 +1,4 @@
-/** The operator's commands: which service they find, and that they create nothing that only a service creates. */
+/** The operator's commands find the right service. They never create a data directory or a store: a service does. */
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,8 +19,8 @@ function emptyDirectory(): string {
 }
 
 /**
- * Runs commands that cannot find the other services on this machine. All commands of one test look for services in
- * one directory of this test.
+ * Runs commands that find only the services of this test. They look for services in a directory that belongs to the
+ * test, and so cannot find the other services on this machine.
  */
 function ownHost(): (words: readonly string[], options?: CommandOptions) => Command {
   const place = emptyDirectory();

@@ -1,4 +1,4 @@
-/** docs/AGENTS.md: its blocks run as they stand there, and print what the document says. */
+/** The code blocks of docs/AGENTS.md run unchanged, and print what the document says. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServiceClient } from '@vouchbox/client';
@@ -14,7 +14,7 @@ function blocksOf(words: string): readonly string[] {
   return blocks.filter(([, said]) => said === words).map(([, , code]) => code as string);
 }
 
-/** What follows the arrows of a block, line by line. */
+/** The output that a block promises: the text after each of its arrows. */
 const saidIn = (block: string) => [...block.matchAll(/(?:\/\/|#) → (.*)$/gm)].map(([, line]) => line);
 
 describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) => {

@@ -323,7 +323,7 @@ function withStore(dataDir: string, work: (database: DatabaseSync) => void): voi
   work(database);
 }
 
-describe('a signed statement has, beside the receipt,', () => {
+describe('a signed statement has, in addition to the receipt,', () => {
   /** The salts and the numbers of all jobs of the tenant, newest first. */
   async function stated(of: Rig, tenant: Tenant) {
     const { items } = await tenant.client.list();

@@ -1,4 +1,4 @@
-/** A backup of a running service has everything that was acknowledged, and a service that starts from the backup serves this. */
+/** A backup of a running service has everything that was acknowledged. A service that starts from it serves it all. */
 import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Spec § Errors, § Limits: budgets and permits for each tenant and for all, their refusals, and that a refusal leaves
- * nothing.
+ * Spec § Errors, § Limits: each tenant, and all tenants together, have budgets and permits. A request beyond them is
+ * refused, and leaves nothing behind.
  */
 import { connect, type Socket } from 'node:net';
 import { openCredentials } from '@vouchbox/server';
@@ -85,7 +85,7 @@ describe('the request budget', () => {
 });
 
 describe('the idempotency key of a refused submission can be used again:', { tags: ['IDEM-07'] }, () => {
-  /** Expects that the key of a refused submission makes a job when it is sent again, and then returns this job. */
+  /** Expects that the first retry of a refused submission makes a job, and that a second retry returns this job. */
   async function expectUnused(rig: Rig, refused: Answer, retry: () => Promise<Answer>): Promise<void> {
     expect(refused.status).toBeGreaterThanOrEqual(400);
     expect(refused.headers.get('idempotency-replayed')).toBeNull();
@@ -183,7 +183,7 @@ describe('permits', () => {
     await expect.poll(() => permitsHeld(rig()), soon).toEqual(NONE_HELD);
   });
 
-  /** A connection on which these bytes were sent and nothing else happens. */
+  /** Opens a connection, sends these bytes, and then neither sends nor reads. */
   function sent(bytes: string): Socket {
     const socket = connect({ port: rig().port, host: '127.0.0.1' });
     socket.on('error', () => {});

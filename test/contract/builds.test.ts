@@ -263,7 +263,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
     expect(details.filter(({ requested_spec }) => requested_spec.build !== undefined)).toHaveLength(2);
     expect(await problemsOf(client, files)).toEqual([]);
 
-    // The evidence of a build is replaced by that of another build, and is then left out.
+    // First, the evidence of another build takes the place of the right evidence. Then the evidence is missing.
     const { grading_id: other } = await client.submitGrading({
       ...grading,
       programs: [{ language: 'cpp', code: `${code} ` }],

@@ -1,6 +1,6 @@
 /**
- * Canaries: jobs of the service's own that try what cells must refuse. Later results name the newest canary, and `service-verify`
- * judges it. docs/decisions/0068.
+ * Canaries: jobs that a service submits itself, and that try what cells must refuse. Later results name the newest
+ * canary, and `service-verify` judges it. docs/decisions/0068.
  */
 import { mkdtempSync, promises, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -152,7 +152,7 @@ describe.each([
   });
 });
 
-test('the canary of a service whose files are read slowly names the same build as the job that names the canary', {
+test('a canary and the job that names it name the same build, even if the files of the service are read slowly', {
   tags: ['Canary-3'],
 }, async () => {
   const mayRead = Promise.withResolvers<void>();

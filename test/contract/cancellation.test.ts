@@ -81,7 +81,7 @@ describe('a job that ended', () => {
     },
   );
 
-  test('as cancelled is reported as cancelled and already terminal when it is cancelled again', {
+  test('as cancelled keeps this status, and a second cancellation reports it as already terminal', {
     tags: ['Cancel-1'],
   }, async () => {
     const job_id = await running();

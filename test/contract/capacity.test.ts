@@ -1,4 +1,4 @@
-/** Spec § POST /v1/jobs 6, § Errors: refusals for lack of capacity, and that they leave nothing behind. */
+/** Spec § POST /v1/jobs 6, § Errors: a service that lacks capacity refuses requests, and keeps nothing of them. */
 
 import { createServiceClient } from '@vouchbox/client';
 import { describe, expect, test } from 'vitest';
@@ -101,7 +101,7 @@ describe('a burst of runs', () => {
 describe('waits', () => {
   const rig = useRig({ 'waits-max': '3', 'tenant-waits-max': '2' });
 
-  test('are refused beyond the limit of one tenant or of all tenants, and make room for other waits when they end', {
+  test('beyond the limit of one tenant or of all tenants are refused, and each wait that ends makes room for another', {
     tags: ['GetResult-6', 'Errors-17'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -110,7 +110,7 @@ describe('waits', () => {
       rig().request(`/v1/jobs/${jobs[tenant === alpha ? 0 : 1]?.job_id}/result?wait_seconds=${seconds}`, {
         key: tenant.key,
       });
-    /** This many waits run at once. A refused wait answers at once, a held wait when the job is cancelled. */
+    /** Three waits begin at once. A refused wait is answered at once, and a held wait when the job is cancelled. */
     const held = [wait(alpha, 60), wait(alpha, 60), wait(alpha, 60)];
     expectLater(await Promise.race(held), 429, 'tenant_capacity_exhausted');
     const others = [wait(beta, 60), wait(beta, 60)];

@@ -1,4 +1,4 @@
-/** The examples of the client's README, run as they stand there. */
+/** The examples of the client's README run unchanged. */
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';

@@ -25,7 +25,7 @@ beforeAll(async () => {
   record = { job_id, receipt, events: await Array.fromAsync(client.events(job_id)) };
 });
 
-/** The record after a change, with the digest of the receipt computed again. */
+/** Checks the record after this change. The digest of the receipt is computed again, as a forger would. */
 function changedBy(change: Change) {
   const { job_id, events, receipt } = structuredClone(record);
   change(events, receipt);

@@ -50,7 +50,7 @@ const rig = useRig({
   'legacy-keys': ['alpha', ...tenants].map((tenant) => `${tenant}=key-of-${tenant}`).join(),
 });
 
-/** The scenarios' names of calls whose methods have another name in this client. */
+/** Calls whose method in this client has another name than the call has in the scenarios. */
 const NAMES: Readonly<Record<string, keyof ServiceClient>> = {
   wait: 'waitForResult',
   jobs: 'listAll',
@@ -166,7 +166,7 @@ async function failureOf(made: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** Compares what a scenario says with a value. Objects may have more members, except for `files`. */
+/** Compares a value with what the scenario expects. Objects may have more members, except for `files`. */
 function expectLike(value: unknown, expected: unknown, where: string): void {
   const found = plain(value);
   if (Array.isArray(expected)) {

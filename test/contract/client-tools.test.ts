@@ -1,4 +1,4 @@
-/** Tools that are functions of the caller's, by the reference client, with real programs in real cells. */
+/** Real programs in real cells call tools, which the reference client answers with functions of the caller. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServiceClient, type RunOptions, type ServiceClient, ServiceFailure } from '@vouchbox/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -152,7 +152,7 @@ for n in range(3):
     expect(await client().waitForResult(job?.job_id as string)).toMatchObject({ status: 'cancelled' });
   });
 
-  test("that hangs ends, and so does its program, when the run's signal aborts", async () => {
+  test("that hangs is ended together with its program when the run's signal aborts", async () => {
     const ending = new AbortController();
     let heard = false;
     const hang = (_: unknown, { signal }: { signal: AbortSignal }) => {
@@ -166,7 +166,7 @@ for n in range(3):
     expect(await client().waitForResult(job?.job_id as string)).toMatchObject({ status: 'cancelled' });
   });
 
-  test("that never returns does not keep run() from returning when the program's time is over", async () => {
+  test("that never returns lets run() return when the program's time is over", async () => {
     const { stdout, violations } = await run('print(1)\ntools.hang()', {
       tools: { hang: () => new Promise(() => {}) },
       limits: { wall_seconds: 1 },

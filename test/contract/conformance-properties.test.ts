@@ -1,4 +1,4 @@
-/** Random requests, made from the contract's own document: every answer is one of the contract, and nothing fails. */
+/** Random requests, made from the OpenAPI document: the contract lists every answer, and nothing fails. */
 import { LIMIT_CEILINGS, LIMIT_DEFAULTS, LIMIT_NAMES, type LimitName } from '@vouchbox/protocol';
 import fc from 'fast-check';
 import { beforeAll, expect, inject, test } from 'vitest';
@@ -14,7 +14,7 @@ const runs = {
   any: loadSize({ small: 150, full: 500 }),
   submitJob: loadSize({ small: 1500, full: 10_000 }),
 };
-/** How long a request may wait in vain. A request for an ended or unknown job is answered at once. */
+/** The longest wait of a request whose job does not end. A request for an ended or unknown job is answered at once. */
 const heldSecondsMax = 0.02;
 
 let contract: Contract;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const submission = { language: 'bash', code: 'true' };
   const ended = (await rig().run({ language: 'bash', code: 'echo out; echo err >&2; exit 3' })).job_id;
   const foreign = (await rig().run(submission, beta)).job_id;
-  // Nothing that is submitted from here on runs: the only slot is taken.
+  // The blocker takes the only slot, so no job that is submitted later runs.
   const blocker = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
   const { job_id } = await beta.client.submit(blocker);
   for await (const { kind } of beta.client.follow(job_id)) if (kind === 'stdout') break;
@@ -181,8 +181,8 @@ function requests(operation: ContractOperation): fc.Arbitrary<Made> {
 }
 
 /**
- * False for two kinds of requests: those that cancel the running job, which would start the queued jobs; and long waits
- * for the running job or a queued one, which would take minutes.
+ * False for two kinds of requests. A cancellation of the running job would start the queued jobs. A long wait for a
+ * running or queued job would take minutes.
  */
 function isSafe({ operation, path }: Made): boolean {
   const [, queued = '', , , running = ''] = job_ids;
@@ -256,7 +256,7 @@ const jsonNumbers: fc.Arbitrary<string> = fc.oneof(
     .map(([digits, exponent]) => `${digits.toFixed(3)}e${exponent}`),
 );
 
-/** The value of a limit by the letter of the contract; null if it is refused. */
+/** The value that the contract gives to a limit which was requested as `text`; null if the contract refuses it. */
 function limitOf(name: LimitName, text: string): number | null {
   const value = Number(text);
   if (!(value > 0)) return null;

@@ -1,4 +1,4 @@
-/** Every operation of the contract: whom it refuses, how, and that a foreign job and an unknown one look the same. */
+/** Every operation of the contract: whom it refuses and how. A foreign job and an unknown job get the same answer. */
 import { OPERATION_IDS, type Operation, operationOf, PAGE_IDS, SCOPES, type Scope } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -140,11 +140,11 @@ describe('with a key that has every scope except the one an operation needs', {
   });
 });
 
-/** A parameter, the operation that takes it, and the scope that it needs beside the operation's own. */
+/** Each parameter that needs a scope in addition to that of its operation: the operation, the name and the scope. */
 const scopedParameters = scoped.flatMap(([id, operation]) =>
   Object.entries(operation.queryAccess ?? {}).map(([name, scope]) => [id, name, scope, operation] as const),
 );
-/** For each parameter, a value that needs the scope, and one that does not; only the first if every value needs it. */
+/** For each parameter: a value that needs the scope, and a value that does not. The second is absent if all need it. */
 const OF_PARAMETER: Readonly<Record<string, readonly [string, string?]>> = {
   wait_seconds: ['1', '0'],
   include: ['stream_ticket'],
@@ -194,7 +194,7 @@ describe('with a key that has only one scope', { tags: ['Authentication-3a'] }, 
 describe("another tenant's job gets the same answer as an unknown job:", {
   tags: ['What-5', 'GetJob-2', 'Authentication-4a', 'Authentication-4b', 'AUTH-07'],
 }, () => {
-  /** Everything observable in an answer, except what is new in each. */
+  /** Everything observable in an answer, except values that differ from answer to answer. */
   function shapeOf({ status, headers, text }: Answer): unknown {
     const changing = ['date', 'x-request-id', 'ratelimit-remaining', 'ratelimit-reset'];
     return {

@@ -1,6 +1,6 @@
 /**
- * Spec § Limits 13, 16: the service holds as many connections as it may, idle ones give way to new ones, and callers
- * with a credential are served. Rows E-13 and E-26.
+ * Spec § Limits 13, 16: the service holds connections up to its limit. New connections then take the places of idle
+ * connections, and callers with a credential are served. Rows E-13 and E-26.
  */
 import { connectionsMax } from '@vouchbox/protocol';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ const TOKEN = 'token-of-metrics';
 const HOST = 'Host: svc.example\r\n';
 /** Places that only connections with a live credential can have. */
 const reservedPlaces = 64;
-/** The bound of a wait that other work of the host may prolong. */
+/** The timeout of polls, which may take long if the host does other work. */
 const soon = { timeout: 20_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 

@@ -1,6 +1,6 @@
 /**
- * Spec § Authentication: who is accepted, and that only the Authorization header decides it. Credentials as bytes on a
- * socket, tokens that point elsewhere, invalid tenant names, pages of other origins, and a model of who owns what.
+ * Spec § Authentication: only the Authorization header decides who is accepted. The tests try credentials as bytes on a
+ * socket, tokens that point elsewhere, invalid tenant names and pages of other origins, and a model of who owns what.
  */
 import { execFileSync } from 'node:child_process';
 import { constants, mkdtempSync, openSync, rmSync } from 'node:fs';
@@ -136,7 +136,7 @@ describe('AUTH-04 an access token whose header says where its key is', { tags: [
     rmSync(directory, { recursive: true });
   });
 
-  test('makes the service open no connection and no file for it, whether the token is valid or not', async () => {
+  test('makes the service open no connection and no file, whether the token is valid or not', async () => {
     const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/keys.json`;
     const up = '../'.repeat(20);
     const headers: Record<string, unknown>[] = [
@@ -158,7 +158,7 @@ describe('AUTH-04 an access token whose header says where its key is', { tags: [
     for (const header of headers) {
       const key = await issuer.token({ scope: 'jobs:read', header });
       const { status } = await rig().request('/v1/whoami', { key });
-      // A key id of the set is accepted whatever else the token says. Any other id has no key.
+      // A token with the key id of the set is accepted, whatever else its header says. No key has another id.
       expect([header, status]).toEqual([header, 'kid' in header ? 401 : 200]);
     }
     expect(connections).toBe(0);

@@ -18,7 +18,7 @@ const headMilliseconds = loadSize({ small: 400, full: TRANSPORT_BOUNDS.headMilli
 const bodyMilliseconds = loadSize({ small: 1500, full: TRANSPORT_BOUNDS.bodyMilliseconds });
 /** The time between two bytes. Several such times fit into each deadline. */
 const dripMilliseconds = loadSize({ small: 100, full: 5000 });
-/** A timer may end early by its resolution, and a deadline begins before the client can see that it began. */
+/** A deadline may seem to end this much early: timers are inexact, and it begins before the client can see that. */
 const earlyMilliseconds = 100;
 
 /** Each server has only one short deadline, so that a slow machine does not exceed the other deadline by accident. */
@@ -79,7 +79,7 @@ test.each([
       isOver = true;
     });
     await expect.poll(() => isOver || bodies.permits.held('body') === 1, loadTimeout).toBe(true);
-    // Meanwhile the tenant has no other permit, and another tenant has its own.
+    // While the body arrives, this tenant has no further permit. Another tenant has a permit of its own.
     const ask = async (key: string) => {
       using raw = await RawSocket.open(bodies.port);
       return await raw.send(`${head(key)}Content-Length: 2\r\n\r\n{}`).answer();

@@ -1,6 +1,6 @@
 /**
  * Spec § Errors: every code of the table occurs over HTTP, with the status and `retryable` of the table, and with
- * `Retry-After` if waiting helps. This file does not compile if it provokes no refusal with some code.
+ * `Retry-After` if waiting helps. This file does not compile if it leaves out a code.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -104,7 +104,7 @@ async function whileQueueIsFull(ask: (keyOfGamma: string) => Promise<Answered>):
   return refusal;
 }
 
-/** One wait more than allowed, by the tenant that already waits or by another tenant. */
+/** Begins one wait more than allowed: by the tenant that already waits, or by another tenant. */
 async function whileAWaitIsHeld(asker: 'alpha' | 'beta'): Promise<Refusal> {
   const { alpha } = tight();
   const ids = { alpha: '', beta: '' };
@@ -112,7 +112,7 @@ async function whileAWaitIsHeld(asker: 'alpha' | 'beta'): Promise<Refusal> {
   const wait = (tenant: 'alpha' | 'beta') =>
     tight().request(`/v1/jobs/${ids[tenant]}/result?wait_seconds=300`, { key: tight()[tenant].key });
   const waits = [wait('alpha'), wait(asker)];
-  // The first of the two is held, and the other is answered at once.
+  // The service holds the first wait, and answers the second wait at once.
   const refused = await Promise.race(waits);
   for (const tenant of ['beta', 'alpha'] as const) await tight()[tenant].client.cancel(ids[tenant]);
   await Promise.all(waits);
@@ -197,7 +197,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   blob_not_found: async () => told(await rig().request(`/v1/blobs/sha256/${'0'.repeat(64)}`)),
   route_not_found: async () => told(await rig().request('/v1/nothing')),
   attestation_unavailable: withoutSigningKey,
-  // A log gives this refusal just after it got a job; `log.test.ts` has such a log.
+  // A log refuses in this way only shortly after it got a job. `log.test.ts` has such a log.
   async log_proof_unavailable() {
     const early = new ServiceError('log_proof_unavailable', 'Not yet.', { retryAfterSeconds: 1 });
     await using server = await openServer({ jobs: { logProof: () => Promise.reject(early) } });
@@ -258,7 +258,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   },
   tenant_capacity_exhausted: () => whileAWaitIsHeld('alpha'),
   head_too_large: () => raw(rig().port, head('GET /healthz', `X: ${'x'.repeat(20_000)}\r\n`)),
-  // No request is known to provoke this error, so a layer below HTTP is broken here.
+  // No known request provokes this error, so a layer below HTTP is made to fail here.
   async internal() {
     await using server = await openServer({ jobs: { list: () => Promise.reject(new Error('a bug')) } });
     return await raw(server.port, head('GET /v1/jobs', '', KEY_OF_ACME));
@@ -291,7 +291,7 @@ test.each(ERROR_CODES)(
     const { error } = JSON.parse(text) as { error: { code: string; retryable: boolean } };
     const { status: tabled, retryable } = ERRORS[code];
     expect([status, error.code, error.retryable]).toEqual([tabled, code, retryable]);
-    // If waiting helps, the answer says how long to wait. Waiting helps neither a slow body nor a bug.
+    // If waiting helps, the answer says how long. Waiting does not help after `body_timeout` or `internal`.
     const says = /^[1-9]\d*$/.test(retryAfter ?? '');
     expect(says).toBe(retryable && code !== 'body_timeout' && code !== 'internal');
   },

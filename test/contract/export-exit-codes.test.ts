@@ -1,4 +1,4 @@
-/** What `vouchbox export` exits with, and that it leaves a whole directory or none. docs/VERIFYING.md. */
+/** The exit codes of `vouchbox export`, which leaves either a whole directory or none. docs/VERIFYING.md. */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';

@@ -1,4 +1,4 @@
-/** `vouchbox export --with-inputs`, and what `service-verify graph` says of it: over a real service, with its keys. */
+/** `vouchbox export --with-inputs` exports graphs of jobs of a real service, and `service-verify graph` checks them. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ async function verified(directory: string, pems: readonly string[] = ['pinned.pe
 
 const tags = ['Inputs-7'];
 
-test('vouchbox export --with-inputs writes once each job on which the exported job depends, and lists what this discloses', {
+test('vouchbox export --with-inputs writes every job that the exported job needs, each once, and lists what this discloses', {
   tags,
 }, async () => {
   const { code, stderr } = await exported(...access(), '--output', 'whole');

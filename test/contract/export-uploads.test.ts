@@ -1,4 +1,4 @@
-/** Large input files, from the upload to the verdict of whoever checks the exported job. docs/VERIFYING.md. */
+/** Large input files: they are uploaded, a job reads them, and a verifier checks the exported job. */
 import { createHash } from 'node:crypto';
 import {
   createReadStream,

@@ -1,6 +1,6 @@
 /**
- * `vouchbox export`: a directory that `service-verify` accepts without the service, from a running service and from its
- * data.
+ * `vouchbox export` makes a directory from a running service or from its data. `service-verify` accepts the directory
+ * without the service.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -97,7 +97,7 @@ describe('an export from a running service', () => {
     expect(existsSync(join(scratch, 'foreign'))).toBe(false);
   });
 
-  test('of a job that never ran, or of one with much output, verifies as well', async () => {
+  test('of a job that never ran, or of a job with much output, verifies too', async () => {
     const loud = await rig.run({ language: 'bash', code: 'seq 1 12000; exit 4' });
     const { job_id } = await rig.alpha.client.submit({ language: 'bash', code: 'sleep 60' });
     await rig.alpha.client.cancel(job_id);

@@ -43,7 +43,7 @@ test('a thousand queued jobs of one tenant do not delay the first job of another
   const [first = ''] = await submitted(beta.key, 1);
   await release();
   const startedAt = await startOf(first, beta.key);
-  // At most one job of alpha ran before, because it was already alpha's turn.
+  // One job of alpha may have run before, if it was already alpha's turn.
   const before = [];
   for (const job_id of many.slice(0, 5)) {
     const { started_at } = await alpha.client.detail(job_id);

@@ -1,4 +1,4 @@
-/** A grading compiles a program once, under limits of its own, and never blames the program for its compiler. */
+/** A grading compiles a program once, under the limits of its build, and never blames the program for the compiler. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ const JUDGED: readonly [code: string, verdict: string][] = [
   [SUM, 'accepted'],
 ];
 
-/** A compiler takes at least a second of processor time, so `npm test` tries only these cases, in one class. */
+/** `npm test` tries only these cases, in one class, because a compiler takes at least a second of processor time. */
 const FEW: ReadonlySet<string> = new Set(['the memory', 'compile_error', 'accepted']);
 const isTried = ([what, verdict]: readonly [string, unknown, ...unknown[]]) =>
   hasEveryPack || FEW.has(what) || (typeof verdict === 'string' && FEW.has(verdict));

@@ -21,8 +21,8 @@ beforeAll(() => {
 afterAll(() => rmSync(scratch, { recursive: true }));
 
 describe('the evidence of a verdict', () => {
-  test('is whole if the service was lost when the evidence was read', async () => {
-    // More requests than an ordinary call has tries.
+  test('is whole even if several requests for the evidence are cut off', async () => {
+    // This cuts off more requests than an ordinary call makes.
     const faults = [{ on: 'GET /v1/jobs/{id}/attestation', count: 6, fault: 'cut_request' }] as const;
     await using proxy = await openFaultProxy(rig().service.url, faults);
     const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'borne'];
@@ -48,7 +48,7 @@ describe('the evidence of a verdict', () => {
     expect(readdirSync(join(scratch, 'partly'))).toEqual(['jobs', 'verdict.json']);
   });
 
-  test('is written by the advice, if the service gave none of it', async () => {
+  test('can be added with the commands that the error output advises, if the service gave none of it', async () => {
     const on = 'GET /v1/jobs/{id}/result-artifact';
     const faults = [{ on, count: 2, answer: { status: 404, code: 'job_not_found' } }];
     await using proxy = await openFaultProxy(rig().service.url, faults);
@@ -74,7 +74,7 @@ describe('the evidence of a verdict', () => {
     expect(stderr).toContain('beside has the verdict and its evidence');
   });
 
-  test('is not written on a full disk, where the command exits with 1, because there is a verdict', async () => {
+  test('cannot be written to a full disk, and the command then shows the verdict and exits with 1', async () => {
     mkdirSync(join(scratch, 'small'));
     const full = ['mount', '-t', 'tmpfs', '-o', 'size=8k', 'none', join(scratch, 'small')];
     const within = ['unshare', '--mount', 'sh', '-c', `${full.join(' ')} && exec "$0" "$@"`];
@@ -84,7 +84,7 @@ describe('the evidence of a verdict', () => {
     expect(stderr).toContain('small/out could not be written: ENOSPC');
   });
 
-  test('stays as it was if an interrupt comes while the evidence of a new one is read', async () => {
+  test('is unchanged if the command is interrupted while it reads the evidence of a new verdict', async () => {
     const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'kept'];
     expect((await vouchbox(words, { cwd: scratch, env: env() })).code).toBe(0);
     const before = readdirSync(scratch);
@@ -106,7 +106,7 @@ describe('the evidence of a verdict', () => {
     ]);
   });
 
-  test('is absent after an interrupt before the service has named its key, and no grading is made', async () => {
+  test('is absent, and no grading is made, if the command is interrupted before the service has named its key', async () => {
     const on = 'GET /v1/attestation/public-key';
     await using proxy = await openFaultProxy(rig().service.url, [{ on, count: 9, fault: 'hold_answer' }]);
     const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'unnamed'];

@@ -10,21 +10,21 @@ import { Rig } from '../rig/rig.ts';
 let scratch: string;
 beforeAll(() => {
   scratch = mkdtempSync(join(tmpdir(), 'svc-grade-keys-'));
-  // Programs run as another user.
+  // Programs run as another user, who must be able to read this directory.
   chmodSync(scratch, 0o755);
   const code = 'import os, time\nwhile not os.path.exists(input_path): time.sleep(0.02)';
   writeFileSync(join(scratch, 'waits.py'), `input_path = input()\n${code}`);
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** A grading at a service of its own: one test has ended and is signed, and `waiting` tests wait to be released. */
+/** Starts a service and a grading. One test has ended and is signed, and `waiting` tests wait to be released. */
 async function gradingThatWaits(waiting: number) {
   const own = await Rig.start({ provider: 'subprocess', 'attestation-mode': 'on', concurrency: `${waiting + 1}` });
   const { client, key } = own.alpha;
   const env = { SERVICE_URL: own.service.url, SERVICE_KEY: key };
   const tests = `tests-${waiting}`;
   mkdirSync(join(scratch, tests));
-  // A program ends once the file exists that its input names.
+  // The input of a program names a file. The program ends once this file exists.
   const awaited = (at: number) => join(scratch, tests, at === 0 ? '0.in' : `${at}.released`);
   for (let at = 0; at <= waiting; at++) writeFileSync(join(scratch, tests, `${at}.in`), awaited(at));
   const output = `verdict-${waiting}`;

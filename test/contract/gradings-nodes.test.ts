@@ -23,7 +23,7 @@ async function started(dataDir: string, environment: Record<string, string> = {}
   return { process, client: createServiceClient({ baseUrl: process.url, apiKey: CRASH_KEY }) };
 }
 
-/** Resolves once so many jobs of the grading have ended. */
+/** Resolves once this many jobs of the grading have ended. */
 async function jobsEnded(client: ServiceClient, id: string, count: number): Promise<void> {
   let seen = 0;
   for await (const { kind } of client.gradingEvents(id)) if (kind === 'job' && ++seen === count) return;

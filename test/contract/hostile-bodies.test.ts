@@ -1,6 +1,6 @@
 /**
- * Spec § Job submission, § Limits: hostile bodies. What two parsers could read differently is refused, what is accepted
- * is kept to the byte, and what is repeated to the client is short and harmless. Rows BODY-01 to BODY-13.
+ * Spec § Job submission, § Limits: hostile bodies. The service refuses a body that two parsers could read differently,
+ * keeps an accepted body byte for byte, and repeats only short, harmless text to the client. Rows BODY-01 to BODY-13.
  */
 import { readFileSync } from 'node:fs';
 import { LIMIT_CEILINGS, LIMIT_NAMES } from '@vouchbox/protocol';

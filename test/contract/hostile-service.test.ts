@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** Clears a screen in two spellings, reverses text, and ends a line. */
+/** A text that clears a terminal's screen in two spellings, reverses text, and ends a line. */
 const EVIL = 'x\u001b[2J\u009b2J\u202e\u2028\u007f\u0007';
 const SPELLED = 'x\\u{1b}[2J\\u{9b}2J\\u{202e}\\u{2028}\\u{7f}\\u{7}';
 
@@ -97,7 +97,7 @@ describe('an export from a hostile service', () => {
     expect((await call(service, 'export', 'job_1')).stderr).toBe('vouchbox: the job has no receipt\n');
   });
 
-  test('leaves a directory untouched that is named like its own temporary directory', {
+  test('leaves an existing directory with the name of its temporary directory untouched', {
     tags: ['OPER-07'],
   }, async () => {
     mkdirSync(join(scratch, 'kept.partial', 'precious'), { recursive: true });
@@ -125,7 +125,7 @@ describe('text of a hostile service is escaped', () => {
     expect([listed, asJson].map(isHarmless)).toEqual([true, true]);
   });
 
-  test('in the detail of a job, which stays the same JSON', async () => {
+  test('in the detail of a job, whose JSON keeps its values', async () => {
     const detail = whole('GET /v1/jobs/{id}', { job_id: 'job_1', requested_spec: { code: EVIL } });
     await using service = await scriptedService([json(detail)]);
     const shown = await call(service, 'jobs', 'show', 'job_1');

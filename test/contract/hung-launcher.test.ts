@@ -1,6 +1,6 @@
 /**
- * A launcher that stops answering is killed and replaced, no request waits for it, and no job is lost. SIGSTOP makes
- * a launcher stop answering here.
+ * A launcher that stops answering is killed and replaced. No request waits for it, and no job is lost. The tests stop a
+ * launcher with SIGSTOP.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Language } from '@vouchbox/protocol';
@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { isLongForm } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
-/** A launcher on a busy machine is killed only after several times its deadline. Only tests that hang last this long. */
+/** Timeouts are in minutes: a busy machine may kill a launcher only after several times the launcher's deadline. */
 const MINUTES = 60_000;
 const rig = useRig({ concurrency: '6', 'tenant-concurrency': '6' });
 const stopped = new Set<number>();
@@ -85,12 +85,12 @@ describe('a launcher that hangs', () => {
     stop(before);
     for (const { status, json, milliseconds } of await Promise.all(LANGUAGES.map(submitShort))) {
       expect([status, json.status]).toEqual([201, 'queued']);
-      // Two seconds are the wait for the parked cell, and one is the wait for the result.
+      // Of these, the wait for the parked cell takes two seconds, and the wait for the result takes one.
       expect(milliseconds).toBeLessThan(8000);
       const { result } = await rig().ended(json.job_id);
       expect(result).toMatchObject({ status: 'succeeded', stdout: '2\n' });
     }
-    // Launchers without a request may go on hanging.
+    // A launcher that gets no request may continue to hang.
     const after = launchers();
     expect(before.filter((pid) => !after.includes(pid)).length).toBeGreaterThanOrEqual(LANGUAGES.length);
   });

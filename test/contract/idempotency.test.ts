@@ -198,7 +198,7 @@ test('an idempotency key returns its first job after ceilings, provider and limi
   expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
   expect(again.json).toEqual(made.json);
   expect((await second.alpha.client.detail(made.json.job_id)).requested_spec).toEqual(detail.requested_spec);
-  // A submission with the clamped values differs from the first submission: it is another specification.
+  // A submission with the clamped values has another specification than the first submission.
   const clamped = await second.post({ ...demanding, limits: { wall_seconds: 1, mem_mb: 64 } }, keyed);
   expect([clamped.status, clamped.json.error.code]).toEqual([422, 'idempotency_key_reused']);
   expect(await second.jobCount()).toBe(1);

@@ -1,4 +1,4 @@
-/** Spec § Interaction: what remains of two jobs whose programs talked, after a crash too; and the command that runs them. */
+/** Spec § Interaction: the evidence of two jobs whose programs talked, even after a crash, and the command for them. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -80,7 +80,7 @@ describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (provider)
   test('a wall limit that is reached while both programs wait for each other is reported as a deadlock', {
     tags: ['Interaction-9'],
   }, async () => {
-    // Both must have come to their wait before the limit, on a busy host too.
+    // Both programs must have begun to wait before the limit, even on a busy host.
     const limits = { wall_seconds: 6 };
     const dead = await ran(rig(), { ...python('input()', { limits }), interactor: python('input()') });
     expect([dead.program.terminal_reason, ...ends(dead)]).toEqual(['wall_limit', 'deadlock', 'deadlock']);

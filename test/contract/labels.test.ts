@@ -1,4 +1,4 @@
-/** Labels of jobs: which are valid, where they are shown, and that signed or compared data leave them out by default. */
+/** Labels of jobs: which are valid, and where they are shown. By default, signed or compared data leave them out. */
 import { expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 
@@ -65,7 +65,7 @@ test('the receipt and the events, which are signed, leave out the labels by defa
   expect(JSON.stringify([receipt, events])).not.toContain('only for finding it');
 });
 
-test('sign_labels puts the labels into the receipt and makes them part of what the idempotency key stands for', {
+test('sign_labels puts the labels into the receipt and into the specification that the idempotency key stands for', {
   tags: ['Submission-51'],
 }, async () => {
   const headers = { 'idempotency-key': 'signed-labels' };

@@ -1,6 +1,6 @@
 /**
- * Gradings whose tests are larger than what a submission holds: input, output and expected output by digest. The long form has
- * tests of 60 MB.
+ * Gradings whose tests are larger than a submission may be. They name input, output and expected output by digest. The
+ * long form has tests of 60 MB.
  */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ const narrow = useRig({ provider: 'subprocess', 'tenant-blobs-mb-max': '1' });
 const python = (code: string) => ({ language: 'python', code });
 const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** Far more lines than are recorded. */
+/** The input has far more lines than the history records. */
 const input = new Uint8Array(Buffer.alloc(BYTES, '1234567\n'));
 const doubled = new Uint8Array(Buffer.alloc(BYTES, '2469134\n'));
 const other = new Uint8Array(doubled).fill(0x30, BYTES - 3, BYTES - 2);

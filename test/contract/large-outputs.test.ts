@@ -1,4 +1,4 @@
-/** Spec § Large outputs: files of a program, and its standard output, that come back by their digests. */
+/** Spec § Large outputs: files and standard output of a program, which a client reads by their digests. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const signer = useRig({ 'attestation-mode': 'on', provider: 'subprocess' });
 const narrow = useRig({ provider: 'subprocess', 'tenant-blobs-mb-max': '3', 'tenant-blobs-max': '1' });
 
 const MIB = 2 ** 20;
-/** The program succeeded, but an output did not come back. */
+/** The exit code of `vouchbox run` if the program succeeded, but an output did not come back. */
 const EXIT_FAILED = 1;
 const limits = { max_file_mb: 64, mem_mb: 512, wall_seconds: 60 };
 const digestOf = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
@@ -315,7 +315,7 @@ test('a large output is stored as long as its own job, or another job that names
   const database = new DatabaseSync(join(first.dataDir, 'svc.db'));
   const old = '2020-01-01T00:00:00.000Z';
   database.prepare('update jobs set finished_at = ? where job_id = ?').run(old, gone.detail.job_id);
-  // Makes all blobs look as if nobody had used them for long.
+  // Makes all blobs look as if they were last used long ago.
   database.exec(`update blobs set used_at = '${old}'`);
   database.close();
 

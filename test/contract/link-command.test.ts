@@ -1,4 +1,4 @@
-/** `vouchbox link` and `vouchbox links`: a result is handed on at the command line, and taken back. */
+/** `vouchbox link` and `vouchbox links`: the command line makes links to a result, lists them and revokes them. */
 import { openCredentials } from '@vouchbox/server';
 import { expect, test } from 'vitest';
 import { vouchbox } from '../rig/command.ts';

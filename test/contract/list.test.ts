@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig();
-/** Oldest first: 5 that succeeded, alternating languages, then one that failed. */
+/** The jobs, oldest first: five that succeeded, in alternating languages, and then one that failed. */
 const ids: string[] = [];
 
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 /**
  * A pack with a wheel and a package of npm, built from a recipe with two locked lists and used by jobs of both classes.
- * Building it takes a minute, so `npm run packs` alone does it.
+ * Building it takes a minute, so only `npm run packs` builds it.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * The log of a service: anyone may read the proofs of what the service signed, before and after a restart, and
+ * The log of a service: anyone may read the proofs about signed results, before and after a restart, and
  * `service-verify` checks them. docs/decisions/0064.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * Spec § Limits, § What the service does 6: byte-exact requests, valid and malformed, on raw sockets to the running
- * service. What two readers could read differently is refused with the envelope and a request id, nothing after it on
- * the connection is executed, and the next client is served normally. Rows E-01 to E-12, E-17 and E-19.
+ * Spec § Limits, § What the service does 6: byte-exact requests, valid and malformed, on raw sockets to a service. A
+ * request that two readers could read differently is refused with the envelope and a request id. The service executes
+ * no later request of the connection, and serves the next client normally. Rows E-01 to E-12, E-17 and E-19.
  */
 import { gzipSync } from 'node:zlib';
 import { bodyBytesMax } from '@vouchbox/protocol';
@@ -19,7 +19,7 @@ const KEY = 'Authorization: Bearer key-of-alpha\r\n';
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 const SPEC = '{"language":"bash","code":"true"}';
 const POST = `POST /v1/jobs HTTP/1.1\r\n${HOST}${KEY}${JSON_TYPE}`;
-/** The request after a refused one must never be executed: it would make a job. */
+/** A request that follows a refused one. The service must never execute it: it would make a job. */
 const NEXT = `${POST}Content-Length: ${SPEC.length}\r\n\r\n${SPEC}`;
 const get = (target: string, headers = HOST) => `GET ${target} HTTP/1.1\r\n${headers}\r\n`;
 const sized = (length: string | number, body = SPEC) => `${POST}Content-Length: ${length}\r\n\r\n${body}`;
@@ -27,7 +27,7 @@ const chunksOf = (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\
 const chunked = (coding: string, body = chunksOf(SPEC)) => `${POST}Transfer-Encoding: ${coding}\r\n\r\n${body}`;
 
 afterEach(async () => {
-  // The service is unchanged for everybody else.
+  // The service still serves everybody else.
   expect((await rig().request('/healthz', { key: null })).status).toBe(200);
 });
 

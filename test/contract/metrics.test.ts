@@ -11,7 +11,7 @@ afterAll(() => collector[Symbol.asyncDispose]());
 
 const TOKEN = 'token-of-metrics';
 const bash = { language: 'bash', code: 'true' } as const;
-/** The bound of a wait that other work of the host may prolong. */
+/** The timeout of polls, which may take long if the host does other work. */
 const soon = { timeout: 30_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
@@ -74,7 +74,7 @@ describe('the metrics of the service', () => {
     );
     expect(taken.reduce((sum, count) => sum + count, 0)).toBe(3);
     expect(taken[0]).toBeGreaterThanOrEqual(1);
-    // Each job has a commit when it is accepted and one when it ends. A job without a parked cell has one more, at its start.
+    // Each job has a commit when it is accepted and a commit when it ends. Without a parked cell, its start is a third.
     expect(await grown('svc_store_commit_seconds_count')).toBeGreaterThanOrEqual(6);
     expect(await grown('svc_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toBe(3);
   });

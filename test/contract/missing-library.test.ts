@@ -1,4 +1,4 @@
-/** The list of a pack's libraries, and the remark about a program that imports a library which it does not have. */
+/** The list of a pack's libraries, and the remark about a program that imports a library which is missing. */
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, test } from 'vitest';

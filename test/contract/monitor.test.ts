@@ -1,4 +1,4 @@
-/** `vouchbox monitor` over real HTTP: what it says of a log that grows, and of every kind of log that does not. */
+/** `vouchbox monitor` over real HTTP: its reports on a log that only grows, and on every kind of log that does not. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -38,10 +38,10 @@ function grownBy(from: TestLog, count: number, word: string): TestLog {
   return from;
 }
 
-/** When the witness signs what is shown, in seconds. */
+/** The time at which the witness signs the shown head, in seconds. */
 const SEEN = 1_800_000_000;
 
-/** A promise that the log answers by a time in seconds. */
+/** A promise that the log answers by this time, in seconds. */
 function promiseBy(seconds: number, logOrigin = 'log.example/log/1'): string {
   const { privateKey } = generateKeyPairSync('ed25519');
   const predicate: PromisePredicate = {

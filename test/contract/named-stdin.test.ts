@@ -23,7 +23,7 @@ const COUNT =
   'import hashlib, sys\nh = hashlib.sha256()\nwhile b := sys.stdin.buffer.read(65536): h.update(b)\nprint(h.hexdigest())';
 
 let made = 0;
-/** A job that left an output that no other job has. */
+/** Runs a job whose output differs from the outputs of all other jobs. */
 async function producer() {
   const text = `made ${++made}`;
   const { job_id } = await rig().run({ language: 'bash', code: `printf '${text}' > output/a`, outputs: ['output/a'] });

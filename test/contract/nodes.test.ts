@@ -1,4 +1,4 @@
-/** Two nodes of one service: whichever is asked, the answer is that of the service. */
+/** Two nodes of one service: either node answers for the whole service. */
 import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -202,7 +202,7 @@ test('every node serves the attestation that one of them signed', async () => {
   expect(there.text).toBe(here.text);
 });
 
-/** Why each living node cannot sign, as that node says it; null for a node that can sign. The oldest node is first. */
+/** For each living node, its own reason why it cannot sign; null if it can sign. The oldest node is first. */
 async function signingProblems(): Promise<(string | null)[]> {
   await using session = await Session.open(url, {});
   const { rows } = await session.execute<{ problem: string | null }>({
@@ -249,7 +249,7 @@ test('a node without the signing key of the service does not start, and says to 
   });
 });
 
-test('only one node sends the wake-up for a waiting job, and those who follow the job are told of its end', async () => {
+test('only one node sends the wake-up for a waiting job, and the followers of the job learn of its end', async () => {
   await using session = await Session.open(url, {});
   const asked = async <Row>(sql: string) => (await session.execute<Row & object>({ sql, parameters: [] })).rows;
   const channels = await asked<{ name: string }>(

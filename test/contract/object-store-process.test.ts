@@ -1,4 +1,4 @@
-/** A service with an object store as a process: it is killed in the middle of a move, and its data are read without it. */
+/** A service with an object store: its process is killed while it moves content, and a command reads its data later. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { leftoversOf } from '../rig/leftovers.ts';
 import { openObjectProxy } from '../rig/object-proxy.ts';
 import { hasObjectServer, type ObjectServer, startObjectServer } from '../rig/object-server.ts';
 
-/** The bound of a wait that other work of the host may prolong. */
+/** The timeout of polls, which may take long if the host does other work. */
 const soon = { timeout: 60_000 };
 /** A job whose artifact and result are large, and stay large when they are compressed. */
 const large = {

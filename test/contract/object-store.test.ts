@@ -8,7 +8,7 @@ import { changeFile, hasObjectServer, type ObjectServer, startObjectServer } fro
 import { type Answer, Rig, type RigSettings } from '../rig/rig.ts';
 
 const KIB = 1024;
-/** The bound of a wait that other work of the host may prolong. */
+/** The timeout of polls, which may take long if the host does other work. */
 const soon = { timeout: 60_000 };
 
 /** Writes an artifact that no compression makes smaller, and as much output. */

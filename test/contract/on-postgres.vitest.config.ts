@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { CONTRACT_NOT_ON_POSTGRES, POSTGRES_SETUP } from '../../tools/postgres-tests.ts';
 
-/** Tests that open the file of a store, or give a command only the directory of that file: the beginnings of their titles. */
+/** The beginnings of the titles of tests that open the file of a store, or give a command only its directory. */
 const OF_A_FILE = [
   'a service accepts a key that was issued before its start',
   'the bytes of an attestation are the same after a restart',

@@ -131,7 +131,7 @@ const pathOf = ({ path }: ContractOperation) =>
     .replace('{file}', 'a.js')
     .replace('{tile}', '0/000');
 
-/** The query without which an operation refuses every request. */
+/** The query that an operation needs to accept any request. */
 const NEEDED: Readonly<Record<string, string>> = {
   getLogLeafProof: `hash=${'0'.repeat(64)}`,
   getLogConsistency: 'old=1',
@@ -196,7 +196,7 @@ const none = { total: 10, perTenant: 0 };
 const FULL = new StoreError('full', 'there is no space left');
 const rejecting = () => Promise.reject(FULL);
 
-/** How to provoke each code. The table lacks the code that occurs only for a method which no operation of the path has. */
+/** How to provoke each code, except the code for a method that no operation of the path has. */
 const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Change>> = {
   invalid_request: { headers: 'Host: y\r\n' },
   invalid_json: { body: '{' },
@@ -290,7 +290,7 @@ function refuseForSpace(): Promise<never> {
   return Promise.reject(new ServiceError('insufficient_storage', 'There is no space left to store this.'));
 }
 
-/** The provocation, changed to suit this operation: an unknown parameter would be refused instead. */
+/** The provocation, adapted to this operation, which would refuse a parameter that it does not know. */
 function provocationOf(code: keyof typeof PROVOCATIONS, { id, method }: ContractOperation): Change {
   const change = PROVOCATIONS[code];
   if (code === 'shutting_down' && !WAITING.includes(id)) return WITHOUT_QUERY;

@@ -1,5 +1,5 @@
 /**
- * How a job ends and how the endings are told apart, the five limits, and that nothing of a program outlives its job.
+ * How jobs end, how clients tell the endings apart, and the five limits. No process of a program outlives its job.
  * Spec § Job submission, limits.
  */
 import { totalmem } from 'node:os';
@@ -120,7 +120,7 @@ describe('cpu_seconds', () => {
     expect(ran.detail.receipt?.resource_usage?.cpu_ms).toBeGreaterThanOrEqual(500);
   });
 
-  test('leaves the kernel, which counts ticks in which nothing ran, a bound far above the limit', async () => {
+  test('gives the kernel a far higher limit, because the kernel also counts ticks in which nothing ran', async () => {
     const ran = await python('import resource; print(resource.getrlimit(resource.RLIMIT_CPU))', { cpu_seconds: 2 });
     expect(ran.result.stdout).toBe('(9, 10)\n');
   });
@@ -189,7 +189,7 @@ os.wait()`;
   });
 
   test('counts used memory and leaves out reserved address space, such as that of numpy and V8', async () => {
-    // The host's kernel refuses at once a request for more than its whole memory, whatever a job may use.
+    // Whatever the limit of the job is, the host's kernel refuses a request for more memory than the host has.
     const reserved = Math.min(8 * GIB, Math.floor(totalmem() / 2));
     const ran = await python(`import mmap; m = mmap.mmap(-1, ${reserved}); m[0] = 1; print("ok")`, {
       mem_mb: 64,
@@ -231,7 +231,7 @@ describe('a limit that is too low for an interpreter to wait for its program', (
   test('is raised to what the interpreter needs, and only the requested limits state the original value', {
     tags: ['Submission-26b'],
   }, async () => {
-    // Each limit is exceeded in a job of its own: the kernel may kill for memory before it has to refuse a process.
+    // Each limit has its own job. In one job, the kernel might kill for memory before it has to refuse a process.
     const spawning = `require('node:child_process').spawn('/bin/true').on('error', () => {});`;
     await expectRaised({ max_pids: 1 }, spawning, ({ max_pids }) => ({
       type: 'pids',

@@ -1,4 +1,4 @@
-/** Spec § Events 5–6, § Folded result, § Limits: output comes back exact to the byte, or says that it does not. */
+/** Spec § Events 5–6, § Folded result, § Limits: output comes back byte for byte, or the result says it differs. */
 import { createHash } from 'node:crypto';
 import { recordBytesMax, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';

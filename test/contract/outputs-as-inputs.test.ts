@@ -16,7 +16,7 @@ const reader = (file: object) => ({ language: 'bash', code: 'cat input/a', files
 const from = (job_id: string, path = 'output/a') => ({ path: 'input/a', from: { job_id, path } });
 
 let made = 0;
-/** A job that left an output that no other job has. */
+/** Runs a job whose output differs from the outputs of all other jobs. */
 async function producer(to: Rig = rig(), text = `made ${++made}`) {
   const code = `printf '${text}' > output/a; printf other > output/b`;
   const { job_id } = await to.run({ language: 'bash', code, outputs: ['output/**'] });
@@ -138,7 +138,7 @@ describe('an output that a submission names', () => {
     expect((await rig().post(reader({ path: 'input/a', blob }), submitter)).status).toBe(201);
   });
 
-  test('is refused in the same words if it is of another tenant, unknown, or of a job that the key may not read', {
+  test('is refused in the same words if it is unknown, of another tenant, or of a job that the key may not read', {
     tags: ['AUTH-21', 'Inputs-2', 'Inputs-4'],
   }, async () => {
     const { job_id, blob } = await producer();

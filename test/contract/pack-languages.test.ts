@@ -1,6 +1,6 @@
 /**
- * Languages of runtime packs, with the shipped recipes. Two packs are built for every run: an interpreted and a
- * compiled language, in one class. `npm run packs` builds the others too, which takes some minutes the first time.
+ * Languages of runtime packs, from the shipped recipes. Every run builds two packs, for an interpreted and a compiled
+ * language, in one class. `npm run packs` builds the others too, which takes some minutes the first time.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';

@@ -38,7 +38,7 @@ function file(content: string | Uint8Array): string {
   return path;
 }
 
-/** The options of `service-verify promise` that name what is pinned. */
+/** The options of `service-verify promise` that give the pinned keys and the tenant. */
 async function pinned(): Promise<string[]> {
   const key = file((await rig.alpha.client.publicKey()).public_key_pem);
   const { log_key } = (await (await fetch(`${rig.service.url}/log/keys`)).json()) as { log_key: string };

@@ -1,4 +1,4 @@
-/** The blocks of README.md, run as they stand there: from a submission to a result that somebody else verified. */
+/** The blocks of README.md run unchanged: from the submission of a job to its result, which somebody else verifies. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

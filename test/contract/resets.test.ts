@@ -1,6 +1,6 @@
 /**
- * Spec § Limits, § Response transfer rules: clients that vanish in every phase of a request and of a stream. Everything
- * a request held is freed with its connection: permits, followers, timers and descriptors.
+ * Spec § Limits, § Response transfer rules: clients vanish in every phase of a request and of a stream. The service
+ * then frees everything that the request held: permits, followers, timers and descriptors.
  */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,8 +13,8 @@ import { ScriptedServer } from './scripted-server.ts';
 const RESETS = loadSize({ small: 10, full: 1000 });
 const AT_ONCE = 10;
 /**
- * How many timers and descriptors other code of this process may have made or freed meanwhile. A leak of one for each
- * reset would be more.
+ * How many timers and descriptors other code of this process may make or free meanwhile. If every reset leaked one, the
+ * difference would be larger.
  */
 const STRAY = 6;
 const patient = { timeout: 60_000 };
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => served[Symbol.asyncDispose]());
 
-/** Counts the followers that wait for news of a job, where they register. */
+/** Counts the followers that wait for news of a job, at the method with which they register. */
 function countFollowers(): void {
   const { nudges } = served.rig;
   const next = nudges.next.bind(nudges);
@@ -72,7 +72,7 @@ interface Phase {
   readonly name: string;
   /** The bytes that the client sends before it vanishes. */
   readonly bytes: () => string | Promise<string>;
-  /** The permit that a request in this phase holds; null if it holds none: the client then vanishes at once. */
+  /** The permit that a request in this phase holds. Null: it holds none, and the client vanishes at once. */
   readonly permit: PermitKind | null;
   /** Text that the client has received before it vanishes; left out if it need not receive any. */
   readonly told?: string;

@@ -1,4 +1,4 @@
-/** `vouchbox restore` makes a data directory for a service from a backup that passes every check, and else makes nothing. */
+/** `vouchbox restore` makes a data directory from a backup that passes every check, and nothing from any other. */
 import {
   copyFileSync,
   cpSync,
@@ -89,7 +89,7 @@ test('a restore refuses a directory with content, and leaves it unchanged', asyn
   rmSync(join(dataDir, '..'), { recursive: true });
 });
 
-test('a restore says in one line that a path of links without an end leads nowhere', async () => {
+test('a restore reports a path with a loop of links in one line', async () => {
   const loop = join(scratch, 'loop');
   symlinkSync(loop, loop);
   for (const words of [

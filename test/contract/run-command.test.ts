@@ -211,8 +211,8 @@ describe('vouchbox run', () => {
     expect(none).toMatchObject({ code: 0, stderr: 'vouchbox: no file came back for output/**\n' });
   });
 
-  test('writes an output although the service was lost when the output was read', async () => {
-    // More requests than an ordinary call has tries.
+  test('writes an output even if several requests for the result are cut off', async () => {
+    // This cuts off more requests than an ordinary call makes.
     const faults = [{ on: 'GET /v1/jobs/{id}/result', count: 6, fault: 'cut_request' }] as const;
     await using proxy = await openFaultProxy(rig().service.url, faults);
     const { env, ...more } = toService();
@@ -452,8 +452,8 @@ describe('vouchbox run', () => {
   test.each(['namespace', 'gvisor'])(
     'runs a program in the class %s on a host that hides a part of /usr',
     async (name) => {
-      // Hides a directory as a systemd unit with InaccessiblePaths= does: no flag of such a mount can be left out in a
-      // user namespace.
+      // Hides a directory as a systemd unit with InaccessiblePaths= does. In a user namespace, such a mount must keep
+      // all of these flags.
       const hide = 'mount -t tmpfs -o ro,nosuid,nodev,noexec,mode=000 hidden /usr/src && exec "$@"';
       const within = ['unshare', '--mount', 'sh', '-c', hide, 'sh'];
       const env = { SERVICE_PROVIDER: name, TMPDIR: scratch };

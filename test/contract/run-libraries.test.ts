@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** pip and npm find what the tests made, and nothing else. */
+/** With these settings, pip and npm find only the packages that the tests made. */
 const settings = () => ({
   ...{ PIP_NO_INDEX: '1', PIP_FIND_LINKS: scratch, PIP_DISABLE_PIP_VERSION_CHECK: '1' },
   ...{ npm_config_cache: join(scratch, 'cache'), npm_config_offline: 'true', npm_config_update_notifier: 'false' },

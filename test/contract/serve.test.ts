@@ -40,7 +40,7 @@ const settingsFor = (dataDir: string) => ({
   SERVICE_DRAIN_SECONDS: '0.5',
   SERVICE_LOG_LEVEL: 'silent',
 });
-/** The bound of a wait that other work of the host may prolong. */
+/** The timeout of polls, which may take long if the host does other work. */
 const soon = { timeout: 20_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
 
@@ -88,7 +88,7 @@ describe('one process', { tags: ['OPER-04'] }, () => {
         PATH: `${older()}:${process.env['PATH']}`,
         SERVICE_PORT: '1',
         SERVICE_LOG_LEVEL: 'info',
-        // A parked cell would be another process.
+        // No cell is parked, because a parked cell would be another process.
         SERVICE_PARKED_MB_MAX: '0',
         SERVICE_JWT_ISSUER: settings['jwt-issuer'] ?? '',
         SERVICE_JWT_AUDIENCE: settings['jwt-audience'] ?? '',

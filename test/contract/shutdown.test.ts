@@ -17,11 +17,11 @@ const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { w
 function expectShuttingDown({ status, json, headers }: Answer): void {
   expect([status, json.error.code, json.error.retryable]).toEqual([503, 'shutting_down', true]);
   expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-  // The client must reconnect, and so reaches the service that is running by then.
+  // A closed connection makes the client reconnect, so that it reaches the service that is running by then.
   expect(headers.get('connection')).toBe('close');
 }
 
-/** A stream that has sent the start of its job: its events, and its close code. */
+/** Opens a stream of a job and waits for its first event. Returns the kinds of its events, and its close code. */
 async function openStream(rig: Rig, job_id: string) {
   const { url } = rig.service;
   const headers = { authorization: `Bearer ${rig.alpha.key}` };
@@ -41,7 +41,7 @@ async function halfSubmitted(rig: Rig): Promise<{ socket: Socket; rest: string }
     `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rig.alpha.key}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
   );
-  // The service has begun to read the body once it answers 100.
+  // When the service answers 100, it has begun to read the body.
   await once(socket, 'data');
   return { socket, rest: body };
 }
@@ -108,7 +108,7 @@ test('RST-01: a stop under load refuses new jobs, answers all waits, ends all jo
     expect(await closed).toBe(STREAM_CLOSE_CODES.restarting);
     expect(kinds).not.toContain('finished');
   }
-  // Only the programs still run, and the stop would wait for them.
+  // Only the programs are left. The stop would wait for them, so they are cancelled.
   for (const id of running) await client.cancel(id);
   expect(await stopped).toEqual([]);
 

@@ -8,7 +8,7 @@ import { Command } from '../rig/command.ts';
 import { databaseOf } from '../rig/database.ts';
 import { Rig, useRig } from '../rig/rig.ts';
 
-/** The bound of a wait that other work of the host may prolong. */
+/** The timeout of polls, which may take long if the host does other work. */
 const soon = { timeout: 30_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 

@@ -10,7 +10,7 @@ import { ScriptedServer, type Streamed } from './scripted-server.ts';
 const TRIES = loadSize({ small: 160, full: 10_000 });
 const LANES = 16;
 
-/** What a test does at a read of events. It is called before and after each read, with the read's number from 1. */
+/** A callback of a test, which is called before and after each read of events. The first read has the number 1. */
 type OnRead = (read: number, when: 'before' | 'after') => Promise<void> | undefined;
 const onReads = new Map<string, { count: number; readonly onRead: OnRead }>();
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   served = await ScriptedServer.open({
     faults: (real) => ({
       async events(input) {
-        // A read of one event comes from no follower: it asks whether the job exists.
+        // A read with the limit 1 does not come from a follower: it only asks whether the job exists.
         const watch = input.limit > 1 ? onReads.get(input.key.job_id) : undefined;
         const read = watch === undefined ? 0 : ++watch.count;
         await watch?.onRead(read, 'before');

@@ -1,5 +1,5 @@
 /**
- * Spec § Job submission, § POST /v1/jobs, § Limits: what is accepted, what is refused, and that a refusal makes no job.
+ * Spec § Job submission, § POST /v1/jobs, § Limits: what is accepted and what is refused. A refusal makes no job.
  */
 import { LIMIT_CEILINGS, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** The header `testlib.h` of the pack `c`. Each case runs a checker, a validator or an interactor, and has its exit code. */
+/** The header `testlib.h` of the pack `c`. Each case runs a checker, validator or interactor, with its exit code. */
 import { describe, expect, test } from 'vitest';
 import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
 import { hasEveryPack } from '../rig/form.ts';

@@ -222,7 +222,7 @@ describe('every job that ended is attested after an upgrade', () => {
   });
 });
 
-/** Waits until the bytes are served. A stored attestation of a foreign key is withdrawn when it is requested. */
+/** Waits until the bytes are served. A request for an attestation of a foreign key makes the service withdraw it. */
 async function attested(tenant: string, job_id: string): Promise<void> {
   const served = async () => (await fetchPart(tenant, job_id)).status;
   await expect.poll(served, patient).toBe(200);
